@@ -1,0 +1,75 @@
+"""Every failure has a code, every code an exit status: the one table. Knows no command and prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum, IntEnum
+
+
+class Exit(IntEnum):
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NO_TARGET = 3
+    TMUX = 4
+    PERMISSION = 5
+    REGISTRY = 6
+    BUG = 70
+    INTERRUPTED = 130
+
+
+class Code(Enum):
+    """A stable name for scripts, and the exit status it stands for."""
+
+    STILL_RUNNING = ("still_running", Exit.FAILED)
+    SESSION_ALIVE = ("session_alive", Exit.FAILED)
+    SESSION_REPLACED = ("session_replaced", Exit.FAILED)
+    OWN_SESSION = ("own_session", Exit.FAILED)
+    FOREIGN_PANES = ("foreign_panes", Exit.FAILED)
+    AMBIGUOUS_PANE = ("ambiguous_pane", Exit.FAILED)
+    KILL_FAILED = ("kill_failed", Exit.FAILED)
+    CLEANUP_FAILED = ("cleanup_failed", Exit.FAILED)
+    PANE_CLOSE_FAILED = ("pane_close_failed", Exit.FAILED)
+    AMBIGUOUS_CONVERSATION = ("ambiguous_conversation", Exit.FAILED)
+    SESSION_EXISTS = ("session_exists", Exit.FAILED)
+    START_FAILED = ("start_failed", Exit.FAILED)
+    NOT_RESUMABLE = ("not_resumable", Exit.FAILED)
+    CONVERSATION_IN_USE = ("conversation_in_use", Exit.FAILED)
+    USAGE = ("usage", Exit.USAGE)
+    SESSION_NOT_REGISTERED = ("session_not_registered", Exit.NO_TARGET)
+    PROCESS_NOT_FOUND = ("process_not_found", Exit.NO_TARGET)
+    NO_TRACKED_PID = ("no_tracked_pid", Exit.NO_TARGET)
+    TMUX_UNREACHABLE = ("tmux_unreachable", Exit.TMUX)
+    TMUX_MISSING = ("tmux_missing", Exit.TMUX)
+    PERMISSION_DENIED = ("permission_denied", Exit.PERMISSION)
+    REGISTRY_NOT_FOUND = ("registry_not_found", Exit.REGISTRY)
+    REGISTRY_INVALID = ("registry_invalid", Exit.REGISTRY)
+    REGISTRY_UNTRUSTED = ("registry_untrusted", Exit.REGISTRY)
+    REGISTRY_UNWRITABLE = ("registry_unwritable", Exit.REGISTRY)
+    ROW_INVALID = ("row_invalid", Exit.REGISTRY)
+    LOCK_TIMEOUT = ("lock_timeout", Exit.REGISTRY)
+
+    def __init__(self, text: str, status: Exit) -> None:
+        self.text = text
+        self.exit = status
+
+
+class Failure(Exception):  # noqa: N818 - it is what went wrong for one target, caught per target and at the boundary
+    """ "could not <verb> <thing>: <reason>", then the way out."""
+
+    def __init__(self, code: Code, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def as_json(self) -> dict[str, str]:
+        return {"code": self.code.text, "message": self.message, "hint": self.hint}
+
+
+def shared_exit(codes: Iterable[Code]) -> Exit:
+    """The status of a run: the one that all failures share, else 1."""
+    exits = {code.exit for code in codes}
+    if not exits:
+        return Exit.OK
+    return exits.pop() if len(exits) == 1 else Exit.FAILED
