@@ -1,0 +1,72 @@
+"""The three seams to the outside that the ladder acts through. Real ones live in `tmux`, `processes` and `clock`,
+fakes in the tests; the same contract tests run on both."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from typing import Protocol
+
+from tmuxreap.model import Process, ProcessId, ServerLook
+
+
+class Sent(Enum):
+    """What became of a signal."""
+
+    SENT = "sent"
+    GONE = "gone"  # that very process is no more; a stranger with its pid was not touched
+    DENIED = "denied"  # alive and not ours
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since the epoch: for records."""
+
+    def monotonic(self) -> float:
+        """Seconds that only go forward: for deadlines."""
+
+
+class Processes(Protocol):
+    def look(self) -> Mapping[int, Process]:
+        """Every process there is, zombies left out."""
+
+    def argv(self, process: ProcessId) -> tuple[str, ...]:
+        """Its command line; empty when it is gone or not readable."""
+
+    def environ(self, process: ProcessId) -> Mapping[str, str] | None:
+        """The environment it was started with; None when it is gone or not readable."""
+
+    def executable(self, process: ProcessId) -> str | None: ...
+
+    def cwd(self, process: ProcessId) -> str | None: ...
+
+    def open_files(self, process: ProcessId) -> tuple[str, ...]:
+        """Paths behind its descriptors, as the kernel names them (a vanished one ends in ' (deleted)')."""
+
+    def memory(self, process: ProcessId) -> int:
+        """Bytes resident; 0 when it is gone or not readable."""
+
+    def started_epoch(self, process: ProcessId) -> float: ...
+
+    def identify(self, pid: int) -> ProcessId | None:
+        """The process that has this pid now; None when there is none or it is a zombie."""
+
+    def signal(self, process: ProcessId, number: signal.Signals) -> Sent: ...
+
+    def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
+        """Those of them that are gone, as soon as one is; an empty set after the time. With nothing to wait for it sleeps."""
+
+
+class Tmux(Protocol):
+    def look(self, socket: str) -> ServerLook:
+        """Everything on one server, in one question; never raises, never starts a server."""
+
+    def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
+        """Carry out commands in order, past those that fail; False when any failed. Their effect is seen by looking."""
+
+    def capture(self, socket: str, pane: str) -> str | None:
+        """The visible screen of a pane as text without escapes; None when it could not be had."""
+
+    def show_option(self, socket: str, pane: str, option: str) -> str | None:
+        """The value set on this very pane, None when it is not set there."""
