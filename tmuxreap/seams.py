@@ -31,6 +31,9 @@ class Processes(Protocol):
     def look(self) -> Mapping[int, Process]:
         """Every process there is, zombies left out."""
 
+    def again(self, process: ProcessId) -> Process | None:
+        """The same process now; None when it is gone, also when its pid lives on in a stranger."""
+
     def argv(self, process: ProcessId) -> tuple[str, ...]:
         """Its command line; empty when it is gone or not readable."""
 
@@ -55,7 +58,7 @@ class Processes(Protocol):
     def signal(self, process: ProcessId, number: signal.Signals) -> Sent: ...
 
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
-        """Those of them that are gone, as soon as one is; an empty set after the time. With nothing to wait for it sleeps."""
+        """Those of them that are gone, as soon as one is; empty after the time. Waiting for nothing is sleeping."""
 
 
 class Tmux(Protocol):

@@ -1,0 +1,51 @@
+"""Named steps at which a test may make the program fail, as a crash, a full disk or a broken one would.
+
+Unarmed (always, outside of tests) a step is one comparison with None."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from enum import Enum
+
+
+class Step(Enum):
+    """Every place between the first look and the last fsync where the world may end."""
+
+    LOCK = "lock"
+    READ = "read"
+    INTENT = "intent"
+    KEYS = "keys"
+    HANGUP = "hangup"
+    KILL = "kill"
+    PROVEN = "proven"
+    WRITE_LOCK = "write_lock"
+    TEMP_CREATED = "temp_created"
+    TEMP_WRITTEN = "temp_written"
+    TEMP_SYNCED = "temp_synced"
+    REPLACED = "replaced"
+    FOLDER_SYNCED = "folder_synced"
+    LEDGER = "ledger"
+    INTENT_CLOSED = "intent_closed"
+
+
+_armed: dict[str, str] | None = None
+
+
+def arm(spec: str) -> None:
+    """`step=fault[,step=fault]`, where fault is `kill` or the name of an error such as ENOSPC."""
+    global _armed
+    _armed = dict(part.split("=", 1) for part in spec.split(",")) if spec else None
+
+
+def at(step: Step) -> None:
+    if _armed is not None and step.value in _armed:
+        _fail(_armed[step.value])
+
+
+def _fail(fault: str) -> None:
+    if fault == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    number: int = getattr(errno, fault)
+    raise OSError(number, os.strerror(number))

@@ -1,0 +1,186 @@
+"""Owner of files that must never be half-written: the kernel lock, the read with its stamp, the atomic replace.
+
+It knows bytes, not YAML. It never waits for anything but the lock."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tmuxreap import faults
+from tmuxreap.errors import Code, Failure
+from tmuxreap.faults import Step
+
+LOCK_WAIT_S = 10.0
+LOCK_POLL_S = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Which file, in which state: changes whenever another writer replaced or rewrote it."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    data: bytes
+    stamp: Stamp
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+class ChangedMeanwhile(Exception):  # noqa: N818 - an answer more than an error: once more from the start
+    """Somebody wrote the file without the lock."""
+
+
+def stamp_of(path: Path) -> Stamp:
+    return _stamp(path.stat())
+
+
+def read(path: Path) -> Content:
+    """The file as it was at one moment; a write during the read is seen by the stamp."""
+    faults.at(Step.READ)
+    with path.open("rb") as file:
+        data = file.read()
+        return Content(data, _stamp(os.fstat(file.fileno())))
+
+
+@contextlib.contextmanager
+def locked(path: Path, wait_s: float = LOCK_WAIT_S, step: Step = Step.LOCK) -> Iterator[None]:
+    """Hold `<path>.lock` (flock: freed by the kernel when its holder dies)."""
+    lock = path.with_name(path.name + ".lock")
+    descriptor = _acquire(lock, time.monotonic() + wait_s, wait_s)
+    try:
+        faults.at(step)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def replace(path: Path, data: bytes, expected: Stamp) -> Stamp:
+    """Put new bytes in place of the file that was read: all of them or none, also through a power cut."""
+    target = Path(os.path.realpath(path))
+    before = target.stat()
+    temporary = _write_beside(target, data, before)
+    try:
+        if _stamp(target.stat()) != expected:
+            raise ChangedMeanwhile(str(target))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    faults.at(Step.REPLACED)
+    _sync_folder(target.parent)
+    return stamp_of(target)
+
+
+def create(path: Path, data: bytes) -> None:
+    """A file that was not there; FileExistsError when it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _write_beside(path, data, None)
+    try:
+        os.link(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _write_beside(target: Path, data: bytes, like: os.stat_result | None) -> Path:
+    # A name of its own for every write: a shared one loses rows when two write at once.
+    name = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            faults.at(Step.TEMP_CREATED)
+            file.write(data)
+            file.flush()
+            faults.at(Step.TEMP_WRITTEN)
+            _keep_owner_and_mode(file.fileno(), like)
+            os.fsync(file.fileno())
+            faults.at(Step.TEMP_SYNCED)
+    except BaseException:
+        name.unlink(missing_ok=True)
+        raise
+    return name
+
+
+def _keep_owner_and_mode(descriptor: int, like: os.stat_result | None) -> None:
+    if like is None:
+        os.fchmod(descriptor, 0o644)
+        return
+    mine = os.fstat(descriptor)
+    if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+        os.fchown(descriptor, like.st_uid, like.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+        faults.at(Step.FOLDER_SYNCED)
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(lock: Path, deadline: float, wait_s: float) -> int:
+    while True:
+        descriptor = _open_lock(lock)
+        if _try(descriptor) and _still_the_file(descriptor, lock):
+            return descriptor
+        os.close(descriptor)
+        if time.monotonic() >= deadline:
+            raise Failure(
+                Code.LOCK_TIMEOUT,
+                f"could not lock {lock}: another program held it for {wait_s:g} s",
+                f"see who holds it with: fuser -v {lock}",
+            )
+        time.sleep(LOCK_POLL_S)
+
+
+def _open_lock(lock: Path) -> int:
+    flags = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(lock, flags | os.O_RDWR, 0o644)
+    except PermissionError:
+        # flock needs no right to write: a lock file made by another user will do.
+        return os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EINTR):
+            return False
+        raise
+    return True
+
+
+def _still_the_file(descriptor: int, lock: Path) -> bool:
+    """Some workflows delete the lock file when they are done; a lock on a deleted file locks nothing."""
+    try:
+        there = lock.stat()
+    except FileNotFoundError:
+        return False
+    held = os.fstat(descriptor)
+    return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
+
+
+def _stamp(result: os.stat_result) -> Stamp:
+    return Stamp(result.st_dev, result.st_ino, result.st_size, result.st_mtime_ns, result.st_ctime_ns)

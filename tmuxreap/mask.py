@@ -1,0 +1,38 @@
+"""What of a screen may be kept: the last lines, without escapes, with secrets masked."""
+
+from __future__ import annotations
+
+import re
+
+KEPT_LINES = 40
+MASK = "***"
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_WHOLE = re.compile(
+    r"sk-[A-Za-z0-9_-]{8,}"
+    r"|gh[a-z]_[A-Za-z0-9]{8,}|github_pat_[A-Za-z0-9_]{8,}"
+    r"|AKIA[0-9A-Z]{12,}"
+    r"|xox[a-z]-[A-Za-z0-9-]{6,}"
+    r"|eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*"
+)
+_VALUES = re.compile(
+    r"(?P<name>\bBearer\s+|[A-Za-z0-9_]*(?:_KEY|_TOKEN|_SECRET|password)['\"]?\s*[=:]\s*)"
+    r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s'\"]+)",
+    re.IGNORECASE,
+)
+
+
+def mask_secrets(text: str) -> str:
+    return _WHOLE.sub(MASK, _VALUES.sub(lambda found: found["name"] + MASK, text))
+
+
+def kept_screen(screen: str) -> str:
+    """The last lines of a screen as they may be written into a registry."""
+    plain = _CONTROLS.sub("", _ESCAPES.sub("", screen.replace("\r\n", "\n")))
+    lines = [line.rstrip() for line in plain.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    return mask_secrets("\n".join(lines[-KEPT_LINES:]))
