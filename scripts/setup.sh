@@ -1,0 +1,152 @@
+# shellcheck shell=bash
+# What scripts/demo and scripts/test stand on; sourced by both, after `set -euo pipefail`.
+# It needs Python 3.10+ and makes the rest: a private venv in .venv, tmux where it is missing, a world of its own to run in.
+# It asks nothing, and touches neither HOME, nor the default tmux socket, nor a registry that is there.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+venv=$top/.venv
+lock=$top/requirements-dev.lock
+stamp=$venv/installed-from
+oldest_tmux=302 # 3.2
+unset PYTHONPATH PYTHONHOME
+
+say() { printf '== %s\n' "$*" >&2; }
+
+# give_up WHAT WAY-OUT: 2 is "could not be set up", so that it is never mistaken for a failing test.
+give_up() {
+    printf 'setup: could not %s\n       %s\n' "$1" "$2" >&2
+    exit 2
+}
+
+# as_root COMMAND...: as we are when root, else by sudo if that asks no password.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+can_install() {
+    command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }
+}
+
+apt_install() {
+    say "installing $* with apt-get"
+    as_root apt-get update -qq </dev/null >&2 || say "apt-get update failed, trying with the lists that are there"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >&2
+}
+
+# find_python [MODULE]: the first interpreter that is new enough and can import MODULE. A shim that does not run is passed over.
+find_python() {
+    local name
+    for name in "${TMUXREAP_PYTHON:-python3}" python3 python3.13 python3.12 python3.11 python3.10 python; do
+        if "$name" -c "import sys, ${1:-sys}; sys.exit(sys.version_info < (3, 10))" >/dev/null 2>&1 </dev/null; then
+            "$name" -c 'import sys; print(sys.executable)' </dev/null
+            return 0
+        fi
+    done
+    return 1
+}
+
+# Debian ships venv without the part that puts pip into it.
+choose_python() {
+    local bare
+    find_python ensurepip && return 0
+    bare=$(find_python) || give_up "find Python 3.10 or later" "install it (or name it: TMUXREAP_PYTHON=/path/to/python3), then run this again"
+    if can_install; then
+        apt_install python3-venv >&2 || true
+        find_python ensurepip && return 0
+    fi
+    give_up "make a venv: $bare has no ensurepip" "install python3-venv (Debian, Ubuntu: apt-get install python3-venv), then run this again"
+}
+
+wanted() {
+    printf '%s\n' "$top"
+    cat "$lock" "$top/pyproject.toml"
+}
+
+pip_install() {
+    PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_REQUIRE_VIRTUALENV=0 PIP_USER=0 \
+        "$venv/bin/python" -m pip install --quiet "$@" </dev/null >&2 ||
+        give_up "install the packages of ${lock##*/}" "the lines above say why; with a network (or PIP_INDEX_URL) run this again"
+}
+
+# Installed anew only when the lock, the metadata or the place of the checkout changed.
+ensure_venv() {
+    local python
+    if [ "$(wanted)" = "$(cat "$stamp" 2>/dev/null)" ] && "$venv/bin/python" -c '' 2>/dev/null; then
+        return 0
+    fi
+    if ! "$venv/bin/python" -c 'import pip, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+        python=$(choose_python) || exit $?
+        say "making .venv with $python"
+        "$python" -m venv --clear "$venv" </dev/null >&2 || give_up "make a venv in $venv" "the lines above say why"
+    fi
+    say "installing the locked development set into .venv"
+    rm -f "$stamp"
+    pip_install --requirement "$lock"
+    pip_install --no-deps --no-build-isolation --editable "$top"
+    wanted >"$stamp"
+}
+
+# The version as major * 100 + minor. One that has no number ("tmux master") is newer than any that has.
+tmux_version() {
+    local text
+    text=$(tmux -V 2>/dev/null) || return 1
+    if [[ $text =~ ([0-9]+)\.([0-9]+) ]]; then
+        echo $((BASH_REMATCH[1] * 100 + BASH_REMATCH[2]))
+    else
+        echo 9999
+    fi
+}
+
+tmux_is_there() {
+    local version
+    version=$(tmux_version) && [ "$version" -ge "$oldest_tmux" ]
+}
+
+ensure_tmux() {
+    tmux_is_there && return 0
+    if can_install; then
+        apt_install tmux || true
+    elif command -v brew >/dev/null; then
+        say "installing tmux with brew"
+        HOMEBREW_NO_AUTO_UPDATE=1 NONINTERACTIVE=1 brew install tmux </dev/null >&2 || true
+    fi
+    hash -r
+    tmux_is_there || give_up "find tmux 3.2 or later (have: $(tmux -V 2>/dev/null || echo none))" "install it with your package manager, then run this again"
+}
+
+# What runs from here on sees an empty HOME, no tmux but its own, no registry and no agent's store.
+enter_private_world() {
+    local name
+    world=$(mktemp -d /tmp/tmuxreap.XXXXXX)
+    trap leave_private_world EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    trap 'exit 129' HUP
+    mkdir "$world/home" "$world/tmux"
+    while read -r name; do
+        case $name in
+            TMUX | TMUX_PANE | TMUXREAP_* | XDG_* | CLAUDE* | CODEX_* | GEMINI_* | OPENCODE_* | QWEN_* | COPILOT_*) unset "$name" ;;
+        esac
+    done < <(compgen -e)
+    export HOME=$world/home TMUX_TMPDIR=$world/tmux PATH=$venv/bin:$PATH
+}
+
+# The tmux servers in there are ours alone; nothing else is ended.
+leave_private_world() {
+    local status=$? socket
+    for socket in "$world"/tmux/*/*; do
+        if [ -S "$socket" ]; then
+            tmux -S "$socket" kill-server 2>/dev/null || true
+        fi
+    done
+    rm -rf "$world"
+    exit "$status"
+}
+
+ensure_venv
+ensure_tmux
+enter_private_world
