@@ -1,0 +1,180 @@
+"""Who may import whom, and who owns which outside thing. One table each; the imports are read from the source."""
+
+from __future__ import annotations
+
+import ast
+from fnmatch import fnmatchcase
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import tmuxreap
+
+PACKAGE = Path(tmuxreap.__file__).parent
+
+# A module imports from lower ranks only. After "<": the modules of its own rank that it may import as well.
+# A module may stand here before it exists.
+RANKS = (
+    "__init__ model; errors; seams < model; faults",
+    "states; rows; edits < yamltext; yamltext; selectors; ownership; plan < ownership selectors states; mask;"
+    " ladder < plan states; screens < mask; durations",
+    "files; settings; clock; tmux; processes; processes_psutil; profiles; locators < profiles;"
+    " ledger < ledger_schema ledger_file ledger_records; ledger_schema; ledger_file < ledger_schema;"
+    " ledger_records < ledger_schema",
+    "registry",
+    "observe; execute < observe; record; report",
+    "app",
+    "ending",
+    "commands; commands.*",
+    "cli; mcp; completion",
+    "__main__",
+)
+ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the package imports it
+
+# An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
+OWNERS: dict[str, set[str]] = {
+    "sqlite3": {"ledger*"},
+    "subprocess": {"tmux"},
+    "os.fork": set(),
+    "os.system": set(),
+    "os.popen": set(),
+    "os.posix_spawn": {"tmux"},
+    "os.posix_spawnp": {"tmux", "demo_agent"},
+    "os.environ": {"settings", "cli", "__main__", "demo_agent"},
+    "os.getenv": {"settings", "cli", "__main__", "demo_agent"},
+    "yaml": {"edits", "yamltext", "profiles"},
+    "libtmux": {"tmux"},
+    "psutil": {"processes_psutil"},
+    "filelock": {"files"},
+    "typer": {"cli", "completion"},
+}
+
+FILES = [path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py")]
+NAMES = sorted(".".join(file.parts).removesuffix(".__init__") for file in FILES)
+
+
+def ranks() -> tuple[dict[str, int], dict[str, set[str]]]:
+    rank_of: dict[str, int] = {}
+    siblings: dict[str, set[str]] = {}
+    for rank, line in enumerate(RANKS):
+        for entry in line.split(";"):
+            modules, _, allowed = entry.partition("<")
+            for module in modules.split():
+                rank_of[module] = rank
+                siblings[module] = set(allowed.split())
+    return rank_of, siblings
+
+
+RANK_OF, SIBLINGS = ranks()
+
+
+def place(module: str) -> str:
+    """The entry of the table that a module stands under."""
+    return module if module in RANK_OF or "." not in module else module.partition(".")[0] + ".*"
+
+
+def source_of(module: str) -> str:
+    path = PACKAGE.joinpath(*module.split("."))
+    return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+
+
+def imported(source: str, module: str, known: list[str]) -> set[str]:
+    """Everything imported anywhere in it: `x.y` for modules of the package, `/x` for the top package of a stranger."""
+    full: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            full |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = ["tmuxreap", *module.split(".")][: -node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            full |= {f"{base}.{alias.name}" for alias in node.names}
+    return {own_name(name, known) if name.split(".")[0] == "tmuxreap" else "/" + name.split(".")[0] for name in full}
+
+
+def own_name(dotted: str, known: list[str]) -> str:
+    """`tmuxreap.model.Row` is `model`; a name that is no module comes from the package itself."""
+    parts = dotted.split(".")[1:]
+    while parts and ".".join(parts) not in known:
+        parts.pop()
+    return ".".join(parts) or "__init__"
+
+
+def touched(source: str) -> set[str]:
+    """The names of outside things in it: top packages imported, and `os.something` however it is spelled."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module.split(".")[0]} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names.add(f"{node.value.id}.{node.attr}")
+    return names
+
+
+def own_imports(module: str) -> set[str]:
+    return {name for name in imported(source_of(module), module, NAMES) if not name.startswith("/")} - {module}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_every_module_has_a_rank(module: str) -> None:
+    assert place(module) in RANK_OF.keys() | ALONE, f"say where it lives: {module} is not in the table of ranks"
+
+
+@pytest.mark.parametrize("module", [name for name in NAMES if name not in ALONE])
+def test_a_module_imports_from_lower_ranks_only(module: str) -> None:
+    here = RANK_OF.get(place(module), 99)
+    wrong = {
+        name
+        for name in own_imports(module)
+        if RANK_OF.get(place(name), 99) >= here and name not in SIBLINGS.get(place(module), set())
+    }
+    assert not wrong, f"{module} (rank {here}) imports {sorted(wrong)}"
+
+
+def test_the_table_names_siblings_of_the_same_rank() -> None:
+    wrong = {
+        f"{module} < {sibling}"
+        for module, allowed in SIBLINGS.items()
+        for sibling in allowed
+        if RANK_OF.get(sibling) != RANK_OF[module]
+    }
+    assert not wrong
+
+
+def test_no_import_goes_round_in_a_circle() -> None:
+    TopologicalSorter({module: own_imports(module) for module in NAMES}).prepare()
+
+
+@pytest.mark.parametrize("module", sorted(ALONE & set(NAMES)))
+def test_what_stands_alone_imports_nothing_of_the_package(module: str) -> None:
+    assert not own_imports(module)
+
+
+@pytest.mark.parametrize("thing", OWNERS)
+def test_an_outside_thing_is_touched_by_its_owner_only(thing: str) -> None:
+    users = [module for module in NAMES if thing in touched(source_of(module))]
+    strangers = [module for module in users if not any(fnmatchcase(module, owner) for owner in OWNERS[thing])]
+    assert not strangers, f"{thing} belongs to {sorted(OWNERS[thing]) or 'nobody'}, and is used in {strangers}"
+
+
+SAMPLE = """
+import os, yaml.cyaml as fast
+from tmuxreap import errors, __version__
+from tmuxreap.model import Row
+from ..registry import load
+from . import sibling
+def late():
+    import tmuxreap.app
+    from os import getenv
+    return os.environ
+"""
+
+
+def test_the_reader_sees_imports_of_every_form() -> None:
+    known = ["errors", "model", "registry", "commands", "commands.sibling", "app"]
+    assert imported(SAMPLE, "commands.stop", known) == {
+        "/os", "/yaml", "errors", "__init__", "model", "registry", "commands.sibling", "app",
+    }  # fmt: skip
+    assert touched(SAMPLE) >= {"os", "yaml", "os.getenv", "os.environ"}
