@@ -1,0 +1,266 @@
+"""Owns the processes of Linux: reads /proc and signals through pidfds. Never touches a pid whose start time it has not
+compared, and never takes "not permitted" for "gone"."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import resource
+import select
+import signal as signals
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar
+
+from tmuxreap.model import Process, ProcessId
+from tmuxreap.seams import Processes, Sent
+
+T = TypeVar("T")
+
+LOOK_AGAIN_S = 0.02  # only where the kernel cannot be asked to tell
+DELETED = " (deleted)"
+
+
+def real_processes() -> Processes:
+    """Those of this machine."""
+    if os.path.exists("/proc/self/stat"):  # noqa: PTH110 - pathlib is not worth its import here
+        return LinuxProcesses()
+    from tmuxreap.processes_psutil import PsutilProcesses
+
+    return PsutilProcesses()
+
+
+def boot_id() -> str:
+    """Names this run of the machine, so that a recorded pid is never compared across a boot."""
+    try:
+        return _read("/proc/sys/kernel/random/boot_id").decode().strip()
+    except OSError:
+        from tmuxreap.processes_psutil import boot_id as without_proc
+
+        return without_proc()
+
+
+def host() -> str:
+    return os.uname().nodename
+
+
+class LinuxProcesses:
+    def __init__(self, *, pidfds: bool = True) -> None:
+        self._pidfds = pidfds and hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
+        self._watched: dict[ProcessId, int] = {}  # pidfds of what the last wait asked for
+
+    def close(self) -> None:
+        self._unwatch(list(self._watched))
+
+    def look(self) -> Mapping[int, Process]:
+        found = (_stat(int(name)) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208
+        return {process.pid: process for process in found if process and not process.dead}
+
+    def identify(self, pid: int) -> ProcessId | None:
+        found = _stat(pid)
+        return found.id if found and not found.dead else None
+
+    def again(self, process: ProcessId) -> Process | None:
+        found = _stat(process.pid)
+        return found if found and not found.dead and found.id == process else None
+
+    def argv(self, process: ProcessId) -> tuple[str, ...]:
+        return self._of(process, _argv) or ()
+
+    def environ(self, process: ProcessId) -> Mapping[str, str] | None:
+        return self._of(process, _environ)
+
+    def executable(self, process: ProcessId) -> str | None:
+        return self._of(process, lambda home: _linked(f"{home}/exe"))
+
+    def cwd(self, process: ProcessId) -> str | None:
+        return self._of(process, lambda home: _linked(f"{home}/cwd"))
+
+    def open_files(self, process: ProcessId) -> tuple[str, ...]:
+        return self._of(process, _open_files) or ()
+
+    def memory(self, process: ProcessId) -> int:
+        return self._of(process, _resident) or 0
+
+    def started_epoch(self, process: ProcessId) -> float:
+        return _boot_epoch() + process.start / os.sysconf("SC_CLK_TCK")
+
+    def signal(self, process: ProcessId, number: signals.Signals) -> Sent:
+        if process.pid <= 1 or process.pid == os.getpid():
+            raise ValueError(f"pid {process.pid} is never signalled")
+        try:
+            pidfd = self._pidfd(process.pid)
+        except ProcessLookupError:
+            return Sent.GONE
+        try:
+            return self._signal(process, number, pidfd)
+        finally:
+            if pidfd is not None:
+                os.close(pidfd)
+
+    def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
+        deadline = time.monotonic() + max(timeout_s, 0.0)
+        gone, unwatched = self._watch(set(processes))
+        while True:
+            left_s = 0.0 if gone else max(deadline - time.monotonic(), 0.0)
+            gone |= self._ended(min(left_s, LOOK_AGAIN_S) if unwatched else left_s)
+            gone |= {process for process in unwatched if _is_gone(process)}
+            if gone or left_s == 0.0:
+                self._unwatch(gone)
+                return gone
+
+    def _of(self, process: ProcessId, read: Callable[[str], T]) -> T | None:
+        """Read first and compare then: what was read before the same process still stood there is its own."""
+        try:
+            value = read(f"/proc/{process.pid}")
+        except OSError:
+            return None
+        return value if self.identify(process.pid) == process else None
+
+    def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
+        # The start time is compared after the pidfd was opened: from then on the pid cannot go to a stranger unseen.
+        found = _stat(process.pid)
+        if found is None:
+            # Gone, or hidden from us (hidepid): without its start time it cannot be told from a stranger.
+            return Sent.GONE if pidfd is None or _readable([pidfd], 0.0) else Sent.DENIED
+        if found.dead or found.id != process:
+            return Sent.GONE
+        try:
+            if pidfd is None:
+                os.kill(process.pid, number)
+            else:
+                signals.pidfd_send_signal(pidfd, number)
+        except ProcessLookupError:
+            return Sent.GONE
+        except PermissionError:
+            return Sent.DENIED
+        return Sent.SENT
+
+    def _watch(self, asked: set[ProcessId]) -> tuple[set[ProcessId], set[ProcessId]]:
+        """Open what is not open yet: those that are gone already, and those that must be looked at again and again."""
+        self._unwatch(self._watched.keys() - asked)
+        gone, unwatched = set(), set()
+        for process in asked - self._watched.keys():
+            try:
+                pidfd = self._pidfd(process.pid)
+            except ProcessLookupError:
+                gone.add(process)
+                continue
+            if pidfd is None:
+                unwatched.add(process)
+                continue
+            self._watched[process] = pidfd
+            found = _stat(process.pid)
+            if found is not None and found.id != process:
+                gone.add(process)
+        return gone, unwatched
+
+    def _unwatch(self, processes: Iterable[ProcessId]) -> None:
+        for process in processes:
+            pidfd = self._watched.pop(process, None)
+            if pidfd is not None:
+                os.close(pidfd)
+
+    def _ended(self, timeout_s: float) -> set[ProcessId]:
+        ready = _readable(self._watched.values(), timeout_s)
+        return {process for process, pidfd in self._watched.items() if pidfd in ready}
+
+    def _pidfd(self, pid: int) -> int | None:
+        """None where there are none to be had: an old kernel, a sandbox that forbids them, no descriptor left."""
+        if not self._pidfds:
+            return None
+        try:
+            return os.pidfd_open(pid)
+        except ProcessLookupError:
+            raise
+        except OSError as error:
+            if error.errno == errno.EMFILE and _more_descriptors():
+                return self._pidfd(pid)
+            return None
+
+
+def _stat(pid: int) -> Process | None:
+    """One process, zombies too; None when it is gone or hidden."""
+    home = f"/proc/{pid}"
+    try:
+        text = _read(f"{home}/stat").decode("utf-8", "surrogateescape")
+        uid = os.stat(home).st_uid  # noqa: PTH116
+    except OSError:
+        return None
+    name, _, rest = text.partition("(")[2].rpartition(")")  # a name may hold spaces and parentheses
+    state, ppid, pgrp, sid, tty, tpgid, *more = rest.split()
+    if state == "Z" and int(more[11]) > 1:
+        state = "S"  # its first thread has ended, the others live
+    return Process(
+        ProcessId(pid, int(more[13])), int(ppid), int(pgrp), int(sid), int(tty), int(tpgid), state, name, uid
+    )
+
+
+def _is_gone(process: ProcessId) -> bool:
+    found = _stat(process.pid)
+    if found is not None:
+        return found.dead or found.id != process
+    try:
+        os.kill(process.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _readable(pidfds: Iterable[int], timeout_s: float) -> set[int]:
+    poller = select.poll()
+    for pidfd in pidfds:
+        poller.register(pidfd, select.POLLIN)
+    limit_ms = None if math.isinf(timeout_s) else math.ceil(timeout_s * 1000)
+    return {pidfd for pidfd, _ in poller.poll(limit_ms)}
+
+
+def _more_descriptors() -> bool:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= hard:
+        return False
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return True
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.readall()
+
+
+def _boot_epoch() -> int:
+    return next(int(line.split()[1]) for line in _read("/proc/stat").splitlines() if line.startswith(b"btime "))
+
+
+def _argv(home: str) -> tuple[str, ...]:
+    words = _read(f"{home}/cmdline").rstrip(b"\0")
+    return tuple(map(os.fsdecode, words.split(b"\0"))) if words else ()
+
+
+def _environ(home: str) -> Mapping[str, str]:
+    """Tolerant: a program may have written over it. The first of two settings counts, as for getenv."""
+    settings = (os.fsdecode(entry).partition("=") for entry in reversed(_read(f"{home}/environ").split(b"\0")))
+    return {name: value for name, equals, value in settings if name and equals}
+
+
+def _linked(path: str) -> str:
+    """The path behind it, also when it was deleted: an agent that updated itself still runs from there."""
+    target = os.readlink(path)  # noqa: PTH115
+    return target if os.path.lexists(target) else target.removesuffix(DELETED)
+
+
+def _open_files(home: str) -> tuple[str, ...]:
+    paths = []
+    for descriptor in os.listdir(f"{home}/fd"):  # noqa: PTH208
+        try:
+            paths.append(os.readlink(f"{home}/fd/{descriptor}"))  # noqa: PTH115
+        except OSError:
+            continue
+    return tuple(paths)
+
+
+def _resident(home: str) -> int:
+    return int(_read(f"{home}/statm").split()[1]) * resource.getpagesize()

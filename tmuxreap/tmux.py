@@ -1,0 +1,215 @@
+"""Owns the tmux client: one process a question, each with a time limit. Never names a session, never reads a message to
+learn what happened, and starts a server in `create` only."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tmuxreap.model import Pane, Server, ServerLook, Session, Unreachable
+from tmuxreap.tmux_commands import (
+    kill_pane_command,
+    kill_session_command,
+    mode_off,
+    new_session,
+    send_keys,
+    send_text,
+    set_pane_option,
+    unset_pane_option,
+)
+from tmuxreap.tmux_socket import socket_path, who_listens
+
+__all__ = [
+    "RealTmux",
+    "kill_pane_command",
+    "kill_session_command",
+    "mode_off",
+    "new_session",
+    "send_keys",
+    "send_text",
+    "set_pane_option",
+    "socket_path",
+    "unset_pane_option",
+]
+
+TIMEOUT_S = 5.0
+SETTLE_S = 0.5  # a server that is starting or leaving gives odd answers for a moment
+RETRY_S = 0.02
+NEVER_START = "-N"
+
+# Numbers and ids first, the one free text last: a name holds no newline, so a line can be read in one way only.
+# session_activity is the user's input; output shows in window_activity.
+LOOK_FORMAT = ":".join(
+    (
+        "#{pid}",
+        "#{start_time}",
+        "#{session_id}",
+        "#{session_created}",
+        "#{session_activity}",
+        "#{window_activity}",
+        "#{session_attached}",
+        "#{session_group_size}",
+        "#{window_id}",
+        "#{window_linked_sessions}",
+        "#{pane_id}",
+        "#{pane_pid}",
+        "#{pane_dead}",
+        "#{pane_in_mode}",
+        "#{pane_synchronized}",
+        "#{pane_input_off}",
+        "#{pane_tty}",
+        "#{remain-on-exit}",
+        "#{session_name}",
+    )
+)
+
+_UNQUOTED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    ok: bool
+    out: bytes
+    err: bytes
+
+    @property
+    def text(self) -> str:
+        return self.out.decode("utf-8", "replace")
+
+
+class RealTmux:
+    def __init__(self, env: Mapping[str, str], *, program: str = "tmux", timeout_s: float = TIMEOUT_S) -> None:
+        self._env = _outside(env)
+        self._program = program
+        self._timeout_s = timeout_s
+
+    def look(self, socket: str) -> ServerLook:
+        settled_by = time.monotonic() + SETTLE_S
+        while True:
+            answer = self._ask(socket, NEVER_START, "list-panes", "-a", "-F", LOOK_FORMAT)
+            if isinstance(answer, Unreachable):
+                return answer
+            verdict = (_server(socket, answer) if answer.ok else None) or who_listens(socket) or self._empty(socket)
+            if verdict is not None:
+                return verdict
+            if time.monotonic() > settled_by:
+                return Unreachable(socket, _said(answer), "try `tmux -S` with this socket by hand")
+            time.sleep(RETRY_S)
+
+    def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
+        if not commands:
+            return True
+        script = "".join(" ".join(map(_quoted, command)) + "\n" for command in commands)
+        answer = self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
+        return isinstance(answer, _Answer) and answer.ok
+
+    def capture(self, socket: str, pane: str) -> str | None:
+        answer = self._ask(socket, NEVER_START, "capture-pane", "-p", "-t", pane)
+        if isinstance(answer, Unreachable) or not answer.ok:
+            return None
+        return answer.text.rstrip("\n ")
+
+    def show_option(self, socket: str, pane: str, option: str) -> str | None:
+        answer = self._ask(socket, NEVER_START, "show-options", "-p", "-v", "-t", pane, "--", option)
+        if isinstance(answer, Unreachable) or not answer.ok or not answer.out:
+            return None
+        return answer.text.removesuffix("\n")
+
+    def create(self, socket: str, command: Sequence[str]) -> tuple[bool, str]:
+        """Carry out `new_session`, starting a server where there is none: True and the ids, or False and the reason."""
+        answer = self._ask(socket, *map(_whole, command))
+        if isinstance(answer, Unreachable):
+            return False, answer.reason
+        return (True, answer.text.strip()) if answer.ok else (False, _said(answer))
+
+    def _empty(self, socket: str) -> Server | None:
+        """A server without sessions refuses `list-panes -a`, but not this."""
+        answer = self._ask(socket, NEVER_START, "list-sessions", "-F", "#{session_id}")
+        empty = isinstance(answer, _Answer) and answer.ok and not answer.out
+        return Server(socket, 0, 0, ()) if empty else None
+
+    def _ask(self, socket: str, *words: str, stdin: bytes = b"") -> _Answer | Unreachable:
+        try:
+            done = subprocess.run(
+                [self._program, "-u", "-S", socket, *words],
+                input=stdin,
+                capture_output=True,
+                timeout=self._timeout_s,
+                env=self._env,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            hint = "the server may be stopped or busy: ps -o pid,stat,cmd -C 'tmux: server'"
+            return Unreachable(socket, f"no answer in {self._timeout_s:g} s", hint)
+        except (FileNotFoundError, PermissionError):
+            return Unreachable(socket, "no tmux program on the PATH", "install tmux 3.2 or later", missing=True)
+        except (OSError, ValueError) as error:
+            return Unreachable(socket, str(error), "see the reason")
+        return _Answer(done.returncode == 0, done.stdout, done.stderr)
+
+
+def _outside(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment without the caller's own pane and marks: a server that we start hands it to strangers."""
+    return {
+        key: value for key, value in env.items() if key not in ("TMUX", "TMUX_PANE") and not key.startswith("TMUXREAP_")
+    }
+
+
+def _said(answer: _Answer) -> str:
+    return answer.err.decode("utf-8", "replace").strip() or "tmux gave an answer that could not be read"
+
+
+def _quoted(argument: str) -> str:
+    """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes: octal is plain."""
+    octets = argument.encode("utf-8", "surrogateescape")
+    return '"' + "".join(chr(o) if o in _UNQUOTED else f"\\{o:03o}" for o in octets) + '"'
+
+
+def _whole(argument: str) -> str:
+    """On a command line tmux takes a `;` at the end of any argument for the end of the command."""
+    return f"{argument[:-1]}\\;" if argument.endswith(";") else argument
+
+
+def _server(socket: str, answer: _Answer) -> Server | None:
+    """The server as listed, or None when a line is not what was asked for."""
+    try:
+        rows = [line.split(":", 18) for line in answer.text.split("\n") if line]
+        if not rows:
+            return None
+        sessions = tuple(_session(list(panes)) for _, panes in groupby(rows, key=lambda row: row[2]))
+        return Server(socket, int(rows[0][0]), int(rows[0][1]), sessions)
+    except (ValueError, IndexError):
+        return None
+
+
+def _session(rows: list[list[str]]) -> Session:
+    first = rows[0]
+    return Session(
+        id=first[2],
+        name=first[18],
+        created=int(first[3]),
+        activity=max(int(moment) for row in rows for moment in row[4:6]),
+        attached=int(first[6]),
+        grouped=int(first[7] or 0) > 1,
+        panes=tuple(_panes(rows)),
+    )
+
+
+def _panes(rows: Iterable[list[str]]) -> Iterable[Pane]:
+    for row in rows:
+        window, links, pane, pid, dead, in_mode, synchronized, input_off, tty, remain = row[8:18]
+        yield Pane(
+            id=pane,
+            pid=int(pid),
+            tty=tty,
+            dead=dead == "1",
+            in_mode=in_mode != "0",
+            synchronized=synchronized == "1",
+            input_off=input_off == "1",
+            window_id=window,
+            linked=int(links) > 1,
+            remain_on_exit=remain,
+        )

@@ -1,0 +1,87 @@
+"""Builds the tmux commands that the program uses, as plain lists of arguments. Pure: quoting is done where they leave
+for tmux. Targets are ids from a look, never names: names match by prefix and pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from tmuxreap.model import Pane, Server, Session
+
+CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
+
+
+def mode_off(pane: str) -> list[str]:
+    """Leave copy mode, choose-tree and any other mode; nothing happens outside of one."""
+    return ["copy-mode", "-q", "-t", pane]
+
+
+def send_keys(pane: str, keys: Sequence[str]) -> list[str]:
+    """Key names, as in `C-c` or `Enter`."""
+    return ["send-keys", "-t", pane, "--", *keys]
+
+
+def send_text(pane: str, text: str) -> list[str]:
+    """Text as it is, no word of it taken for the name of a key."""
+    return ["send-keys", "-t", pane, "-l", "--", text]
+
+
+def set_pane_option(pane: str, option: str, value: str) -> list[str]:
+    return ["set-option", "-p", "-t", pane, "--", option, value]
+
+
+def unset_pane_option(pane: str, option: str) -> list[str]:
+    return ["set-option", "-p", "-u", "-t", pane, "--", option]
+
+
+def kill_session_command(server: Server, session: Session) -> list[str]:
+    """Kill that session, if it is still the one that was seen: compared inside the server, in the same step.
+
+    Ids begin again at 0 with a new server, so the server's own identity is compared too."""
+    seen = [*_server_facts(server), ("session_id", session.id), ("session_created", str(session.created))]
+    return _if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'")
+
+
+def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
+    """Kill that pane, if it is still the one that was seen, with the same process in it.
+
+    It may have been moved to another session since: it is the same pane all the same."""
+    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", str(pane.pid))]
+    return _if_same(pane.id, seen, f"kill-pane -t '{pane.id}'")
+
+
+def new_session(
+    name: str,
+    cwd: str,
+    command: Sequence[str],
+    marks: Mapping[str, str],
+    *,
+    width: int = 200,
+    height: int = 50,
+) -> list[str]:
+    """A detached session with `command` in it and no shell around (none: the user's shell); prints CREATED_FORMAT."""
+    size = ["-x", str(width), "-y", str(height)]
+    environment = [word for key, value in marks.items() for word in ("-e", f"{key}={value}")]
+    place = ["-s", _no_format(name), "-c", _no_format(cwd)]
+    return ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *size, *environment, "--", *_shell_free(command)]
+
+
+def _shell_free(command: Sequence[str]) -> list[str]:
+    # tmux gives a single word to the shell, several to exec. env becomes the program, under the same pid.
+    return ["env", *command] if len(command) == 1 else [*command]
+
+
+def _no_format(text: str) -> str:
+    """tmux expands formats in names and folders: `##` stands for `#`, but before `[` a run stays as it is."""
+    return re.sub(r"#+(?![\[#])", lambda run: run.group() * 2, text)
+
+
+def _server_facts(server: Server) -> list[tuple[str, str]]:
+    return [("pid", str(server.pid)), ("start_time", str(server.started))]
+
+
+def _if_same(target: str, seen: list[tuple[str, str]], command: str) -> list[str]:
+    equal = [f"#{{==:#{{{name}}},{value}}}" for name, value in seen]
+    condition = reduce(lambda left, right: f"#{{&&:{left},{right}}}", equal)  # && takes two before tmux 3.5
+    return ["if-shell", "-F", "-t", target, condition, command]
