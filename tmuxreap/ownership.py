@@ -89,13 +89,13 @@ class Index:
 SpareReason = Callable[[Process], str | None]
 
 
-def owned(index: Index, reach: Reach, spare: SpareReason, protected: frozenset[int] = frozenset()) -> Owned:
-    """`spare` says why a process must not be touched, or None; `protected` are pids that are never anybody's."""
+def owned(index: Index, reach: Reach, spare: SpareReason) -> Owned:
+    """`spare` says why a process must not be touched, or None."""
     own: dict[int, str] = {}
     spared: dict[int, str] = {}
     queue = list(_evidence(index, reach))
     for pid, why in queue:  # grows while children are found
-        if pid in own or pid in spared or pid in protected or pid <= 1:
+        if pid in own or pid in spared or pid <= 1:
             continue
         reason = spare(index.processes[pid])
         if reason is not None:

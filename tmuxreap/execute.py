@@ -1,0 +1,188 @@
+"""Carries the ladders of many sessions out at once, in one loop: tmux is asked in batches, processes are looked at once
+for all, and everybody waits together for the kernel's word.
+
+It does what the ladders ask for and decides nothing of its own, but for one thing: no key leaves it for a pane whose
+foreground is not the agent's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tmuxreap import faults, ladder, tmux_commands
+from tmuxreap.errors import Failure
+from tmuxreap.faults import Step
+from tmuxreap.ladder import Ended, Request, Wait
+from tmuxreap.model import Conversation, ProcessId, Row
+from tmuxreap.observe import Observer
+from tmuxreap.plan import PaneOption, Plan, Policy, Rung
+from tmuxreap.profiles import Profile, Spare
+from tmuxreap.screens import Screen
+from tmuxreap.seams import Clock, Processes, Sent, Tmux
+from tmuxreap.sights import Past, Sight, in_front, past_of, see_again
+
+COALESCE_S = 0.002  # when many end at once, a moment's patience saves a look for each
+
+FAULT_OF_RUNG = {Rung.KEYS: Step.KEYS, Rung.HANGUP: Step.HANGUP, Rung.TERM: Step.HANGUP, Rung.KILL: Step.KILL}
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """One session that is being ended, and the questions that its ladder asks of the rest of the program."""
+
+    row: Row
+    plan: Plan
+    profile: Profile | None
+    policy: Policy
+    spares: tuple[Spare, ...]
+    sight: Sight
+    past: Past
+    conversation: Conversation
+    ours: Callable[[], bool]
+    read_screen: Callable[[], Screen]
+    keep_draft: Callable[[str], int | None]
+    capture: Callable[[], Conversation]
+    failure: Failure | None = None
+    pressed: list[str] = field(default_factory=list)
+
+
+Ladder = Generator[Request, object, Ended]
+
+
+class Executor:
+    def __init__(self, observer: Observer, tmux: Tmux, processes: Processes, clock: Clock) -> None:
+        self._observer = observer
+        self._tmux = tmux
+        self._processes = processes
+        self._clock = clock
+        self._ladders: dict[Task, Ladder] = {}
+        self._asked: dict[Task, Request] = {}
+        self._done: list[tuple[Task, Ended]] = []
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[list[tuple[Task, Ended]]]:
+        """Those that have ended, as they end."""
+        for task in tasks:
+            climbing = ladder.climb(
+                task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation
+            )
+            self._ladders[task] = climbing
+            self._advance(task, None)
+        while self._asked:
+            if not self._answer_all():
+                self._wait()
+            if self._done:
+                yield self._finished()
+
+    def _finished(self) -> list[tuple[Task, Ended]]:
+        done, self._done = self._done, []
+        for task, ended in done:
+            if ended.survivors or ended.trouble or task.sight.session is not None:
+                self._tmux.run(task.plan.socket, restore(task.plan.options))
+        return done
+
+    def _advance(self, task: Task, answer: object) -> None:
+        try:
+            self._asked[task] = self._ladders[task].send(answer)
+        except StopIteration as end:
+            self._asked.pop(task, None)
+            self._done.append((task, end.value))
+
+    def _answer_all(self) -> bool:
+        """Everything that can be answered without waiting; False when all wait."""
+        ready = {task: request for task, request in self._asked.items() if not isinstance(request, Wait)}
+        self._close([task for task, request in ready.items() if isinstance(request, ladder.Close)])
+        looks = [task for task, request in ready.items() if isinstance(request, ladder.Look)]
+        if looks:
+            self._look(looks)
+        for task, request in ready.items():
+            if not isinstance(request, ladder.Close | ladder.Look):
+                self._advance(task, self._answer(task, request))
+        return bool(ready)
+
+    def _answer(self, task: Task, request: Request) -> object:
+        match request:
+            case ladder.Checkpoint(rung):
+                faults.at(FAULT_OF_RUNG[rung])
+                return task.ours()
+            case ladder.Signal(processes, signals):
+                return {one: self._signal(one, signals) for one in sorted(processes)}
+            case ladder.Ready():
+                return self._tmux.run(task.plan.socket, ready(task.plan))
+            case ladder.ReadScreen():
+                return task.read_screen()
+            case ladder.Press(step):
+                return self._press(task, step)
+            case ladder.KeepDraft(text):
+                return task.keep_draft(text)
+            case ladder.Capture():
+                return task.capture()
+        raise AssertionError(request)
+
+    def _signal(self, process: ProcessId, signals: Sequence[object]) -> Sent:
+        first, *others = (self._processes.signal(process, number) for number in signals)  # type: ignore[arg-type]
+        return first
+
+    def _press(self, task: Task, step: ladder.Key | ladder.Text) -> bool:
+        """The last look before a key: is the agent itself in front, now?"""
+        now = (self._processes.again(process.id) for process in task.sight.agent)
+        pane, server = task.sight.pane, task.plan.server
+        if pane is None or server is None or not any(process and in_front(process) for process in now):
+            return False
+        return self._tmux.run(task.plan.socket, [tmux_commands.press(server, pane, step)])
+
+    def _close(self, tasks: Sequence[Task]) -> None:
+        for socket in dict.fromkeys(task.plan.socket for task in tasks):
+            self._tmux.run(socket, [close(task) for task in tasks if task.plan.socket == socket])
+        for task in tasks:
+            self._advance(task, True)
+
+    def _look(self, tasks: Sequence[Task]) -> None:
+        since = min(_since(task) for task in tasks)
+        world = self._observer.look((task.plan.socket for task in tasks), since)
+        for task in tasks:
+            task.sight = see_again(task.row, task.profile, task.spares, world, task.past)
+            task.past = past_of(task.sight, task.past)
+            self._advance(task, task.sight)
+
+    def _wait(self) -> None:
+        """Until somebody is gone or somebody's time is up."""
+        waits = {task: request for task, request in self._asked.items() if isinstance(request, Wait)}
+        awaited = {process for wait in waits.values() for process in wait.processes}
+        until = min(wait.until for wait in waits.values())
+        gone = self._processes.wait(awaited, max(0.0, until - self._clock.monotonic()))
+        if gone and len(waits) > 1:
+            gone |= self._processes.wait(awaited - gone, COALESCE_S) if awaited - gone else set()
+        now = self._clock.monotonic()
+        for task, wait in waits.items():
+            left = wait.processes - gone
+            if now >= wait.until or (wait.processes and not left):
+                self._advance(task, left)
+            elif left != wait.processes:
+                self._asked[task] = Wait(left, wait.until)
+
+
+def _since(task: Task) -> int:
+    """Nothing of a session is older than the first process of its panes."""
+    leaders = task.past.leaders
+    return min((leader.start for leader in leaders), default=task.row.pane.start_ticks or 0)
+
+
+def close(task: Task) -> list[str]:
+    server, session = task.plan.server, task.sight.session
+    assert server is not None and session is not None  # noqa: S101 - it was seen
+    return tmux_commands.kill_session_command(server, session)
+
+
+def ready(plan: Plan) -> list[list[str]]:
+    assert plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
+    during = [tmux_commands.set_pane_option(o.pane, o.option, o.during) for o in plan.options]
+    return [tmux_commands.mode_off(plan.pane.id), *during]
+
+
+def restore(options: Iterable[PaneOption]) -> list[list[str]]:
+    return [
+        tmux_commands.unset_pane_option(option.pane, option.option)
+        if option.before is None
+        else tmux_commands.set_pane_option(option.pane, option.option, option.before)
+        for option in options
+    ]

@@ -1,0 +1,247 @@
+"""Which conversation is this agent in, and is it on disk? Owner of the agents' stores, which it only reads.
+
+An ID is hostile input until it has the form that the profile names: it becomes part of a path."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from tmuxreap.model import Conversation, ProcessId
+from tmuxreap.profiles import LOCATORS, Locator, Profile
+
+NONE = Conversation(id=None, source=None, path=None, exists=False)
+CANDIDATES_LOOKED_AT = 10_000
+LINES_LOOKED_AT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProcess:
+    id: ProcessId
+    argv: tuple[str, ...]
+    started_epoch: float
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """All that may tell the conversation of one agent."""
+
+    agents: tuple[AgentProcess, ...] = ()
+    open_files: tuple[str, ...] = ()
+    cwd: str | None = None
+    store: Path | None = None
+    banner: str | None = None  # the screen after the agent left
+    launched: str | None = None
+    hooked: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    conversation: Conversation
+    candidates: tuple[str, ...] = ()
+
+
+def store_of(
+    profile: Profile, environ: Mapping[str, str] | None, recorded: str | None, home: Path | None
+) -> Path | None:
+    """The agent's store, from its own environment; else as it was recorded; else where it lies by default."""
+    given = (environ or {}).get(profile.store_variable or "")
+    if given:
+        return Path(given)
+    if environ is None and recorded:
+        return Path(recorded)
+    agent_home = (environ or {}).get("HOME") or (str(home) if home else "")
+    default = profile.store_default
+    if default is None or (default.startswith("~") and not agent_home):
+        return None
+    return Path(default.replace("~", agent_home, 1) if default.startswith("~") else default)
+
+
+def locate(profile: Profile, clues: Clues) -> Located:
+    """The most trusted word on the conversation that there is."""
+    for locator in sorted(profile.locators, key=lambda one: LOCATORS.index(one.kind)):
+        found = tuple(dict.fromkeys(one for one in _FIND[locator.kind](profile, locator, clues) if is_id(profile, one)))
+        if len(found) == 1:
+            return Located(checked(profile, clues.store, found[0], locator.kind))
+        if len(found) > 1:
+            return Located(NONE, found)
+    return Located(NONE)
+
+
+def better(before: Conversation, after: Conversation) -> Conversation:
+    """Of two looks the more trusted one; a good ID is never replaced by nothing."""
+    if after.id is None:
+        return before
+    if before.id is None or _rank(after) <= _rank(before):
+        return after
+    return before
+
+
+def checked(profile: Profile, store: Path | None, conversation: str, source: str | None) -> Conversation:
+    """The conversation with its place on disk; it exists when one message at least is in it."""
+    for path in artifacts(profile, store, conversation):
+        if _has_message(path, profile.message):
+            return Conversation(conversation, source, str(path), exists=True)
+    return Conversation(conversation, source, None, exists=False)
+
+
+def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[Path]:
+    if store is None or profile.artifact is None or not is_id(profile, conversation):
+        return []
+    pattern = profile.artifact.replace("{id}", glob.escape(conversation))
+    return [path for name in _matching(store, pattern) if (path := store / name).is_file()]
+
+
+def _matching(store: Path, pattern: str) -> Iterator[str]:
+    return glob.iglob(pattern, root_dir=store)  # noqa: PTH207 - Path.glob before 3.12 fails on unreadable folders
+
+
+def is_id(profile: Profile, text: str) -> bool:
+    safe = not any(sign in text for sign in "/\0*?[") and text not in ("", ".", "..")
+    return safe and re.fullmatch(profile.id_pattern, text) is not None
+
+
+def agent_word(profile: Profile, clues: Clues) -> str | None:
+    """What the agent itself says of its state, where it gives a word."""
+    for locator in profile.locators:
+        if locator.kind == "pidfile" and "state" in locator.settings:
+            for entry in _pid_files(locator, clues):
+                word = entry.get(str(locator.settings["state"]))
+                return str(word) if word is not None else None
+    return None
+
+
+def _rank(conversation: Conversation) -> int:
+    source = conversation.source
+    return LOCATORS.index(source) if source in LOCATORS else len(LOCATORS)
+
+
+def _has_message(path: Path, message: re.Pattern[str] | None) -> bool:
+    """A file without one message is no conversation; a half-written last line does not matter."""
+    if message is None:
+        return path.stat().st_size > 0
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            return any(message.search(line) and line.endswith("\n") for line in lines)
+    except OSError:
+        return False
+
+
+def _hook(profile: Profile, locator: Locator, clues: Clues) -> Iterable[str]:
+    return [clues.hooked] if clues.hooked else []
+
+
+def _launch(profile: Profile, locator: Locator, clues: Clues) -> Iterable[str]:
+    return [clues.launched] if clues.launched else []
+
+
+def _pidfile(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
+    for entry in _pid_files(locator, clues):
+        yield str(entry.get(str(locator.settings.get("id", "id")), ""))
+
+
+def _pid_files(locator: Locator, clues: Clues) -> Iterator[Mapping[str, object]]:
+    """The files that the agent's processes keep of themselves; one left by another process with that pid is none."""
+    if clues.store is None:
+        return
+    for agent in clues.agents:
+        path = clues.store / str(locator.settings["path"]).replace("{pid}", str(agent.id.pid))
+        try:
+            entry = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        started = locator.settings.get("started")
+        if not isinstance(entry, dict) or (started and not _same_start(entry.get(str(started)), agent.id)):
+            continue
+        yield entry
+
+
+def _same_start(value: object, process: ProcessId) -> bool:
+    """Ticks since boot, alone or behind the boot's ID."""
+    return str(value).rsplit(":", 1)[-1].strip() == str(process.start)
+
+
+def _open_file(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
+    pattern = _with_id(profile, str(locator.settings["path"]))
+    return (found["id"] for path in clues.open_files if (found := pattern.search(path)))
+
+
+def _exit_banner(profile: Profile, locator: Locator, clues: Clues) -> list[str]:
+    """The last banner on the screen: an earlier one is of an earlier run in the same pane."""
+    pattern = _with_id(profile, str(locator.settings["pattern"]))
+    found = [match["id"] for match in pattern.finditer(clues.banner or "")]
+    return found[-1:]
+
+
+def _argv(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
+    flags = locator.settings.get("flags")
+    for agent in clues.agents:
+        for flag in flags if isinstance(flags, list) else []:
+            yield from _flag_values(agent.argv, str(flag))
+
+
+def _flag_values(argv: tuple[str, ...], flag: str) -> Iterator[str]:
+    for word, following in zip(argv, (*argv[1:], ""), strict=True):
+        if word == flag:
+            yield following
+        elif word.startswith(flag + "="):
+            yield word.removeprefix(flag + "=")
+
+
+def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[str]:
+    """Exactly one artifact in this folder could be it: written since the agent started, and of its folder."""
+    if clues.store is None or profile.artifact is None or not clues.agents:
+        return []
+    started = min(agent.started_epoch for agent in clues.agents)
+    names = islice(_matching(clues.store, profile.artifact.replace("{id}", "*")), CANDIDATES_LOOKED_AT)
+    paths = (clues.store / name for name in names)
+    fresh = [path for path in paths if _written_since(path, started) and _of_folder(path, profile, clues.cwd)]
+    return [found.group(0) for path in fresh if (found := re.search(profile.id_pattern, path.name))]
+
+
+def _written_since(path: Path, started: float) -> bool:
+    try:
+        return path.stat().st_mtime >= started
+    except OSError:
+        return False
+
+
+def _of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
+    """Names of folders collide when they are turned into keys: the conversation itself says where it was held."""
+    if profile.folder is None or cwd is None:
+        return profile.folder is None
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            found = next((m for line in islice(lines, LINES_LOOKED_AT) if (m := profile.folder.search(line))), None)
+    except OSError:
+        return False
+    return found is not None and _same_folder(found["folder"], cwd)
+
+
+def _same_folder(quoted: str, cwd: str) -> bool:
+    try:
+        folder = json.loads(f'"{quoted}"')
+    except ValueError:
+        return False
+    return os.path.realpath(str(folder)) == os.path.realpath(cwd)
+
+
+def _with_id(profile: Profile, pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.replace("{id}", profile.id_pattern))
+
+
+_FIND: dict[str, Callable[[Profile, Locator, Clues], Iterable[str]]] = {
+    "hook": _hook,
+    "pidfile": _pidfile,
+    "open-file": _open_file,
+    "exit-banner": _exit_banner,
+    "launch": _launch,
+    "argv": _argv,
+    "sole-candidate": _sole_candidate,
+}

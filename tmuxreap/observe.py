@@ -1,0 +1,111 @@
+"""The one look at the world: tmux servers, processes and what these carry, put together for `sights` to judge.
+
+It reads and never acts; what could not be read is said to be unknown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tmuxreap.model import Process, ProcessId
+from tmuxreap.ownership import Index, Trace
+from tmuxreap.seams import Processes, Tmux
+from tmuxreap.sights import Names, World
+
+PTS = "/dev/pts/"
+PTS_MAJOR = 136
+KERNEL = 2  # the parent of the kernel's own threads
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where this program runs."""
+
+    host: str
+    boot_id: str
+    pid: int
+
+
+class Observer:
+    """Looks, as often as it is asked to. What a process carries does not change: it is read once."""
+
+    def __init__(self, tmux: Tmux, processes: Processes, place: Place) -> None:
+        self._tmux = tmux
+        self._processes = processes
+        self._place = place
+        self._traces: dict[ProcessId, Trace] = {}
+        self._names: dict[ProcessId, Names] = {}
+
+    def look(self, sockets: Iterable[str], since: int) -> World:
+        """`since`: no process that started before can be of interest beyond the tree of its pane."""
+        servers = {socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}
+        processes = self._processes.look()
+        young = [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
+        return World(
+            host=self._place.host,
+            boot_id=self._place.boot_id,
+            servers=servers,
+            index=Index(processes, {p.pid: self._trace(p) for p in young}),
+            names=self.names,
+            tty_of=terminal_number,
+            protected=callers(self._place.pid, processes),
+        )
+
+    def names(self, process: Process) -> Names:
+        known = self._names.get(process.id)
+        if known is None or not known.argv:  # asked between fork and exec it has no name yet
+            known = Names(self._processes.argv(process.id), self._processes.executable(process.id))
+            self._names[process.id] = known
+        return known
+
+    def _trace(self, process: Process) -> Trace:
+        known = self._traces.get(process.id)
+        if known is not None:
+            return known
+        environ = self._processes.environ(process.id) or {}
+        if not environ:
+            # An exec may have been under way, or the environment was cleared: its descriptors are what is left.
+            return Trace(terminals=self._terminals(process))
+        trace = _carried(environ)
+        if trace.mark is None and trace.tmux is None:
+            return Trace(terminals=self._terminals(process))
+        self._traces[process.id] = trace
+        return trace
+
+    def _terminals(self, process: Process) -> frozenset[str]:
+        return frozenset(path for path in self._processes.open_files(process.id) if path.startswith(PTS))
+
+
+def callers(pid: int, processes: Mapping[int, Process]) -> frozenset[int]:
+    """A process and all above it."""
+    found: list[int] = []
+    while pid in processes and pid not in found:
+        found.append(pid)
+        pid = processes[pid].ppid
+    return frozenset(found)
+
+
+def terminal_number(path: str) -> int:
+    """The device number of a terminal as the kernel shows it in a process; 0 when it cannot be told."""
+    name = path.removeprefix(PTS)
+    if name != path and name.isdigit():
+        return _device(PTS_MAJOR, int(name))
+    try:
+        device = os.stat(path).st_rdev  # noqa: PTH116 - pathlib is not worth its import on the way of a stop
+    except OSError:
+        return 0
+    return _device(os.major(device), os.minor(device))
+
+
+def _device(major: int, minor: int) -> int:
+    return (minor & 0xFF) | (major << 8) | ((minor & ~0xFF) << 12)
+
+
+def _carried(environ: Mapping[str, str]) -> Trace:
+    socket, _, rest = environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
+    return Trace(
+        mark=environ.get("TMUXREAP_ID") or None,
+        tmux=f"{socket},{rest}" if socket and rest.isdigit() else None,
+        pane=environ.get("TMUX_PANE") or None,
+    )

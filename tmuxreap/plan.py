@@ -1,0 +1,213 @@
+"""What will be done to one session, as plain data: what --dry-run prints is what the intent records. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Pane, Scope, Server, Session, Status, Terminal, Verb
+from tmuxreap.ownership import Belonging
+from tmuxreap.profiles import Profile
+from tmuxreap.screens import Screen, State
+from tmuxreap.sights import Sight, in_front
+
+HANGUP_GRACE_S = 5.0
+TERM_GRACE_S = 2.0
+KILL_WAIT_S = 2.0
+
+
+class Rung(Enum):
+    KEYS = "keys"
+    HANGUP = "hangup"
+    TERM = "term"
+    KILL = "kill"
+
+
+RUNGS: dict[Verb, tuple[Rung, ...]] = {
+    Verb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
+    Verb.KILL: (Rung.TERM, Rung.KILL),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the caller asked for."""
+
+    verb: Verb
+    reason: str
+    keys_timeout_s: float | None = None
+    grace_s: float | None = None
+    force: bool = True
+    scope: Scope = Scope.AGENT
+    purge: bool = False
+    itself: bool = False
+    unregistered: bool = False
+
+    @property
+    def grace(self) -> float:
+        if self.grace_s is not None:
+            return self.grace_s
+        return HANGUP_GRACE_S if self.verb is Verb.STOP else TERM_GRACE_S
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRung:
+    rung: Rung
+    wait_s: float
+    skipped: str | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {"name": self.rung.value, "waits_ms": round(self.wait_s * 1000), "skipped": self.skipped}
+
+
+@dataclass(frozen=True, slots=True)
+class PaneOption:
+    """An option of the user's pane that is changed for the time of the stop, and its value before."""
+
+    pane: str
+    option: str
+    before: str | None
+    during: str
+
+    def as_json(self) -> dict[str, object]:
+        return {"pane": self.pane, "option": self.option, "before": self.before, "during": self.during}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    name: str
+    verb: Verb
+    scope: Scope
+    reason: str
+    agent: str | None
+    socket: str
+    server: Server | None
+    session: Session | None
+    pane: Pane | None
+    screen: Screen | None
+    rungs: tuple[PlannedRung, ...]
+    options: tuple[PaneOption, ...]
+    own: tuple[Belonging, ...]
+    spared: tuple[Belonging, ...]
+    agent_pids: tuple[int, ...]
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "verb": self.verb.value,
+            "scope": self.scope.value,
+            "reason": self.reason,
+            "agent": self.agent,
+            "socket": self.socket,
+            "session": self.session.id if self.session else None,
+            "pane": self.pane.id if self.pane else None,
+            "state": self.screen.state.value if self.screen else None,
+            "rungs": [rung.as_json() for rung in self.rungs],
+            "options": [option.as_json() for option in self.options],
+            "processes": [_belonging(one) for one in self.own],
+            "spared": [_belonging(one) for one in self.spared],
+        }
+
+
+def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
+    """Why this session must not be touched."""
+    if sight.trouble is not None and not _overruled(sight.trouble, policy):
+        return sight.trouble
+    if status.ended and sight.session is not None:
+        return Failure(
+            Code.SESSION_ALIVE,
+            f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of that name is alive",
+            f"if it is yours, record it first: tmuxreap adopt {name}",
+        )
+    if sight.mine and not policy.itself:
+        return Failure(
+            Code.OWN_SESSION,
+            f"could not {policy.verb.value} {name}: you are calling from inside of it",
+            "call from another session, or hand it over with --self",
+        )
+    if sight.foreign and policy.scope is Scope.AGENT:
+        return _foreign_panes(sight, policy, name)
+    return None
+
+
+def _overruled(trouble: Failure, policy: Policy) -> bool:
+    return trouble.code is Code.AMBIGUOUS_PANE and policy.scope is Scope.SESSION
+
+
+def _foreign_panes(sight: Sight, policy: Policy, name: str) -> Failure:
+    panes = ", ".join(f"{pane.id} (pid {pane.pid})" for pane in sight.foreign)
+    return Failure(
+        Code.FOREIGN_PANES,
+        f"could not {policy.verb.value} {name}: other panes of the session are at work: {panes}",
+        "end them too with --whole-session, or only the agent's pane with --pane-only",
+    )
+
+
+def make_plan(
+    name: str,
+    agent: str | None,
+    sight: Sight,
+    screen: Screen | None,
+    profile: Profile | None,
+    policy: Policy,
+    options: tuple[PaneOption, ...] = (),
+) -> Plan:
+    keys_skipped = why_no_keys(sight, screen, profile, policy)
+    return Plan(
+        name=name,
+        verb=policy.verb,
+        scope=policy.scope,
+        reason=policy.reason,
+        agent=agent,
+        socket=sight.socket,
+        server=sight.server if isinstance(sight.server, Server) else None,
+        session=sight.session,
+        pane=sight.pane,
+        screen=screen,
+        rungs=tuple(_rung(rung, keys_skipped, profile, policy) for rung in RUNGS[policy.verb]),
+        options=options if keys_skipped is None else (),
+        own=sight.owned.own,
+        spared=sight.owned.spared,
+        agent_pids=tuple(process.pid for process in sight.agent),
+    )
+
+
+def why_no_keys(sight: Sight, screen: Screen | None, profile: Profile | None, policy: Policy) -> str | None:
+    """None when keys may be sent: to a known agent, in front, in a pane that takes them."""
+    pane = sight.pane
+    if policy.verb is Verb.KILL:
+        return None
+    if policy.keys_timeout_s == 0:
+        return "--keys-timeout 0"
+    if sight.session is None or pane is None or pane.dead or not sight.agent:
+        return "the agent is gone"
+    if profile is None or not profile.has_keys:
+        return "no keys are known for this agent"
+    if pane.input_off:
+        return "the pane takes no input"
+    if not any(in_front(process) for process in sight.agent):
+        return "the agent is not in front"
+    return None
+
+
+def fast(screen: Screen | None, profile: Profile) -> bool:
+    """The quick exit keys go to a state known to be idle and empty, and to no other."""
+    return screen is not None and screen.state is State.IDLE and bool(profile.idle_keys)
+
+
+def _rung(rung: Rung, keys_skipped: str | None, profile: Profile | None, policy: Policy) -> PlannedRung:
+    if rung is Rung.KEYS:
+        wait_s = policy.keys_timeout_s if policy.keys_timeout_s is not None else profile.leave_s if profile else 0.0
+        return PlannedRung(rung, wait_s, keys_skipped)
+    if rung is Rung.KILL:
+        return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")
+    no_term = rung is Rung.TERM and policy.grace == 0
+    return PlannedRung(rung, policy.grace, "--grace 0" if no_term else None)
+
+
+def _belonging(one: Belonging) -> dict[str, object]:
+    return {"pid": one.process.pid, "name": one.process.comm, "why": one.why}
+
+
+HEADLESS = frozenset({Terminal.NONE, Terminal.KITTY, Terminal.WEZTERM})

@@ -1,0 +1,290 @@
+"""One row held against one look at the world: is its session there, is it still the same, which pane and which
+processes are the agent's. Pure: the look was made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import (
+    Live,
+    Pane,
+    Process,
+    ProcessId,
+    Row,
+    Server,
+    ServerLook,
+    Session,
+    Unreachable,
+)
+from tmuxreap.ownership import Index, Owned, Reach, owned
+from tmuxreap.profiles import SHELLS, Profile, Spare, program_names
+
+TMUX_SERVER = "tmux: server"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a process is called."""
+
+    argv: tuple[str, ...]
+    executable: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One look: every process, the tmux servers that were asked, and where this program itself stands in it."""
+
+    host: str
+    boot_id: str
+    servers: Mapping[str, ServerLook]
+    index: Index
+    names: Callable[[Process], Names]
+    tty_of: Callable[[str], int]
+    protected: frozenset[int]  # this program and those that called it
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What is remembered of a session from before this look."""
+
+    mark: str | None = None
+    remembered: frozenset[ProcessId] = frozenset()
+    first: Sight | None = None
+    leaders: frozenset[ProcessId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    live: Live
+    socket: str
+    server: ServerLook
+    session: Session | None = None
+    pane: Pane | None = None
+    agent: tuple[Process, ...] = ()
+    owned: Owned = field(default_factory=Owned)
+    foreign: tuple[Pane, ...] = ()
+    reach: Reach | None = None
+    mine: bool = False  # the caller sits inside
+    trouble: Failure | None = None
+
+
+def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare], world: World, past: Past) -> Sight:
+    server = world.servers[socket]
+    trouble = _cannot_tell(row, server, world)
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
+    session = find_session(row, server, profile, world)
+    if isinstance(session, Failure):
+        return Sight(Live.REPLACED, socket, server, trouble=session)
+    reach = _reach(row, server, session, world, past)
+    belongings = owned(world.index, reach, _spare_reason(spares, world))
+    mine = any(one.process.pid in world.protected for one in belongings.own)
+    if session is None:
+        return Sight(Live.GONE, socket, server, owned=belongings, reach=reach, mine=mine)
+    pane = pick_pane(row, session, profile, world)
+    if isinstance(pane, Failure):
+        return Sight(Live.ALIVE, socket, server, session, owned=belongings, reach=reach, mine=mine, trouble=pane)
+    agent = agent_in(pane, profile, world)
+    return Sight(
+        live=Live.ALIVE if agent else Live.AGENT_GONE,
+        socket=socket,
+        server=server,
+        session=session,
+        pane=pane,
+        agent=agent,
+        owned=belongings,
+        foreign=tuple(other for other in session.panes if other.id != pane.id and _busy_pane(other, world)),
+        reach=reach,
+        mine=mine,
+    )
+
+
+def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world: World, past: Past) -> Sight:
+    """The same session later: by its identity alone, whatever has its name by now."""
+    first = past.first
+    assert first is not None  # noqa: S101 - there was a first look
+    server = world.servers[first.socket]
+    trouble = _cannot_tell(row, server, world)
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
+    session = _still(first, server)
+    reach = _reach(row, server, session, world, past)
+    belongings = owned(world.index, reach, _spare_reason(spares, world))
+    if session is None:
+        return Sight(Live.GONE, first.socket, server, owned=belongings, reach=reach)
+    pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
+    agent = agent_in(pane, profile, world) if pane else ()
+    live = Live.ALIVE if agent else Live.AGENT_GONE
+    return Sight(live, first.socket, server, session, pane, agent, belongings, reach=reach)
+
+
+def past_of(sight: Sight, before: Past) -> Past:
+    """What to remember of a look: whoever was seen to belong belongs for ever."""
+    leaders = sight.reach.leaders if sight.reach else frozenset()
+    return Past(
+        mark=before.mark or (sight.reach.mark if sight.reach else None),
+        remembered=before.remembered | sight.owned.ids,
+        first=before.first or sight,
+        leaders=before.leaders | leaders,
+    )
+
+
+def _still(first: Sight, server: ServerLook) -> Session | None:
+    known = first.session
+    if known is None or not isinstance(server, Server) or not isinstance(first.server, Server):
+        return None
+    if (server.pid, server.started) != (first.server.pid, first.server.started):
+        return None
+    return next((s for s in server.sessions if (s.id, s.created) == (known.id, known.created)), None)
+
+
+def find_session(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:
+    """The very session that was recorded, None when it is proven gone, a failure when another has its name."""
+    if not isinstance(server, Server):
+        return None
+    named = server.named(row.name)
+    if row.tmux.known:
+        if _same_server(row, server, world):
+            same = [s for s in server.sessions if (s.id, s.created) == (row.tmux.session_id, row.tmux.session_created)]
+            if same:
+                return same[0]
+        return None if named is None else _replaced(row, named)
+    if named is None or row.pane.pid is None or any(pane.pid == row.pane.pid for pane in named.panes):
+        return named
+    if profile is not None and any(agent_in(pane, profile, world) for pane in named.panes):
+        return named
+    return _replaced(row, named)
+
+
+def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure:
+    """Which pane is the agent's, in the order of trust."""
+    by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
+    by_pid = [pane for pane in session.panes if pane.pid == row.pane.pid]
+    for found in (by_id, by_pid, session.panes):
+        if len(found) == 1:
+            return found[0]
+    running = [pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)]
+    if len(running) == 1:
+        return running[0]
+    panes = ", ".join(f"{pane.id} (pid {pane.pid})" for pane in session.panes)
+    return Failure(
+        Code.AMBIGUOUS_PANE,
+        f"could not tell the agent's pane in {row.name}: it has {panes}",
+        f"record it with: tmuxreap adopt {row.name}, or end them all with --whole-session",
+    )
+
+
+def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process, ...]:
+    """The agent's own processes in a pane; of an unknown agent, whatever runs there that is no idle shell."""
+    if pane.dead:
+        return ()
+    below = list(_tree(world.index, pane.pid))
+    if profile is not None:
+        return tuple(process for process in below if _recognised(process, profile, world))
+    return () if is_idle_shell(pane, world) else tuple(below)
+
+
+def is_idle_shell(pane: Pane, world: World) -> bool:
+    """A known shell without children that waits in front for a command."""
+    leader = world.index.processes.get(pane.pid)
+    if leader is None or world.index.children.get(pane.pid):
+        return leader is None
+    argv = world.names(leader).argv
+    shell = argv[0].lstrip("-").rsplit("/", 1)[-1] if argv else leader.comm
+    interactive = all(word.startswith("-") and "c" not in word.lstrip("-").split("=")[0] for word in argv[1:])
+    return shell in SHELLS and interactive and leader.pgrp == leader.tpgid
+
+
+def in_front(process: Process) -> bool:
+    """Its group is the terminal's foreground group: keys reach it and nobody else."""
+    return process.tpgid > 0 and process.pgrp == process.tpgid
+
+
+def _cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
+    if row.tmux.host is not None and row.tmux.host != world.host:
+        return Failure(
+            Code.TMUX_UNREACHABLE,
+            f"could not look at {row.name}: it runs on the host {row.tmux.host}, this is {world.host}",
+            f"run the command on {row.tmux.host}",
+        )
+    if not isinstance(server, Unreachable):
+        return None
+    code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
+    if server.denied:
+        code = Code.PERMISSION_DENIED
+    return Failure(code, f"could not look at {row.name}: {server.reason}", server.hint)
+
+
+def _same_server(row: Row, server: Server, world: World) -> bool:
+    boot = row.tmux.boot_id is None or row.tmux.boot_id == world.boot_id
+    started = row.tmux.server_started is None or row.tmux.server_started == server.started
+    return boot and started and row.tmux.server_pid == server.pid
+
+
+def _replaced(row: Row, now: Session) -> Failure:
+    return Failure(
+        Code.SESSION_REPLACED,
+        f"could not take {row.name} for the recorded session: the one of that name now is {now.id}, made later or "
+        f"on another server",
+        f"if it is the one you mean, record it: tmuxreap adopt {row.name}",
+    )
+
+
+def _reach(row: Row, server: ServerLook, session: Session | None, world: World, past: Past) -> Reach:
+    panes = session.panes if session else ()
+    known = past.first.session.panes if past.first and past.first.session else ()
+    leaders = {p.id for pane in panes if not pane.dead and (p := world.index.processes.get(pane.pid))} | past.leaders
+    before = row.pane.id if row.tmux.known and row.pane.id else None
+    server_pid = server.pid if isinstance(server, Server) and server.pid else row.tmux.server_pid
+    # Once its pane is gone, a terminal's number may be another's: only what still holds the old one open counts.
+    vanished = {f"{pane.tty} (deleted)" for pane in known if pane.id not in {p.id for p in panes}}
+    return Reach(
+        tmux=f"{row.tmux.socket or server.socket},{server_pid}" if server_pid else None,
+        panes=frozenset(pane.id for pane in (*panes, *known)) | ({before} if before else set()),
+        leaders=frozenset(leaders),
+        ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane.tty))),
+        terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
+        mark=past.mark or _mark_of(leaders, world),
+        remembered=past.remembered,
+    )
+
+
+def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
+    """The session's own mark, from the environment of the process that tmux started in the pane."""
+    marks = {trace.mark for one in leaders if (trace := world.index.traces.get(one.pid)) and trace.mark}
+    return marks.pop() if len(marks) == 1 else None
+
+
+def _busy_pane(pane: Pane, world: World) -> bool:
+    return not pane.dead and not is_idle_shell(pane, world)
+
+
+def _tree(index: Index, pid: int) -> Iterable[Process]:
+    queue = [pid] if pid in index.processes else []
+    for one in queue:
+        yield index.processes[one]
+        if index.processes[one].comm != TMUX_SERVER:
+            queue.extend(index.children.get(one, ()))
+
+
+def _recognised(process: Process, profile: Profile, world: World) -> bool:
+    names = world.names(process)
+    return profile.recognises(names.argv, process.comm, names.executable)
+
+
+def _spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], str | None]:
+    listed = tuple(spares)
+
+    def reason(process: Process) -> str | None:
+        if process.comm == TMUX_SERVER:
+            return "a tmux server"
+        names = world.names(process)
+        called = program_names(names.argv[:1], process.comm, names.executable)
+        command = " ".join(names.argv)
+        found = next((spare for spare in listed if spare.matches(called, command)), None)
+        return f"a shared {found.program}" if found else None
+
+    return reason
+
