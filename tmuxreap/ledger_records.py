@@ -1,0 +1,201 @@
+"""What goes into the ledger and comes out of it: plain frozen values, and their one form as JSON. Touches no file."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tmuxreap.model import ProcessId
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorRow:
+    """A registry row in the form that existing readers of the mirror know."""
+
+    name: str
+    status: str
+    pane_cwd: str | None
+    data: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """The registry whose bytes have this sha256. With `base`, `rows` are only those that changed since that digest."""
+
+    rows: Sequence[MirrorRow]
+    digest: str
+    base: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """`before` is the exact text of the row before the change."""
+
+    name: str
+    kind: str
+    data: Mapping[str, object] = field(default_factory=dict)
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    id: int
+    at: float
+    timestamp: str
+    name: str
+    kind: str
+    data: Mapping[str, object]
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PaneOption:
+    """A pane option that is going to be changed, and what it was (None: not set on the pane)."""
+
+    socket: str
+    pane: str
+    option: str
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewIntent:
+    name: str
+    verb: str
+    reason: str
+    scope: str
+    owner: ProcessId
+    boot_id: str
+    deadline: float
+    options: tuple[PaneOption, ...]
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """An ending that is under way (`outcome` is None) or was. `plan` is byte for byte what was given."""
+
+    id: int
+    name: str
+    verb: str
+    reason: str
+    scope: str
+    owner: ProcessId
+    boot_id: str  # of the boot that the owner lives in: after another one it is dead, whoever has its pid
+    created_at: float
+    deadline: float
+    options: tuple[PaneOption, ...]
+    plan: str
+    outcome: str | None
+    result: Mapping[str, object] | None
+    closed_at: float | None
+    taken_over_by: int | None
+    handed_from: int | None  # the pid of the owner before this one
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The row is ours. `inherited` is the ending taken over: its reason, and the options that it may have changed."""
+
+    intent: Intent
+    inherited: Intent | None
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """A living owner is at it."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    id: int
+    outcome: str
+    result: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Survivor:
+    """A process that an ending did not get rid of."""
+
+    process: ProcessId
+    boot_id: str
+    comm: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    name: str
+    at: float
+    state: str
+    kind: str
+    conversation_id: str | None
+    data: Mapping[str, object]
+
+
+def timestamp(now: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+
+
+def to_json(data: Mapping[str, object]) -> str:
+    """Rows are other people's YAML: dates become text; what no JSON can hold (a list as a key, a cycle) is left out."""
+    try:
+        return json.dumps(dict(data), default=str, skipkeys=True)
+    except (ValueError, RecursionError):
+        return "{}"
+
+
+def from_json(text: str | None) -> dict[str, object]:
+    try:
+        data = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def options_to_json(options: Iterable[PaneOption]) -> str:
+    return json.dumps([{"socket": o.socket, "pane": o.pane, "option": o.option, "before": o.before} for o in options])
+
+
+def options_from_json(text: str) -> tuple[PaneOption, ...]:
+    try:
+        return tuple(PaneOption(**entry) for entry in json.loads(text))
+    except (ValueError, TypeError):  # another hand was at it
+        return ()
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    number, at, stamp, name, kind, data, before = row
+    return Event(number, at, stamp, name, kind, from_json(data), before)
+
+
+def intent_of(row: Sequence[Any]) -> Intent:
+    number, name, verb, reason, scope, pid, start, boot_id, created_at, deadline, options, plan, *end = row
+    outcome, result, closed_at, taken_over_by, handed_from = end
+    return Intent(
+        id=number,
+        name=name,
+        verb=verb,
+        reason=reason,
+        scope=scope,
+        owner=ProcessId(pid, start),
+        boot_id=boot_id,
+        created_at=created_at,
+        deadline=deadline,
+        options=options_from_json(options),
+        plan=plan,
+        outcome=outcome,
+        result=None if result is None else from_json(result),
+        closed_at=closed_at,
+        taken_over_by=taken_over_by,
+        handed_from=handed_from,
+    )
+
+
+def heartbeat_of(row: Sequence[Any]) -> Heartbeat:
+    name, at, state, kind, conversation_id, data = row
+    return Heartbeat(name, at, state, kind, conversation_id, from_json(data))
