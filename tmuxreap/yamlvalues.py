@@ -1,0 +1,139 @@
+"""Values in YAML 1.1: what an unquoted scalar means, how a value is written so that it comes back as itself.
+
+Knows nothing of documents and places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import yaml
+
+Scalar: TypeAlias = str | int | float | bool | None
+# Sequences hold scalars, mappings hold whatever a row may hold; tuples come back as lists.
+Value: TypeAlias = "Scalar | list[Value] | tuple[Value, ...] | Mapping[str, Value]"
+
+NO_VALUE = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError)  # what constructing one can raise
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_RESOLVER: Any = yaml.resolver.Resolver()
+# Narrower than YAML allows: what every parser, in flow and in block, reads as this very text.
+_PLAIN = re.compile(r"(?!\.\.\.)[\w/.$~](?:[\w/.$~@%+=()\- ]*[\w/.$~@%+=()\-])?\Z")
+_OTHER_BOOLEANS = frozenset("yYnN")  # by the specification, if not by PyYAML
+_RAW = r" -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+_ALL_RAW = re.compile(f"[{_RAW}]*\\Z")
+_ESCAPED = re.compile(f'[^{_RAW}]|["\\\\]')
+_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+@lru_cache(maxsize=8192)
+def plain_value(text: str) -> object:
+    """What an unquoted scalar means. Only immutable values come out, so they can be shared."""
+    tag = _plain_tag(text)
+    if tag == _TEXT_TAG:
+        return text
+    return yaml.constructor.SafeConstructor().construct_document(yaml.ScalarNode(tag, text))
+
+
+def _plain_tag(text: str) -> str:
+    return str(_RESOLVER.resolve(yaml.ScalarNode, text, (True, False)))
+
+
+def written(value: Value, quote: str | None = None) -> str:
+    """The value on one line, for block and flow. `quote` is the style to keep where a text allows it."""
+    if isinstance(value, str):
+        return _text(value, quote)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(written(item) for item in value) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)}: {written(item)}" for key, item in value.items()) + "}"
+    raise TypeError(f"a {type(value).__name__} cannot be written")
+
+
+def entry(key: str, value: Value, column: int, newline: str) -> str:
+    """`key: value` for a block mapping at this column; a mapping goes on lines of its own."""
+    if not (isinstance(value, Mapping) and value):
+        return f"{_key(key)}: {written(value)}"
+    return f"{_key(key)}:" + nested(value, column, newline)
+
+
+def nested(value: Mapping[str, Value], column: int, newline: str) -> str:
+    """The lines of a mapping below a key at this column, each after its line break."""
+    inner = column + 2
+    return "".join(newline + " " * inner + entry(key, item, inner, newline) for key, item in value.items())
+
+
+def comes_back(value: Value) -> object:
+    """The value as a loader will give it."""
+    if isinstance(value, Mapping):
+        return {key: comes_back(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [comes_back(item) for item in value]
+    return value
+
+
+def same(one: object, other: object) -> bool:
+    """Equal and of equal type all the way down; the order of keys says nothing."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return len(one) == len(other) and all(key in other and same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other or (one != one and other != other)  # not a number is itself here
+
+
+def _key(key: str) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"a {type(key).__name__} cannot be a key")
+    return _text(key)
+
+
+def _text(text: str, quote: str | None = None) -> str:
+    if quote == "'" and _ALL_RAW.match(text):
+        return "'" + text.replace("'", "''") + "'"
+    if quote != '"' and _PLAIN.match(text) and _reads_as_text(text):
+        return text
+    return '"' + _ESCAPED.sub(_escape, text) + '"'
+
+
+def _reads_as_text(text: str) -> bool:
+    if text in _OTHER_BOOLEANS or _plain_tag(text) != _TEXT_TAG:
+        return False
+    with suppress(ValueError):
+        float(text)
+        return False
+    with suppress(ValueError):
+        int(text, 0)
+        return False
+    return True
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
+    if char in _SHORT:
+        return _SHORT[char]
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _float(value: float) -> str:
+    if value != value:
+        return ".nan"
+    if value in (float("inf"), float("-inf")):
+        return ".inf" if value > 0 else "-.inf"
+    text = repr(float(value))
+    return text if "." in text else text.replace("e", ".0e")  # without a point YAML 1.1 reads a text
