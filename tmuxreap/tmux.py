@@ -107,7 +107,9 @@ class RealTmux:
         return isinstance(answer, _Answer) and answer.ok
 
     def capture(self, socket: str, pane: str) -> str | None:
-        answer = self._ask(socket, NEVER_START, "capture-pane", "-p", "-t", pane)
+        # A pane that dies and remains gets a line of tmux's own at the bottom: its top line moves to the history.
+        whole, moved_up = f"capture-pane -p -t '{pane}'", f"capture-pane -p -S -1 -t '{pane}'"
+        answer = self._ask(socket, NEVER_START, "if-shell", "-F", "-t", pane, "#{pane_dead}", moved_up, whole)
         if isinstance(answer, Unreachable) or not answer.ok:
             return None
         return answer.text.rstrip("\n ")

@@ -1,0 +1,74 @@
+"""What tests of the real thing stand on: a private tmux server, and a guard against processes left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+GUARD = "TESTED_BY"
+LEAVING_S = 3.0
+
+
+@pytest.fixture
+def no_leftovers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fails a test that leaves a process behind, and ends the process: found by a mark in the environment."""
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv(GUARD, mark)
+    yield
+    until = time.monotonic() + LEAVING_S
+    while (left := marked(mark)) and time.monotonic() < until:
+        time.sleep(0.01)
+    for pid in left:
+        os.kill(pid, 9)
+    assert not left, f"left behind: {left}"
+
+
+def marked(mark: str) -> dict[int, str]:
+    """Living processes with that mark, and what they are."""
+    wanted, found = f"{GUARD}={mark}".encode(), {}
+    for home in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (home / "environ").read_bytes().split(b"\0") and int(home.name) != os.getpid():
+                found[int(home.name)] = (home / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def tmux_socket(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The path of a socket for a private server: short, for sun_path; no configuration of a user's is read."""
+    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
+    socket = f"{folder}/s"
+    monkeypatch.delenv("TMUX", raising=False)
+    monkeypatch.delenv("TMUX_PANE", raising=False)
+    monkeypatch.setenv("TMUX_TMPDIR", folder)
+    monkeypatch.setenv("HOME", folder)
+    monkeypatch.setenv("XDG_CONFIG_HOME", folder)
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    yield socket
+    for private in [socket, *map(str, Path(folder).glob("tmux-*/*"))]:
+        subprocess.run(["tmux", "-N", "-S", private, "kill-server"], capture_output=True, timeout=5, check=False)
+        after = subprocess.run(
+            ["tmux", "-N", "-S", private, "list-sessions"], capture_output=True, timeout=5, check=False
+        )
+        assert after.returncode != 0, f"the server on {private} lives on"
+    shutil.rmtree(folder)
+
+
+def told(socket: str, command: str) -> int:
+    return subprocess.run(["tmux", "-N", "-S", socket, command], capture_output=True, timeout=5, check=False).returncode
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("live") and isinstance(item, pytest.Function):
+            item.fixturenames.insert(0, "no_leftovers")

@@ -1,0 +1,238 @@
+"""What the ladder relies on of processes, asked of the fake and of the real ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
+from typing import Protocol
+
+import pytest
+
+from tests.fakes import OWN_PID, FakeClock, FakeProcesses
+from tmuxreap.clock import RealClock
+from tmuxreap.model import ProcessId
+from tmuxreap.processes import LinuxProcesses
+from tmuxreap.processes_psutil import PsutilProcesses
+from tmuxreap.seams import Clock, Processes, Sent
+
+PROGRAM = """
+import os, signal, sys, time
+if "BECOME" in os.environ:
+    os.setuid(int(os.environ["BECOME"]))
+for number in map(int, sys.argv[1].split(",") if sys.argv[1] else ()):
+    signal.signal(number, signal.SIG_IGN)
+if len(sys.argv) > 2:
+    keep = open(sys.argv[2])
+print("ready", flush=True)
+time.sleep(120)
+"""
+PLENTY_S = 10.0
+
+
+class Arena(Protocol):
+    seam: Processes
+    clock: Clock
+    own_pid: int
+
+    def start(
+        self, *, ignores: tuple[Signals, ...] = (), environ: Mapping[str, str] | None = None, opens: str | None = None
+    ) -> ProcessId: ...
+
+
+class FakeArena:
+    own_pid = OWN_PID
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.seam = FakeProcesses(self.clock)
+        self.own = self.seam.add("pytest", pid=OWN_PID)
+
+    def start(
+        self, *, ignores: tuple[Signals, ...] = (), environ: Mapping[str, str] | None = None, opens: str | None = None
+    ) -> ProcessId:
+        return self.seam.add(
+            "python", "-c", PROGRAM, parent=self.own, new_session=True, cwd="/", ignores=ignores, environ=environ,
+            open_files=(opens,) if opens else (),
+        )  # fmt: skip
+
+
+class RealArena:
+    own_pid = os.getpid()
+
+    def __init__(self, seam: Processes) -> None:
+        self.seam = seam
+        self.clock = RealClock()
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def start(
+        self,
+        *,
+        ignores: tuple[Signals, ...] = (),
+        environ: Mapping[str, str] | None = None,
+        opens: str | None = None,
+    ) -> ProcessId:
+        arguments = [",".join(str(int(number)) for number in ignores), *([opens] if opens else [])]
+        child = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments],
+            stdout=subprocess.PIPE,
+            cwd="/",
+            env={**os.environ, **(environ or {})},
+            start_new_session=True,
+        )
+        self.started.append(child)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        identity = self.seam.identify(child.pid)
+        assert identity is not None
+        return identity
+
+    def clear(self) -> None:
+        for child in self.started:
+            child.kill()
+            child.communicate()
+
+
+REAL = {
+    "linux": LinuxProcesses,
+    "linux-without-pidfds": lambda: LinuxProcesses(pidfds=False),
+    "psutil": PsutilProcesses,
+}
+
+
+@pytest.fixture(params=["fake", *REAL])
+def arena(request: pytest.FixtureRequest, no_leftovers: None) -> Iterator[Arena]:
+    if request.param == "fake":
+        yield FakeArena()
+        return
+    seam = REAL[request.param]()
+    real = RealArena(seam)
+    try:
+        yield real
+    finally:
+        real.clear()
+        if isinstance(seam, LinuxProcesses):
+            seam.close()
+
+
+def stranger(process: ProcessId) -> ProcessId:
+    """Who had that pid before."""
+    return ProcessId(process.pid, process.start - 1)
+
+
+def test_a_look_shows_who_leads_and_whose_child_it_is(arena: Arena) -> None:
+    process = arena.start()
+    seen = arena.seam.look()[process.pid]
+    assert (seen.id, seen.sid, seen.pgrp, seen.tty, seen.tpgid) == (process, process.pid, process.pid, 0, -1)
+    assert seen.ppid == arena.own_pid
+    assert seen.state in "SR"
+    assert arena.seam.again(process) is not None
+
+
+def test_what_is_known_of_one_process(arena: Arena, tmp_path_factory: pytest.TempPathFactory) -> None:
+    opened = tmp_path_factory.mktemp("open") / "a file"
+    opened.touch()
+    process = arena.start(environ={"MARK": "a=b"}, opens=str(opened))
+    assert arena.seam.argv(process)[1:3] == ("-c", PROGRAM)
+    environ = arena.seam.environ(process)
+    assert environ is not None
+    assert environ["MARK"] == "a=b"
+    assert arena.seam.cwd(process) == "/"
+    assert "python" in (arena.seam.executable(process) or "")
+    assert str(opened) in arena.seam.open_files(process)
+    assert arena.seam.memory(process) > 100_000
+    assert abs(arena.seam.started_epoch(process) - arena.clock.now()) < 5
+
+
+def test_a_stranger_with_the_pid_is_left_alone(arena: Arena) -> None:
+    process = arena.start(environ={"MARK": "x"})
+    before = stranger(process)
+    assert arena.seam.signal(before, SIGKILL) is Sent.GONE
+    assert arena.seam.wait({before, process}, PLENTY_S) == {before}
+    assert arena.seam.again(before) is None
+    assert (arena.seam.argv(before), arena.seam.environ(before), arena.seam.cwd(before)) == ((), None, None)
+    assert (arena.seam.executable(before), arena.seam.open_files(before), arena.seam.memory(before)) == (None, (), 0)
+    assert arena.seam.identify(process.pid) == process
+
+
+def test_a_signal_ends_it_and_the_wait_tells_at_once(arena: Arena) -> None:
+    process = arena.start()
+    assert arena.seam.signal(process, SIGTERM) is Sent.SENT
+    began = arena.clock.monotonic()
+    assert arena.seam.wait({process}, PLENTY_S) == {process}
+    assert arena.clock.monotonic() - began < PLENTY_S / 2
+
+
+def test_the_dead_are_dead_before_anybody_collects_them(arena: Arena) -> None:
+    process = arena.start()
+    arena.seam.signal(process, SIGKILL)
+    arena.seam.wait({process}, PLENTY_S)
+    assert process.pid not in arena.seam.look()
+    assert arena.seam.identify(process.pid) is None
+    assert arena.seam.again(process) is None
+    assert arena.seam.environ(process) is None
+    assert arena.seam.signal(process, SIGTERM) is Sent.GONE
+    assert arena.seam.wait({process}, PLENTY_S) == {process}
+
+
+def test_one_that_ignores_the_signal_is_waited_for_in_vain(arena: Arena) -> None:
+    process = arena.start(ignores=(SIGTERM,))
+    assert arena.seam.signal(process, SIGTERM) is Sent.SENT
+    began = arena.clock.monotonic()
+    assert arena.seam.wait({process}, 0.15) == set()
+    assert 0.149 <= arena.clock.monotonic() - began < 2
+    assert arena.seam.again(process) is not None
+    arena.seam.signal(process, SIGKILL)
+    assert arena.seam.wait({process}, PLENTY_S) == {process}
+
+
+def test_the_wait_ends_with_the_first_that_goes(arena: Arena) -> None:
+    first, second = arena.start(), arena.start()
+    arena.seam.signal(first, SIGTERM)
+    assert arena.seam.wait({first, second}, PLENTY_S) == {first}
+    assert arena.seam.wait({second}, 0.0) == set()
+    arena.seam.signal(second, SIGTERM)
+    assert arena.seam.wait({second}, PLENTY_S) == {second}
+
+
+def test_waiting_for_nothing_is_sleeping(arena: Arena) -> None:
+    began = arena.clock.monotonic()
+    assert arena.seam.wait(set(), 0.1) == set()
+    assert arena.clock.monotonic() - began >= 0.1
+
+
+def test_a_stopped_process_handles_nothing_until_it_continues(arena: Arena) -> None:
+    process = arena.start()
+    arena.seam.signal(process, SIGSTOP)
+    while (seen := arena.seam.again(process)) and seen.state != "T":
+        arena.seam.wait((), 0.01)
+    arena.seam.signal(process, SIGTERM)
+    assert arena.seam.wait({process}, 0.15) == set()
+    arena.seam.signal(process, SIGCONT)
+    assert arena.seam.wait({process}, PLENTY_S) == {process}
+
+
+@pytest.mark.parametrize("pid", [-1, 0, 1, "own"])
+def test_groups_init_and_oneself_are_never_signalled(arena: Arena, pid: int | str) -> None:
+    with pytest.raises(ValueError, match="never signalled"):
+        arena.seam.signal(ProcessId(arena.own_pid if isinstance(pid, str) else pid, 0), SIGCONT)
+
+
+def test_not_permitted_is_alive(arena: Arena) -> None:
+    if isinstance(arena, FakeArena):
+        process = arena.seam.add("sshd", denied=True)
+        assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (Sent.DENIED, set())
+        return
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a process of another user")
+    assert isinstance(arena, RealArena)
+    process = arena.start(environ={"BECOME": "65533"})
+    os.seteuid(65534)
+    try:
+        assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (Sent.DENIED, set())
+        assert arena.seam.environ(process) is None
+        assert process.pid in arena.seam.look()
+    finally:
+        os.seteuid(0)

@@ -1,0 +1,402 @@
+"""What the ladder relies on of tmux, asked of the fake and of a real, private server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from signal import SIGHUP, SIGKILL, Signals
+from typing import Protocol
+
+import pytest
+
+from tests.fakes import FakeClock, FakeProcesses, FakeTmux
+from tmuxreap.model import NoServer, Server, Session, Unreachable
+from tmuxreap.processes import LinuxProcesses
+from tmuxreap.seams import Processes, Tmux
+from tmuxreap.tmux import (
+    RealTmux,
+    kill_pane_command,
+    kill_session_command,
+    mode_off,
+    new_session,
+    send_keys,
+    send_text,
+    set_pane_option,
+    unset_pane_option,
+)
+
+PROGRAM = """
+import os, signal, sys, termios, tty
+for number in map(int, sys.argv[1].split(",") if sys.argv[1] else ()):
+    signal.signal(number, signal.SIG_IGN)
+tty.setcbreak(0, termios.TCSANOW)
+os.write(1, b"ready\\n")
+typed = b""
+while not typed.endswith(b"q"):
+    try:
+        typed += os.read(0, 1) or b"hung up"
+    except OSError:
+        typed += b"hung up"
+    if typed.endswith(b"hung up"):
+        signal.pause()
+"""
+PLENTY_S = 10.0
+
+
+class Arena(Protocol):
+    tmux: Tmux
+    processes: Processes
+    socket: str
+
+    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
+        """A session with a program that shows `ready` and leaves when a `q` is typed."""
+
+    def split(self, session: Session) -> None: ...
+
+    def enter_mode(self, pane: str) -> None: ...
+
+    def hang(self) -> None:
+        """From now on the server answers nobody."""
+
+    def deny(self) -> None: ...
+
+
+class FakeArena:
+    socket = "/tmp/tmux-1000/default"
+
+    def __init__(self) -> None:
+        self.processes = FakeProcesses(FakeClock())
+        self.tmux = FakeTmux(self.processes)
+
+    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
+        self.tmux.programs["python"] = {"ignores": ignores, "leaves_on": {("q",): 0.0}}
+        ok, printed = self.tmux.create(self.socket, new_session(name, "/", ["python", "-c", PROGRAM], {"MARK": "m"}))
+        assert ok, printed
+        pane = self.tmux.servers[self.socket].sessions[-1].panes[0]
+        pane.screen = "ready\n\n\n"
+        return look(self).sessions[-1]
+
+    def split(self, session: Session) -> None:
+        found = next(one for one in self.tmux.servers[self.socket].sessions if one.id == session.id)
+        self.tmux.split(self.socket, found, "python", "-c", PROGRAM, leaves_on={("q",): 0.0})
+
+    def enter_mode(self, pane: str) -> None:
+        found = next(one for s in self.tmux.servers[self.socket].sessions for one in s.panes if one.now.id == pane)
+        self.tmux.change(found, in_mode=True)
+
+    def hang(self) -> None:
+        self.tmux.hung.add(self.socket)
+
+    def deny(self) -> None:
+        self.tmux.answers[self.socket] = Unreachable(self.socket, "permission denied", "", denied=True)
+
+
+class RealArena:
+    def __init__(self, socket: str) -> None:
+        self.socket = socket
+        self.processes = LinuxProcesses()
+        self.tmux = RealTmux(os.environ, timeout_s=PLENTY_S)
+        self.hung: list[int] = []
+        self.leaders: list[int] = []
+
+    def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
+        ignored = ",".join(str(int(number)) for number in ignores)
+        command = new_session(name, "/", [sys.executable, "-c", PROGRAM, ignored], {"MARK": "m"})
+        ok, printed = self.tmux.create(self.socket, command)
+        assert ok, printed
+        session_id, pane, pid = printed.split(":")
+        self.leaders.append(int(pid))
+        self.ready(pane)
+        return next(session for session in look(self).sessions if session.id == session_id)
+
+    def split(self, session: Session) -> None:
+        program = [sys.executable, "-c", PROGRAM, ""]
+        pane = self.told("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", session.panes[0].id, *program).strip()
+        self.ready(pane)
+
+    def enter_mode(self, pane: str) -> None:
+        self.told("copy-mode", "-t", pane)
+
+    def hang(self) -> None:
+        server = look(self)
+        self.hung.append(server.pid)
+        os.kill(server.pid, 19)
+        self.tmux = RealTmux(os.environ, timeout_s=0.2)
+
+    def deny(self) -> None:
+        if os.geteuid() != 0:
+            pytest.skip("only root can be somebody else")
+        os.seteuid(65534)
+
+    def told(self, *words: str) -> str:
+        return subprocess.run(
+            ["tmux", "-S", self.socket, *words], capture_output=True, text=True, check=True, timeout=5
+        ).stdout
+
+    def ready(self, pane: str) -> None:
+        for _ in range(500):
+            if (self.tmux.capture(self.socket, pane) or "").startswith("ready"):
+                return
+            self.processes.wait((), 0.01)
+        raise AssertionError("the program did not come up")
+
+    def clear(self) -> None:
+        os.seteuid(os.getuid())
+        for pid in self.hung:
+            os.kill(pid, 18)
+        for pid in self.leaders:
+            identity = self.processes.identify(pid)
+            if identity:
+                self.processes.signal(identity, SIGKILL)
+        self.processes.close()
+
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.live)])
+def arena(request: pytest.FixtureRequest) -> Iterator[Arena]:
+    if request.param == "fake":
+        yield FakeArena()
+        return
+    real = RealArena(request.getfixturevalue("tmux_socket"))
+    try:
+        yield real
+    finally:
+        real.clear()
+
+
+def look(arena: Arena) -> Server:
+    seen = arena.tmux.look(arena.socket)
+    assert isinstance(seen, Server), seen
+    return seen
+
+
+def again(arena: Arena, session: Session) -> Session:
+    return next(one for one in look(arena).sessions if one.id == session.id)
+
+
+def leader(arena: Arena, session: Session, *, at: int = 0) -> set[object]:
+    identity = arena.processes.identify(session.panes[at].pid)
+    assert identity is not None
+    return {identity}
+
+
+def gone(arena: Arena, process: set[object], *, within_s: float = PLENTY_S) -> bool:
+    return arena.processes.wait(process, within_s) == process  # type: ignore[arg-type]
+
+
+def test_nobody_there_is_an_answer_of_its_own(arena: Arena) -> None:
+    assert arena.tmux.look(arena.socket) == NoServer(arena.socket)
+    assert not arena.tmux.run(arena.socket, [mode_off("%0")])
+    assert arena.tmux.capture(arena.socket, "%0") is None
+    assert arena.tmux.show_option(arena.socket, "%0", "@x") is None
+
+
+def test_a_look_shows_sessions_panes_and_who_leads_there(arena: Arena) -> None:
+    session = arena.open("one")
+    arena.split(session)
+    server = look(arena)
+    assert (server.socket, [one.name for one in server.sessions]) == (arena.socket, ["one"])
+    session = server.sessions[0]
+    assert (session.id, session.attached, session.grouped) == ("$0", 0, False)
+    assert server.started <= session.created <= session.activity
+    pane, other = session.panes
+    assert (pane.id, other.id, pane.window_id, other.window_id) == ("%0", "%1", "@0", "@0")
+    assert not (pane.dead or pane.in_mode or pane.synchronized or pane.input_off or pane.linked)
+    assert pane.remain_on_exit == "off"
+    seen = arena.processes.look()[pane.pid]
+    assert (seen.sid, seen.tpgid, seen.ppid) == (pane.pid, pane.pid, server.pid)
+    assert seen.tty > 0
+    assert pane.tty.startswith("/dev/")
+
+
+def test_the_program_has_its_marks_and_its_place(arena: Arena) -> None:
+    session = arena.open("one")
+    identity = arena.processes.identify(session.panes[0].pid)
+    assert identity is not None
+    environ = arena.processes.environ(identity)
+    assert environ is not None
+    assert (environ["MARK"], environ["TMUX_PANE"]) == ("m", session.panes[0].id)
+    assert environ["TMUX"].startswith(f"{arena.socket},{look(arena).pid},")
+
+
+def test_a_second_session_of_the_name_is_refused(arena: Arena) -> None:
+    arena.open("one")
+    ok, reason = arena.tmux.create(arena.socket, new_session("one", "/", ["sleep", "9"], {}))  # type: ignore[attr-defined]
+    assert (ok, reason) == (False, "duplicate session: one")
+
+
+def test_that_session_is_killed_and_its_neighbours_live(arena: Arena) -> None:
+    target, neighbour = arena.open("a"), arena.open("a-2")
+    process, other = leader(arena, target), leader(arena, neighbour)
+    assert arena.tmux.run(arena.socket, [kill_session_command(look(arena), target)])
+    assert gone(arena, process)
+    assert [session.name for session in look(arena).sessions] == ["a-2"]
+    assert not gone(arena, other, within_s=0.0)
+
+
+@pytest.mark.parametrize("what", ["another server", "another start", "another session", "another moment"])
+def test_a_session_that_is_not_the_one_seen_is_left(arena: Arena, what: str) -> None:
+    session, _ = arena.open("a"), arena.open("b")
+    server = look(arena)
+    server, session = {
+        "another server": (replace(server, pid=server.pid + 1), session),
+        "another start": (replace(server, started=server.started - 1), session),
+        "another session": (server, replace(session, id="$7")),
+        "another moment": (server, replace(session, created=session.created - 1)),
+    }[what]
+    arena.tmux.run(arena.socket, [kill_session_command(server, session)])
+    assert [one.name for one in look(arena).sessions] == ["a", "b"]
+
+
+def test_the_last_session_takes_the_server_with_it(arena: Arena) -> None:
+    session = arena.open("one")
+    server = look(arena)
+    identity = arena.processes.identify(server.pid)
+    assert identity is not None
+    arena.tmux.run(arena.socket, [kill_session_command(server, session)])
+    assert gone(arena, {identity})
+    assert arena.tmux.look(arena.socket) == NoServer(arena.socket)
+
+
+def test_a_leader_that_ignores_the_hangup_outlives_its_session(arena: Arena) -> None:
+    session, _ = arena.open("one", ignores=(SIGHUP,)), arena.open("two")
+    process = arena.processes.identify(session.panes[0].pid)
+    assert process is not None
+    arena.tmux.run(arena.socket, [kill_session_command(look(arena), session)])
+    assert look(arena).named("one") is None
+    assert arena.processes.wait({process}, 0.1) == set()
+    seen = arena.processes.again(process)
+    assert seen is not None
+    assert seen.tty == 0
+
+
+def test_one_pane_is_killed_and_the_other_lives(arena: Arena) -> None:
+    session = arena.open("one")
+    arena.split(session)
+    session = again(arena, session)
+    first, second = leader(arena, session), leader(arena, session, at=1)
+    pane = session.panes[0]
+    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, replace(pane, pid=pane.pid + 1))])
+    assert len(again(arena, session).panes) == 2
+    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, pane)])
+    assert gone(arena, first)
+    assert [one.id for one in again(arena, session).panes] == [session.panes[1].id]
+    assert not gone(arena, second, within_s=0.0)
+
+
+def test_commands_go_on_past_one_that_fails(arena: Arena) -> None:
+    session = arena.open("one")
+    pane = session.panes[0].id
+    assert not arena.tmux.run(arena.socket, [mode_off("%99"), set_pane_option(pane, "@x", "1")])
+    assert arena.tmux.show_option(arena.socket, pane, "@x") == "1"
+    assert arena.tmux.run(arena.socket, [])
+
+
+def test_an_option_is_the_panes_own_or_it_is_not_set(arena: Arena) -> None:
+    session = arena.open("one")
+    pane = session.panes[0].id
+    assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") is None
+    assert arena.tmux.run(arena.socket, [set_pane_option(pane, "remain-on-exit", "on")])
+    assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") == "on"
+    assert again(arena, session).panes[0].remain_on_exit == "on"
+    assert arena.tmux.run(arena.socket, [unset_pane_option(pane, "remain-on-exit")])
+    assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") is None
+    assert again(arena, session).panes[0].remain_on_exit == "off"
+
+
+def test_a_pane_that_remains_keeps_its_screen_and_its_pid(arena: Arena) -> None:
+    session = arena.open("one")
+    pane, process = session.panes[0], leader(arena, session)
+    arena.tmux.run(arena.socket, [set_pane_option(pane.id, "remain-on-exit", "on"), send_text(pane.id, "q")])
+    assert gone(arena, process)
+    for _ in range(100):
+        if again(arena, session).panes[0].dead:
+            break
+        arena.processes.wait((), 0.01)
+    assert (again(arena, session).panes[0].dead, again(arena, session).panes[0].pid) == (True, pane.pid)
+    assert (arena.tmux.capture(arena.socket, pane.id) or "").startswith("ready")
+    assert arena.tmux.run(arena.socket, [send_keys(pane.id, ["q"])])
+
+
+def test_text_and_keys_reach_the_program(arena: Arena) -> None:
+    session, _ = arena.open("one"), arena.open("two")
+    process = leader(arena, session)
+    arena.tmux.run(arena.socket, [send_text(session.panes[0].id, "-l Enter;"), send_keys(session.panes[0].id, ["Up"])])
+    assert not gone(arena, process, within_s=0.1)
+    arena.tmux.run(arena.socket, [send_keys(session.panes[0].id, ["q"])])
+    assert gone(arena, process)
+    for _ in range(100):
+        if len(look(arena).sessions) == 1:
+            break
+        arena.processes.wait((), 0.01)
+    assert [one.name for one in look(arena).sessions] == ["two"]
+
+
+def test_a_mode_swallows_keys_and_can_be_left(arena: Arena) -> None:
+    session = arena.open("one")
+    pane, process = session.panes[0].id, leader(arena, session)
+    arena.enter_mode(pane)
+    assert again(arena, session).panes[0].in_mode
+    assert arena.tmux.run(arena.socket, [send_text(pane, "xq")])
+    assert not gone(arena, process, within_s=0.1)
+    arena.enter_mode(pane)
+    assert arena.tmux.run(arena.socket, [mode_off(pane), mode_off(pane)])
+    assert not again(arena, session).panes[0].in_mode
+    arena.tmux.run(arena.socket, [send_text(pane, "q")])
+    assert gone(arena, process)
+
+
+def test_synchronized_panes_all_get_the_keys(arena: Arena) -> None:
+    session = arena.open("one")
+    arena.split(session)
+    session = again(arena, session)
+    switches = [set_pane_option(pane.id, "synchronize-panes", "on") for pane in session.panes]
+    arena.tmux.run(arena.socket, switches)
+    assert all(pane.synchronized for pane in again(arena, session).panes)
+    first, second = leader(arena, session), leader(arena, session, at=1)
+    arena.tmux.run(arena.socket, [send_text(session.panes[0].id, "q")])
+    assert gone(arena, first)
+    assert gone(arena, second)
+
+
+def test_the_screen_is_text_without_its_empty_end(arena: Arena) -> None:
+    session = arena.open("one")
+    assert arena.tmux.capture(arena.socket, session.panes[0].id) == "ready"
+    assert arena.tmux.capture(arena.socket, "%99") is None
+
+
+def test_a_server_that_hangs_is_not_gone(arena: Arena) -> None:
+    session = arena.open("one")
+    arena.hang()
+    seen = arena.tmux.look(arena.socket)
+    assert isinstance(seen, Unreachable)
+    assert (seen.missing, seen.denied) == (False, False)
+    assert not arena.tmux.run(arena.socket, [mode_off(session.panes[0].id)])
+    assert arena.tmux.capture(arena.socket, session.panes[0].id) is None
+
+
+def test_a_server_of_another_user_is_not_gone(arena: Arena) -> None:
+    arena.open("one")
+    arena.deny()
+    seen = arena.tmux.look(arena.socket)
+    assert isinstance(seen, Unreachable)
+    assert seen.denied
+
+
+def test_a_socket_that_was_deleted_is_not_a_server_that_is_gone(tmux_socket: str) -> None:
+    arena = RealArena(tmux_socket)
+    arena.open("one")
+    server = look(arena).pid
+    Path(tmux_socket).unlink()
+    seen = arena.tmux.look(tmux_socket)
+    assert isinstance(seen, Unreachable)
+    assert f"kill -USR1 {server}" in seen.hint
+    os.kill(server, 10)
+    for _ in range(200):
+        if Path(tmux_socket).exists():
+            break
+        arena.processes.wait((), 0.01)
+    assert look(arena).pid == server

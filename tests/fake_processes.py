@@ -1,0 +1,262 @@
+"""Processes that ignore, linger and leave, and a clock that only waiting moves."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from signal import Signals
+
+from tmuxreap.model import Process, ProcessId
+from tmuxreap.seams import Sent
+
+TICKS = 100
+OWN_PID = 99_999
+HARMLESS = (Signals.SIGCHLD, Signals.SIGWINCH, Signals.SIGURG)
+
+
+class FakeClock:
+    def __init__(self, now: float = 1_795_000_000.0) -> None:
+        self._booted = now - 5_000.0
+        self._uptime = 5_000.0
+
+    def now(self) -> float:
+        return self._booted + self._uptime
+
+    def monotonic(self) -> float:
+        return self._uptime
+
+    def move_to(self, monotonic: float) -> None:
+        self._uptime = max(self._uptime, monotonic)
+
+
+@dataclass
+class FakeProcess:
+    """How one process looks and behaves. `lingers` and `leaves_on`: how long it takes to go upon a signal or keys."""
+
+    now: Process
+    argv: tuple[str, ...]
+    environ: Mapping[str, str] | None
+    executable: str | None
+    cwd: str | None
+    open_files: tuple[str, ...]
+    memory: int
+    ignores: frozenset[Signals]
+    lingers: Mapping[Signals, float]
+    leaves_on: Mapping[tuple[str, ...], float]
+    denied: bool  # of another user: signals are refused
+    unkillable: bool  # stuck in the kernel
+    typed: list[str] = field(default_factory=list)
+    pending: list[Signals] = field(default_factory=list)
+
+
+class FakeProcesses:
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.table: dict[int, FakeProcess] = {}
+        self.signals: list[tuple[int, Signals]] = []
+        self.when_gone: list[Callable[[ProcessId], None]] = []
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = count()
+        self._pids = count(101)
+        self._foreground: dict[int, int] = {}  # session -> group, remembered by the kernel after a hangup too
+
+    # How a history is told
+
+    def add(
+        self,
+        comm: str,
+        *argv: str,
+        pid: int | None = None,
+        parent: ProcessId | None = None,
+        tty: int | None = None,
+        new_session: bool = False,
+        new_group: bool = False,
+        foreground: bool = False,
+        uid: int | None = None,
+        environ: Mapping[str, str] | None = None,
+        executable: str | None = None,
+        cwd: str | None = None,
+        open_files: Sequence[str] = (),
+        memory: int = 1_000_000,
+        ignores: Collection[Signals] = (),
+        lingers: Mapping[Signals, float] | None = None,
+        leaves_on: Mapping[tuple[str, ...], float] | None = None,
+        denied: bool = False,
+        unkillable: bool = False,
+    ) -> ProcessId:
+        """A process starts now. What is not said it has from its parent: session, group, terminal, environment."""
+        identity = ProcessId(next(self._pids) if pid is None else pid, round(self.clock.monotonic() * TICKS))
+        above = self.table[parent.pid] if parent else None
+        origin = above.now if above else Process(ProcessId(1, 0), 0, 1, 1, 0, -1, "S", "init", 1000)
+        sid = identity.pid if new_session or not above else origin.sid
+        terminal = tty if tty is not None else 0 if new_session else origin.tty
+        leads = new_session or new_group or foreground or not above
+        if terminal and (foreground or new_session):
+            self._foreground[sid] = identity.pid
+        self.table[identity.pid] = FakeProcess(
+            now=Process(
+                id=identity,
+                ppid=origin.pid,
+                pgrp=identity.pid if leads else origin.pgrp,
+                sid=sid,
+                tty=terminal,
+                tpgid=-1,
+                state="S",
+                comm=comm,
+                uid=origin.uid if uid is None else uid,
+            ),
+            argv=(comm, *argv),
+            environ={**((above and above.environ) or {}), **(environ or {})},
+            executable=executable or f"/usr/bin/{comm}",
+            cwd=cwd or (above.cwd if above else "/"),
+            open_files=tuple(open_files),
+            memory=memory,
+            ignores=frozenset(ignores),
+            lingers=lingers or {},
+            leaves_on=leaves_on or {},
+            denied=denied,
+            unkillable=unkillable,
+        )
+        return identity
+
+    def after(self, seconds: float, action: Callable[[], None]) -> None:
+        """Let something happen when time has moved that far."""
+        heapq.heappush(self._events, (self.clock.monotonic() + seconds, next(self._order), action))
+
+    def die(self, process: ProcessId) -> None:
+        if not self.alive(process):
+            return
+        dead = self.table.pop(process.pid).now
+        for child in self._where(lambda other: other.ppid == dead.pid):
+            child.now = replace(child.now, ppid=1)
+        if dead.sid == dead.pid:
+            self._leader_died(dead)
+        for told in self.when_gone:
+            told(process)
+
+    def alive(self, process: ProcessId) -> bool:
+        return self.identify(process.pid) == process
+
+    def type(self, tty: int, *keys: str) -> None:
+        """Keys reach the foreground group of that terminal, and nobody else."""
+        for reader in self._where(lambda other: other.tty == tty and other.pgrp == self._foreground.get(other.sid)):
+            for key in keys:
+                reader.typed.append(key)
+                self._read(reader)
+
+    def hang_up(self, leader: ProcessId) -> None:
+        """The terminal is closed: a signal to the leader alone, and nobody of the session has a terminal any more."""
+        if not self.alive(leader):
+            return
+        for member in self._where(lambda other: other.sid == leader.pid):
+            member.now = replace(member.now, tty=0)
+        self._deliver(leader, Signals.SIGHUP)
+        self._deliver(leader, Signals.SIGCONT)
+
+    # The seam
+
+    def look(self) -> Mapping[int, Process]:
+        return {pid: self._seen(fake) for pid, fake in self.table.items()}
+
+    def again(self, process: ProcessId) -> Process | None:
+        return self._seen(self.table[process.pid]) if self.alive(process) else None
+
+    def identify(self, pid: int) -> ProcessId | None:
+        return self.table[pid].now.id if pid in self.table else None
+
+    def argv(self, process: ProcessId) -> tuple[str, ...]:
+        return self.table[process.pid].argv if self.alive(process) else ()
+
+    def environ(self, process: ProcessId) -> Mapping[str, str] | None:
+        return self.table[process.pid].environ if self.alive(process) else None
+
+    def executable(self, process: ProcessId) -> str | None:
+        return self.table[process.pid].executable if self.alive(process) else None
+
+    def cwd(self, process: ProcessId) -> str | None:
+        return self.table[process.pid].cwd if self.alive(process) else None
+
+    def open_files(self, process: ProcessId) -> tuple[str, ...]:
+        return self.table[process.pid].open_files if self.alive(process) else ()
+
+    def memory(self, process: ProcessId) -> int:
+        return self.table[process.pid].memory if self.alive(process) else 0
+
+    def started_epoch(self, process: ProcessId) -> float:
+        return self.clock.now() - self.clock.monotonic() + process.start / TICKS
+
+    def signal(self, process: ProcessId, number: Signals) -> Sent:
+        if process.pid <= 1 or process.pid == OWN_PID:
+            raise ValueError(f"pid {process.pid} is never signalled")
+        if not self.alive(process):
+            return Sent.GONE
+        if self.table[process.pid].denied:
+            return Sent.DENIED
+        self.signals.append((process.pid, number))
+        self._deliver(process, number)
+        return Sent.SENT
+
+    def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
+        deadline = self.clock.monotonic() + max(timeout_s, 0.0)
+        while True:
+            gone = {process for process in processes if not self.alive(process)}
+            if gone:
+                return gone
+            if not self._events or self._events[0][0] > deadline:
+                assert deadline != float("inf"), "nothing is going to happen: this would wait for ever"
+                self.clock.move_to(deadline)
+                return gone
+            moment, _, action = heapq.heappop(self._events)
+            self.clock.move_to(moment)
+            action()
+
+    # What the kernel does
+
+    def _where(self, wanted: Callable[[Process], bool]) -> list[FakeProcess]:
+        return [fake for fake in self.table.values() if wanted(fake.now)]
+
+    def _seen(self, fake: FakeProcess) -> Process:
+        group = self._foreground.get(fake.now.sid, -1) if fake.now.tty else -1
+        return replace(fake.now, tpgid=group)
+
+    def _leader_died(self, leader: Process) -> None:
+        for member in self._where(lambda other: other.sid == leader.sid):
+            member.now = replace(member.now, tty=0)
+        front = self._foreground.pop(leader.sid, None)
+        for member in self._where(lambda other: other.sid == leader.sid and other.pgrp == front):
+            self._deliver(member.now.id, Signals.SIGHUP)
+            self._deliver(member.now.id, Signals.SIGCONT)
+
+    def _deliver(self, process: ProcessId, number: Signals) -> None:
+        if not self.alive(process):
+            return
+        fake = self.table[process.pid]
+        if number is Signals.SIGKILL:
+            if not fake.unkillable:
+                self._leave(process, fake.lingers.get(number, 0.0))
+        elif number is Signals.SIGSTOP:
+            fake.now = replace(fake.now, state="T")
+        elif number is Signals.SIGCONT:
+            fake.now = replace(fake.now, state="S")
+            pending, fake.pending = fake.pending, []
+            for waiting in pending:
+                self._deliver(process, waiting)
+        elif number in fake.ignores or number in HARMLESS:
+            return
+        elif fake.now.state == "T":
+            fake.pending.append(number)
+        else:
+            self._leave(process, fake.lingers.get(number, 0.0))
+
+    def _leave(self, process: ProcessId, seconds: float) -> None:
+        if seconds <= 0:
+            self.die(process)
+        else:
+            self.after(seconds, lambda: self.die(process))
+
+    def _read(self, reader: FakeProcess) -> None:
+        for keys, seconds in reader.leaves_on.items():
+            if tuple(reader.typed[-len(keys) :]) == keys:
+                self._leave(reader.now.id, seconds)

@@ -1,0 +1,284 @@
+"""A tmux that holds fake processes, and a transcript of what it was told. Knows the commands that we build only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from signal import Signals
+
+from tests.fake_processes import FakeProcesses
+from tmuxreap.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
+
+FIRST_TTY = 34816  # /dev/pts/0
+
+
+@dataclass
+class FakePane:
+    now: Pane
+    process: ProcessId
+    tty: int
+    screen: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+    typed: list[str] = field(default_factory=list)
+    on_key: Callable[[str], None] | None = None  # what the screen does when a key arrives
+
+
+@dataclass
+class FakeSession:
+    id: str
+    name: str
+    created: int
+    panes: list[FakePane] = field(default_factory=list)
+    activity: int = 0
+    attached: int = 0
+    grouped: bool = False
+
+
+@dataclass
+class FakeServer:
+    process: ProcessId
+    started: int
+    sessions: list[FakeSession] = field(default_factory=list)
+    session_ids: Iterator[int] = field(default_factory=count)
+    pane_ids: Iterator[int] = field(default_factory=count)
+
+
+class FakeTmux:
+    """Servers by socket. `answers` overrides what a look says there; in `hung` every question takes its whole time."""
+
+    TIMEOUT_S = 5.0
+
+    def __init__(self, processes: FakeProcesses) -> None:
+        self.processes = processes
+        self.clock = processes.clock
+        self.servers: dict[str, FakeServer] = {}
+        self.answers: dict[str, Unreachable] = {}
+        self.hung: set[str] = set()
+        self.programs: dict[str, dict[str, object]] = {}  # how what `create` starts behaves, by its name
+        self.transcript: list[tuple[str, tuple[str, ...]]] = []
+        self._ttys = count(FIRST_TTY)
+        processes.when_gone.append(self._process_gone)
+
+    # How a history is told
+
+    def open(self, socket: str, name: str, comm: str, *argv: str, **process: object) -> FakeSession:
+        """A session with one pane in which that program leads; further words as for FakeProcesses.add."""
+        server = self.servers.get(socket) or self._start(socket)
+        created = int(self.clock.now())
+        session = FakeSession(f"${next(server.session_ids)}", name, created, activity=created)
+        server.sessions.append(session)
+        self.split(socket, session, comm, *argv, **process)
+        return session
+
+    def split(self, socket: str, session: FakeSession, comm: str, *argv: str, **process: object) -> FakePane:
+        """One more pane in the session's window."""
+        server = self.servers[socket]
+        tty, pane_id = next(self._ttys), f"%{next(server.pane_ids)}"
+        environ = {
+            **(process.pop("environ", None) or {}),  # type: ignore[dict-item]
+            "TMUX": f"{socket},{server.process.pid},{session.id[1:]}",
+            "TMUX_PANE": pane_id,
+        }
+        leader = self.processes.add(
+            comm, *argv, parent=server.process, tty=tty, new_session=True, environ=environ, **process  # type: ignore[arg-type]
+        )  # fmt: skip
+        window = session.panes[0].now.window_id if session.panes else f"@{pane_id[1:]}"
+        seen = Pane(
+            id=pane_id,
+            pid=leader.pid,
+            tty=f"/dev/pts/{tty - FIRST_TTY}",
+            dead=False,
+            in_mode=False,
+            synchronized=False,
+            input_off=False,
+            window_id=window,
+            linked=False,
+            remain_on_exit="off",
+        )
+        pane = FakePane(seen, leader, tty)
+        session.panes.append(pane)
+        return pane
+
+    def change(self, pane: FakePane, **facts: object) -> None:
+        """As in `change(pane, in_mode=True)`."""
+        pane.now = replace(pane.now, **facts)  # type: ignore[arg-type]
+
+    # The seam
+
+    def look(self, socket: str) -> ServerLook:
+        if socket in self.hung:
+            self.processes.wait((), self.TIMEOUT_S)
+            return Unreachable(socket, "no answer in 5 s", "the server may be stopped or busy")
+        if socket in self.answers:
+            return self.answers[socket]
+        server = self.servers.get(socket)
+        if server is None:
+            return NoServer(socket)
+        sessions = tuple(self._seen(session) for session in server.sessions)
+        return Server(socket, server.process.pid, server.started, sessions) if sessions else Server(socket, 0, 0, ())
+
+    def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
+        self.transcript += [(socket, tuple(command)) for command in commands]
+        if not self._reachable(socket):
+            return not commands
+        done = [self._do(socket, list(command)) for command in commands]  # past those that fail
+        return all(done)
+
+    def capture(self, socket: str, pane: str) -> str | None:
+        found = self._pane(socket, pane) if self._reachable(socket) else None
+        return found.screen.rstrip("\n ") if found else None
+
+    def show_option(self, socket: str, pane: str, option: str) -> str | None:
+        found = self._pane(socket, pane) if self._reachable(socket) else None
+        return found.options.get(option) if found else None
+
+    def create(self, socket: str, command: Sequence[str]) -> tuple[bool, str]:
+        """Understands what `new_session` builds."""
+        self.transcript.append((socket, tuple(command)))
+        if socket in self.hung or socket in self.answers:
+            return False, "no answer"
+        words = list(command)
+        split = words.index("--")
+        flags, program = words[:split], words[split + 1 :] or ["bash"]
+        name = flags[flags.index("-s") + 1]
+        if socket in self.servers and any(session.name == name for session in self.servers[socket].sessions):
+            return False, f"duplicate session: {name}"
+        marks = dict(flags[at + 1].split("=", 1) for at, word in enumerate(flags) if word == "-e")
+        program = program[1:] if program[0] == "env" else program
+        behaviour = dict(self.programs.get(program[0], {}))
+        cwd = flags[flags.index("-c") + 1]
+        comm = program[0].rpartition("/")[2]
+        session = self.open(socket, name, comm, *program[1:], cwd=cwd, environ=marks, **behaviour)
+        return True, f"{session.id}:{session.panes[0].now.id}:{session.panes[0].now.pid}"
+
+    # What the server does
+
+    def _start(self, socket: str) -> FakeServer:
+        process = self.processes.add("tmux: server", new_session=True, ignores={Signals.SIGHUP})
+        self.servers[socket] = FakeServer(process, int(self.clock.now()))
+        return self.servers[socket]
+
+    def _reachable(self, socket: str) -> bool:
+        if socket in self.hung:
+            self.processes.wait((), self.TIMEOUT_S)
+        return socket in self.servers and socket not in self.hung and socket not in self.answers
+
+    def _seen(self, session: FakeSession) -> Session:
+        return Session(
+            id=session.id,
+            name=session.name,
+            created=session.created,
+            activity=session.activity,
+            attached=session.attached,
+            grouped=session.grouped,
+            panes=tuple(pane.now for pane in session.panes),
+        )
+
+    def _session(self, socket: str, target: str) -> FakeSession | None:
+        server = self.servers.get(socket)
+        return next((one for one in server.sessions if one.id == target.rstrip(":")), None) if server else None
+
+    def _pane(self, socket: str, target: str) -> FakePane | None:
+        server = self.servers.get(socket)
+        panes = [pane for session in server.sessions for pane in session.panes] if server else []
+        return next((pane for pane in panes if pane.now.id == target), None)
+
+    def _do(self, socket: str, command: list[str]) -> bool:
+        verb, target = command[0], command[command.index("-t") + 1]
+        if verb == "if-shell":
+            return not self._holds(socket, target, command[4]) or self._do(socket, command[5].replace("'", "").split())
+        if verb == "kill-session":
+            return self._kill_session(socket, target)
+        pane = self._pane(socket, target)
+        if pane is None:
+            return False
+        if verb == "send-keys":
+            self._send(socket, pane, command[command.index("--") + 1 :])
+        elif verb == "copy-mode" and "-q" in command:
+            self.change(pane, in_mode=False)
+        elif verb == "set-option":
+            self._set(pane, command)
+        elif verb == "kill-pane":
+            self._close(pane)
+            self._remove(pane)
+        else:
+            raise AssertionError(f"the fake does not know {command}")
+        return True
+
+    def _holds(self, socket: str, target: str, condition: str) -> bool:
+        """The comparisons that the compare-and-kill commands are made of."""
+        server, session, pane = self.servers.get(socket), self._session(socket, target), self._pane(socket, target)
+        facts: dict[str, object] = {"pid": server and server.process.pid, "start_time": server and server.started}
+        if session:
+            facts |= {"session_id": session.id, "session_created": session.created}
+        if pane:
+            facts |= {"pane_id": pane.now.id, "pane_pid": pane.now.pid}
+        compared = re.findall(r"#\{==:#\{(\w+)\},([^}]*)\}", condition)
+        assert compared, f"the fake cannot read {condition}"
+        return all(str(facts.get(name, "")) == value for name, value in compared)
+
+    def _send(self, socket: str, pane: FakePane, keys: list[str]) -> None:
+        together = [other for session in self.servers[socket].sessions for other in session.panes]
+        reached = [other for other in together if other.now.window_id == pane.now.window_id and other.now.synchronized]
+        for one in reached if pane.now.synchronized else [pane]:
+            if one.now.dead or one.now.input_off or one.now.in_mode:
+                continue  # swallowed, with code 0
+            for key in keys:
+                one.typed.append(key)
+                if one.on_key:
+                    one.on_key(key)
+                self.processes.type(one.tty, key)
+
+    def _set(self, pane: FakePane, command: list[str]) -> None:
+        option, *value = command[command.index("--") + 1 :]
+        if "-u" in command:
+            pane.options.pop(option, None)
+        else:
+            pane.options[option] = value[0]
+        if option == "remain-on-exit":
+            self.change(pane, remain_on_exit=pane.options.get(option, "off"))
+        if option == "synchronize-panes":
+            self.change(pane, synchronized=pane.options.get(option) == "on")
+
+    def _kill_session(self, socket: str, target: str) -> bool:
+        session = self._session(socket, target)
+        if session is None:
+            return False
+        self.servers[socket].sessions.remove(session)
+        for pane in session.panes:
+            if not pane.now.linked and not session.grouped:
+                self._close(pane)
+        self._leave_when_empty()
+        return True
+
+    def _close(self, pane: FakePane) -> None:
+        self.processes.hang_up(pane.process)
+
+    def _remove(self, pane: FakePane) -> None:
+        for server in self.servers.values():
+            for session in server.sessions:
+                session.panes = [other for other in session.panes if other is not pane]
+            server.sessions = [session for session in server.sessions if session.panes]
+        self._leave_when_empty()
+
+    def _leave_when_empty(self) -> None:
+        for socket, server in list(self.servers.items()):
+            if not server.sessions:
+                del self.servers[socket]
+                self.processes.die(server.process)
+
+    def _process_gone(self, process: ProcessId) -> None:
+        for socket, server in list(self.servers.items()):
+            if server.process == process:
+                del self.servers[socket]
+                for session in server.sessions:
+                    for pane in session.panes:
+                        self._close(pane)
+                return
+            for pane in [pane for session in server.sessions for pane in session.panes if pane.process == process]:
+                if pane.now.remain_on_exit in ("on", "failed"):
+                    self.change(pane, dead=True)
+                else:
+                    self._remove(pane)
