@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 from typing import Protocol
 
@@ -33,9 +33,14 @@ PLENTY_S = 10.0
 
 
 class Arena(Protocol):
-    seam: Processes
-    clock: Clock
-    own_pid: int
+    @property
+    def seam(self) -> Processes: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def own_pid(self) -> int: ...
 
     def start(
         self, *, ignores: tuple[Signals, ...] = (), environ: Mapping[str, str] | None = None, opens: str | None = None
@@ -95,7 +100,7 @@ class RealArena:
             child.communicate()
 
 
-REAL = {
+REAL: dict[str, Callable[[], Processes]] = {
     "linux": LinuxProcesses,
     "linux-without-pidfds": lambda: LinuxProcesses(pidfds=False),
     "psutil": PsutilProcesses,

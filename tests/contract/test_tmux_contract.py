@@ -48,9 +48,14 @@ PLENTY_S = 10.0
 
 
 class Arena(Protocol):
-    tmux: Tmux
-    processes: Processes
-    socket: str
+    @property
+    def tmux(self) -> Tmux: ...
+
+    @property
+    def processes(self) -> Processes: ...
+
+    @property
+    def socket(self) -> str: ...
 
     def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
         """A session with a program that shows `ready` and leaves when a `q` is typed."""
