@@ -116,13 +116,13 @@ class _Reader:
 
     def row(self, index: int, event: Any) -> RowText:
         self.meaning, self.trouble = [], None
+        mark, after = event.start_mark, event.end_mark
         if not isinstance(event, yaml.MappingStartEvent):
             self.refuse("it is not a mapping", event)
-        elif event.flow_style and event.start_mark.index == event.end_mark.index:
+        elif event.flow_style and mark.index == after.index:
             self.refuse("it is a pair without braces", event)
         data = self.read(event)
         reason, line, column = self.trouble or (None, 0, 0)
-        mark: Any = event.start_mark
         return RowText(
             index,
             data if isinstance(data, dict) else None,
