@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 import pytest
 
+from tmuxreap import ledger_file
 from tmuxreap.ledger import Ledger
 from tmuxreap.ledger_file import LedgerUnavailable, ledger_path
 from tmuxreap.ledger_records import (
@@ -287,7 +288,7 @@ def test_history_is_dropped_for_one_name_and_what_is_under_way_stays(ledger: Led
     assert [event.name for event in ledger.events()] == ["web"]
     assert list(ledger.last_heartbeats()) == ["web"]
     assert ledger.intent(old) is None
-    assert ledger.still_open(current)
+    assert [found.id for found in ledger.open_intents()] == [current]
     assert len(ledger.survivors("api")) == 1
 
 
@@ -623,6 +624,70 @@ def test_a_ledger_that_was_deleted_is_made_anew(ledger: Ledger, path: Path) -> N
     assert len(ledger.events()) == 1
 
 
+def test_who_waited_while_another_set_it_aside_takes_the_new_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    not_a_database(path)
+
+    def another_was_first(descriptor: int, operation: int) -> None:
+        monkeypatch.undo()
+        with Ledger.open(path, now=NOW) as other:
+            other.record_event(NewEvent("api", "by other"), NOW)
+
+    monkeypatch.setattr("tmuxreap.ledger_file.fcntl.flock", another_was_first)
+    with Ledger.open(path, now=NOW + 1) as ledger:
+        assert ledger.warnings == []
+        assert [event.kind for event in ledger.events()] == ["by other"]
+    assert [file.name for file in path.parent.glob("*.broken-*")] == [f"{path.name}.broken-1795000000"]
+
+
+def test_a_broken_one_that_vanished_is_made_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    not_a_database(path)
+
+    def vanishing(db: sqlite3.Connection, now: float) -> None:
+        monkeypatch.undo()
+        path.unlink()
+        raise sqlite3.DatabaseError("file is not a database")
+
+    monkeypatch.setattr("tmuxreap.ledger_file._bring_up_to_date", vanishing)
+    with Ledger.open(path, now=NOW) as ledger:
+        assert ledger.warnings == []
+        assert ledger.events() == []
+
+
+def test_one_that_vanishes_while_it_is_opened_is_made_anew_and_private(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vanishing(path: Path, busy_s: float, now: float) -> sqlite3.Connection:
+        monkeypatch.undo()
+        path.unlink()
+        return ledger_file._connect(path, busy_s, now)
+
+    monkeypatch.setattr("tmuxreap.ledger_file._connect", vanishing)
+    with Ledger.open(path, now=NOW) as ledger:
+        ledger.record_event(NewEvent("api", "stopped"), NOW)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_one_that_vanishes_before_it_is_opened_is_made_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def vanishing(path: Path) -> None:
+        monkeypatch.undo()
+
+    monkeypatch.setattr("tmuxreap.ledger_file._make_ready", vanishing)
+    with Ledger.open(path, now=NOW) as ledger:
+        assert (ledger.events(), ledger.warnings) == ([], [])
+
+
+def test_a_newer_process_that_was_faster_is_not_turned_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from_the_future(path)
+
+    def version_of_old(db: sqlite3.Connection) -> int:
+        monkeypatch.undo()
+        return 0
+
+    monkeypatch.setattr("tmuxreap.ledger_file._version", version_of_old)
+    Ledger.open(path, now=NOW).close()
+    assert rows_of(path, "PRAGMA user_version") == [(99,)]
+
+
 def test_many_that_find_it_broken_at_once_set_it_aside_once(path: Path) -> None:
     not_a_database(path)
 
@@ -675,26 +740,6 @@ def test_a_lock_of_another_process(path: Path) -> None:
         process.join(30)
     with Ledger.open(path, now=NOW) as ledger:
         assert isinstance(begin(ledger, intent()), Begun)
-
-
-def test_a_lock_given_up_in_time_is_waited_for(path: Path) -> None:
-    Ledger.open(path, now=NOW).close()
-    held = FORK.Event()
-
-    def hold() -> None:
-        connection = sqlite3.connect(path, isolation_level=None)
-        connection.execute("BEGIN IMMEDIATE")
-        held.set()
-        signal.sigtimedwait([], 0.2)
-        connection.execute("COMMIT")
-
-    process = FORK.Process(target=hold)
-    process.start()
-    assert held.wait(30)
-    with Ledger.open(path, now=NOW, busy_s=20) as ledger:
-        ledger.record_event(NewEvent("api", "stopped"), NOW)
-        assert len(ledger.events()) == 1
-    process.join(30)
 
 
 @pytest.mark.parametrize("full_at", [0, 64])

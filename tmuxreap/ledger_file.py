@@ -96,6 +96,8 @@ class Database:
             self.close()
             _make_ready(self.path)
             self._file = _identity(self.path)
+            if self._file is None:
+                raise _Unreadable("it was set aside by another process")
             self._connection = _connect(self.path, self._busy_s, self._now)
         return self._connection
 
@@ -150,7 +152,7 @@ def _bring_up_to_date(db: Connection, now: float) -> None:
 
 
 def _make_tables(db: Connection, now: float) -> None:
-    if _version(db) == schema.VERSION:  # another process was faster
+    if _version(db) >= schema.VERSION:  # another process was faster
         return
     for statement in (*schema.TABLES, schema.LIFECYCLE if _speaks_json(db) else schema.LIFECYCLE_WITHOUT_JSON):
         db.execute(statement)
