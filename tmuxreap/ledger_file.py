@@ -162,7 +162,7 @@ def _make_tables(db: Connection, now: float) -> None:
             if column not in present:
                 db.execute(f"ALTER TABLE {table} ADD COLUMN {column} TEXT")
     for table in schema.NUMBERED:
-        db.execute(schema.FIRST_NUMBER, (table, int(now * 1000)))
+        db.execute(schema.FIRST_NUMBER, (table, int(now * 1000), table))
     db.execute(f"PRAGMA user_version = {schema.VERSION}")
 
 

@@ -46,7 +46,7 @@ SHARED_COLUMNS = {
 
 # Numbers go on rising when a ledger is made anew: nobody's old number ever means another's record.
 FIRST_NUMBER = """INSERT INTO sqlite_sequence (name, seq)
-    SELECT ?1, ?2 WHERE ?1 NOT IN (SELECT name FROM sqlite_sequence)"""
+    SELECT ?, ? WHERE ? NOT IN (SELECT name FROM sqlite_sequence)"""
 NUMBERED = ("events", "intents")
 
 # Rows are other people's YAML: one that is no JSON must not take the view down.
