@@ -98,6 +98,10 @@ def test_pidfds_are_kept_for_what_is_waited_for_and_no_longer(processes: LinuxPr
     children[0].kill()
     assert len(processes.wait(identities, 10)) == 1  # type: ignore[arg-type]
     assert descriptors() == before + 2
+    last = processes.identify(children[2].pid)
+    assert last is not None
+    processes.wait({last}, 0.0)
+    assert descriptors() == before + 1
     processes.close()
     assert descriptors() == before
     for child in children:

@@ -72,6 +72,7 @@ def test_a_deleted_socket_of_a_living_listener_is_not_nobody(
     given = {"as given": f"{folder}/s", "through a link": f"{folder}/link/s", "relative": "./s"}[how]
     with listener(given):
         (folder / "s").unlink()
+        monkeypatch.chdir("/")
         seen = who_listens(f"{folder}/s")
         assert isinstance(seen, Unreachable)
         assert "deleted" in seen.reason
