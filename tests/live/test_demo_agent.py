@@ -18,6 +18,7 @@ from tmuxreap.demo_agent import Agent, State, Store
 
 PATIENCE_S = 10.0
 BURST_S = 0.05
+AGENT = [sys.executable, "-m", "tmuxreap.demo_agent"]
 SOME_ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 
 
@@ -40,16 +41,15 @@ class Demo:
             capture_output=True, text=True, timeout=10, check=True,
         ).stdout.rstrip("\n")  # fmt: skip
 
-    def begin(self, *options: str) -> None:
-        command = [sys.executable, "-m", "tmuxreap.demo_agent", *options]
+    def start(self, *options: str) -> Demo:
         stay = ["start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"]
         place = ["-d", "-s", "demo", "-x", "90", "-y", "12", "-e", f"TMUXREAP_DEMO_HOME={self.home}"]
-        self.tmux(*stay, "new-session", *place, *command)
+        self.tmux(*stay, "new-session", *place, *AGENT, *options)
+        return self.shows("demo agent · conversation")
 
-    def start(self, *options: str) -> Demo:
-        self.begin(*options)
-        until("the screen of the agent", lambda: "demo agent · conversation" in self.screen())
-        return self
+    def start_again(self, *options: str) -> Demo:
+        self.tmux("respawn-pane", "-t", "demo:", *AGENT, *options)
+        return self.shows("demo agent · conversation")
 
     def ask(self, format_: str) -> str:
         return self.tmux("display-message", "-p", "-t", "demo:", format_)
@@ -86,10 +86,10 @@ class Demo:
         time.sleep(BURST_S)  # the rule under test: an Enter that comes sooner is a paste
         return self.keys("Enter")
 
-    def left(self) -> str:
-        """Its exit status."""
+    def left(self) -> Demo:
+        """The status is not asked for: tmux 3.3a does not always hear of the death of a new server's child."""
         until("the end of the agent", lambda: self.ask("#{pane_dead}") == "1")
-        return self.ask("#{pane_dead_status}")
+        return self
 
     @property
     def pid(self) -> int:
@@ -150,8 +150,7 @@ def test_a_message_begins_the_conversation_and_exit_names_it(demo: Demo) -> None
     demo.start("--session-id", SOME_ID).submit("good day").shows("You said: good day")
     assert demo.said() == [("user", "good day"), ("assistant", "You said: good day")]
     file = demo.session_file
-    demo.submit("/exit")
-    assert demo.left() == "0"
+    demo.submit("/exit").left()
     assert f"Resume this conversation with: tmuxreap-demo --resume {SOME_ID}" in demo.history().splitlines()
     assert not file.exists()
 
@@ -183,8 +182,7 @@ def test_exit_behind_a_draft_is_a_prompt(demo: Demo) -> None:
 
 @live
 def test_two_interrupts_leave_an_empty_prompt(demo: Demo) -> None:
-    demo.start().keys("C-c").shows("press C-c again to exit").keys("C-c")
-    assert demo.left() == "0"
+    demo.start().keys("C-c").shows("press C-c again to exit").keys("C-c").left()
 
 
 @live
@@ -226,21 +224,20 @@ def test_clear_begins_another_conversation(demo: Demo) -> None:
 @live
 def test_resume_shows_what_was_said(demo: Demo) -> None:
     demo.start("--session-id", SOME_ID).submit("remember me").shows("You said").submit("/exit").left()
-    demo.tmux("kill-session", "-t", "demo:")
-    demo.start("--resume", SOME_ID).shows("user: remember me")
+    demo.start_again("--resume", SOME_ID).shows("user: remember me")
     assert demo.session()["sessionId"] == SOME_ID
 
 
-@live
 @pytest.mark.parametrize("option", ["--resume", "--session-id"])
-def test_it_never_opens_a_blank_or_a_second_conversation_in_silence(demo: Demo, option: str) -> None:
-    there = demo.home / "conversations" / f"{SOME_ID}.jsonl"
+def test_it_never_opens_a_blank_or_a_second_conversation_in_silence(tmp_path: Path, option: str) -> None:
+    there = tmp_path / "conversations" / f"{SOME_ID}.jsonl"
     if option == "--session-id":
         there.parent.mkdir(parents=True)
         there.write_text("")
-    demo.begin(option, SOME_ID)
-    assert demo.left() == "1"
-    assert f"could not open {SOME_ID}" in demo.history()
+    environ = {**os.environ, "TMUXREAP_DEMO_HOME": str(tmp_path)}
+    answer = subprocess.run([*AGENT, option, SOME_ID], capture_output=True, text=True, env=environ, check=False)
+    reason = "none such" if option == "--resume" else "it exists"
+    assert (answer.returncode, answer.stderr) == (1, f"could not open {SOME_ID}: {reason}\n")
     assert there.exists() is (option == "--session-id")
 
 
@@ -251,7 +248,7 @@ def test_a_signal_makes_it_leave_in_good_order(demo: Demo, number: signal.Signal
     file, children = demo.session_file, demo.children()
     assert len(children) == 3
     os.kill(demo.pid, number)
-    assert demo.left() == "0"
+    demo.left()
     assert not file.exists()
     assert all(gone(child) for child in children)
 
