@@ -16,26 +16,41 @@ PACKAGE = Path(tmuxreap.__file__).parent
 # A module imports from lower ranks only. After "<": the modules of its own rank that it may import as well.
 # A module may stand here before it exists.
 RANKS = (
-    "__init__ model; errors; seams < model; faults",
-    "states; rows; edits < yamltext; yamltext; selectors; ownership; plan < ownership selectors states; mask;"
-    " ladder < plan states; screens < mask; durations",
-    "files; settings; clock; tmux; processes; processes_psutil; profiles; locators < profiles;"
-    " ledger < ledger_schema ledger_file ledger_records; ledger_schema; ledger_file < ledger_schema;"
-    " ledger_records < ledger_schema",
+    # nouns, errors, seams
+    "__init__; model; errors; seams < model; faults",
+    # pure: rows, states and the editing of text
+    "states; rows; selectors; ownership; mask; screens; durations;"
+    " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
+    " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
+    " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
+    # agents as data: the values that planning speaks of, and the one file that they come from
+    "profiles",
+    # pure: what is seen, planned and answered
+    "sights; resuming; plan < sights; ladder < plan sights; results < ladder plan",
+    # owners of outside things
+    "files; settings; clock; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
+    " processes < processes_psutil; processes_psutil; locators;"
+    " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
     "registry",
     "observe; execute < observe; record; report",
+    # the composition root, and what is asked of it
     "app",
+    "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"
+    " sessions < cases conversations",
     "ending",
-    "commands; commands.*",
+    "starting",
+    "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start",
     "cli; mcp; completion",
     "__main__",
 )
+PURE = (0, 1, 3)  # ranks without I/O, clock or environment
+SWITCHES = {"faults"}  # the tests' way to make a step fail: that is I/O
 ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the package imports it
 
 # An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
 OWNERS: dict[str, set[str]] = {
     "sqlite3": {"ledger*"},
-    "subprocess": {"tmux"},
+    "subprocess": {"tmux", "processes_psutil"},  # there for ps, where there is no /proc
     "os.fork": set(),
     "os.system": set(),
     "os.popen": set(),
@@ -43,7 +58,7 @@ OWNERS: dict[str, set[str]] = {
     "os.posix_spawnp": {"tmux", "demo_agent"},
     "os.environ": {"settings", "cli", "__main__", "demo_agent"},
     "os.getenv": {"settings", "cli", "__main__", "demo_agent"},
-    "yaml": {"edits", "yamltext", "profiles"},
+    "yaml": {"yaml*", "profiles"},
     "libtmux": {"tmux"},
     "psutil": {"processes_psutil"},
     "filelock": {"files"},
@@ -138,7 +153,7 @@ def test_the_table_names_siblings_of_the_same_rank() -> None:
         f"{module} < {sibling}"
         for module, allowed in SIBLINGS.items()
         for sibling in allowed
-        if RANK_OF.get(sibling) != RANK_OF[module]
+        if RANK_OF.get(place(sibling)) != RANK_OF[module]
     }
     assert not wrong
 
@@ -150,6 +165,12 @@ def test_no_import_goes_round_in_a_circle() -> None:
 @pytest.mark.parametrize("module", sorted(ALONE & set(NAMES)))
 def test_what_stands_alone_imports_nothing_of_the_package(module: str) -> None:
     assert not own_imports(module)
+
+
+@pytest.mark.parametrize("module", [name for name in NAMES if RANK_OF.get(place(name)) in PURE])
+def test_what_is_pure_reaches_for_nothing_outside(module: str) -> None:
+    outside = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
+    assert not touched(source_of(module)) & outside or module in SWITCHES
 
 
 @pytest.mark.parametrize("thing", OWNERS)

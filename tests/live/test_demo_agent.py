@@ -273,6 +273,7 @@ def test_it_can_ignore_signals_and_the_loss_of_its_terminal(demo: Demo) -> None:
     os.kill(pid, signal.SIGTERM)
     os.kill(helper, signal.SIGTERM)  # helpers ignore nothing, and stay zombies of a parent that does not look
     until("the end of the helper", lambda: gone(helper))
+    time.sleep(0.2)  # that something does not happen has no event
     assert not gone(pid)
     os.kill(pid, signal.SIGKILL)
 
