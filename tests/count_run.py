@@ -1,0 +1,87 @@
+"""Runs one command in this fresh process and writes down what it cost: modules, processes, files, fsyncs.
+
+    python tests/count_run.py OUT.json tmuxreap.__main__:main --version
+
+Nothing is imported here that a bare start has not: what is counted is the command's own. What SQLite writes is not
+seen, only that it was opened.
+"""
+
+import sys
+
+BARE = frozenset(sys.modules)
+os = sys.modules["os"]
+
+CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "sqlite3.connect"}
+SPAWNS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.exec", "os.system"}
+
+processes: list[str] = []
+written: list[str] = []
+changes: list[str] = []
+fsyncs: list[int] = []
+
+
+def hook(event: str, args: tuple[object, ...]) -> None:
+    if event == "open" and writes(*args):
+        written.append(str(args[0]))
+    elif event in CHANGES:
+        changes.append(f"{event} {args[0]}")
+    elif event in SPAWNS and not told_already(event):
+        processes.append(str(args[0]) if args else event)
+
+
+def writes(path: object, mode: object, flags: object) -> bool:
+    """An open descriptor has its number for a path, and was counted when it was opened."""
+    if isinstance(path, int) or path in ("/dev/null", b"/dev/null"):
+        return False
+    return bool(isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+
+
+def told_already(event: str) -> bool:
+    """`subprocess` may spawn by way of `os`: one process, two events. Frames: this, the hook, the caller."""
+    return event != "subprocess.Popen" and sys._getframe(2).f_globals.get("__name__") == "subprocess"
+
+
+def count_calls_of(name: str) -> None:
+    really = getattr(os, name, None)
+
+    def counted(fd: int) -> None:
+        fsyncs.append(fd)
+        really(fd)
+
+    if really is not None:
+        setattr(os, name, counted)
+
+
+def run(entry: str, words: list[str]) -> object:
+    module, _, function = entry.partition(":")
+    try:
+        return getattr(__import__(module, fromlist=[function]), function)(words)
+    except SystemExit as leaving:
+        return leaving.code
+
+
+def main(out: str, entry: str, *words: str) -> None:
+    sys.dont_write_bytecode = True
+    us = os.getpid()
+    count_calls_of("fsync")
+    count_calls_of("fdatasync")
+    sys.addaudithook(hook)
+    status = run(entry, list(words))
+    if os.getpid() != us:  # a child that was forked counts for nothing
+        os._exit(0)
+    counts = {
+        "exit": status,
+        "modules": sorted(sys.modules.keys() - BARE),
+        "processes": list(processes),
+        "written": list(written),
+        "changes": list(changes),
+        "fsyncs": len(fsyncs),
+    }
+    import json
+
+    with open(out, "w", encoding="utf-8") as file:
+        json.dump(counts, file)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
