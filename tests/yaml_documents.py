@@ -1,4 +1,5 @@
-"""Registries as text, in every hand that people and tools write YAML with; where each part stands is known from the making."""
+"""Registries as text, in every hand that people and tools write;
+where each part stands is known from the making."""
 
 from __future__ import annotations
 
@@ -8,11 +9,69 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-WORDS = ("running", "claude", "x", "two words", "a-b_c", "/home/x/y", "é", "😀", "v1.2", "T-9", "it's", "a:b", "~/p", "100%")
-ODD = ('# no comment', "key: value", " lead", "trail ", "%1", "[x", "{y", "- z", "*s", "&s", "!s", "no", "null", "1e3", "0x1f")
-SCALARS = ("7", "-3", "1.5", "0123", "true", "no", "null", "~", "2026-11-18", "12:30:45", "2026-11-18T09:12:33Z", ".inf", "0o17")
-KEYS = ("name", "status", "agent", "tags", "pane", "tmux", "stop_reason", "resumable", "note", "x-unknown", "ключ", "cwd")
-COMMENTS = ("# c", "# status: old", "#", "# - name: gone", "# 😀 note: it's \"quoted\" {[")
+WORDS = (
+    "running",
+    "claude",
+    "x",
+    "two words",
+    "a-b_c",
+    "/home/x/y",
+    "é",
+    "😀",
+    "v1.2",
+    "T-9",
+    "it's",
+    "a:b",
+    "~/p",
+    "100%",
+)
+ODD = (
+    "# no comment",
+    "key: value",
+    " lead",
+    "trail ",
+    "%1",
+    "[x",
+    "{y",
+    "- z",
+    "*s",
+    "&s",
+    "!s",
+    "no",
+    "null",
+    "1e3",
+    "0x1f",
+)
+SCALARS = (
+    "7",
+    "-3",
+    "1.5",
+    "0123",
+    "true",
+    "no",
+    "null",
+    "~",
+    "2026-11-18",
+    "12:30:45",
+    "2026-11-18T09:12:33Z",
+    ".inf",
+    "0o17",
+)
+KEYS = (
+    "name",
+    "status",
+    "agent",
+    "tags",
+    "pane",
+    "tmux",
+    "stop_reason",
+    "resumable",
+    "note",
+    "x-unknown",
+    "ключ",
+    "cwd",
+)
+COMMENTS = ("# c", "# status: old", "#", "# - name: gone", '# 😀 note: it\'s "quoted" {[')
 
 
 @dataclass
@@ -83,7 +142,10 @@ class Writer:
     def block_top(self) -> None:
         for number in range(self.roll(3)):
             self.other(f"before{number}")
-        self.put(self.pick("tmux_sessions", "tmux_sessions", '"tmux_sessions"', "'tmux_sessions'") + self.pick(":", ":", " :"))
+        self.put(
+            self.pick("tmux_sessions", "tmux_sessions", '"tmux_sessions"', "'tmux_sessions'")
+            + self.pick(":", ":", " :")
+        )
         self.pick(self.block_list, self.block_list, self.block_list, self.block_list, self.flow_list, self.no_list)()
         for number in range(self.roll(3)):
             self.other(f"after{number}")
@@ -190,7 +252,13 @@ class Writer:
         if self.troubled and self.row and self.one_in(8):
             self.trouble()
             return
-        kinds = [self.on_line] * 8 + [self.empty, self.over_lines, self.block_scalar, self.block_scalar, self.block_sequence]
+        kinds = [self.on_line] * 8 + [
+            self.empty,
+            self.over_lines,
+            self.block_scalar,
+            self.block_scalar,
+            self.block_sequence,
+        ]
         if len(path) < 3:
             kinds += [self.inner, self.inner]
         self.pick(*kinds)(column, path)
@@ -213,7 +281,9 @@ class Writer:
         odd = self.pick(*WORDS, *ODD)
         double = odd.replace("\\", "\\\\").replace('"', '\\"')
         single = odd.replace("'", "''")
-        self.put(self.pick(word, word, self.pick(*SCALARS), f'"{double}"', f"'{single}'", '"\\n\\u00e9\\t"', '""', "''"))
+        self.put(
+            self.pick(word, word, self.pick(*SCALARS), f'"{double}"', f"'{single}'", '"\\n\\u00e9\\t"', '""', "''")
+        )
 
     def flow_sequence(self) -> None:
         self.put("[")
@@ -241,7 +311,9 @@ class Writer:
         if not bare:
             place.value = self.out.text.rindex(":") + 1
             nest = len(path) < 2
-            self.pick(*[self.scalar] * 5, self.flow_sequence, (lambda: self.flow_mapping(place.path)) if nest else self.scalar)()
+            self.pick(
+                *[self.scalar] * 5, self.flow_sequence, (lambda: self.flow_mapping(place.path)) if nest else self.scalar
+            )()
         place.end = self.here
 
     def empty(self, column: int, path: tuple[str, ...]) -> None:
@@ -249,13 +321,17 @@ class Writer:
 
     def over_lines(self, column: int, path: tuple[str, ...]) -> None:
         pad = "\n" + " " * (column + self.pick(1, 2, 4))
-        self.put(" " + self.pick(f"one{pad}two", f"one{pad}two\n{pad}three", f'"one{pad}two \\{pad}x"', f"'one\n{pad}two'"))
+        self.put(
+            " " + self.pick(f"one{pad}two", f"one{pad}two\n{pad}three", f'"one{pad}two \\{pad}x"', f"'one\n{pad}two'")
+        )
 
     def block_scalar(self, column: int, path: tuple[str, ...]) -> None:
         deep = self.pick(1, 2, 4)
         pad = " " * (column + deep)
         digit = self.pick("", "", "", str(deep))
-        self.put(" " + self.pick("|", ">") + self.pick(digit + self.pick("", "-", "+"), digit) + self.pick("", "", " # head"))
+        self.put(
+            " " + self.pick("|", ">") + self.pick(digit + self.pick("", "-", "+"), digit) + self.pick("", "", " # head")
+        )
         for _ in range(self.roll(4)):
             self.put("\n" + pad + self.pick("text", "# text", "a: b", "é😀", "- x", "  " + "deep" if digit else "deep"))
             if self.one_in(4):
@@ -266,7 +342,11 @@ class Writer:
         if self.one_in(4):
             self.put(" # items")
         for _ in range(1 + self.roll(3)):
-            self.put("\n" + indent + self.pick("- a", "- 1 # one", "- k: v\n" + indent + "  l: w", "-", "- |\n" + indent + "   t"))
+            self.put(
+                "\n"
+                + indent
+                + self.pick("- a", "- 1 # one", "- k: v\n" + indent + "  l: w", "-", "- |\n" + indent + "   t")
+            )
 
     def inner(self, column: int, path: tuple[str, ...]) -> None:
         self.put(self.pick("", "", " # inner") + "\n")
@@ -293,7 +373,7 @@ class Writer:
 
     def between(self, column: int) -> None:
         if self.one_in(5):
-            self.comments(self.pick(column, column, 0, column + 2))
+            self.comments(self.pick(column, column, 0, column if self.in_block_scalar() else column + 2))
         if self.one_in(6):
             self.put(self.pick("\n", "\n\n", "  \n"))
 

@@ -103,7 +103,14 @@ def add_row(document: Document, row: Mapping[str, Value]) -> str:
         text = spliced(document.text, splices)
     except CannotSplice as reason:
         raise _unsafe(document.text, reason.reason, reason.position, len(document.rows)) from reason
-    return _checked(document, text, [*document.rows, comes_back(row)])
+    try:
+        return _checked(document, text, [*document.rows, comes_back(row)])
+    except Unsafe as refusal:
+        last = document.rows[-1] if document.rows else None
+        if last and last.ends_in_block and last.end == len(document.text):
+            way_out = "the file ends inside a block scalar without a line break; give it one"
+            raise Unsafe(way_out, last.line, last.column, last.index) from refusal
+        raise
 
 
 def remove_row(document: Document, index: int) -> str:
@@ -187,7 +194,7 @@ def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
     alike = not last.flow and last.meaning[0] == "{" and not text[dash + 1 : last.start].strip(" ")
     offset = len(text[dash : last.start]) if alike and last.start > dash else 2
     above = text[: line_start(text, dash)].splitlines()[-1:]
-    blank = newline if last.index and above and not above[0].strip() else ""
+    blank = newline if last.index and above and not above[0].strip() and not last.ends_in_block else ""
     end = _own_end(text, last, column)
     return Splice(end, end, newline + blank + _item(row, column, offset, newline))
 

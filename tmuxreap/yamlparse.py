@@ -37,7 +37,7 @@ def parse(text: str) -> Document:
         return _with_linked_data(document, body) if reader.linked else document
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        reason = error.problem or error.context or "not YAML"
+        reason = ": ".join(part for part in (error.context, error.problem) if part) or "not YAML"
         raise Malformed(reason, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1) from error
     except yaml.reader.ReaderError as error:
         # The loaders count its position differently; the first of its kind is the one.
@@ -117,9 +117,9 @@ class _Reader:
     def row(self, index: int, event: Any) -> RowText:
         self.meaning, self.trouble = [], None
         mark, after = event.start_mark, event.end_mark
-        if not isinstance(event, yaml.MappingStartEvent):
+        if isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent):
             self.refuse("it is not a mapping", event)
-        elif event.flow_style and mark.index == after.index:
+        elif isinstance(event, yaml.MappingStartEvent) and event.flow_style and mark.index == after.index:
             self.refuse("it is a pair without braces", event)
         data = self.read(event)
         reason, line, column = self.trouble or (None, 0, 0)
@@ -134,6 +134,7 @@ class _Reader:
             line,
             column,
             bool(getattr(event, "flow_style", False)),
+            getattr(self.last, "style", None) in ("|", ">"),
             tuple(self.meaning),
         )
 

@@ -50,6 +50,7 @@ class RowText:
     trouble_line: int
     trouble_column: int
     flow: bool = field(repr=False)
+    ends_in_block: bool = field(repr=False)  # its last value is a block scalar: what is written behind may join it
     meaning: tuple[str, ...] = field(repr=False)  # its events: equal meanings are equal data, tags and anchors
 
 
@@ -99,14 +100,16 @@ def real_end(text: str, start: int, end: int, style: str | None) -> int:
     header = _BLOCK_HEADER.match(text, start, end) if style in ("|", ">") else None
     if header is None:
         return end
-    if header[1].strip("-"):  # blank lines belong to it, or its indentation cannot be seen
+    if "+" in header[1]:  # blank lines belong to it
         found = [*_BREAK.finditer(text, header.end(), end)]
         return found[-1].start() if found and found[-1].end() == end else end
-    return _content_end(text, header.end(), end)
+    digit = header[1].strip("-")
+    return _content_end(text, header.end(), end, int(digit) if digit else None)
 
 
-def _content_end(text: str, header_end: int, end: int) -> int:
-    content_end, position, indent = header_end, after_break(text, header_end), None
+def _content_end(text: str, header_end: int, end: int, indent: int | None) -> int:
+    """Lines of blanks beyond the indentation are content; of a given one only the least is known, which will do."""
+    content_end, position = header_end, after_break(text, header_end)
     while position < end:
         stop = min(line_end(text, position), end)
         line = text[position:stop]

@@ -125,6 +125,8 @@ def _escape(match: re.Match[str]) -> str:
     if char in _SHORT:
         return _SHORT[char]
     code = ord(char)
+    if 0xD800 <= code <= 0xDFFF:
+        return char  # half a pair has no form that both loaders take: as it is, the check behind every edit refuses it
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
