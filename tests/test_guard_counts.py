@@ -52,7 +52,14 @@ def counted(folder: Path, entry: str, *words: str) -> Counts:
     command = [sys.executable, str(RUNNER), str(out), entry, *words]
     subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=30, check=True)
     facts = json.loads(out.read_text(encoding="utf-8"))
-    return Counts(**{key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()})
+    return Counts(
+        exit=facts["exit"],
+        modules=tuple(facts["modules"]),
+        processes=tuple(facts["processes"]),
+        written=tuple(facts["written"]),
+        changes=tuple(facts["changes"]),
+        fsyncs=facts["fsyncs"],
+    )
 
 
 @pytest.mark.parametrize("line", BUDGETS)
@@ -70,17 +77,17 @@ def test_a_command_keeps_to_its_budget(line: str, tmp_path: Path) -> None:
 
 SPENDER = """
 def main(words):
-    import os, subprocess, colorsys
+    import json, os, subprocess, sys
     with open("a", "w") as file:
         file.write("x")
         os.fsync(file.fileno())
     with open("a") as file:
         pass
-    os.close(os.open("b", os.O_RDWR | os.O_CREAT))
+    os.fdopen(os.open("b", os.O_RDWR | os.O_CREAT), "w").close()
     os.replace("b", "c")
     null = open(os.devnull, "w")
     subprocess.run(["true"], stdout=null)
-    subprocess.run(["true"], close_fds=False)
+    subprocess.run([sys.executable, "-c", ""], close_fds=False)
     os.waitpid(os.posix_spawnp("true", ["true"], os.environ), 0)
     null.close()
     raise SystemExit(len(words))
@@ -91,8 +98,7 @@ def test_the_runner_counts_each_thing_once(tmp_path: Path) -> None:
     (tmp_path / "spender.py").write_text(SPENDER)
     counts = counted(tmp_path, "spender:main", "one", "two")
     assert counts.exit == 2
-    assert {"spender", "subprocess", "colorsys"} <= set(counts.modules)
-    assert "json" not in counts.modules
+    assert {"spender", "subprocess", "json"} <= set(counts.modules)
     assert counts.written == ("a", "b")
     assert counts.changes == ("os.rename b",)
     assert len(counts.processes) == 3
