@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tmuxreap import yamlparse
+from tmuxreap import edits, yamlparse
 from tmuxreap.edits import (
     REMOVE,
     Malformed,
@@ -164,6 +164,18 @@ def test_a_troubled_row_is_read_but_not_edited(row: str, data: Any, trouble: str
     assert [each.data for each in parse(remove_row(document, 1)).rows] == [data]
 
 
+def test_a_pair_without_braces_is_not_edited() -> None:
+    document = parse("tmux_sessions: [a: b, {c: 1}]\n")
+    with pytest.raises(Unsafe, match=re.escape("it is a pair without braces (line 1, column 17)")):
+        set_fields(document, 0, {("a",): "c"})
+    assert set_fields(document, 1, {("c",): 2}) == "tmux_sessions: [a: b, {c: 2}]\n"
+
+
+def test_quotes_are_part_of_the_meaning() -> None:
+    quoted, plain = (parse(f"tmux_sessions: [{{a: {text}}}]").rows[0] for text in ("'1'", "1"))
+    assert quoted.meaning != plain.meaning
+
+
 def test_aliases_that_multiply_cost_nothing() -> None:
     bomb = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
     text = "a0: &a0 x\n" + bomb + "tmux_sessions:\n- name: x\n- boom: *a29\n"
@@ -218,6 +230,7 @@ def test_a_value_of_any_form_gives_way(old: str, new: str) -> None:
 
 def test_an_equal_value_leaves_the_bytes() -> None:
     text = "tmux_sessions:\n- {a: 'x', b: 0x10, c: [ 1,2 ], d: {e: ~}}\n"
+    assert set_one(text + "- n: .nan\n", {("n",): float("nan")}, 1) == text + "- n: .nan\n"
     same = {("a",): "x", ("b",): 16, ("c",): [1, 2], ("d",): {"e": None}}
     assert set_one(text, same) == text
     assert set_one(text, {("b",): 16.0}) == swapped("0x10", "16.0", text)
@@ -371,6 +384,7 @@ def test_one_path_through_another_is_done_in_turn() -> None:
         ("- {b: 2, k: v, }\n", "- {b: 2, }\n"),
         ("- {b: 2, # of b\n   k: v}\n", "- {b: 2, # of b\n   }\n"),
         ("- {k, b: 2}\n", "- {b: 2}\n"),
+        ("- {k: v # c\n   , b: 2}\n", "- { # c\n    b: 2}\n"),
         ("- a: 1\r\n  k: v\r\n  b: 2\r\n", "- a: 1\r\n  b: 2\r\n"),
         ("- a: 1\n", "- a: 1\n"),
     ],
@@ -426,6 +440,35 @@ def test_of_many_rows_the_one_in_the_way_is_named() -> None:
     assert caught.value.index == 1
 
 
+def test_of_many_rows_the_one_that_spoils_the_text_is_named() -> None:
+    document = parse("tmux_sessions:\n- a: 1\n- a: 1\n- a: 1\n")
+    with pytest.raises(Unsafe) as caught:
+        edit_rows(document, {0: {("a",): 2}, 2: {("a",): "\ud800"}})
+    assert (caught.value.index, caught.value.line, caught.value.column) == (2, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("damage", "into"),
+    [
+        ("version: 1", "version: 2"),
+        ("beta", "zeta"),
+        ("12", "13"),
+        ("  - {name: beta", "    # {"),
+        ("other", "'"),
+        ("]", "] &x"),
+    ],
+)
+def test_no_text_leaves_that_was_not_read_again(damage: str, into: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the splices did wrong would be found."""
+    right = edits.spliced
+    monkeypatch.setattr(edits, "spliced", lambda text, splices: right(text, splices).replace(damage, into))
+    document = parse(REGISTRY)
+    with pytest.raises(Unsafe):
+        set_fields(document, 0, {("status",): "stopped"})
+    with pytest.raises(Unsafe):
+        add_row(document, {"name": "x"})
+
+
 def test_an_edit_that_would_reach_further_is_refused() -> None:
     """Without its line the comment below would become text of the value above."""
     text = "tmux_sessions:\n- name: x\n- a: |\n    t\n  k: v\n    # deep\n  b: 1\n"
@@ -471,6 +514,11 @@ ROW = {"name": "w", "pane": {"id": "%1"}}
 )
 def test_a_row_is_appended(before: str, after: str) -> None:
     assert add_row(parse(before), ROW) == after
+
+
+def test_blank_lines_between_rows_are_not_copied_into_a_text() -> None:
+    text = "tmux_sessions:\n- a\n\n- b: |+\n    t\n"
+    assert add_row(parse(text), {"c": 1}) == text + "- c: 1\n"
 
 
 def test_no_row_behind_an_open_block_scalar() -> None:

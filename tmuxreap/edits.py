@@ -85,10 +85,12 @@ def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
     try:
         return _checked(document, spliced(document.text, splices), wanted)
     except Unsafe as refusal:
-        if len(edits) > 1 and refusal.index not in edits:
-            for index, changes in edits.items():  # which of them is it?
-                edit_rows(document, {index: changes})
-        raise
+        if refusal.index in edits:
+            raise
+        for index, changes in edits.items() if len(edits) > 1 else ():  # which of them is it?
+            edit_rows(document, {index: changes})
+        row = document.rows[next(iter(edits))]
+        raise Unsafe(refusal.reason, row.line, row.column, row.index) from refusal
 
 
 def add_row(document: Document, row: Mapping[str, Value]) -> str:
