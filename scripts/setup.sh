@@ -78,6 +78,8 @@ ensure_venv() {
     if [ "$(wanted)" = "$(cat "$stamp" 2>/dev/null)" ] && "$venv/bin/python" -c '' 2>/dev/null; then
         return 0
     fi
+    # pip asks rustc for its version, and rustup's stand-in for rustc makes a folder in HOME.
+    [ -d "${HOME:-/nonexistent}/.rustup" ] || export RUSTUP_HOME=${RUSTUP_HOME:-$venv/rustup}
     if ! "$venv/bin/python" -c 'import pip, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
         python=$(choose_python) || exit $?
         say "making .venv with $python"
