@@ -48,6 +48,8 @@ class Code(Enum):
     REGISTRY_UNWRITABLE = ("registry_unwritable", Exit.REGISTRY)
     ROW_INVALID = ("row_invalid", Exit.REGISTRY)
     LOCK_TIMEOUT = ("lock_timeout", Exit.REGISTRY)
+    BUG = ("bug", Exit.BUG)
+    INTERRUPTED = ("interrupted", Exit.INTERRUPTED)
 
     def __init__(self, text: str, status: Exit) -> None:
         self.text = text

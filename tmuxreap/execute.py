@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from signal import Signals
 
 from tmuxreap import faults, ladder, tmux_commands
 from tmuxreap.errors import Failure
@@ -16,7 +17,7 @@ from tmuxreap.ladder import Ended, Request, Wait
 from tmuxreap.model import Conversation, ProcessId, Row
 from tmuxreap.observe import Observer
 from tmuxreap.plan import PaneOption, Plan, Policy, Rung
-from tmuxreap.profiles import Profile, Spare
+from tmuxreap.profiles import Key, Profile, Spare, Text
 from tmuxreap.screens import Screen
 from tmuxreap.seams import Clock, Processes, Sent, Tmux
 from tmuxreap.sights import Past, Sight, in_front, past_of, see_again
@@ -62,9 +63,7 @@ class Executor:
     def run(self, tasks: Iterable[Task]) -> Iterator[list[tuple[Task, Ended]]]:
         """Those that have ended, as they end."""
         for task in tasks:
-            climbing = ladder.climb(
-                task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation
-            )
+            climbing = ladder.climb(task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation)
             self._ladders[task] = climbing
             self._advance(task, None)
         while self._asked:
@@ -118,17 +117,19 @@ class Executor:
                 return task.capture()
         raise AssertionError(request)
 
-    def _signal(self, process: ProcessId, signals: Sequence[object]) -> Sent:
-        first, *others = (self._processes.signal(process, number) for number in signals)  # type: ignore[arg-type]
-        return first
+    def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
+        """What became of the first; those after it (SIGCONT) only help it along."""
+        answers = [self._processes.signal(process, number) for number in signals]
+        return answers[0]
 
-    def _press(self, task: Task, step: ladder.Key | ladder.Text) -> bool:
+    def _press(self, task: Task, step: Key | Text) -> bool:
         """The last look before a key: is the agent itself in front, now?"""
         now = (self._processes.again(process.id) for process in task.sight.agent)
         pane, server = task.sight.pane, task.plan.server
         if pane is None or server is None or not any(process and in_front(process) for process in now):
             return False
-        return self._tmux.run(task.plan.socket, [tmux_commands.press(server, pane, step)])
+        keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
+        return self._tmux.run(task.plan.socket, [tmux_commands.press(server, pane, keys, text)])
 
     def _close(self, tasks: Sequence[Task]) -> None:
         for socket in dict.fromkeys(task.plan.socket for task in tasks):

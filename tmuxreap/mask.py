@@ -10,6 +10,7 @@ MASK = "***"
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
 )
+_BLANKS = re.compile(r"\n{3,}")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _WHOLE = re.compile(
     r"sk-[A-Za-z0-9_-]{8,}"
@@ -33,6 +34,4 @@ def kept_screen(screen: str) -> str:
     """The last lines of a screen as they may be written into a registry."""
     plain = _CONTROLS.sub("", _ESCAPES.sub("", screen.replace("\r\n", "\n")))
     lines = [line.rstrip() for line in plain.split("\n")]
-    while lines and not lines[-1]:
-        lines.pop()
-    return mask_secrets("\n".join(lines[-KEPT_LINES:]))
+    return mask_secrets("\n".join(_BLANKS.sub("\n\n", "\n".join(lines)).strip("\n").split("\n")[-KEPT_LINES:]))

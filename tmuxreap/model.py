@@ -223,6 +223,12 @@ class BadRow:
     column: int
 
 
+class Remove(Enum):
+    """The one value of a field that means: the key goes."""
+
+    KEY = "remove"
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     id: str | None

@@ -153,7 +153,7 @@ def make_plan(
     policy: Policy,
     options: tuple[PaneOption, ...] = (),
 ) -> Plan:
-    keys_skipped = why_no_keys(sight, screen, profile, policy)
+    keys_skipped = why_no_keys(sight, profile, policy)
     return Plan(
         name=name,
         verb=policy.verb,
@@ -173,7 +173,7 @@ def make_plan(
     )
 
 
-def why_no_keys(sight: Sight, screen: Screen | None, profile: Profile | None, policy: Policy) -> str | None:
+def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy) -> str | None:
     """None when keys may be sent: to a known agent, in front, in a pane that takes them."""
     pane = sight.pane
     if policy.verb is Verb.KILL:

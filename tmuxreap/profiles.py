@@ -130,7 +130,9 @@ def _words(argv: list[str]) -> list[str]:
 
 
 def _script(path: str) -> str:
-    return PurePosixPath(path).stem if path.endswith((".js", ".mjs", ".cjs", ".py", ".sh")) else PurePosixPath(path).name
+    return (
+        PurePosixPath(path).stem if path.endswith((".js", ".mjs", ".cjs", ".py", ".sh")) else PurePosixPath(path).name
+    )
 
 
 def load_profiles(user_file: Path | None) -> Profiles:

@@ -7,20 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from enum import Enum
 from typing import Any, Final, TypeAlias, cast
 
 from tmuxreap import yamlrow
+from tmuxreap.model import Remove
 from tmuxreap.yamlrow import Entry, Node, read_row
 from tmuxreap.yamlsplice import CannotSplice, Splice, add_entries, remove_entry, replace_value, spliced
 from tmuxreap.yamlvalues import Value, comes_back, same
 
-
-class Remove(Enum):
-    REMOVE = "remove"
-
-
-REMOVE: Final = Remove.REMOVE
+REMOVE: Final = Remove.KEY
 Path: TypeAlias = tuple[str, ...]
 Change: TypeAlias = "Value | Remove"
 Changes: TypeAlias = "Mapping[Path, Change]"

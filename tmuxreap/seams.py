@@ -73,3 +73,7 @@ class Tmux(Protocol):
 
     def show_option(self, socket: str, pane: str, option: str) -> str | None:
         """The value set on this very pane, None when it is not set there."""
+
+    def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
+        """Make a session, and what follows at once; the only call that starts a server. True and the printed ids, or
+        False and the reason."""

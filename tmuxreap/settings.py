@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,14 @@ class Settings:
     environ: Mapping[str, str]
     cwd: Path
     uid: int
+    pid: int
+    platform: str
 
     @classmethod
     def from_environment(cls) -> Settings:
-        return cls(environ=dict(os.environ), cwd=_working_directory(), uid=os.getuid())
+        return cls(
+            environ=dict(os.environ), cwd=_working_directory(), uid=os.getuid(), pid=os.getpid(), platform=sys.platform
+        )
 
     @property
     def fault(self) -> str:

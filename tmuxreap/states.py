@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
 
-from tmuxreap.model import Conversation, Status, StoppedBy
+from tmuxreap.model import Conversation, Remove, Status, StoppedBy
 
 Path = tuple[str, ...]
 
@@ -63,14 +63,8 @@ END_FIELDS = (
 )
 
 
-class Remove(Enum):
-    """The one value that means: the key goes."""
-
-    KEY = "remove"
-
-
-Value = str | int | float | bool | None | list[str] | Remove
-Changes = dict[Path, Value]
+Value = str | int | float | bool | None | tuple[str, ...] | Remove
+Changes = Mapping[Path, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +98,7 @@ def end_changes(status: Status, ending: Ending) -> Changes:
     to = next_status(status, ending.event)
     if ending.event is Event.SWEPT:
         return {("stopped_by",): _word(ending.stopped_by)}
-    changes: Changes = {("status",): to.value}
+    changes: dict[Path, Value] = {("status",): to.value}
     changes.update(_times(to, ending.at))
     changes[("termination_mode",)] = MODES[ending.event]
     if ending.reason is not None:
@@ -121,7 +115,7 @@ def end_changes(status: Status, ending: Ending) -> Changes:
 
 def revive_changes(present: set[str]) -> Changes:
     """An ended row runs again: every word about its end goes."""
-    changes: Changes = {("status",): Status.RUNNING.value}
+    changes: dict[Path, Value] = {("status",): Status.RUNNING.value}
     changes.update({(name,): Remove.KEY for name in END_FIELDS if name in present})
     return changes
 

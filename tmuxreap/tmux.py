@@ -3,6 +3,8 @@ learn what happened, and starts a server in `create` only."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +17,7 @@ from tmuxreap.tmux_commands import (
     kill_session_command,
     mode_off,
     new_session,
+    quoted,
     send_keys,
     send_text,
     set_pane_option,
@@ -66,8 +69,6 @@ LOOK_FORMAT = ":".join(
     )
 )
 
-_UNQUOTED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
-
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
@@ -102,7 +103,7 @@ class RealTmux:
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
         if not commands:
             return True
-        script = "".join(" ".join(map(_quoted, command)) + "\n" for command in commands)
+        script = "".join(" ".join(map(quoted, command)) + "\n" for command in commands)
         answer = self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
         return isinstance(answer, _Answer) and answer.ok
 
@@ -120,12 +121,17 @@ class RealTmux:
             return None
         return answer.text.removesuffix("\n")
 
-    def create(self, socket: str, command: Sequence[str]) -> tuple[bool, str]:
-        """Carry out `new_session`, starting a server where there is none: True and the ids, or False and the reason."""
-        answer = self._ask(socket, *map(_whole, command))
+    def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
+        """Carry out `new_session` and what follows it at once, starting a server where there is none: True and the ids,
+        or False and the reason."""
+        _make_folder(socket)
+        words = [word for command in commands for word in (";", *map(_whole, command))]
+        answer = self._ask(socket, *words[1:])
         if isinstance(answer, Unreachable):
             return False, answer.reason
-        return (True, answer.text.strip()) if answer.ok else (False, _said(answer))
+        # Where it cannot make its socket, tmux says so and still answers 0.
+        made = answer.ok and bool(answer.out.strip())
+        return (True, answer.text.strip()) if made else (False, _said(answer))
 
     def _empty(self, socket: str) -> Server | None:
         """A server without sessions refuses `list-panes -a`, but not this."""
@@ -160,14 +166,14 @@ def _outside(env: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def _make_folder(socket: str) -> None:
+    """As tmux makes it for -L; for -S, which we use throughout, it does not."""
+    with contextlib.suppress(OSError):
+        os.mkdir(os.path.dirname(socket), 0o700)  # noqa: PTH102, PTH120 - pathlib is not worth its import here
+
+
 def _said(answer: _Answer) -> str:
     return answer.err.decode("utf-8", "replace").strip() or "tmux gave an answer that could not be read"
-
-
-def _quoted(argument: str) -> str:
-    """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes: octal is plain."""
-    octets = argument.encode("utf-8", "surrogateescape")
-    return '"' + "".join(chr(o) if o in _UNQUOTED else f"\\{o:03o}" for o in octets) + '"'
 
 
 def _whole(argument: str) -> str:

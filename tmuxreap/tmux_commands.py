@@ -10,6 +10,9 @@ from functools import reduce
 from tmuxreap.model import Pane, Server, Session
 
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
+TAKES_KEYS = (("pane_in_mode", "0"), ("pane_dead", "0"), ("pane_input_off", "0"), ("pane_synchronized", "0"))
+
+_UNQUOTED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
 
 
 def mode_off(pane: str) -> list[str]:
@@ -25,6 +28,19 @@ def send_keys(pane: str, keys: Sequence[str]) -> list[str]:
 def send_text(pane: str, text: str) -> list[str]:
     """Text as it is, no word of it taken for the name of a key."""
     return ["send-keys", "-t", pane, "-l", "--", text]
+
+
+def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> list[str]:
+    """Keys, or a text, for that pane, if it is still the one that was seen and takes keys for itself alone."""
+    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", str(pane.pid)), *TAKES_KEYS]
+    command = send_text(pane.id, text) if text else send_keys(pane.id, keys)
+    return _if_same(pane.id, seen, " ".join(map(quoted, command)))
+
+
+def quoted(argument: str) -> str:
+    """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes: octal is plain."""
+    octets = argument.encode("utf-8", "surrogateescape")
+    return '"' + "".join(chr(o) if o in _UNQUOTED else f"\\{o:03o}" for o in octets) + '"'
 
 
 def set_pane_option(pane: str, option: str, value: str) -> list[str]:

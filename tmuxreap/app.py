@@ -1,0 +1,102 @@
+"""The composition root: the one place where the parts of the program are put together. Holds them, does nothing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tmuxreap.clock import RealClock
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Row
+from tmuxreap.observe import Observer, Place
+from tmuxreap.processes import boot_id, host, real_processes
+from tmuxreap.profiles import Profile, Profiles, Spare, load_profiles
+from tmuxreap.record import Books
+from tmuxreap.registry import Registry
+from tmuxreap.seams import Clock, Processes, Tmux
+from tmuxreap.settings import Settings, registry_or_new, registry_path
+from tmuxreap.tmux import RealTmux, socket_path
+
+
+@dataclass
+class App:
+    settings: Settings
+    given_registry: str | None
+    tmux: Tmux
+    processes: Processes
+    clock: Clock
+    place: Place
+    warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def registry(self) -> Registry:
+        return Registry(registry_path(self.settings, self.given_registry))
+
+    def close(self) -> None:
+        if "books" in self.__dict__:
+            self.books.close()
+
+    @property
+    def registry_name(self) -> str | None:
+        """For answers, also those that found none."""
+        try:
+            return str(self.registry.path)
+        except Failure:
+            return None
+
+    def make_registry(self, *, dry_run: bool = False) -> None:
+        """For `start` and `adopt`: where none is found one is made here. To be called before all else."""
+        self.registry = Registry(registry_or_new(self.settings, self.given_registry))
+        if not os.path.lexists(self.registry.path) and not dry_run:
+            self.registry.create()
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        return load_profiles(self.settings.user_profiles)
+
+    @cached_property
+    def observer(self) -> Observer:
+        return Observer(self.tmux, self.processes, self.place)
+
+    @cached_property
+    def books(self) -> Books:
+        return Books(self.registry, self.clock, self.warnings)
+
+    def socket_of(self, row: Row) -> str:
+        """Where its server listens: as recorded while this boot lasts, else by tmux's own rules."""
+        if row.tmux.socket and row.tmux.boot_id in (None, self.place.boot_id):
+            return row.tmux.socket
+        return self.socket_named(row.tmux_server)
+
+    def socket_named(self, server: str | None) -> str:
+        return socket_path(server, self.settings.environ, self.settings.uid)
+
+    def agent_of(self, row: Row) -> str | None:
+        """What the row says; else the last word of its name; else the program that it was started with."""
+        if row.agent is not None:
+            return row.agent
+        by_name = self.profiles.by_name_suffix(row.name)
+        if by_name is not None or row.start_command is None:
+            return by_name
+        return self.profiles.by_command(row.start_command.split())
+
+    def profile_of(self, row: Row) -> Profile | None:
+        return self.profiles.of(self.agent_of(row))
+
+    def spares_of(self, profile: Profile | None) -> tuple[Spare, ...]:
+        return (*self.profiles.common_spare, *(profile.spare if profile else ()))
+
+
+def real_app(settings: Settings, registry: str | None) -> App:
+    if settings.platform.startswith("win"):
+        raise Failure(Code.USAGE, "could not run: Windows has no tmux", "run it inside WSL")
+    processes = real_processes()
+    return App(
+        settings=settings,
+        given_registry=registry,
+        tmux=RealTmux(settings.environ),
+        processes=processes,
+        clock=RealClock(),
+        place=Place(host=host(), boot_id=boot_id(), pid=settings.pid),
+    )

@@ -1,0 +1,119 @@
+"""From rows to cases: each looked at once, and either answered at once or planned. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tmuxreap.app import App
+from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
+from tmuxreap.model import Outcome, Row, Status, Terminal
+from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
+from tmuxreap.profiles import Profile
+from tmuxreap.results import EndResult, Item, failed_target
+from tmuxreap.sights import Past, Sight, World, past_of, see
+
+BANNER_OPTION = "remain-on-exit"
+SIBLINGS_OPTION = "synchronize-panes"
+
+
+@dataclass(slots=True, eq=False)
+class Case:
+    """One row, what was seen of it, and what is going to be done: either an answer or a plan."""
+
+    row: Row
+    agent: str | None
+    profile: Profile | None
+    sight: Sight
+    past: Past
+    known: Known
+    last_screen: str | None
+    memory: int
+    plan: Plan | None = None
+    answer: Item | None = None
+    registered: bool = True
+
+
+def prepare(app: App, rows: Sequence[Row], policy: Policy) -> list[Case]:
+    sights = look_at(app, rows)
+    return [_case(app, row, sight, past, policy) for row, (sight, past) in zip(rows, sights, strict=True)]
+
+
+def look_at(app: App, rows: Sequence[Row]) -> list[tuple[Sight, Past]]:
+    """One look for all of them."""
+    sockets = {row.name: app.socket_of(row) for row in rows}
+    world = app.observer.look(sockets.values(), _since(app, rows))
+    return [_sight(app, row, sockets[row.name], world) for row in rows]
+
+
+def _sight(app: App, row: Row, socket: str, world: World) -> tuple[Sight, Past]:
+    profile = app.profile_of(row)
+    before = Past(
+        mark=app.books.mark(row.name) if row.status.ended or not row.tmux.known else None,
+        remembered=app.books.survivors(row.name, app.place.boot_id),
+    )
+    sight = see(row, socket, profile, app.spares_of(profile), world, before)
+    return sight, past_of(sight, before)
+
+
+def _since(app: App, rows: Sequence[Row]) -> int:
+    """The start of the oldest pane among them, when all of it was recorded in this boot."""
+    known = [row.pane.start_ticks for row in rows if row.pane.start_ticks and row.tmux.boot_id == app.place.boot_id]
+    return min(known, default=0) if len(known) == len(rows) else 0
+
+
+def _case(app: App, row: Row, sight: Sight, past: Past, policy: Policy) -> Case:
+    profile, agent = app.profile_of(row), app.agent_of(row)
+    known = find_conversation(app, row, sight, profile)
+    screen_text = app.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
+    memory = sum(app.processes.memory(one.process.id) for one in sight.owned.own)
+    case = Case(row, agent, profile, sight, past, known, screen_text, memory)
+    failure = refusal(sight, row.status, policy, row.name)
+    if failure is not None:
+        case.answer = replace(failed_target(row.name, failure), status=row.status, agent=agent, pid=row.pane.pid)
+    elif row.status.ended and not sight.owned.own:
+        case.answer = already_stopped(app, case)
+    else:
+        screen = screen_of(app, profile, sight, known) if sight.agent and profile else None
+        options = _options(app, sight) if why_no_keys(sight, profile, policy) is None else ()
+        case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options)
+    return case
+
+
+def already_stopped(app: App, case: Case) -> EndResult:
+    row = case.row
+    ended_at = row.data.get("stopped_at") or row.data.get("terminated_at")
+    return EndResult(
+        name=row.name,
+        outcome=Outcome.ALREADY_STOPPED,
+        status=Status.STOPPED if row.status is Status.ARCHIVED else row.status,
+        agent=case.agent,
+        pid=row.pane.pid,
+        stop_reason=row.stop_reason,
+        termination_mode=str(row.data["termination_mode"]) if row.data.get("termination_mode") else None,
+        conversation=case.known.conversation,
+        resumable=case.known.conversation.exists and row.resumable is not False,
+        resume_command=resume_command(app, row, case.known, case.profile),
+        ended_at=str(ended_at) if ended_at else None,
+    )
+
+
+def _options(app: App, sight: Sight) -> tuple[PaneOption, ...]:
+    """Options of the pane that the keys need otherwise: the pane stays for the banner, keys stay in the pane."""
+    pane = sight.pane
+    assert pane is not None  # noqa: S101 - keys go to a pane
+    wanted = [(BANNER_OPTION, "on")] if pane.remain_on_exit != "on" and _is_direct(sight) else []
+    wanted += [(SIBLINGS_OPTION, "off")] if pane.synchronized else []
+    return tuple(
+        PaneOption(pane.id, option, app.tmux.show_option(sight.socket, pane.id, option), value)
+        for option, value in wanted
+    )
+
+
+def _is_direct(sight: Sight) -> bool:
+    """The agent is what tmux started: with it the pane would go, and the banner with the pane."""
+    return sight.pane is not None and any(process.pid == sight.pane.pid for process in sight.agent)
+
+
+def is_tmux(row: Row) -> bool:
+    return row.terminal is Terminal.TMUX

@@ -1,0 +1,1 @@
+"""One file a verb, each with one function from the application and a request to a Result."""

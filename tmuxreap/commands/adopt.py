@@ -1,0 +1,107 @@
+"""`adopt`: the row of a session that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tmuxreap.app import App
+from tmuxreap.cases import look_at
+from tmuxreap.commands.start import registered
+from tmuxreap.conversations import find_conversation
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Pane, Row, Server, Session, Unreachable
+from tmuxreap.results import Result
+from tmuxreap.sights import Sight, agent_in
+from tmuxreap.starting import Launch, live_row, record_session
+from tmuxreap.states import Event, Value, iso
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptRequest:
+    name: str
+    agent: str | None = None
+    server: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+def run(app: App, request: AdoptRequest) -> Result:
+    app.make_registry()
+    old = registered(app.registry.look(), request.name)
+    server_name = request.server or (old.tmux_server if old else None)
+    server, session = _session(app, request.name, app.socket_named(server_name))
+    agent = request.agent or (old.agent if old else None) or app.profiles.by_name_suffix(request.name)
+    row, sight, agent = _seen(app, request, agent, server_name, server, session)
+    wish = _wish(app, request, row, sight, agent, server, old)
+    adopted = record_session(app, row, sight, wish, None)
+    return Result("adopt", app.registry_name, app.clock.now(), [adopted], tuple(app.warnings))
+
+
+def _session(app: App, name: str, socket: str) -> tuple[Server, Session]:
+    server = app.tmux.look(socket)
+    if isinstance(server, Unreachable):
+        code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
+        raise Failure(code, f"could not adopt {name}: {server.reason}", server.hint)
+    session = server.named(name) if isinstance(server, Server) else None
+    if session is None or not isinstance(server, Server):
+        raise Failure(
+            Code.SESSION_NOT_REGISTERED,
+            f"could not adopt {name}: there is no tmux session of that name on {socket}",
+            "see the sessions with: tmux ls, and name another server with --server",
+        )
+    return server, session
+
+
+def _seen(
+    app: App, request: AdoptRequest, agent: str | None, server_name: str | None, server: Server, session: Session
+) -> tuple[Row, Sight, str]:
+    """The session as a row would see it, and which agent is in it: as told, else by what runs there."""
+    row = live_row(app, request.name, agent, server_name, server, session)
+    world = app.observer.look([server.socket], 0)
+    known = [agent] if agent else list(app.profiles.agents)
+    found = [(name, pane) for name in known for pane in session.panes if agent_in(pane, app.profiles.of(name), world)]
+    agents = {name for name, _ in found}
+    if agent is None and len(agents) != 1:
+        running = f"several agents run in it: {', '.join(sorted(agents))}" if agents else "no agent is recognised in it"
+        raise Failure(Code.USAGE, f"could not adopt {request.name}: {running}", "say which with --agent AGENT")
+    name = agent or agents.pop()
+    pane = _pane(found, session)
+    row = replace(row, agent=name, pane=replace(row.pane, id=pane.id if pane else None))
+    sight = look_at(app, [row])[0][0]
+    if sight.trouble is not None:
+        raise sight.trouble
+    return row, sight, name
+
+
+def _pane(found: Sequence[tuple[str, Pane]], session: Session) -> Pane | None:
+    panes = {pane.id: pane for _, pane in found}
+    if len(panes) == 1:
+        return next(iter(panes.values()))
+    return session.panes[0] if len(session.panes) == 1 else None
+
+
+def _wish(
+    app: App, request: AdoptRequest, row: Row, sight: Sight, agent: str, server: Server, old: Row | None
+) -> Launch:
+    conversation = find_conversation(app, row, sight, app.profiles.of(agent)).conversation
+    cwd = next((c for p in (*sight.agent, *_leader(sight)) if (c := app.processes.cwd(p.id))), None)
+    fields: dict[str, Value] = {} if old else {"created_at": iso(app.clock.now())}
+    if request.tags:
+        fields["tags"] = request.tags
+    return Launch(
+        name=request.name,
+        agent=agent,
+        words=(),
+        start_command=None,
+        cwd=cwd or str(app.settings.cwd),
+        server=row.tmux_server,
+        socket=server.socket,
+        event=Event.ADOPTED,
+        conversation=conversation.id,
+        source=conversation.source,
+        fields=fields,
+    )
+
+
+def _leader(sight: Sight):  # type: ignore[no-untyped-def]
+    return (one.process for one in sight.owned.own if sight.pane and one.process.pid == sight.pane.pid)

@@ -1,0 +1,55 @@
+"""`list`: the rows as they stand, each with a look at its session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tmuxreap.app import App
+from tmuxreap.choosing import bad_row_warnings, choose_rows, not_chosen
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Live, Row
+from tmuxreap.results import Item, Result, SessionResult
+from tmuxreap.selectors import Wanted
+from tmuxreap.sessions import session_results
+
+SORT_KEYS: dict[str, Callable[[SessionResult], object]] = {
+    "name": lambda one: one.name,
+    "status": lambda one: (one.status.value, one.name),
+    "live": lambda one: (one.live.value, one.name),
+    "agent": lambda one: (one.agent or "", one.name),
+    "idle": lambda one: -(one.idle_s or 0),
+    "memory": lambda one: -one.memory_mb,
+    "server": lambda one: (one.tmux_server or "", one.name),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    targets: tuple[str, ...] = ()
+    status: str | None = None
+    live: bool = False
+    sort: str | None = None
+
+
+def run(app: App, request: ListRequest) -> Result:
+    if request.sort is not None and request.sort not in SORT_KEYS:
+        known = ", ".join(SORT_KEYS)
+        raise Failure(Code.USAGE, f"could not sort by {request.sort!r}: there is no such key", f"use one of: {known}")
+    look = app.registry.look()
+    items: list[Item] = []
+    rows = [row for row in look.rows if isinstance(row, Row)]
+    warnings = bad_row_warnings(look)
+    if request.targets:
+        chosen = choose_rows(app, look, request.targets, Wanted.ALL)
+        rows, items, warnings = list(chosen.rows), not_chosen(look, chosen), ()
+    found = [one for one in session_results(app, rows) if _wanted(one, request)]
+    if request.sort is not None:
+        found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
+    return Result("list", app.registry_name, app.clock.now(), [*found, *items], (*app.warnings, *warnings))
+
+
+def _wanted(one: SessionResult, request: ListRequest) -> bool:
+    if request.live and one.live not in (Live.ALIVE, Live.AGENT_GONE):
+        return False
+    return request.status is None or one.status.value == request.status

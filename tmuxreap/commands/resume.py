@@ -1,0 +1,131 @@
+"""`resume`: the captured conversation goes on, in its folder and with its store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tmuxreap.app import App
+from tmuxreap.cases import look_at
+from tmuxreap.choosing import choose_rows, not_chosen
+from tmuxreap.commands.start import make_way
+from tmuxreap.conversations import store_environment
+from tmuxreap.errors import Code, Failure
+from tmuxreap.locators import checked, store_of
+from tmuxreap.model import Live, Row
+from tmuxreap.profiles import Profile
+from tmuxreap.registry import RegistryLook
+from tmuxreap.results import Item, PlainResult, Result, SessionResult
+from tmuxreap.resuming import resume_line, resume_words
+from tmuxreap.rows import recorded_conversation
+from tmuxreap.selectors import Wanted
+from tmuxreap.starting import CONFIRM_S, Launch, existing_folder, launch
+from tmuxreap.states import Event
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeRequest:
+    targets: tuple[str, ...]
+    print_only: bool = False
+    confirm_s: float = CONFIRM_S
+
+
+def run(app: App, request: ResumeRequest) -> Result:
+    look = app.registry.look()
+    chosen = choose_rows(app, look, request.targets, Wanted.ENDED)
+    items: list[Item] = [_resumed(app, row, request) for row in chosen.rows]
+    items += not_chosen(look, chosen)
+    return Result("resume", app.registry_name, app.clock.now(), items, tuple(app.warnings))
+
+
+def _resumed(app: App, row: Row, request: ResumeRequest) -> Item:
+    try:
+        return _resume(app, row, request)
+    except Failure as failure:
+        return PlainResult(row.name, {"status": row.status.value}, failure)
+
+
+def _resume(app: App, row: Row, request: ResumeRequest) -> Item:
+    look = app.registry.look()
+    if sight_alive(app, row):
+        raise Failure(
+            Code.SESSION_EXISTS,
+            f"could not resume {row.name}: its session is alive",
+            f"attach to it, or stop it first: tmuxreap stop {row.name}",
+        )
+    profile, conversation, environment = resumable(app, row)
+    words = resume_words(profile, row.start_command, conversation)
+    if request.print_only:
+        return PlainResult(row.name, {"command": resume_line(words, environment), "cwd": row.pane.cwd})
+    _not_in_use(app, look, row, conversation)
+    wish = Launch(
+        name=row.name,
+        agent=profile.name,
+        words=tuple(words),
+        start_command=None,
+        cwd=existing_folder(row.name, row.pane.cwd or str(app.settings.cwd)),
+        server=row.tmux_server,
+        socket=app.socket_named(row.tmux_server),
+        event=Event.RESUMED,
+        confirm_s=request.confirm_s,
+        conversation=conversation,
+        environment=environment,
+    )
+    make_way(app, look, row, wish, replace=False)
+    return launch(app, wish)
+
+
+def sight_alive(app: App, row: Row) -> bool:
+    return look_at(app, [row])[0][0].session is not None
+
+
+def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
+    """The conversation that can be taken up; Failure with the reason when it cannot."""
+    agent = app.agent_of(row)
+    profile = app.profiles.of(agent)
+    conversation = recorded_conversation(row, agent)
+    recorded = row.data.get("store")
+    store = recorded if isinstance(recorded, str) else None
+    reason = None
+    if profile is None or not profile.resume:
+        reason = f"it is not known how a {agent or 'session of an unknown agent'} is resumed"
+    elif conversation is None:
+        reason = "no conversation was captured"
+    elif row.data.get("termination_mode") == "purge":
+        reason = "its conversation was purged"
+    elif not checked(profile, _store(app, profile, store), conversation, None).exists:
+        reason = f"the conversation {conversation} is not on disk, or has no message"
+    if reason is not None or profile is None or conversation is None:
+        raise Failure(
+            Code.NOT_RESUMABLE,
+            f"could not resume {row.name}: {reason}",
+            f"begin a new conversation: tmuxreap start {row.name}",
+        )
+    return profile, conversation, store_environment(profile, store)
+
+
+def _store(app: App, profile: Profile, recorded: str | None) -> Path | None:
+    return Path(recorded) if recorded else store_of(profile, None, None, app.settings.home)
+
+
+def _not_in_use(app: App, look: RegistryLook, row: Row, conversation: str) -> None:
+    """Never two live panes on one conversation."""
+    others = [
+        other
+        for other in look.rows
+        if isinstance(other, Row)
+        and other.name != row.name
+        and not other.status.ended
+        and recorded_conversation(other, app.agent_of(other)) == conversation
+    ]
+    for other, (sight, _) in zip(others, look_at(app, others), strict=True):
+        if sight.live in (Live.ALIVE, Live.UNKNOWN):
+            raise Failure(
+                Code.CONVERSATION_IN_USE,
+                f"could not resume {row.name}: {other.name} is in the same conversation",
+                f"stop it first: tmuxreap stop {other.name}",
+            )
+
+
+__all__ = ["ResumeRequest", "SessionResult", "run"]

@@ -1,0 +1,166 @@
+"""`start`: a session with an agent in it, alive, recognised and registered."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import uuid
+from dataclasses import dataclass
+
+from tmuxreap.app import App
+from tmuxreap.cases import look_at
+from tmuxreap.ending import end_rows, end_unregistered
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import BadRow, Row, Server, Unreachable, Verb
+from tmuxreap.plan import Policy
+from tmuxreap.registry import RegistryLook, row_invalid
+from tmuxreap.results import Result
+from tmuxreap.resuming import launch_words, launched_with
+from tmuxreap.selectors import RESERVED
+from tmuxreap.starting import CONFIRM_S, Launch, existing_folder, launch, live_row, session_exists
+from tmuxreap.states import Event, Value, iso
+
+_PLAIN = re.compile(r"[^\x00-\x1f\x7f.:]+")
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    name: str
+    agent: str | None = None
+    cwd: str | None = None
+    tags: tuple[str, ...] = ()
+    task_id: str | None = None
+    ttl: str | None = None
+    server: str | None = None
+    confirm_s: float = CONFIRM_S
+    replace: bool = False
+    command: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+def run(app: App, request: StartRequest) -> Result:
+    check_name(request.name)
+    app.make_registry(dry_run=request.dry_run)
+    look = app.registry.look() if app.registry.path.exists() else None
+    row = registered(look, request.name) if look else None
+    server = request.server or (row.tmux_server if row else None)
+    wish = _wish(app, request, row, server)
+    make_way(app, look, row, wish, replace=request.replace)
+    if request.dry_run:
+        return Result("start", app.registry_name, app.clock.now(), more={"plan": {"command": list(wish.words)}})
+    started = launch(app, wish)
+    return Result("start", app.registry_name, app.clock.now(), [started], tuple(app.warnings))
+
+
+def check_name(name: str) -> None:
+    """Names that tmux would change, or that mean something else to us or to tmux, are refused."""
+    reason = None
+    if name in RESERVED or name.startswith(("tag:", "agent:", "pid:")):
+        reason = "that word means something else as a target"
+    elif not _PLAIN.fullmatch(name):
+        reason = "tmux changes dots, colons and control characters in names" if name else "it is empty"
+    elif name[0] in "$@%=+!{~-" or "#" in name or name != name.strip():
+        reason = "tmux takes it for something else"
+    elif any(sign in name for sign in "*?["):
+        reason = "it is a pattern"
+    if reason is not None:
+        raise Failure(Code.USAGE, f"could not start {name!r}: {reason}", "use letters, digits, dashes and underscores")
+
+
+def registered(look: RegistryLook, name: str) -> Row | None:
+    for row in look.rows:
+        if row.name == name and isinstance(row, BadRow):
+            raise row_invalid(look.path, row)
+    return look.named(name)
+
+
+def make_way(app: App, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool) -> None:
+    """Nothing of that name may be alive; with --replace it is ended first, by the ladder."""
+    if row is not None and look is not None:
+        sight = look_at(app, [row])[0][0]
+        if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
+            raise sight.trouble
+        if sight.session is not None:
+            if not replace:
+                raise session_exists(wish.name)
+            _ended(end_rows(app, look, [row], Policy(Verb.STOP, "replaced"))[0].failure)
+    server = app.tmux.look(wish.socket)
+    if isinstance(server, Unreachable):
+        code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
+        raise Failure(code, f"could not start {wish.name}: {server.reason}", server.hint)
+    stranger = server.named(wish.name) if isinstance(server, Server) else None
+    if stranger is not None and isinstance(server, Server):
+        if not replace:
+            raise session_exists(wish.name)
+        there = live_row(app, wish.name, wish.agent, wish.server, server, stranger)
+        _ended(end_unregistered(app, there, Policy(Verb.STOP, "replaced")).failure)
+
+
+def _ended(failure: Failure | None) -> None:
+    if failure is not None:
+        raise failure
+
+
+def _wish(app: App, request: StartRequest, row: Row | None, server: str | None) -> Launch:
+    agent = request.agent or (app.agent_of(row) if row else None) or app.profiles.by_name_suffix(request.name)
+    agent = agent or app.profiles.by_command(request.command)
+    if agent is None:
+        raise Failure(
+            Code.USAGE, f"could not start {request.name}: it is not known which agent", "say it with --agent AGENT"
+        )
+    profile = app.profiles.of(agent)
+    command, recorded = _command(request, row, agent, profile.command if profile else ())
+    conversation = str(uuid.uuid4())
+    words = launch_words(profile, command, conversation)
+    ours = profile is not None and launched_with(profile, words, conversation)
+    return Launch(
+        name=request.name,
+        agent=agent,
+        words=tuple(words),
+        start_command=recorded,
+        cwd=existing_folder(request.name, request.cwd or (row.pane.cwd if row else None) or str(app.settings.cwd)),
+        server=server,
+        socket=app.socket_named(server),
+        event=Event.STARTED,
+        confirm_s=request.confirm_s,
+        conversation=conversation if ours else None,
+        source="launch" if ours else None,
+        fields=_fields(app, request, row),
+    )
+
+
+def _command(request: StartRequest, row: Row | None, agent: str, default: tuple[str, ...]) -> tuple[list[str], str]:
+    """What to run, and how it is recorded: the given command, else the row's, else the agent's own."""
+    if request.command:
+        return list(request.command), shlex.join(request.command)
+    if row is not None and row.start_command is not None:
+        return shell_words(row.start_command), row.start_command
+    if not default:
+        raise Failure(
+            Code.USAGE,
+            f"could not start {request.name}: no command is known for the agent {agent}",
+            "give one behind --, as in: tmuxreap start NAME --agent AGENT -- COMMAND",
+        )
+    return list(default), shlex.join(default)
+
+
+def shell_words(command: str) -> list[str]:
+    """A recorded command as it would run in a shell; without one where that is the same."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    plain = bool(words) and not re.search(r"[|&;<>()$`\\*?#~!\n{}\[\]]", command) and "=" not in words[0]
+    return words if plain else ["sh", "-c", command]
+
+
+def _fields(app: App, request: StartRequest, row: Row | None) -> dict[str, Value]:
+    fields: dict[str, Value] = {}
+    if request.tags:
+        fields["tags"] = request.tags
+    for name, value in (("task_id", request.task_id), ("ttl", request.ttl)):
+        if value is not None:
+            fields[name] = value
+    if row is None:
+        fields["created_at"] = iso(app.clock.now())
+    return fields

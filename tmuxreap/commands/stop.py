@@ -1,0 +1,140 @@
+"""`stop` and `kill`: end the sessions that are meant, and record it. They differ in their policy only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tmuxreap.app import App
+from tmuxreap.cases import prepare
+from tmuxreap.choosing import choose_rows, not_chosen
+from tmuxreap.ending import end_rows, end_unregistered
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Outcome, Row, Server, Verb
+from tmuxreap.plan import Policy
+from tmuxreap.registry import RegistryLook
+from tmuxreap.results import EndResult, Item, Result, failed_target
+from tmuxreap.selectors import Chosen, Wanted
+from tmuxreap.starting import live_row
+
+
+@dataclass(frozen=True, slots=True)
+class EndRequest:
+    targets: tuple[str, ...]
+    policy: Policy
+    dry_run: bool = False
+    yes: bool = False
+    ask: Callable[[Result], bool] | None = None  # on a terminal: the question, with the plan before it
+
+
+def run(app: App, request: EndRequest) -> Result:
+    look = _look(app, request)
+    if look is None:
+        return _result(app, request, [_unregistered(app, name, request) for name in request.targets])
+    chosen = choose_rows(app, look, request.targets, Wanted.RUNNING, leftovers=request.policy.verb is Verb.KILL)
+    if request.policy.unregistered:
+        return _with_unregistered(app, look, chosen, request)
+    rest = not_chosen(look, chosen)
+    if request.dry_run:
+        return _result(app, request, [*planned(app, chosen.rows, request.policy), *rest])
+    if chosen.sweeping and not request.yes and not _agreed(app, chosen.rows, rest, request):
+        return _not_agreed(app, chosen.rows, rest, request)
+    return _result(app, request, [*end_rows(app, look, chosen.rows, request.policy), *rest])
+
+
+def planned(app: App, rows: Sequence[Row], policy: Policy) -> list[Item]:
+    """The very plans that would be recorded."""
+    return [
+        case.answer
+        or EndResult(
+            name=case.row.name,
+            outcome=Outcome.PLANNED,
+            status=case.row.status,
+            agent=case.agent,
+            pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
+            stop_reason=policy.reason,
+            conversation=case.known.conversation,
+            resumable=case.known.conversation.exists,
+            spared=case.sight.owned.spared,
+            warnings=case.known.warnings,
+            plan=case.plan,
+        )
+        for case in prepare(app, rows, policy)
+    ]
+
+
+def _look(app: App, request: EndRequest) -> RegistryLook | None:
+    """With --force-no-yaml a registry that is not there, or broken, is no obstacle."""
+    try:
+        return app.registry.look()
+    except Failure:
+        if not request.policy.unregistered:
+            raise
+        return None
+
+
+def _agreed(app: App, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest) -> bool:
+    """A person is asked; a script is not, but an agent inside a registered session has to say --yes."""
+    if request.ask is not None:
+        return request.ask(_result(app, request, [*planned(app, rows, request.policy), *rest]))
+    return app.settings.mark is None
+
+
+def _not_agreed(app: App, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest) -> Result:
+    if request.ask is not None:
+        return _result(app, request, [])
+    verb = request.policy.verb.value
+    failure = Failure(
+        Code.USAGE,
+        f"could not {verb} {' '.join(request.targets)}: an agent that ends more than named sessions has to say so",
+        "look at the plan, then add --yes",
+    )
+    return _result(app, request, [*planned(app, rows, request.policy), *rest], failure)
+
+
+def _with_unregistered(app: App, look: RegistryLook, chosen: Chosen, request: EndRequest) -> Result:
+    """Rows by the registry, the rest by what tmux has."""
+    missing = [one.target for one in chosen.missing if one.failure.code is Code.SESSION_NOT_REGISTERED]
+    rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in missing]
+    ended = (
+        planned(app, chosen.rows, request.policy)
+        if request.dry_run
+        else end_rows(app, look, chosen.rows, request.policy)
+    )
+    return _result(app, request, [*ended, *rest, *(_unregistered(app, name, request) for name in missing)])
+
+
+def _unregistered(app: App, name: str, request: EndRequest) -> Item:
+    socket = app.socket_named(None)
+    server = app.tmux.look(socket)
+    session = server.named(name) if isinstance(server, Server) else None
+    row = live_row(app, name, None, None, server if isinstance(server, Server) else None, session)
+    if session is None and isinstance(server, Server):
+        return failed_target(name, _neither(name))
+    if request.dry_run:
+        return planned(app, [row], request.policy)[0]
+    return end_unregistered(app, row, request.policy) if session else _no_session(app, row, request)
+
+
+def _no_session(app: App, row: Row, request: EndRequest) -> Item:
+    (case,) = prepare(app, [row], request.policy)
+    return case.answer if case.answer is not None else failed_target(row.name, _neither(row.name))
+
+
+def _neither(name: str) -> Failure:
+    return Failure(
+        Code.SESSION_NOT_REGISTERED,
+        f"could not find {name!r}: there is no row of that name, and no tmux session on the default server",
+        "see the sessions with: tmux ls, and the rows with: tmuxreap list",
+    )
+
+
+def _result(app: App, request: EndRequest, items: Sequence[Item], failure: Failure | None = None) -> Result:
+    return Result(
+        command=request.policy.verb.value,
+        registry=app.registry_name,
+        at=app.clock.now(),
+        results=items,
+        warnings=tuple(app.warnings),
+        failure=failure,
+    )

@@ -1,0 +1,117 @@
+"""Gathers the clues that tell an agent's conversation and reads its screen: the way from a sight to `locators`.
+
+Looks at processes, tmux and the agent's store; changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tmuxreap import locators
+from tmuxreap.app import App
+from tmuxreap.locators import Clues
+from tmuxreap.model import Conversation, Process, Row
+from tmuxreap.profiles import Profile
+from tmuxreap.resuming import resume_line, resume_words
+from tmuxreap.rows import recorded_conversation
+from tmuxreap.screens import Screen, State, read_screen
+from tmuxreap.sights import Sight
+
+STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG, "shell": State.DIALOG}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was found out about the conversation of one row."""
+
+    conversation: Conversation
+    clues: Clues
+    store: str | None = None  # where it is not the default
+    candidates: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if not self.candidates:
+            return ()
+        return (f"ambiguous_conversation: it could be any of {', '.join(self.candidates)}; none was recorded",)
+
+
+def find_conversation(app: App, row: Row, sight: Sight, profile: Profile | None) -> Known:
+    """What the row has recorded counts as long as no locator knows better."""
+    if profile is None:
+        return Known(locators.NONE, Clues())
+    clues, environ = _clues(app, row, sight, profile)
+    located = locators.locate(profile, clues)
+    found = located.conversation
+    if found.id is None:
+        found = _recorded(profile, row, clues, app.agent_of(row))
+    return Known(found, clues, _store_word(profile, environ, clues, row), located.candidates)
+
+
+def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Known:
+    """The second look, with the banner that the agent left behind."""
+    if profile is None:
+        return known
+    agents: tuple[locators.AgentProcess, ...] = ()  # their own files are gone with them
+    clues = replace(known.clues, banner=banner, agents=agents, open_files=(), launched=None)
+    after = locators.locate(profile, clues).conversation
+    before = known.conversation
+    if before.id is not None:
+        before = locators.checked(profile, clues.store, before.id, before.source)
+    return replace(known, conversation=locators.better(before, after))
+
+
+def screen_of(app: App, profile: Profile | None, sight: Sight, known: Known) -> Screen:
+    """The agent's state: a word of its own about being busy or asking outweighs what the screen seems to show."""
+    if profile is None or sight.pane is None:
+        return Screen(State.UNKNOWN)
+    text = app.tmux.capture(sight.socket, sight.pane.id)
+    screen = read_screen(text, profile.screens) if text is not None else Screen(State.UNKNOWN)
+    word = locators.agent_word(profile, known.clues)
+    state = STATES_OF_WORDS.get(word or "", screen.state)
+    return screen if state is screen.state else Screen(state)
+
+
+def resume_command(app: App, row: Row, known: Known, profile: Profile | None) -> str | None:
+    if profile is None or not profile.resume or known.conversation.id is None or not known.conversation.exists:
+        return None
+    words = resume_words(profile, row.start_command, known.conversation.id)
+    return resume_line(words, store_environment(profile, known.store or _recorded_store(row)))
+
+
+def store_environment(profile: Profile, store: str | None) -> Mapping[str, str]:
+    return {profile.store_variable: store} if store and profile.store_variable else {}
+
+
+def _clues(app: App, row: Row, sight: Sight, profile: Profile) -> tuple[Clues, Mapping[str, str] | None]:
+    environ = next((e for p in sight.agent if (e := app.processes.environ(p.id)) is not None), None)
+    store = locators.store_of(profile, environ, _recorded_store(row), app.settings.home)
+    files = any(locator.kind == "open-file" for locator in profile.locators)
+    opened = [path for p in sight.agent for path in app.processes.open_files(p.id)] if files else []
+    cwd = next((found for p in sight.agent if (found := app.processes.cwd(p.id))), row.pane.cwd)
+    launched = recorded_conversation(row, profile.name) if row.data.get("conversation_source") == "launch" else None
+    agents = tuple(_agent_process(app, process) for process in sight.agent)
+    return Clues(agents=agents, open_files=tuple(opened), cwd=cwd, store=store, launched=launched), environ
+
+
+def _agent_process(app: App, process: Process) -> locators.AgentProcess:
+    return locators.AgentProcess(process.id, app.processes.argv(process.id), app.processes.started_epoch(process.id))
+
+
+def _recorded(profile: Profile, row: Row, clues: Clues, agent: str | None) -> Conversation:
+    recorded = recorded_conversation(row, agent)
+    if recorded is None:
+        return locators.NONE
+    source = row.data.get("conversation_source")
+    return locators.checked(profile, clues.store, recorded, str(source) if source else None)
+
+
+def _recorded_store(row: Row) -> str | None:
+    store = row.data.get("store")
+    return store if isinstance(store, str) else None
+
+
+def _store_word(profile: Profile, environ: Mapping[str, str] | None, clues: Clues, row: Row) -> str | None:
+    """Only a store that is not the default is worth a word in the row."""
+    given = (environ or {}).get(profile.store_variable or "")
+    return given or (_recorded_store(row) if environ is None else None)

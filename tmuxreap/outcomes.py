@@ -1,0 +1,125 @@
+"""From how a ladder ended to what is written and answered: fields of the row, the event, the result. Writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tmuxreap.app import App
+from tmuxreap.cases import Case
+from tmuxreap.conversations import resume_command
+from tmuxreap.errors import Code, Failure
+from tmuxreap.ladder import Ended
+from tmuxreap.ledger_records import NewEvent
+from tmuxreap.mask import kept_screen
+from tmuxreap.model import Outcome, Row, Scope, Status, Verb
+from tmuxreap.plan import Policy
+from tmuxreap.results import EndResult, Survivor
+from tmuxreap.rows import conversation_field
+from tmuxreap.states import MODES, Changes, Ending, Event, end_changes, next_status
+
+EVENT_OF_VERB = {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
+MEGABYTE = 1024 * 1024
+
+
+def event_of(case: Case, policy: Policy) -> Event:
+    """Of a row that had ended before, only what was left behind was ended now."""
+    return Event.SWEPT if case.row.status.ended else EVENT_OF_VERB[policy.verb]
+
+
+def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) -> Changes:
+    """What is written into the row as it stands now."""
+    conversation = ended.conversation
+    ending = Ending(
+        event=event_of(case, policy),
+        at=at,
+        stopped_by=ended.stopped_by,
+        reason=policy.reason,
+        scope=policy.scope.value if policy.scope is Scope.PANE else None,
+        conversation=conversation,
+        conversation_field=conversation_field(case.agent) if case.agent else None,
+        resumable=conversation.exists,
+        screen=kept_screen(case.last_screen) if case.last_screen is not None else None,
+    )
+    changes = dict(end_changes(row.status, ending))
+    if case.known.store and conversation.id and ending.event is not Event.SWEPT:
+        changes[("store",)] = case.known.store
+    return changes
+
+
+def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: float) -> EndResult:
+    gone = ended.stopped_by is not None
+    event = event_of(case, policy)
+    return EndResult(
+        name=case.row.name,
+        outcome=ended.outcome,
+        status=next_status(case.row.status, event) if gone else case.row.status,
+        agent=case.agent,
+        pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
+        stopped_by=ended.stopped_by,
+        stop_reason=policy.reason if event is not Event.SWEPT else case.row.stop_reason,
+        termination_mode=MODES.get(event) if gone else None,
+        conversation=ended.conversation,
+        resumable=ended.conversation.exists,
+        resume_command=resume_command(app, case.row, case.known, case.profile),
+        rungs=ended.rungs,
+        swept=ended.swept,
+        spared=case.sight.owned.spared,
+        survivors=tuple(Survivor(one, app.processes.started_epoch(one.process.id)) for one in ended.survivors),
+        draft=ended.draft,
+        freed_mb=round(case.memory / MEGABYTE, 1) if gone else 0.0,
+        duration_ms=round(duration_s * 1000),
+        warnings=case.known.warnings,
+        failure=failure_of(case, ended, policy),
+    )
+
+
+def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
+    if ended.trouble is not None:
+        return ended.trouble
+    if ended.outcome is not Outcome.SURVIVED:
+        return None
+    names = ", ".join(f"{one.process.comm} ({one.process.pid})" for one in ended.survivors) or "its tmux session"
+    code = Code.PERMISSION_DENIED if ended.denied else Code.STILL_RUNNING
+    if policy.verb is Verb.KILL and not ended.denied:
+        code = Code.KILL_FAILED
+    way_out = f"see what holds them: tmuxreap show {case.row.name}"
+    if not policy.force:
+        way_out = "try again without --no-force"
+    if ended.denied:
+        way_out = "end them as the user that they belong to, then stop again"
+    return Failure(code, f"could not {policy.verb.value} {case.row.name}: still alive: {names}", way_out)
+
+
+def event_record(case: Case, result: EndResult, ended: Ended, before: str | None) -> NewEvent:
+    data: dict[str, object] = {
+        "outcome": result.outcome.value,
+        "stopped_by": result.stopped_by.value if result.stopped_by else None,
+        "reason": result.stop_reason,
+        "conversation": result.conversation.as_json(),
+        "rungs": [rung.as_json() for rung in ended.rungs],
+        "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in ended.swept],
+        "survivors": [survivor.as_json() for survivor in result.survivors],
+    }
+    return NewEvent(case.row.name, result.outcome.value, data, before)
+
+
+def vanished(result: EndResult) -> EndResult:
+    """Its row was removed by another's hand: the session is ended, and there is nothing to write it into."""
+    warning = f"row_vanished: {result.name} is ended, but its row is no longer in the registry"
+    return replace(result, status=None, warnings=(*result.warnings, warning))
+
+
+def renewed(result: EndResult) -> EndResult:
+    warning = f"row_renewed: {result.name} is ended, but its row names another session by now; it was left alone"
+    return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
+
+
+def taken_over(result: EndResult) -> EndResult:
+    return replace(result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, failure=None)
+
+
+def unrecorded(result: EndResult, failure: Failure) -> EndResult:
+    """Ended, but it could not be written: the intent stays open, and `reconcile` finishes it."""
+    words = f"{failure.message} ({result.name} itself was ended)" if result.stopped_by else failure.message
+    told = Failure(failure.code, words, "when that is mended: tmuxreap reconcile")
+    return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, failure=told)

@@ -1,0 +1,178 @@
+"""Registry and ledger kept together: the registry is written first and is the truth, the ledger follows it.
+
+Where the ledger cannot be had the work goes on, and the answer says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from tmuxreap import faults
+from tmuxreap.faults import Step
+from tmuxreap.ledger import Ledger
+from tmuxreap.ledger_file import LedgerUnavailable, ledger_path
+from tmuxreap.ledger_records import (
+    Begun,
+    Busy,
+    Closing,
+    Event,
+    Heartbeat,
+    Intent,
+    Mirror,
+    MirrorRow,
+    NewEvent,
+    NewIntent,
+    Survivor,
+)
+from tmuxreap.model import ProcessId, Row
+from tmuxreap.registry import Registry, RegistryLook, edited
+from tmuxreap.seams import Clock
+from tmuxreap.states import Changes
+
+T = TypeVar("T")
+
+
+class Books:
+    def __init__(self, registry: Registry, clock: Clock, warnings: list[str]) -> None:
+        self.registry = registry
+        self._clock = clock
+        self._warnings = warnings
+        self._ledger: Ledger | None = None
+        self._unavailable = False
+
+    def close(self) -> None:
+        if self._ledger is not None:
+            self._ledger.close()
+
+    # What is remembered
+
+    def survivors(self, name: str, boot_id: str) -> frozenset[ProcessId]:
+        known = self._read(lambda ledger: ledger.survivors(name)) or ()
+        return frozenset(one.process for one in known if one.boot_id == boot_id)
+
+    def mark(self, name: str) -> str | None:
+        return self._read(lambda ledger: ledger.mark_of(name))
+
+    def name_of(self, mark: str) -> str | None:
+        return self._read(lambda ledger: ledger.name_of(mark))
+
+    def open_intents(self) -> dict[str, Intent]:
+        return {intent.name: intent for intent in self._read(lambda ledger: ledger.open_intents()) or ()}
+
+    def intent(self, number: int) -> Intent | None:
+        return self._read(lambda ledger: ledger.intent(number))
+
+    def heartbeats(self) -> dict[str, Heartbeat]:
+        return self._read(lambda ledger: ledger.last_heartbeats()) or {}
+
+    def events(self, names: Collection[str] | None, since: float | None, after_id: int = 0) -> list[Event]:
+        return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
+
+    # What is under way
+
+    def begin(
+        self, news: Sequence[NewIntent], owner_alive: Callable[[Intent], bool], *, take_over: bool
+    ) -> list[Begun | Busy | None]:
+        """None where it could not be recorded: the ending goes on, a crash of ours would not be finished."""
+
+        def work(ledger: Ledger) -> list[Begun | Busy]:
+            now = self._clock.now()
+            return ledger.begin_intents(news, owner_alive=owner_alive, take_over=take_over, now=now)
+
+        begun = self._with_ledger("intent_not_recorded", work)
+        faults.at(Step.INTENT)
+        return list(begun) if begun is not None else [None] * len(news)
+
+    def still_open(self, number: int) -> bool:
+        answer = self._with_ledger("intent_not_read", lambda ledger: ledger.still_open(number))
+        return answer is not False
+
+    def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
+        """The number of the event, None when it could not be recorded."""
+
+        def work(ledger: Ledger) -> int:
+            ledger.record_event(NewEvent(name, kind, data), self._clock.now())
+            return ledger.events({name})[-1].id
+
+        return self._with_ledger("event_not_recorded", work)
+
+    def remember_survivors(self, name: str, survivors: Sequence[Survivor], intent: int | None) -> None:
+        now = self._clock.now()
+        self._with_ledger(
+            "survivors_not_recorded",
+            lambda ledger: ledger.remember_survivors(name, survivors, now=now, intent_id=intent),
+        )
+
+    def remember_mark(self, name: str, mark: str) -> None:
+        self._with_ledger("mark_not_recorded", lambda ledger: ledger.remember_mark(name, mark, self._clock.now()))
+
+    def drop_events(self, name: str) -> None:
+        self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))
+
+    # What is written
+
+    def change(
+        self,
+        changes: Callable[[RegistryLook], Mapping[str, Changes]],
+        events: Callable[[RegistryLook], Sequence[NewEvent]],
+        closings: Sequence[Closing] = (),
+    ) -> RegistryLook:
+        """Fields of rows, what happened, and the ends of intents; the registry first."""
+        _, after = self.change_text(lambda look: edited(look, changes(look)), events, closings)
+        return after
+
+    def change_text(
+        self,
+        edit: Callable[[RegistryLook], str],
+        events: Callable[[RegistryLook], Sequence[NewEvent]],
+        closings: Sequence[Closing] = (),
+    ) -> tuple[RegistryLook, RegistryLook]:
+        before, after = self.registry.change(edit)
+        self.follow(after, events(before), closings)
+        return before, after
+
+    def follow(self, look: RegistryLook, events: Sequence[NewEvent] = (), closings: Sequence[Closing] = ()) -> None:
+        """Bring the ledger after the registry."""
+        faults.at(Step.LEDGER)
+        rows = [mirror_row(row) for row in look.rows if isinstance(row, Row)]
+
+        def work(ledger: Ledger) -> None:
+            mirror = None
+            if ledger.mirrored_digest() != look.content.digest:
+                mirror = Mirror(rows, look.content.digest)
+            ledger.write(mirror, events, closings, now=self._clock.now())
+
+        self._with_ledger("ledger_not_written", work)
+        faults.at(Step.INTENT_CLOSED)
+
+    @cached_property
+    def path(self) -> Path:
+        return ledger_path(self.registry.resolved)
+
+    def _read(self, work: Callable[[Ledger], T]) -> T | None:
+        """A ledger that is not there is not made for reading."""
+        if self._ledger is None and not self.path.exists():
+            return None
+        return self._with_ledger("ledger_not_read", work)
+
+    def _with_ledger(self, warning: str, work: Callable[[Ledger], T]) -> T | None:
+        try:
+            ledger = self._open()
+            return None if ledger is None else work(ledger)
+        except LedgerUnavailable as reason:
+            self._warnings.append(f"{warning}: {reason}")
+            return None
+
+    def _open(self) -> Ledger | None:
+        if self._ledger is None and not self._unavailable:
+            self._unavailable = True
+            self._ledger = Ledger.open(self.path, now=self._clock.now())
+            self._unavailable = False
+            self._warnings.extend(self._ledger.warnings)
+        return self._ledger
+
+
+def mirror_row(row: Row) -> MirrorRow:
+    return MirrorRow(row.name, row.status.value, row.pane.cwd, row.data)

@@ -1,0 +1,199 @@
+"""The registry file: read into rows, changed under its lock, never half-written and never dumped anew.
+
+The truth is here; whoever wants to change it reads it again under the lock first."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tmuxreap import edits, files
+from tmuxreap.errors import Code, Failure
+from tmuxreap.faults import Step
+from tmuxreap.files import ChangedMeanwhile, Content
+from tmuxreap.model import BadRow, Row
+from tmuxreap.rows import read_row
+from tmuxreap.selectors import AnyRow
+from tmuxreap.states import Changes
+
+
+@dataclass(frozen=True)
+class RegistryLook:
+    """The registry as it was at one moment."""
+
+    path: Path
+    content: Content
+    document: edits.Document
+
+    @cached_property
+    def rows(self) -> tuple[AnyRow, ...]:
+        names = Counter(_name_of(row) for row in self.document.rows)
+        return tuple(_row(row, names) for row in self.document.rows)
+
+    def named(self, name: str) -> Row | None:
+        return next((row for row in self.rows if isinstance(row, Row) and row.name == name), None)
+
+    def text_of(self, row: Row) -> str:
+        """The row exactly as it stands in the file: the before-image of a change."""
+        span = self.document.rows[row.index]
+        return self.document.text[span.start : span.end]
+
+
+class Registry:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.resolved = Path(os.path.realpath(path))
+
+    def look(self) -> RegistryLook:
+        content = self._read()
+        try:
+            text = content.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content.data[: error.start].count(b"\n") + 1
+            raise _invalid(self.path, "it is not UTF-8 text", line, 1) from None
+        try:
+            return RegistryLook(self.path, content, edits.parse(text))
+        except edits.Malformed as error:
+            raise _invalid(self.path, error.reason, error.line, error.column) from None
+
+    @contextlib.contextmanager
+    def locked(self, step: Step = Step.LOCK) -> Iterator[None]:
+        """Hold the lock; what is read inside stays true but for writers that take none."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(files.locked(self.resolved, step=step))
+            except OSError as error:
+                raise _unwritable(self.path, error) from None
+            yield
+
+    def check_writable(self) -> None:
+        """Better before the first key than after the last."""
+        if not os.access(self.resolved.parent, os.W_OK):
+            raise _unwritable(self.path, PermissionError(errno.EACCES, "its folder cannot be written"))
+        if not os.access(self.resolved, os.W_OK):
+            raise _unwritable(self.path, PermissionError(errno.EACCES, "it is write-protected"))
+
+    def replace(self, look: RegistryLook, text: str) -> RegistryLook:
+        """Write under the lock what was edited from this look; ChangedMeanwhile when it is no longer the file."""
+        data = text.encode("utf-8")
+        if data == look.content.data:
+            return look
+        try:
+            stamp = files.replace(self.resolved, data, look.content.stamp)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        return RegistryLook(self.path, Content(data, stamp), edits.parse(text))
+
+    def change(self, edit: Callable[[RegistryLook], str]) -> tuple[RegistryLook, RegistryLook]:
+        """Lock, read again, edit, write: before and after. Once more when another wrote without the lock."""
+        with self.locked(Step.WRITE_LOCK):
+            for last in (False, True):
+                before = self.look()
+                try:
+                    return before, self.replace(before, edit(before))
+                except ChangedMeanwhile:
+                    if last:
+                        break
+        raise Failure(
+            Code.REGISTRY_UNWRITABLE,
+            f"could not write the registry {self.path}: another program changes it without the lock",
+            f"make that program take the lock {self.resolved}.lock, then run: tmuxreap reconcile",
+        )
+
+    def create(self) -> None:
+        """An empty registry where there is none."""
+        try:
+            files.create(self.resolved, edits.new_document().encode())
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
+    def _read(self) -> Content:
+        try:
+            return files.read(self.resolved)
+        except FileNotFoundError:
+            raise Failure(Code.REGISTRY_NOT_FOUND, f"could not read the registry {self.path}: {_missing(self)}",
+                          "check the path, or make one with: tmuxreap start NAME --agent AGENT") from None  # fmt: skip
+        except (IsADirectoryError, NotADirectoryError):
+            raise _invalid(self.path, "it is a folder, not a file", 0, 0) from None
+        except PermissionError:
+            raise Failure(Code.PERMISSION_DENIED, f"could not read the registry {self.path}: permission denied",
+                          f"see who may: ls -l {self.resolved}") from None  # fmt: skip
+        except OSError as error:
+            raise Failure(Code.REGISTRY_INVALID, f"could not read the registry {self.path}: {error.strerror}",
+                          "check the file and its disk") from None  # fmt: skip
+
+
+def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
+    """The registry's text with these fields of these rows changed; a row that cannot be edited safely is refused."""
+    rows = [row for row in look.rows if isinstance(row, Row) and row.name in changes]
+    by_index = {row.index: changes[row.name] for row in rows}
+    try:
+        return edits.edit_rows(look.document, by_index)
+    except edits.Unsafe as error:
+        raise unsafe(look.path, error) from None
+
+
+def unsafe(path: Path, error: edits.Unsafe) -> Failure:
+    return Failure(
+        Code.ROW_INVALID,
+        f"could not edit the registry {path}: line {error.line}, column {error.column}: {error.reason}",
+        "write that row plainly (no anchors, aliases or tags), then try again",
+    )
+
+
+def _name_of(row: edits.RowText) -> str | None:
+    name = row.data.get("name") if row.data is not None else None
+    return name if isinstance(name, str) else None
+
+
+def _row(row: edits.RowText, names: Counter[str | None]) -> AnyRow:
+    name = _name_of(row)
+    if row.data is None or row.trouble is not None:
+        line, column = row.trouble_line or row.line, row.trouble_column or row.column
+        return BadRow(row.index, name, row.trouble or "it is no mapping", line, column)
+    if name is not None and names[name] > 1:
+        return BadRow(row.index, name, f"the name {name!r} stands {names[name]} times", row.line, row.column)
+    try:
+        return read_row(row.index, row.data)
+    except ValueError as error:
+        return BadRow(row.index, name, str(error), row.line, row.column)
+
+
+def row_invalid(path: Path, row: BadRow) -> Failure:
+    what = repr(row.name) if row.name else f"number {row.index + 1}"
+    return Failure(
+        Code.ROW_INVALID,
+        f"could not use the row {what}: {row.reason} ({path}, line {row.line}, column {row.column})",
+        f"mend line {row.line} of {path}, then try again",
+    )
+
+
+def _invalid(path: Path, reason: str, line: int, column: int) -> Failure:
+    where = f", line {line}, column {column}" if line else ""
+    return Failure(
+        Code.REGISTRY_INVALID,
+        f"could not read the registry {path}{where}: {reason}",
+        "mend the file; nothing was written to it",
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> Failure:
+    return Failure(
+        Code.REGISTRY_UNWRITABLE,
+        f"could not write the registry {path}: {error.strerror or error}",
+        "make room or mend the permissions of its folder, then run: tmuxreap reconcile",
+    )
+
+
+def _missing(registry: Registry) -> str:
+    if registry.path.is_symlink():
+        return f"it is a link to {registry.resolved}, and nothing is there"
+    return "there is no such file"

@@ -1,0 +1,217 @@
+"""What a command answers, as values: one envelope for scripts, and the results in it. Decides and prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tmuxreap.errors import Code, Exit, Failure, shared_exit
+from tmuxreap.ladder import Draft, RungReport
+from tmuxreap.model import Conversation, Live, Outcome, Status, StoppedBy
+from tmuxreap.ownership import Belonging
+from tmuxreap.plan import Plan
+from tmuxreap.states import iso
+
+SCHEMA = "tmuxreap/1"
+NOTHING = Conversation(None, None, None, exists=False)
+
+
+class Item(Protocol):
+    """One result in the envelope."""
+
+    @property
+    def failure(self) -> Failure | None: ...
+
+    def as_json(self) -> dict[str, object]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Survivor:
+    """A process that is still there."""
+
+    belonging: Belonging
+    started: float
+
+    def as_json(self) -> dict[str, object]:
+        process = self.belonging.process
+        return {"pid": process.pid, "started": round(self.started, 2), "name": process.comm}
+
+
+@dataclass(frozen=True, slots=True)
+class EndResult:
+    """What became of one session that was to be ended."""
+
+    name: str
+    outcome: Outcome
+    status: Status | None = None
+    agent: str | None = None
+    pid: int | None = None
+    stopped_by: StoppedBy | None = None
+    stop_reason: str | None = None
+    termination_mode: str | None = None
+    conversation: Conversation = NOTHING
+    resumable: bool = False
+    resume_command: str | None = None
+    rungs: tuple[RungReport, ...] = ()
+    swept: tuple[Belonging, ...] = ()
+    spared: tuple[Belonging, ...] = ()
+    survivors: tuple[Survivor, ...] = ()
+    draft: Draft | None = None
+    freed_mb: float = 0.0
+    purged: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    joined: bool = False
+    duration_ms: int = 0
+    warnings: tuple[str, ...] = ()
+    failure: Failure | None = None
+    plan: Plan | None = None
+    ended_at: str | None = None  # of a row that had ended before
+
+    def as_json(self) -> dict[str, object]:
+        plan = {} if self.plan is None else {"plan": self.plan.as_json()}
+        return {
+            "name": self.name,
+            "outcome": self.outcome.value,
+            "status": self.status.value if self.status else None,
+            "agent": self.agent,
+            "pid": self.pid,
+            "stopped_by": self.stopped_by.value if self.stopped_by else None,
+            "stop_reason": self.stop_reason,
+            "termination_mode": self.termination_mode,
+            "conversation": self.conversation.as_json(),
+            "resumable": self.resumable,
+            "resume_command": self.resume_command,
+            "rungs": [rung.as_json() for rung in self.rungs],
+            "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in self.swept],
+            "spared": [{"pid": o.process.pid, "name": o.process.comm, "why": o.why} for o in self.spared],
+            "survivors": [survivor.as_json() for survivor in self.survivors],
+            "draft": None if self.draft is None else {"chars": len(self.draft.text), "event": self.draft.event},
+            "freed_mb": self.freed_mb,
+            "purged": list(self.purged),
+            "left": list(self.left),
+            "joined": self.joined,
+            "duration_ms": self.duration_ms,
+            "warnings": list(self.warnings),
+            "error": self.failure.as_json() if self.failure else None,
+            **plan,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedResult:
+    """The outcome of another's stop that this one waited for, as its owner recorded it."""
+
+    recorded: Mapping[str, object]
+    failure: Failure | None
+
+    def as_json(self) -> dict[str, object]:
+        return {**self.recorded, "joined": True}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """One row as it stands, and what a look says of it. `facts` are what `show` adds."""
+
+    name: str
+    agent: str | None
+    status: Status
+    live: Live
+    tmux_server: str | None
+    pane_id: str | None
+    pid: int | None
+    cwd: str | None
+    tags: tuple[str, ...]
+    conversation_id: str | None
+    resumable: bool
+    idle_s: int | None = None
+    heartbeat_age_s: int | None = None
+    attached: bool = False
+    memory_mb: float = 0.0
+    drift: str | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+    failure: Failure | None = None
+
+    def as_json(self) -> dict[str, object]:
+        error = {} if self.failure is None else {"error": self.failure.as_json()}
+        return {
+            "name": self.name,
+            "agent": self.agent,
+            "status": self.status.value,
+            "live": self.live.value,
+            "tmux_server": self.tmux_server,
+            "pane_id": self.pane_id,
+            "pid": self.pid,
+            "cwd": self.cwd,
+            "tags": list(self.tags),
+            "conversation_id": self.conversation_id,
+            "resumable": self.resumable,
+            "idle_s": self.idle_s,
+            "heartbeat_age_s": self.heartbeat_age_s,
+            "attached": self.attached,
+            "memory_mb": self.memory_mb,
+            "drift": self.drift,
+            **self.facts,
+            **error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PlainResult:
+    """A result that is its facts: a forgotten row, an event, a target that is not there."""
+
+    name: str
+    facts: Mapping[str, object]
+    failure: Failure | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {"name": self.name, **self.facts, "error": self.failure.as_json() if self.failure else None}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The whole answer of a command."""
+
+    command: str
+    registry: str | None
+    at: float
+    results: Sequence[Item] = ()
+    warnings: tuple[str, ...] = ()
+    failure: Failure | None = None
+    more: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def exit(self) -> Exit:
+        if self.failure is not None:
+            return self.failure.code.exit
+        return shared_exit(item.failure.code for item in self.results if item.failure is not None)
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "schema": SCHEMA,
+            "command": self.command,
+            "ok": self.exit is Exit.OK,
+            "exit_code": int(self.exit),
+            "registry": self.registry,
+            "timestamp": iso(self.at),
+            "results": [item.as_json() for item in self.results],
+            "warnings": list(self.warnings),
+            "error": self.failure.as_json() if self.failure else None,
+            **self.more,
+        }
+
+
+def failed_target(name: str, failure: Failure) -> EndResult:
+    outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
+    return EndResult(name=name, outcome=outcome, failure=failure)
+
+
+REFUSALS = frozenset(
+    {
+        Code.SESSION_ALIVE,
+        Code.SESSION_REPLACED,
+        Code.OWN_SESSION,
+        Code.FOREIGN_PANES,
+        Code.AMBIGUOUS_PANE,
+    }
+)
