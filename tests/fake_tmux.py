@@ -73,7 +73,6 @@ class FakeTmux:
         return session
 
     def split(self, socket: str, session: FakeSession, comm: str, *argv: str, **process: object) -> FakePane:
-        """One more pane in the session's window."""
         server = self.servers[socket]
         tty, pane_id = next(self._ttys), f"%{next(server.pane_ids)}"
         environ = {
@@ -134,11 +133,17 @@ class FakeTmux:
         found = self._pane(socket, pane) if self._reachable(socket) else None
         return found.options.get(option) if found else None
 
-    def create(self, socket: str, command: Sequence[str]) -> tuple[bool, str]:
-        """Understands what `new_session` builds."""
-        self.transcript.append((socket, tuple(command)))
+    def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
+        """Understands what `new_session` builds, and what `run` does after it, up to the first that fails."""
+        self.transcript += [(socket, tuple(command)) for command in commands]
         if socket in self.hung or socket in self.answers:
             return False, "no answer"
+        made, said = self._create(socket, commands[0])
+        if made and not all(self._do(socket, list(command)) for command in commands[1:]):
+            return False, "no such pane"
+        return made, said
+
+    def _create(self, socket: str, command: Sequence[str]) -> tuple[bool, str]:
         words = list(command)
         split = words.index("--")
         flags, program = words[:split], words[split + 1 :] or ["bash"]
@@ -181,14 +186,14 @@ class FakeTmux:
         return next((one for one in server.sessions if one.id == target.rstrip(":")), None) if server else None
 
     def _pane(self, socket: str, target: str) -> FakePane | None:
-        server = self.servers.get(socket)
-        panes = [pane for session in server.sessions for pane in session.panes] if server else []
-        return next((pane for pane in panes if pane.now.id == target), None)
+        sessions = self.servers[socket].sessions if socket in self.servers else []
+        panes = ((session, pane) for session in sessions for pane in session.panes)
+        return next((pane for session, pane in panes if target in (pane.now.id, f"={session.name}:")), None)
 
     def _do(self, socket: str, command: list[str]) -> bool:
         verb, target = command[0], command[command.index("-t") + 1]
         if verb == "if-shell":
-            return not self._holds(socket, target, command[4]) or self._do(socket, command[5].replace("'", "").split())
+            return not self._holds(socket, target, command[4]) or self._do(socket, _words(command[5]))
         if verb == "kill-session":
             return self._kill_session(socket, target)
         pane = self._pane(socket, target)
@@ -201,7 +206,7 @@ class FakeTmux:
         elif verb == "set-option":
             self._set(pane, command)
         elif verb == "kill-pane":
-            self._close(pane)
+            self.processes.hang_up(pane.process)
             self._remove(pane)
         else:
             raise AssertionError(f"the fake does not know {command}")
@@ -215,6 +220,8 @@ class FakeTmux:
             facts |= {"session_id": session.id, "session_created": session.created}
         if pane:
             facts |= {"pane_id": pane.now.id, "pane_pid": pane.now.pid}
+            facts |= {"pane_in_mode": int(pane.now.in_mode), "pane_dead": int(pane.now.dead)}
+            facts |= {"pane_input_off": int(pane.now.input_off), "pane_synchronized": int(pane.now.synchronized)}
         compared = re.findall(r"#\{==:#\{(\w+)\},([^}]*)\}", condition)
         assert compared, f"the fake cannot read {condition}"
         return all(str(facts.get(name, "")) == value for name, value in compared)
@@ -249,12 +256,9 @@ class FakeTmux:
         self.servers[socket].sessions.remove(session)
         for pane in session.panes:
             if not pane.now.linked and not session.grouped:
-                self._close(pane)
+                self.processes.hang_up(pane.process)
         self._leave_when_empty()
         return True
-
-    def _close(self, pane: FakePane) -> None:
-        self.processes.hang_up(pane.process)
 
     def _remove(self, pane: FakePane) -> None:
         for server in self.servers.values():
@@ -275,10 +279,22 @@ class FakeTmux:
                 del self.servers[socket]
                 for session in server.sessions:
                     for pane in session.panes:
-                        self._close(pane)
+                        self.processes.hang_up(pane.process)
                 return
             for pane in [pane for session in server.sessions for pane in session.panes if pane.process == process]:
                 if pane.now.remain_on_exit in ("on", "failed"):
                     self.change(pane, dead=True)
                 else:
                     self._remove(pane)
+
+
+def _words(line: str) -> list[str]:
+    """A command inside a command: words in single quotes, or in double quotes with octal escapes."""
+    return [
+        _unescaped(one or two or three) for one, two, three in re.findall(r"'([^']*)'|\"([^\"]*)\"|([^\s'\"]+)", line)
+    ]
+
+
+def _unescaped(word: str) -> str:
+    octets = re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), word.encode())
+    return octets.decode("utf-8", "surrogateescape")

@@ -64,6 +64,8 @@ def test_names_marks_and_folders_are_taken_as_they_are(
     processes = LinuxProcesses()
     leader = processes.identify(session.panes[0].pid)
     assert leader is not None
+    while processes.argv(leader)[:1] != ("sleep",):  # until its exec it is a second tmux server, environment and all
+        assert processes.wait({leader}, 0.01) == set()
     assert processes.cwd(leader) == str(folder)
     assert (processes.environ(leader) or {})["A"] == f"{name};"
 
