@@ -26,7 +26,7 @@ RANKS = (
     # agents as data: the values that planning speaks of, and the one file that they come from
     "profiles",
     # pure: what is seen, planned and answered
-    "sights; resuming; plan < sights; ladder < plan sights; results < ladder plan",
+    "world; panes < world; sights < panes world; resuming; plan < panes sights; ladder < plan sights; results < ladder plan",
     # owners of outside things
     "files; settings; clock; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
     " processes < processes_psutil; processes_psutil; locators;"

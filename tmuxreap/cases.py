@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
-from tmuxreap.model import Outcome, Row, Status, Terminal
+from tmuxreap.model import Outcome, ProcessId, Row, Status
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
 from tmuxreap.results import EndResult, Item, failed_target
-from tmuxreap.sights import Past, Sight, World, past_of, see
+from tmuxreap.sights import Past, Sight, past_of, see
+from tmuxreap.world import World
 
 BANNER_OPTION = "remain-on-exit"
 SIBLINGS_OPTION = "synchronize-panes"
@@ -43,15 +44,14 @@ def look_at(app: App, rows: Sequence[Row]) -> list[tuple[Sight, Past]]:
     """One look for all of them."""
     sockets = {row.name: app.socket_of(row) for row in rows}
     world = app.observer.look(sockets.values(), _since(app, rows))
-    return [_sight(app, row, sockets[row.name], world) for row in rows]
+    survivors = app.books.survivors(app.place.boot_id)
+    return [_sight(app, row, sockets[row.name], world, survivors.get(row.name, frozenset())) for row in rows]
 
 
-def _sight(app: App, row: Row, socket: str, world: World) -> tuple[Sight, Past]:
+def _sight(app: App, row: Row, socket: str, world: World, survivors: frozenset[ProcessId]) -> tuple[Sight, Past]:
     profile = app.profile_of(row)
-    before = Past(
-        mark=app.books.mark(row.name) if row.status.ended or not row.tmux.known else None,
-        remembered=app.books.survivors(row.name, app.place.boot_id),
-    )
+    mark = app.books.mark(row.name) if row.status.ended or not row.tmux.known else None
+    before = Past(mark=mark, remembered=survivors)
     sight = see(row, socket, profile, app.spares_of(profile), world, before)
     return sight, past_of(sight, before)
 
@@ -113,7 +113,3 @@ def _options(app: App, sight: Sight) -> tuple[PaneOption, ...]:
 def _is_direct(sight: Sight) -> bool:
     """The agent is what tmux started: with it the pane would go, and the banner with the pane."""
     return sight.pane is not None and any(process.pid == sight.pane.pid for process in sight.agent)
-
-
-def is_tmux(row: Row) -> bool:
-    return row.terminal is Terminal.TMUX

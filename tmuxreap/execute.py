@@ -16,11 +16,12 @@ from tmuxreap.faults import Step
 from tmuxreap.ladder import Ended, Request, Wait
 from tmuxreap.model import Conversation, ProcessId, Row
 from tmuxreap.observe import Observer
+from tmuxreap.panes import in_front
 from tmuxreap.plan import PaneOption, Plan, Policy, Rung
 from tmuxreap.profiles import Key, Profile, Spare, Text
 from tmuxreap.screens import Screen
 from tmuxreap.seams import Clock, Processes, Sent, Tmux
-from tmuxreap.sights import Past, Sight, in_front, past_of, see_again
+from tmuxreap.sights import Past, Sight, past_of, see_again
 
 COALESCE_S = 0.002  # when many end at once, a moment's patience saves a look for each
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from tmuxreap.errors import Failure
-from tmuxreap.model import Conversation, Outcome, ProcessId, StoppedBy, Verb
+from tmuxreap.model import Conversation, Live, Outcome, ProcessId, StoppedBy, Verb
 from tmuxreap.ownership import Belonging
 from tmuxreap.plan import Plan, PlannedRung, Policy, Rung
 from tmuxreap.profiles import Key, KeyStep, Pause, Profile, Text
@@ -158,7 +158,7 @@ def climb(
     plan: Plan, profile: Profile | None, policy: Policy, clock: Clock, sight: Sight, conversation: Conversation
 ) -> Generator[Request, object, Ended]:
     """From the first key to the proof of death."""
-    run = _Run(plan, profile, policy, clock, sight, conversation, agent_left=not sight.agent)
+    run = _Run(plan, profile, policy, clock, sight, conversation, agent_left=sight.live is not Live.ALIVE)
     gone = False
     for planned in plan.rungs:
         if planned.skipped is not None:

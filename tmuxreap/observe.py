@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tmuxreap.model import Process, ProcessId
 from tmuxreap.ownership import Index, Trace
 from tmuxreap.seams import Processes, Tmux
-from tmuxreap.sights import Names, World
+from tmuxreap.world import Names, World
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
@@ -49,6 +49,7 @@ class Observer:
             index=Index(processes, {p.pid: self._trace(p) for p in young}),
             names=self.names,
             tty_of=terminal_number,
+            epoch_of=self._processes.started_epoch,
             protected=callers(self._place.pid, processes),
         )
 

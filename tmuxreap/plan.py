@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tmuxreap.errors import Code, Failure
-from tmuxreap.model import Pane, Scope, Server, Session, Status, Terminal, Verb
+from tmuxreap.model import Live, Pane, Scope, Server, Session, Status, Verb
 from tmuxreap.ownership import Belonging
+from tmuxreap.panes import in_front
 from tmuxreap.profiles import Profile
 from tmuxreap.screens import Screen, State
-from tmuxreap.sights import Sight, in_front
+from tmuxreap.sights import Sight
 
 HANGUP_GRACE_S = 5.0
 TERM_GRACE_S = 2.0
@@ -169,7 +170,7 @@ def make_plan(
         options=options if keys_skipped is None else (),
         own=sight.owned.own,
         spared=sight.owned.spared,
-        agent_pids=tuple(process.pid for process in sight.agent),
+        agent_pids=tuple(process.pid for process in sight.agent) or ((sight.pane.pid,) if sight.pane else ()),
     )
 
 
@@ -180,10 +181,14 @@ def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy) -> str | 
         return None
     if policy.keys_timeout_s == 0:
         return "--keys-timeout 0"
-    if sight.session is None or pane is None or pane.dead or not sight.agent:
+    if sight.live is not Live.ALIVE:
         return "the agent is gone"
+    if sight.session is None or pane is None:
+        return "there is no pane to type into"
     if profile is None or not profile.has_keys:
         return "no keys are known for this agent"
+    if not sight.agent:
+        return "the agent is not recognised in the pane"
     if pane.input_off:
         return "the pane takes no input"
     if not any(in_front(process) for process in sight.agent):
@@ -208,6 +213,3 @@ def _rung(rung: Rung, keys_skipped: str | None, profile: Profile | None, policy:
 
 def _belonging(one: Belonging) -> dict[str, object]:
     return {"pid": one.process.pid, "name": one.process.comm, "why": one.why}
-
-
-HEADLESS = frozenset({Terminal.NONE, Terminal.KITTY, Terminal.WEZTERM})

@@ -48,9 +48,9 @@ class Books:
 
     # What is remembered
 
-    def survivors(self, name: str, boot_id: str) -> frozenset[ProcessId]:
-        known = self._read(lambda ledger: ledger.survivors(name)) or ()
-        return frozenset(one.process for one in known if one.boot_id == boot_id)
+    def survivors(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
+        known = self._read(lambda ledger: ledger.all_survivors()) or {}
+        return {name: frozenset(o.process for o in them if o.boot_id == boot_id) for name, them in known.items()}
 
     def mark(self, name: str) -> str | None:
         return self._read(lambda ledger: ledger.mark_of(name))

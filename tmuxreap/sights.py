@@ -3,7 +3,7 @@ processes are the agent's. Pure: the look was made elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tmuxreap.errors import Code, Failure
@@ -16,33 +16,15 @@ from tmuxreap.model import (
     Server,
     ServerLook,
     Session,
+    Terminal,
     Unreachable,
 )
-from tmuxreap.ownership import Index, Owned, Reach, owned
-from tmuxreap.profiles import SHELLS, Profile, Spare, program_names
+from tmuxreap.ownership import Owned, Reach, owned
+from tmuxreap.panes import TMUX_SERVER, agent_in, is_busy, live_in
+from tmuxreap.profiles import Profile, Spare, program_names
+from tmuxreap.world import World
 
-TMUX_SERVER = "tmux: server"
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What a process is called."""
-
-    argv: tuple[str, ...]
-    executable: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """One look: every process, the tmux servers that were asked, and where this program itself stands in it."""
-
-    host: str
-    boot_id: str
-    servers: Mapping[str, ServerLook]
-    index: Index
-    names: Callable[[Process], Names]
-    tty_of: Callable[[str], int]
-    protected: frozenset[int]  # this program and those that called it
+SAME_START_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +57,8 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
     trouble = _cannot_tell(row, server, world)
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
+    if row.terminal is not Terminal.TMUX:
+        return _see_headless(row, socket, spares, world, past)
     session = find_session(row, server, profile, world)
     if isinstance(session, Failure):
         return Sight(Live.REPLACED, socket, server, trouble=session)
@@ -88,14 +72,14 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
         return Sight(Live.ALIVE, socket, server, session, owned=belongings, reach=reach, mine=mine, trouble=pane)
     agent = agent_in(pane, profile, world)
     return Sight(
-        live=Live.ALIVE if agent else Live.AGENT_GONE,
+        live=live_in(pane, agent, world),
         socket=socket,
         server=server,
         session=session,
         pane=pane,
         agent=agent,
         owned=belongings,
-        foreign=tuple(other for other in session.panes if other.id != pane.id and _busy_pane(other, world)),
+        foreign=tuple(other for other in session.panes if other.id != pane.id and is_busy(other, world)),
         reach=reach,
         mine=mine,
     )
@@ -109,6 +93,8 @@ def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world:
     trouble = _cannot_tell(row, server, world)
     if trouble is not None:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
+    if row.terminal is not Terminal.TMUX:
+        return _see_headless(row, first.socket, spares, world, past)
     session = _still(first, server)
     reach = _reach(row, server, session, world, past)
     belongings = owned(world.index, reach, _spare_reason(spares, world))
@@ -116,7 +102,7 @@ def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world:
         return Sight(Live.GONE, first.socket, server, owned=belongings, reach=reach)
     pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
     agent = agent_in(pane, profile, world) if pane else ()
-    live = Live.ALIVE if agent else Live.AGENT_GONE
+    live = live_in(pane, agent, world)
     return Sight(live, first.socket, server, session, pane, agent, belongings, reach=reach)
 
 
@@ -176,30 +162,43 @@ def pick_pane(row: Row, session: Session, profile: Profile | None, world: World)
     )
 
 
-def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process, ...]:
-    """The agent's own processes in a pane; of an unknown agent, whatever runs there that is no idle shell."""
-    if pane.dead:
-        return ()
-    below = list(_tree(world.index, pane.pid))
-    if profile is not None:
-        return tuple(process for process in below if _recognised(process, profile, world))
-    return () if is_idle_shell(pane, world) else tuple(below)
+def _see_headless(row: Row, socket: str, spares: Iterable[Spare], world: World, past: Past) -> Sight:
+    """A session without tmux: known by its process and the moment that it started, or by our mark in it."""
+    leader = _tracked(row, world)
+    known = row.pane.pid is not None and row.pane.created_epoch is not None
+    reach = Reach(
+        tmux=None,
+        panes=frozenset(),
+        leaders=frozenset({leader.id}) if leader else frozenset(),
+        ttys=frozenset({leader.tty}) if leader and leader.tty else frozenset(),
+        terminals=frozenset(),
+        mark=past.mark,
+        remembered=past.remembered,
+    )
+    found = owned(world.index, reach, _spare_reason(spares, world))
+    trouble = None if known or past.mark or row.status.ended else _untracked(row)
+    mine = any(one.process.pid in world.protected for one in found.own)
+    live = Live.ALIVE if leader or (found.own and past.mark) else Live.GONE
+    server = world.servers[socket]
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
+    return Sight(live, socket, server, owned=found, reach=reach, mine=mine)
 
 
-def is_idle_shell(pane: Pane, world: World) -> bool:
-    """A known shell without children that waits in front for a command."""
-    leader = world.index.processes.get(pane.pid)
-    if leader is None or world.index.children.get(pane.pid):
-        return leader is None
-    argv = world.names(leader).argv
-    shell = argv[0].lstrip("-").rsplit("/", 1)[-1] if argv else leader.comm
-    interactive = all(word.startswith("-") and "c" not in word.lstrip("-").split("=")[0] for word in argv[1:])
-    return shell in SHELLS and interactive and leader.pgrp == leader.tpgid
+def _tracked(row: Row, world: World) -> Process | None:
+    """The recorded process, if the one of that pid started when it should have."""
+    process = world.index.processes.get(row.pane.pid or 0)
+    if process is None or row.pane.created_epoch is None or row.tmux.boot_id not in (None, world.boot_id):
+        return None
+    return process if abs(world.epoch_of(process.id) - row.pane.created_epoch) <= SAME_START_S else None
 
 
-def in_front(process: Process) -> bool:
-    """Its group is the terminal's foreground group: keys reach it and nobody else."""
-    return process.tpgid > 0 and process.pgrp == process.tpgid
+def _untracked(row: Row) -> Failure:
+    return Failure(
+        Code.NO_TRACKED_PID,
+        f"could not look at {row.name}: its row has no process that could be told from a stranger with its pid",
+        "record pane.pid together with pane.created_epoch (the start of that process, in seconds)",
+    )
 
 
 def _cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
@@ -209,7 +208,7 @@ def _cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
             f"could not look at {row.name}: it runs on the host {row.tmux.host}, this is {world.host}",
             f"run the command on {row.tmux.host}",
         )
-    if not isinstance(server, Unreachable):
+    if row.terminal is not Terminal.TMUX or not isinstance(server, Unreachable):
         return None
     code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
     if server.denied:
@@ -257,23 +256,6 @@ def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
     return marks.pop() if len(marks) == 1 else None
 
 
-def _busy_pane(pane: Pane, world: World) -> bool:
-    return not pane.dead and not is_idle_shell(pane, world)
-
-
-def _tree(index: Index, pid: int) -> Iterable[Process]:
-    queue = [pid] if pid in index.processes else []
-    for one in queue:
-        yield index.processes[one]
-        if index.processes[one].comm != TMUX_SERVER:
-            queue.extend(index.children.get(one, ()))
-
-
-def _recognised(process: Process, profile: Profile, world: World) -> bool:
-    names = world.names(process)
-    return profile.recognises(names.argv, process.comm, names.executable)
-
-
 def _spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], str | None]:
     listed = tuple(spares)
 
@@ -287,4 +269,3 @@ def _spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], 
         return f"a shared {found.program}" if found else None
 
     return reason
-

@@ -11,8 +11,9 @@ from tmuxreap.commands.start import registered
 from tmuxreap.conversations import find_conversation
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Pane, Row, Server, Session, Unreachable
+from tmuxreap.panes import agent_in
 from tmuxreap.results import Result
-from tmuxreap.sights import Sight, agent_in
+from tmuxreap.sights import Sight
 from tmuxreap.starting import Launch, live_row, record_session
 from tmuxreap.states import Event, Value, iso
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tmuxreap.app import App
-from tmuxreap.cases import prepare
+from tmuxreap.cases import look_at, prepare
 from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
@@ -77,7 +77,15 @@ def _agreed(app: App, rows: Sequence[Row], rest: Sequence[Item], request: EndReq
     """A person is asked; a script is not, but an agent inside a registered session has to say --yes."""
     if request.ask is not None:
         return request.ask(_result(app, request, [*planned(app, rows, request.policy), *rest]))
-    return app.settings.mark is None
+    return not is_inside(app)
+
+
+def is_inside(app: App) -> bool:
+    """The caller is an agent: it carries our mark, or sits in the session of a row."""
+    if app.settings.mark is not None:
+        return True
+    running = [row for row in app.registry.look().rows if isinstance(row, Row) and not row.status.ended]
+    return any(sight.mine for sight, _ in look_at(app, running))
 
 
 def _not_agreed(app: App, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest) -> Result:

@@ -1,0 +1,31 @@
+"""One look at the world, as plain data: what `observe` gathers and `sights` judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tmuxreap.model import Process, ProcessId, ServerLook
+from tmuxreap.ownership import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a process is called."""
+
+    argv: tuple[str, ...]
+    executable: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One look: every process, the tmux servers that were asked, and where this program itself stands in it."""
+
+    host: str
+    boot_id: str
+    servers: Mapping[str, ServerLook]
+    index: Index
+    names: Callable[[Process], Names]
+    tty_of: Callable[[str], int]
+    epoch_of: Callable[[ProcessId], float]
+    protected: frozenset[int]  # this program and those that called it
