@@ -20,9 +20,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    from tmuxreap import cli
-
     try:
+        from tmuxreap import cli
+
         status = cli.main(words)
         sys.stdout.flush()
         return status

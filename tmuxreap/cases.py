@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
-from tmuxreap.model import Outcome, ProcessId, Row, Status
+from tmuxreap.model import Outcome, Row, Scope, Status
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
 from tmuxreap.results import EndResult, Item, failed_target
@@ -36,22 +36,31 @@ class Case:
 
 
 def prepare(app: App, rows: Sequence[Row], policy: Policy) -> list[Case]:
-    sights = look_at(app, rows)
+    sights = look_at(app, rows, pane_only=policy.scope is Scope.PANE)
     return [_case(app, row, sight, past, policy) for row, (sight, past) in zip(rows, sights, strict=True)]
 
 
-def look_at(app: App, rows: Sequence[Row]) -> list[tuple[Sight, Past]]:
+def look_at(app: App, rows: Sequence[Row], *, pane_only: bool = False) -> list[tuple[Sight, Past]]:
     """One look for all of them."""
     sockets = {row.name: app.socket_of(row) for row in rows}
     world = app.observer.look(sockets.values(), _since(app, rows))
     survivors = app.books.survivors(app.place.boot_id)
-    return [_sight(app, row, sockets[row.name], world, survivors.get(row.name, frozenset())) for row in rows]
+    return [
+        _sight(
+            app,
+            row,
+            sockets[row.name],
+            world,
+            Past(remembered=survivors.get(row.name, frozenset()), pane_only=pane_only),
+        )
+        for row in rows
+    ]
 
 
-def _sight(app: App, row: Row, socket: str, world: World, survivors: frozenset[ProcessId]) -> tuple[Sight, Past]:
+def _sight(app: App, row: Row, socket: str, world: World, past: Past) -> tuple[Sight, Past]:
     profile = app.profile_of(row)
-    mark = app.books.mark(row.name) if row.status.ended or not row.tmux.known else None
-    before = Past(mark=mark, remembered=survivors)
+    needed = row.status.ended or not row.tmux.known
+    before = replace(past, mark=app.books.mark(row.name) if needed else None)
     sight = see(row, socket, profile, app.spares_of(profile), world, before)
     return sight, past_of(sight, before)
 

@@ -133,6 +133,7 @@ def stop(
     grace: Annotated[str | None, typer.Option("--grace", help="After hanging up (5).", metavar="S")] = None,
     no_force: Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")] = False,
     whole_session: Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")] = False,
+    pane_only: Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")] = False,
     force_no_yaml: Annotated[bool, typer.Option("--force-no-yaml", help="Also a session without a row.")] = False,
     registry: Registry = None,
     json: Json = False,
@@ -149,7 +150,7 @@ def stop(
             keys_timeout_s=_seconds(keys_timeout, "--keys-timeout"),
             grace_s=_seconds(grace, "--grace"),
             force=not no_force,
-            scope=Scope.SESSION if whole_session else Scope.AGENT,
+            scope=_scope(whole_session, pane_only),
             unregistered=force_no_yaml,
         )
 
@@ -164,6 +165,7 @@ def kill(
     ] = None,
     no_force: Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")] = False,
     whole_session: Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")] = False,
+    pane_only: Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")] = False,
     force_no_yaml: Annotated[bool, typer.Option("--force-no-yaml", help="Also a session without a row.")] = False,
     registry: Registry = None,
     json: Json = False,
@@ -179,7 +181,7 @@ def kill(
             reason=reason or "killed",
             grace_s=_seconds(grace, "--grace"),
             force=not no_force,
-            scope=Scope.SESSION if whole_session else Scope.AGENT,
+            scope=_scope(whole_session, pane_only),
             unregistered=force_no_yaml,
         )
 
@@ -322,6 +324,13 @@ def _end(
         return run(app, EndRequest(_targets(targets), policy(), dry_run, yes, ask))
 
     _answer(verb.value, registry, json, quiet, work)
+
+
+def _scope(whole_session: bool, pane_only: bool) -> Scope:
+    if whole_session and pane_only:
+        reason = "could not tell how far to go: --whole-session and --pane-only exclude each other"
+        raise Failure(Code.USAGE, reason, "give one of them")
+    return Scope.SESSION if whole_session else Scope.PANE if pane_only else Scope.AGENT
 
 
 def _question(voice: Voice) -> Callable[[Result], bool]:

@@ -21,7 +21,7 @@ from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewEvent, NewI
 from tmuxreap.model import Conversation, Outcome, Row, Verb
 from tmuxreap.outcomes import changes_of
 from tmuxreap.plan import Policy
-from tmuxreap.registry import RegistryLook, edited
+from tmuxreap.registry import RegistryLook, edited_where_safe
 from tmuxreap.results import EndResult, Item, JoinedResult, failed_target
 from tmuxreap.states import Changes
 
@@ -50,7 +50,10 @@ def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) 
         cases = prepare(app, todo, policy)
         answers.update({case.row.name: case.answer for case in cases if case.answer is not None})
         begun, busy, stale = _begin(app, look, [case for case in cases if case.answer is None], policy)
-        answers.update(_carry_out(app, begun, policy))
+        try:
+            _carry_out(app, begun, policy, answers)
+        except KeyboardInterrupt:
+            return [answers.get(row.name) or failed_target(row.name, _interrupted(row.name, policy)) for row in rows]
         todo = []
         for intent in busy:
             joined = _join(app, intent)
@@ -166,11 +169,14 @@ def _joined(intent: Intent, closed: Intent | None) -> Item | None:
     return JoinedResult(recorded, failure)
 
 
-def _carry_out(app: App, endings: Sequence[_Ending], policy: Policy) -> dict[str, Item]:
-    answers: dict[str, Item] = {}
+def _carry_out(app: App, endings: Sequence[_Ending], policy: Policy, answers: dict[str, Item]) -> None:
     for batch in _run(app, endings, policy):
         answers.update(_record(app, batch, policy))
-    return answers
+
+
+def _interrupted(name: str, policy: Policy) -> Failure:
+    reason = f"could not {policy.verb.value} {name}: interrupted on the way"
+    return Failure(Code.INTERRUPTED, reason, f"finish it with: tmuxreap {policy.verb.value} {name}")
 
 
 def _run(app: App, endings: Sequence[_Ending], policy: Policy) -> Iterable[list[tuple[_Ending, Ended]]]:
@@ -213,7 +219,7 @@ def _task(app: App, ending: _Ending, policy: Policy) -> Task:
 
 def _record(app: App, batch: Sequence[tuple[_Ending, Ended]], policy: Policy) -> dict[str, Item]:
     """Registry first, then ledger; what another took over or renewed meanwhile is left alone."""
-    at, fates = app.clock.now(), dict[str, _Fate]()
+    at, fates, refused = app.clock.now(), dict[str, _Fate](), dict[str, Failure]()
 
     def edit(look: RegistryLook) -> str:
         wanted: dict[str, Changes] = {}
@@ -222,16 +228,18 @@ def _record(app: App, batch: Sequence[tuple[_Ending, Ended]], policy: Policy) ->
             fate = fates[ending.case.row.name] = _fate(app, ending, ended, row)
             if fate is _Fate.WRITTEN and row is not None:
                 wanted[row.name] = changes_of(ending.case, ended, row, policy, at)
-        return edited(look, wanted)
+        text, stuck = edited_where_safe(look, wanted)
+        refused.update(stuck)
+        return text
 
     plain = {it.case.row.name: _answer(app, it, ended, policy) for it, ended in batch}
     try:
         before, after = app.registry.change(edit)
     except Failure as failure:
         return {name: outcomes.unrecorded(result, failure) for name, result in plain.items()}
-    results = {name: TOLD[fates[name]](result) for name, result in plain.items()}
-    _follow(app, before, after, batch, results)
-    return dict(results)
+    results = {name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused}
+    _follow(app, before, after, [pair for pair in batch if pair[0].case.row.name in results], results)
+    return {**results, **{name: outcomes.unrecorded(plain[name], failure) for name, failure in refused.items()}}
 
 
 def _follow(

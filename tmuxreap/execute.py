@@ -67,11 +67,16 @@ class Executor:
             climbing = ladder.climb(task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation)
             self._ladders[task] = climbing
             self._advance(task, None)
-        while self._asked:
-            if not self._answer_all():
-                self._wait()
-            if self._done:
-                yield self._finished()
+        try:
+            while self._asked or self._done:
+                if self._done:
+                    yield self._finished()
+                elif not self._answer_all():
+                    self._wait()
+        except BaseException:  # also Ctrl-C: what was changed on the user's panes is put back before we go
+            for task in self._asked:
+                self._tmux.run(task.plan.socket, restore(task.plan.options))
+            raise
 
     def _finished(self) -> list[tuple[Task, Ended]]:
         done, self._done = self._done, []
@@ -172,6 +177,8 @@ def _since(task: Task) -> int:
 def close(task: Task) -> list[str]:
     server, session = task.plan.server, task.sight.session
     assert server is not None and session is not None  # noqa: S101 - it was seen
+    if task.past.pane_only:
+        return tmux_commands.kill_pane_command(server, session, session.panes[0])
     return tmux_commands.kill_session_command(server, session)
 
 

@@ -115,7 +115,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
     """Why this session must not be touched."""
     if sight.trouble is not None and not _overruled(sight.trouble, policy):
         return sight.trouble
-    if status.ended and sight.session is not None:
+    if status.ended and sight.session is not None:  # a session of that name is somebody's: not ours to end
         return Failure(
             Code.SESSION_ALIVE,
             f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of that name is alive",

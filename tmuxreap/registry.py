@@ -131,14 +131,30 @@ class Registry:
                           "check the file and its disk") from None  # fmt: skip
 
 
+def edited_where_safe(look: RegistryLook, changes: Mapping[str, Changes]) -> tuple[str, dict[str, Failure]]:
+    """As `edited`, but a row that cannot be edited safely stands in nobody else's way."""
+    wanted, refused = dict(changes), dict[str, Failure]()
+    while True:
+        try:
+            return edits.edit_rows(look.document, _by_index(look, wanted)), refused
+        except edits.Unsafe as error:
+            name = next((row.name for row in look.rows if row.index == error.index), None)
+            if name is None or name not in wanted:
+                raise unsafe(look.path, error) from None
+            refused[name] = unsafe(look.path, error)
+            del wanted[name]
+
+
 def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
     """The registry's text with these fields of these rows changed; a row that cannot be edited safely is refused."""
-    rows = [row for row in look.rows if isinstance(row, Row) and row.name in changes]
-    by_index = {row.index: changes[row.name] for row in rows}
     try:
-        return edits.edit_rows(look.document, by_index)
+        return edits.edit_rows(look.document, _by_index(look, changes))
     except edits.Unsafe as error:
         raise unsafe(look.path, error) from None
+
+
+def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, Changes]:
+    return {row.index: changes[row.name] for row in look.rows if isinstance(row, Row) and row.name in changes}
 
 
 def unsafe(path: Path, error: edits.Unsafe) -> Failure:

@@ -184,7 +184,8 @@ class Result:
     def exit(self) -> Exit:
         if self.failure is not None:
             return self.failure.code.exit
-        return shared_exit(item.failure.code for item in self.results if item.failure is not None)
+        codes = [item.failure.code for item in self.results if item.failure is not None]
+        return Exit.INTERRUPTED if Code.INTERRUPTED in codes else shared_exit(codes)
 
     def as_json(self) -> dict[str, object]:
         return {

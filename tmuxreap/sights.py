@@ -4,7 +4,7 @@ processes are the agent's. Pure: the look was made elsewhere."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import (
@@ -13,6 +13,7 @@ from tmuxreap.model import (
     Process,
     ProcessId,
     Row,
+    Scope,
     Server,
     ServerLook,
     Session,
@@ -35,6 +36,7 @@ class Past:
     remembered: frozenset[ProcessId] = frozenset()
     first: Sight | None = None
     leaders: frozenset[ProcessId] = frozenset()
+    pane_only: bool = False  # "session" then means the agent's pane and what is in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,14 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
     session = find_session(row, server, profile, world)
     if isinstance(session, Failure):
         return Sight(Live.REPLACED, socket, server, trouble=session)
+    pane = pick_pane(row, session, profile, world) if session else None
+    if past.pane_only and session is not None and isinstance(pane, Pane):
+        session = replace(session, panes=(pane,))
     reach = _reach(row, server, session, world, past)
     belongings = owned(world.index, reach, _spare_reason(spares, world))
     mine = any(one.process.pid in world.protected for one in belongings.own)
-    if session is None:
+    if session is None or pane is None:
         return Sight(Live.GONE, socket, server, owned=belongings, reach=reach, mine=mine)
-    pane = pick_pane(row, session, profile, world)
     if isinstance(pane, Failure):
         return Sight(Live.ALIVE, socket, server, session, owned=belongings, reach=reach, mine=mine, trouble=pane)
     agent = agent_in(pane, profile, world)
@@ -96,6 +100,8 @@ def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world:
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, spares, world, past)
     session = _still(first, server)
+    if session is not None and past.pane_only:
+        session = _only_pane(session, first.pane)
     reach = _reach(row, server, session, world, past)
     belongings = owned(world.index, reach, _spare_reason(spares, world))
     if session is None:
@@ -114,7 +120,13 @@ def past_of(sight: Sight, before: Past) -> Past:
         remembered=before.remembered | sight.owned.ids,
         first=before.first or sight,
         leaders=before.leaders | leaders,
+        pane_only=before.pane_only,
     )
+
+
+def _only_pane(session: Session, pane: Pane | None) -> Session | None:
+    same = tuple(one for one in session.panes if pane is not None and one.id == pane.id)
+    return replace(session, panes=same) if same else None
 
 
 def _still(first: Sight, server: ServerLook) -> Session | None:
@@ -135,13 +147,19 @@ def find_session(row: Row, server: ServerLook, profile: Profile | None, world: W
         if _same_server(row, server, world):
             same = [s for s in server.sessions if (s.id, s.created) == (row.tmux.session_id, row.tmux.session_created)]
             if same:
-                return same[0]
+                return same[0] if not _pane_was_ended(row, same[0]) else None
         return None if named is None else _replaced(row, named)
     if named is None or row.pane.pid is None or any(pane.pid == row.pane.pid for pane in named.panes):
         return named
     if profile is not None and any(agent_in(pane, profile, world) for pane in named.panes):
         return named
     return _replaced(row, named)
+
+
+def _pane_was_ended(row: Row, session: Session) -> bool:
+    """Only its pane was ended; that the session lives on is as it should be."""
+    only_pane = row.status.ended and row.data.get("scope") == Scope.PANE.value
+    return only_pane and all(pane.id != row.pane.id for pane in session.panes)
 
 
 def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure:
@@ -245,7 +263,7 @@ def _reach(row: Row, server: ServerLook, session: Session | None, world: World, 
         leaders=frozenset(leaders),
         ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane.tty))),
         terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
-        mark=past.mark or _mark_of(leaders, world),
+        mark=None if past.pane_only else past.mark or _mark_of(leaders, world),
         remembered=past.remembered,
     )
 
