@@ -1,0 +1,102 @@
+"""The real command line from inside a test: in this process where it is quick, in a child where it may be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from tmuxreap.__main__ import main
+
+
+@dataclass(frozen=True)
+class Answer:
+    exit: int  # negative: killed by that signal
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one JSON document that stdout is; anything beside it is an error."""
+        (line,) = self.out.splitlines()
+        envelope: dict[str, Any] = json.loads(line)
+        assert envelope["schema"] == "tmuxreap/1"
+        assert envelope["exit_code"] == self.exit
+        assert envelope["ok"] is (self.exit == 0)
+        return envelope
+
+    @property
+    def error(self) -> dict[str, str]:
+        """What went wrong: of the command, else of its first target."""
+        envelope = self.json
+        error: dict[str, str] = envelope["error"] or next(one["error"] for one in envelope["results"] if one["error"])
+        return error
+
+    @property
+    def codes(self) -> list[str]:
+        return [one["error"]["code"] for one in self.json["results"] if one["error"]]
+
+
+class Child:
+    """A copy of this process that does one thing."""
+
+    def __init__(self, work: Callable[[], int], stdin: str = "") -> None:
+        self._files: list[IO[bytes]] = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115 - closed in answer()
+        self._files[0].write(stdin.encode())
+        self._files[0].seek(0)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os._exit(self._work(work))
+
+    def _work(self, work: Callable[[], int]) -> int:
+        try:
+            for number, file in enumerate(self._files):
+                os.dup2(file.fileno(), number)
+            sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, m, closefd=False) for n, m in enumerate("rww"))
+            status = work()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            return status
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            sys.stderr.flush()
+            return 99
+
+    def answer(self) -> Answer:
+        _, status = os.waitpid(self.pid, 0)
+        texts = []
+        for file in self._files:
+            file.seek(0)
+            texts.append(file.read().decode())
+            file.close()
+        code = os.waitstatus_to_exitcode(status)
+        return Answer(code, texts[1], texts[2])
+
+
+def command(*words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Child:
+    def work() -> int:
+        os.environ.update(env or {})
+        return main(list(words))
+
+    return Child(work, stdin)
+
+
+def tmuxreap(*words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Answer:
+    return command(*words, stdin=stdin, env=env).answer()
+
+
+KILLED = -signal.SIGKILL
+
+
+def temporaries(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.endswith(".tmp"))
