@@ -37,6 +37,7 @@ RANKS = (
     "app",
     "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"
     " sessions < cases conversations",
+    "handover",
     "ending",
     "starting",
     "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start",
@@ -50,7 +51,7 @@ ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the pac
 # An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
 OWNERS: dict[str, set[str]] = {
     "sqlite3": {"ledger*"},
-    "subprocess": {"tmux", "processes_psutil"},  # there for ps, where there is no /proc
+    "subprocess": {"tmux", "processes_psutil", "handover"},  # there for ps, where there is no /proc
     "os.fork": set(),
     "os.system": set(),
     "os.popen": set(),

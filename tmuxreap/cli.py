@@ -134,6 +134,7 @@ def stop(
     no_force: Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")] = False,
     whole_session: Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")] = False,
     pane_only: Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")] = False,
+    itself: Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")] = False,
     force_no_yaml: Annotated[bool, typer.Option("--force-no-yaml", help="Also a session without a row.")] = False,
     registry: Registry = None,
     json: Json = False,
@@ -151,6 +152,7 @@ def stop(
             grace_s=_seconds(grace, "--grace"),
             force=not no_force,
             scope=_scope(whole_session, pane_only),
+            itself=itself,
             unregistered=force_no_yaml,
         )
 
@@ -166,6 +168,7 @@ def kill(
     no_force: Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")] = False,
     whole_session: Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")] = False,
     pane_only: Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")] = False,
+    itself: Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")] = False,
     force_no_yaml: Annotated[bool, typer.Option("--force-no-yaml", help="Also a session without a row.")] = False,
     registry: Registry = None,
     json: Json = False,
@@ -182,6 +185,7 @@ def kill(
             grace_s=_seconds(grace, "--grace"),
             force=not no_force,
             scope=_scope(whole_session, pane_only),
+            itself=itself,
             unregistered=force_no_yaml,
         )
 
@@ -250,6 +254,17 @@ def events(
     _answer("events", registry, json, quiet, work)
 
 
+def finish(registry: str, number: int, policy: str) -> None:
+    """What --self hands over: not for people."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.finish import run
+
+        return run(app, number, policy)
+
+    _answer("finish", registry, False, True, work)
+
+
 VERBS: dict[str, Callable[..., None]] = {
     "start": start,
     "adopt": adopt,
@@ -262,13 +277,14 @@ VERBS: dict[str, Callable[..., None]] = {
     "events": events,
 }
 ALIASES = {"ls": "list"}
+FINISH = "_finish"  # as `handover` calls it
 
 
 def main(argv: Sequence[str]) -> int:
     """Only the verb that is called is built; without one that is known, all are, for the help."""
     called = next((word for word in argv if not word.startswith("-")), "")
-    verb = ALIASES.get(called, called)
-    chosen = {called: VERBS[verb]} if verb in VERBS else {**VERBS, "ls": list_}
+    verb, known = ALIASES.get(called, called), {**VERBS, FINISH: finish}
+    chosen = {called: known[verb]} if verb in known else {**VERBS, "ls": list_}
     program = typer.Typer(
         add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True
     )

@@ -16,10 +16,11 @@ from tmuxreap.cases import Case, prepare
 from tmuxreap.conversations import after_exit, screen_of
 from tmuxreap.errors import Code, Failure
 from tmuxreap.execute import Executor, Task
+from tmuxreap.handover import hand_over
 from tmuxreap.ladder import Ended
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewEvent, NewIntent, PaneOption, Survivor
 from tmuxreap.model import Conversation, Outcome, Row, Verb
-from tmuxreap.outcomes import changes_of
+from tmuxreap.outcomes import changes_of, handed_over
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook, edited_where_safe
 from tmuxreap.results import EndResult, Item, JoinedResult, failed_target
@@ -51,7 +52,8 @@ def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) 
         answers.update({case.row.name: case.answer for case in cases if case.answer is not None})
         begun, busy, stale = _begin(app, look, [case for case in cases if case.answer is None], policy)
         try:
-            _carry_out(app, begun, policy, answers)
+            _carry_out(app, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
+            answers.update(_hand_over(app, [ending for ending in begun if ending.case.sight.mine], policy))
         except KeyboardInterrupt:
             return [answers.get(row.name) or failed_target(row.name, _interrupted(row.name, policy)) for row in rows]
         todo = []
@@ -172,6 +174,36 @@ def _joined(intent: Intent, closed: Intent | None) -> Item | None:
 def _carry_out(app: App, endings: Sequence[_Ending], policy: Policy, answers: dict[str, Item]) -> None:
     for batch in _run(app, endings, policy):
         answers.update(_record(app, batch, policy))
+
+
+def _hand_over(app: App, endings: Sequence[_Ending], policy: Policy) -> dict[str, Item]:
+    """The caller's own session: answered now, ended when the caller has left."""
+    answers: dict[str, Item] = {}
+    for ending in endings:
+        case = ending.case
+        try:
+            hand_over(app, ending.intent, case.row.name, policy)
+        except Failure as failure:
+            answers[case.row.name] = failed_target(case.row.name, failure)
+        else:
+            answers[case.row.name] = handed_over(case, policy)
+    return answers
+
+
+def finish(app: App, intent: Intent, policy: Policy) -> list[Item]:
+    """In the finisher: the ending that was handed over."""
+    row = app.registry.look().named(intent.name)
+    if row is None:
+        return []
+    (case,) = prepare(app, [row], policy)
+    answers: dict[str, Item] = {}
+    if case.answer is not None:
+        answers[row.name] = case.answer
+        closing = Closing(intent.id, Outcome.REFUSED.value, case.answer.as_json())
+        app.books.follow(app.registry.look(), [], [closing])
+    else:
+        _carry_out(app, [_Ending(case, intent, started=app.clock.monotonic())], policy, answers)
+    return list(answers.values())
 
 
 def _interrupted(name: str, policy: Policy) -> Failure:

@@ -11,7 +11,7 @@ from tmuxreap.errors import Code, Failure
 from tmuxreap.ladder import Ended
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.mask import kept_screen
-from tmuxreap.model import Outcome, Row, Scope, Status, Verb
+from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.results import EndResult, Survivor
 from tmuxreap.rows import conversation_field
@@ -26,13 +26,18 @@ def event_of(case: Case, policy: Policy) -> Event:
     return Event.SWEPT if case.row.status.ended else EVENT_OF_VERB[policy.verb]
 
 
+def stopped_by_of(case: Case, ended: Ended, policy: Policy) -> StoppedBy | None:
+    """Of an ended row's left-overs no agent tells: what counts is the rung that ended them."""
+    return ended.swept_by if event_of(case, policy) is Event.SWEPT else ended.stopped_by
+
+
 def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) -> Changes:
     """What is written into the row as it stands now."""
     conversation = ended.conversation
     ending = Ending(
         event=event_of(case, policy),
         at=at,
-        stopped_by=ended.stopped_by,
+        stopped_by=stopped_by_of(case, ended, policy),
         reason=policy.reason,
         scope=policy.scope.value if policy.scope is Scope.PANE else None,
         conversation=conversation,
@@ -55,7 +60,7 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         status=next_status(case.row.status, event) if gone else case.row.status,
         agent=case.agent,
         pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
-        stopped_by=ended.stopped_by,
+        stopped_by=stopped_by_of(case, ended, policy),
         stop_reason=policy.reason if event is not Event.SWEPT else case.row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
         conversation=ended.conversation,
@@ -112,6 +117,20 @@ def vanished(result: EndResult) -> EndResult:
 def renewed(result: EndResult) -> EndResult:
     warning = f"row_renewed: {result.name} is ended, but its row names another session by now; it was left alone"
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
+
+
+def handed_over(case: Case, policy: Policy) -> EndResult:
+    return EndResult(
+        name=case.row.name,
+        outcome=Outcome.HANDED_OVER,
+        status=case.row.status,
+        agent=case.agent,
+        pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
+        stop_reason=policy.reason,
+        conversation=case.known.conversation,
+        resumable=case.known.conversation.exists,
+        spared=case.sight.owned.spared,
+    )
 
 
 def taken_over(result: EndResult) -> EndResult:

@@ -89,6 +89,9 @@ class Books:
         answer = self._with_ledger("intent_not_read", lambda ledger: ledger.still_open(number))
         return answer is not False
 
+    def hand_over(self, number: int, owner: ProcessId) -> bool:
+        return self._with_ledger("intent_not_recorded", lambda ledger: ledger.hand_over(number, owner)) is True
+
     def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
         """The number of the event, None when it could not be recorded."""
 
