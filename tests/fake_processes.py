@@ -146,6 +146,12 @@ class FakeProcesses:
                 reader.typed.append(key)
                 self._read(reader)
 
+    def put_in_front(self, process: ProcessId) -> None:
+        """As a shell does: its terminal's keys go to this process' group from now on."""
+        if self.alive(process):
+            now = self.table[process.pid].now
+            self._foreground[now.sid] = now.pgrp
+
     def hang_up(self, leader: ProcessId) -> None:
         """The terminal is closed: a signal to the leader alone, and nobody of the session has a terminal any more."""
         if not self.alive(leader):

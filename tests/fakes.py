@@ -1,10 +1,37 @@
-"""The three seams as histories, true to what was measured: tests/contract holds fakes and real ones to the same."""
+"""The three seams as histories, true to what was measured: tests/contract holds fakes and real ones to the same.
+
+`Story` puts the whole program together on them: a registry in a folder, one tmux server, one clock."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from signal import Signals
+
+import yaml
 
 from tests.fake_processes import OWN_PID, FakeClock, FakeProcess, FakeProcesses
 from tests.fake_tmux import FakePane, FakeServer, FakeSession, FakeTmux
+from tmuxreap.app import App
+from tmuxreap.commands import stop as ending
+from tmuxreap.commands.stop import EndRequest
+from tmuxreap.ledger import Ledger
+from tmuxreap.ledger_file import ledger_path
+from tmuxreap.model import ProcessId, Verb
+from tmuxreap.observe import Place
+from tmuxreap.plan import Policy
+from tmuxreap.results import Result
+from tmuxreap.settings import Settings
 
 __all__ = [
     "OWN_PID",
+    "FakeAgent",
     "FakeClock",
     "FakePane",
     "FakeProcess",
@@ -12,4 +39,210 @@ __all__ = [
     "FakeServer",
     "FakeSession",
     "FakeTmux",
+    "Story",
 ]
+
+DEMO = ("python3", "-m", "tmuxreap.demo_agent")
+CONVERSATION = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
+ENDING_COMMANDS = ("kill-session", "kill-pane", "kill-window", "kill-server", "respawn-pane", "unlink-window")
+AN_ID = re.compile(r"[$%]\d+:?")
+
+
+@dataclass
+class FakeAgent:
+    """The demo agent on a fake pane: the keys that it heard, and what they did."""
+
+    pane: FakePane
+    process: ProcessId
+    processes: FakeProcesses
+    state: str = "idle"
+    draft: str = ""
+    leaves: bool = True
+    exit_delay_s: float = 0.0
+    shell: ProcessId | None = None
+    heard: list[str] = field(default_factory=list)
+    submitted: list[str] = field(default_factory=list)
+    approved: bool = False
+    interrupts: int = 0
+
+    def press(self, key: str) -> None:
+        now = self.processes.again(self.process)
+        if now is None or now.pgrp != now.tpgid:
+            return
+        self.heard.append(key)
+        self.interrupts = self.interrupts + 1 if key == "C-c" and not self.draft else 0
+        if self.state == "dialog":
+            self.approved = self.approved or key == "Enter"
+            self.state = "idle" if key in ("Enter", "Escape") else self.state
+        elif key == "Enter" and self.draft:
+            self._submit()
+        elif key in ("C-u", "C-c"):
+            self.draft = ""
+        elif key == "Escape":
+            self.state = "idle"
+        elif key != "Enter":
+            self.draft += key
+        if self.interrupts >= 2 and self.state == "idle":
+            self.leave()
+        self.draw()
+
+    def draw(self) -> None:
+        if self.state == "dialog":
+            self.pane.screen = "demo agent\n╭──╮\n│ Allow the tool `rm -rf build`? [Enter] yes  [Esc] no │\n╰──╯"
+        else:
+            working = "· working (esc to interrupt)\n" if self.state == "busy" else ""
+            self.pane.screen = f"demo agent\n\n{working}> {self.draft}"
+
+    def leave(self) -> None:
+        if self.leaves:
+            self.processes.after(self.exit_delay_s, self._gone)
+
+    def _submit(self) -> None:
+        if self.draft == "/exit":
+            self.leave()
+        else:
+            self.submitted.append(self.draft)
+        self.draft = ""
+
+    def _gone(self) -> None:
+        if self.shell is not None:
+            self.processes.put_in_front(self.shell)
+        self.processes.die(self.process)
+
+
+class Story:
+    SOCKET = "/tmp/tmux-1000/default"
+    HOST, BOOT = "here", "this-boot"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "agent-sessions.yaml"
+        self.store = folder / "store"
+        self.clock = FakeClock()
+        self.processes = FakeProcesses(self.clock)
+        self.tmux = FakeTmux(self.processes)
+        self.processes.add("tmuxreap", pid=OWN_PID)
+        self.path.write_text("# ours\ntmux_sessions: []\n")
+        self.agents: dict[str, FakeAgent] = {}
+        self.apps: list[App] = []
+
+    # How a history is told
+
+    def agent(
+        self,
+        name: str = "acme",
+        *,
+        state: str = "idle",
+        draft: str = "",
+        leaves: bool = True,
+        exit_delay_s: float = 0.0,
+        shell: bool = False,
+        message: bool = True,
+        status: str = "running",
+        **process: object,
+    ) -> FakeAgent:
+        """A demo agent in a session of its own, with its row; further words as for FakeProcesses.add."""
+        marks = {"TMUXREAP_DEMO_HOME": str(self.store), "TMUXREAP_ID": f"mark-of-{name}"}
+        if shell:
+            session = self.tmux.open(self.SOCKET, name, "bash", environ=marks, ignores={Signals.SIGTERM})
+            leader = session.panes[0].process
+            mine = self.processes.add(*DEMO, parent=leader, foreground=True, **process)  # type: ignore[arg-type]
+        else:
+            session = self.tmux.open(self.SOCKET, name, *DEMO, environ=marks, **process)
+            leader = mine = session.panes[0].process
+        one = FakeAgent(session.panes[0], mine, self.processes, state, draft, leaves, exit_delay_s)
+        one.shell = leader if shell else None
+        one.pane.on_key = one.press
+        one.draw()
+        self.agents[name] = one
+        self._talk(one, message)
+        self.add_row(self._row_of(name, session, status))
+        return one
+
+    def add_row(self, row: Mapping[str, object]) -> None:
+        text = self.path.read_text().replace("tmux_sessions: []\n", "tmux_sessions:\n")
+        self.path.write_text(text + f"  - {json.dumps(row)}\n")
+
+    def row(self, name: str = "acme") -> dict[str, object]:
+        rows = yaml.safe_load(self.path.read_text())["tmux_sessions"]
+        found: dict[str, object] = next(row for row in rows if row["name"] == name)
+        return found
+
+    def app(self, pid: int = OWN_PID) -> App:
+        environ = {"HOME": str(self.folder), "TMUX_TMPDIR": "/tmp"}
+        settings = Settings(environ=environ, cwd=self.folder, uid=1000, pid=pid, platform="linux")
+        place = Place(self.HOST, self.BOOT, pid)
+        app = App(settings, str(self.path), self.tmux, self.processes, self.clock, place)
+        self.apps.append(app)
+        return app
+
+    def stop(self, *targets: str, pid: int = OWN_PID, **policy: object) -> Result:
+        return self._end(targets, Policy(Verb.STOP, "manual_stop"), pid, policy)
+
+    def kill(self, *targets: str, pid: int = OWN_PID, **policy: object) -> Result:
+        return self._end(targets, Policy(Verb.KILL, "killed"), pid, policy)
+
+    def _end(self, targets: tuple[str, ...], policy: Policy, pid: int, given: dict[str, object]) -> Result:
+        dry_run = bool(given.pop("dry_run", False))
+        asked = dataclasses.replace(policy, **given)  # type: ignore[arg-type]
+        return ending.run(self.app(pid), EndRequest(targets or ("acme",), asked, dry_run))
+
+    # What is to be seen afterwards
+
+    def ledger(self) -> Ledger:
+        return Ledger.open(ledger_path(self.path), now=self.clock.now())
+
+    def written(self) -> dict[str, bytes]:
+        """Every file in the folder of the registry."""
+        return {file.name: file.read_bytes() for file in self.folder.iterdir() if file.is_file()}
+
+    def recorded_plans(self) -> list[str]:
+        with contextlib.closing(sqlite3.connect(ledger_path(self.path))) as db:
+            return [plan for (plan,) in db.execute("SELECT plan FROM intents ORDER BY id")]
+
+    def signals_to(self, process: ProcessId) -> list[Signals]:
+        return [number for pid, number in self.processes.signals if pid == process.pid]
+
+    def told(self) -> list[tuple[str, ...]]:
+        return [command for _, command in self.tmux.transcript]
+
+    def close(self) -> None:
+        """Whatever was told: no name and no pattern ever reached tmux."""
+        for app in self.apps:
+            app.close()
+        for command in self.told():
+            targets = [command[at + 1] for at, word in enumerate(command) if word == "-t"]
+            assert all(AN_ID.fullmatch(target) for target in targets), command
+            assert command[0] not in ENDING_COMMANDS, f"not compared in the server: {command}"
+
+    def _talk(self, agent: FakeAgent, message: bool) -> None:
+        sessions, conversations = self.store / "sessions", self.store / "conversations"
+        for folder in (sessions, conversations):
+            folder.mkdir(parents=True, exist_ok=True)
+        start = str(agent.process.start)
+        facts = {"sessionId": CONVERSATION, "procStart": start, "status": "idle"}
+        (sessions / f"{agent.process.pid}.json").write_text(json.dumps(facts))
+        if message:
+            line = {"role": "user", "text": "hello", "cwd": "/"}
+            (conversations / f"{CONVERSATION}.jsonl").write_text(json.dumps(line) + "\n")
+
+    def _row_of(self, name: str, session: FakeSession, status: str) -> dict[str, object]:
+        server, pane = self.tmux.servers[self.SOCKET], session.panes[0]
+        return {
+            "name": name,
+            "status": status,
+            "agent": "demo",
+            "demo_conversation_id_own": CONVERSATION,
+            "conversation_source": "launch",
+            "store": str(self.store),
+            "pane": {"pid": pane.now.pid, "cwd": "/", "id": pane.now.id, "start_ticks": pane.process.start},
+            "tmux": {
+                "socket": self.SOCKET,
+                "host": self.HOST,
+                "boot_id": self.BOOT,
+                "server_pid": server.process.pid,
+                "server_started": server.started,
+                "session_id": session.id,
+                "session_created": session.created,
+            },
+        }

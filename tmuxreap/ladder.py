@@ -120,6 +120,7 @@ class Ended:
 
     outcome: Outcome
     stopped_by: StoppedBy | None
+    swept_by: StoppedBy | None  # the rung that ended the last of it, whether the agent was still there or not
     rungs: tuple[RungReport, ...]
     conversation: Conversation
     draft: Draft | None
@@ -142,6 +143,7 @@ class _Run:
     rungs: list[RungReport] = field(default_factory=list)
     swept: dict[ProcessId, Belonging] = field(default_factory=dict)
     agent_left: bool = False
+    last: Rung | None = None
     draft: Draft | None = None
     denied: bool = False
 
@@ -158,7 +160,8 @@ def climb(
     plan: Plan, profile: Profile | None, policy: Policy, clock: Clock, sight: Sight, conversation: Conversation
 ) -> Generator[Request, object, Ended]:
     """From the first key to the proof of death."""
-    run = _Run(plan, profile, policy, clock, sight, conversation, agent_left=sight.live is not Live.ALIVE)
+    run = _Run(plan, profile, policy, clock, sight, conversation)
+    run.agent_left = sight.live is not Live.ALIVE and not sight.agent
     gone = False
     for planned in plan.rungs:
         if planned.skipped is not None:
@@ -179,6 +182,7 @@ def _one_rung(run: _Run, planned: PlannedRung) -> Generator[Request, object, boo
     started = run.clock.monotonic()
     swept_only = run.agent_left
     gone = yield from ACTIONS[planned.rung](run, planned)
+    run.last = planned.rung
     waited_s = run.clock.monotonic() - started
     enough = not swept_only and (gone or (planned.rung is Rung.KEYS and run.agent_left))
     skipped = "the agent had left; only what it left behind was swept" if swept_only else None
@@ -230,6 +234,8 @@ def _sequence(
     """Key by key, no longer than the agent lives; then as long as it may take to leave."""
     agent = frozenset(process.id for process in run.sight.agent)
     for step in steps:
+        if limit is not None and run.clock.monotonic() >= limit:
+            return _Way.STAYED
         left = broken = False
         if isinstance(step, Pause):
             left = yield from _left_by(run, agent, step.seconds, limit)
@@ -297,29 +303,39 @@ def _settle(
     """Close, signal and wait, until two looks in a row find nothing; False when the time is up."""
     deadline = run.clock.monotonic() + wait_s
     signalled: set[ProcessId] = set()
-    clean = 0
+    clean, closed = 0, False
     while True:
         yield from _look(run)
-        left = run.sight.owned.ids
-        if run.sight.trouble is None and not left and (run.sight.session is None or not close):
-            clean += 1
-            if run.sight.session is not None:
+        left, there = run.sight.owned.ids, run.sight.session is not None
+        if run.sight.trouble is None and not left and not (there and closed):
+            clean = 0 if there else clean + 1
+            if there:
                 yield Close()
-                close, clean = True, 0
+                closed = True
             if clean == CLEAN_LOOKS:
                 return True
             continue
         clean = 0
-        if close and run.sight.session is not None:
-            yield Close()
         fresh = left if signals is KILL else left - signalled
-        if fresh:
-            yield from _signal(run, fresh, signals)
-            signalled |= fresh
+        yield from _strike(run, fresh, signals, close=there and (close or not left))
+        signalled |= fresh
         if run.clock.monotonic() >= deadline:
             return False
         step = deadline if left and signals is not KILL else run.clock.monotonic() + LOOK_AGAIN_S
         yield Wait(left, min(step, deadline))
+
+
+def _strike(
+    run: _Run, processes: frozenset[ProcessId], signals: tuple[signal.Signals, ...], *, close: bool
+) -> Generator[Request, object, None]:
+    """Who is asked to leave hears of it from the terminal first; who is killed must hear of nothing beforehand."""
+    _note_swept(run)
+    if close and signals is not KILL:
+        yield Close()
+    if processes:
+        yield from _signal(run, processes, signals)
+    if close and signals is KILL:
+        yield Close()
 
 
 def _look(run: _Run) -> Generator[Request, object, None]:
@@ -331,14 +347,17 @@ def _look(run: _Run) -> Generator[Request, object, None]:
 def _signal(
     run: _Run, processes: frozenset[ProcessId], signals: tuple[signal.Signals, ...]
 ) -> Generator[Request, object, None]:
-    known = {one.process.id: one for one in run.sight.owned.own}
-    agent = frozenset(run.plan.agent_pids)
     answers = yield Signal(processes, signals)
     assert isinstance(answers, dict)  # noqa: S101 - see the request
-    for process, sent in answers.items():
-        run.denied = run.denied or sent is Sent.DENIED
-        if sent is Sent.SENT and (run.agent_left or process.pid not in agent):
-            run.swept[process] = known[process]
+    run.denied = run.denied or Sent.DENIED in answers.values()
+
+
+def _note_swept(run: _Run) -> None:
+    """All that is ended and is not the agent, also what goes with its terminal before it is signalled."""
+    agent = frozenset(run.plan.agent_pids)
+    for one in run.sight.owned.own:
+        if run.agent_left or one.process.pid not in agent:
+            run.swept.setdefault(one.process.id, one)
 
 
 Action = Callable[[_Run, PlannedRung], Generator[Request, object, bool]]
@@ -358,13 +377,15 @@ def _stopped_by(run: _Run) -> StoppedBy:
 
 def _ended(run: _Run, outcome: Outcome, stopped_by: StoppedBy | None) -> Ended:
     survivors = run.sight.owned.own if outcome is Outcome.SURVIVED else ()
+    alive = run.sight.owned.ids
     return Ended(
         outcome=outcome,
         stopped_by=stopped_by,
+        swept_by=STOPPED_BY[run.last] if stopped_by and run.last else None,
         rungs=tuple(run.rungs),
         conversation=run.conversation,
         draft=run.draft,
-        swept=tuple(one for one in run.swept.values() if one not in survivors),
+        swept=tuple(one for one in run.swept.values() if one.process.id not in alive),
         survivors=survivors,
         denied=run.denied,
         trouble=run.sight.trouble,

@@ -66,6 +66,11 @@ def _tree(index: Index, pid: int) -> Iterable[Process]:
             queue.extend(index.children.get(one, ()))
 
 
+def agent_among(processes: Iterable[Process], profile: Profile | None, world: World) -> tuple[Process, ...]:
+    """The agent itself may have outlived its session."""
+    return tuple(process for process in processes if profile is not None and _recognised(process, profile, world))
+
+
 def _recognised(process: Process, profile: Profile, world: World) -> bool:
     names = world.names(process)
     return profile.recognises(names.argv, process.comm, names.executable)

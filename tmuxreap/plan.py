@@ -44,6 +44,8 @@ class Policy:
     purge: bool = False
     itself: bool = False
     unregistered: bool = False
+    cleanup: bool = False
+    task_status: str | None = None
 
     @property
     def grace(self) -> float:
@@ -178,7 +180,7 @@ def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy) -> str | 
     """None when keys may be sent: to a known agent, in front, in a pane that takes them."""
     pane = sight.pane
     if policy.verb is Verb.KILL:
-        return None
+        return "a kill sends none"
     if policy.keys_timeout_s == 0:
         return "--keys-timeout 0"
     if sight.live is not Live.ALIVE:

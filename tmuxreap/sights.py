@@ -21,7 +21,7 @@ from tmuxreap.model import (
     Unreachable,
 )
 from tmuxreap.ownership import Owned, Reach, owned
-from tmuxreap.panes import TMUX_SERVER, agent_in, is_busy, live_in
+from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, is_busy, live_in
 from tmuxreap.profiles import Profile, Spare, program_names
 from tmuxreap.world import World
 
@@ -71,7 +71,8 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
     belongings = owned(world.index, reach, _spare_reason(spares, world))
     mine = any(one.process.pid in world.protected for one in belongings.own)
     if session is None or pane is None:
-        return Sight(Live.GONE, socket, server, owned=belongings, reach=reach, mine=mine)
+        agent = agent_among((one.process for one in belongings.own), profile, world)
+        return Sight(Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
     if isinstance(pane, Failure):
         return Sight(Live.ALIVE, socket, server, session, owned=belongings, reach=reach, mine=mine, trouble=pane)
     agent = agent_in(pane, profile, world)
