@@ -28,7 +28,7 @@ RANKS = (
     # pure: what is seen, planned and answered
     "world; panes < world; sights < panes world; resuming; plan < panes sights; ladder < plan sights; results < ladder plan",
     # owners of outside things
-    "files; settings; clock; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
+    "files; settings; clock; tools; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
     " processes < processes_psutil; processes_psutil; locators;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
     "registry",
@@ -37,11 +37,11 @@ RANKS = (
     "app",
     "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"
     " sessions < cases conversations",
-    "handover",
+    "handover; joining",
     "ending",
     "starting",
     "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start",
-    "cli; mcp; completion",
+    "boundary; cli < boundary; mcp; completion",
     "__main__",
 )
 PURE = (0, 1, 3)  # ranks without I/O, clock or environment
@@ -51,7 +51,7 @@ ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the pac
 # An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
 OWNERS: dict[str, set[str]] = {
     "sqlite3": {"ledger*"},
-    "subprocess": {"tmux", "processes_psutil", "handover"},  # there for ps, where there is no /proc
+    "subprocess": {"tmux", "processes_psutil", "handover", "tools"},  # there for ps, where there is no /proc
     "os.fork": set(),
     "os.system": set(),
     "os.popen": set(),
@@ -63,7 +63,7 @@ OWNERS: dict[str, set[str]] = {
     "libtmux": {"tmux"},
     "psutil": {"processes_psutil"},
     "filelock": {"files"},
-    "typer": {"cli", "completion"},
+    "typer": {"cli", "boundary", "completion"},
 }
 
 FILES = [path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py")]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from tmuxreap import __version__, faults
-from tmuxreap.app import App, real_app
-from tmuxreap.durations import parse_duration
-from tmuxreap.errors import Code, Failure
-from tmuxreap.model import Scope, Verb
+from tmuxreap import __version__
+from tmuxreap.app import App
+from tmuxreap.boundary import answer, checked_duration, end, scope_of, seconds, targets_of, task_status_of, voice_of
+from tmuxreap.model import Verb
 from tmuxreap.plan import Policy
-from tmuxreap.report import Voice, lines, report, report_line, tell_failure
+from tmuxreap.report import report_line
 from tmuxreap.results import Result
-from tmuxreap.settings import Settings
 
 Registry = Annotated[str | None, typer.Option("--registry", help="The registry file.", metavar="PATH")]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON document.")]
@@ -61,16 +58,16 @@ def start(
             cwd=None if cwd is None else str(app.settings.cwd / cwd),
             tags=tuple(tag or ()),
             task_id=task_id,
-            ttl=_checked_duration(ttl),
+            ttl=checked_duration(ttl),
             server=server,
             replace=replace_it,
             command=tuple(command or ()),
             dry_run=dry_run,
         )
-        confirm_s = _seconds(confirm, "--confirm")
+        confirm_s = seconds(confirm, "--confirm")
         return run(app, request if confirm_s is None else replace(request, confirm_s=confirm_s))
 
-    _answer("start", registry, json, quiet, work)
+    answer("start", registry, json, quiet, work)
 
 
 def adopt(
@@ -89,7 +86,7 @@ def adopt(
 
         return run(app, AdoptRequest(name, agent, server, tuple(tag or ())))
 
-    _answer("adopt", registry, json, quiet, work)
+    answer("adopt", registry, json, quiet, work)
 
 
 def list_(
@@ -108,9 +105,9 @@ def list_(
     def work(app: App) -> Result:
         from tmuxreap.commands.list import ListRequest, run
 
-        return run(app, ListRequest(_targets(targets), status, live, sort))
+        return run(app, ListRequest(targets_of(targets), status, live, sort))
 
-    _answer("list", registry, json, quiet, work)
+    answer("list", registry, json, quiet, work)
 
 
 def show(targets: Targets = None, registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
@@ -119,9 +116,9 @@ def show(targets: Targets = None, registry: Registry = None, json: Json = False,
     def work(app: App) -> Result:
         from tmuxreap.commands.show import run
 
-        return run(app, _targets(targets))
+        return run(app, targets_of(targets))
 
-    _answer("show", registry, json, quiet, work)
+    answer("show", registry, json, quiet, work)
 
 
 def stop(
@@ -135,6 +132,7 @@ def stop(
     whole_session: Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")] = False,
     pane_only: Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")] = False,
     itself: Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")] = False,
+    cleanup: Annotated[bool, typer.Option("--cleanup", help="Remove its git worktree too, never by force.")] = False,
     force_no_yaml: Annotated[bool, typer.Option("--force-no-yaml", help="Also a session without a row.")] = False,
     registry: Registry = None,
     json: Json = False,
@@ -148,15 +146,16 @@ def stop(
         return Policy(
             verb=Verb.STOP,
             reason=reason or "manual_stop",
-            keys_timeout_s=_seconds(keys_timeout, "--keys-timeout"),
-            grace_s=_seconds(grace, "--grace"),
+            keys_timeout_s=seconds(keys_timeout, "--keys-timeout"),
+            grace_s=seconds(grace, "--grace"),
             force=not no_force,
-            scope=_scope(whole_session, pane_only),
+            scope=scope_of(whole_session, pane_only),
             itself=itself,
+            cleanup=cleanup,
             unregistered=force_no_yaml,
         )
 
-    _end(Verb.STOP, policy, targets, registry, json=json, quiet=quiet, dry_run=dry_run, yes=yes)
+    end(Verb.STOP, policy, targets, registry, json=json, quiet=quiet, dry_run=dry_run, yes=yes)
 
 
 def kill(
@@ -169,6 +168,8 @@ def kill(
     whole_session: Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")] = False,
     pane_only: Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")] = False,
     itself: Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")] = False,
+    task_status: Annotated[str, typer.Option("--task-status", help="Of its task: failed or ready.")] = "failed",
+    cleanup: Annotated[bool, typer.Option("--cleanup", help="Remove its git worktree too, never by force.")] = False,
     force_no_yaml: Annotated[bool, typer.Option("--force-no-yaml", help="Also a session without a row.")] = False,
     registry: Registry = None,
     json: Json = False,
@@ -182,14 +183,16 @@ def kill(
         return Policy(
             verb=Verb.KILL,
             reason=reason or "killed",
-            grace_s=_seconds(grace, "--grace"),
+            grace_s=seconds(grace, "--grace"),
             force=not no_force,
-            scope=_scope(whole_session, pane_only),
+            scope=scope_of(whole_session, pane_only),
             itself=itself,
+            cleanup=cleanup,
+            task_status=task_status_of(task_status),
             unregistered=force_no_yaml,
         )
 
-    _end(Verb.KILL, policy, targets, registry, json=json, quiet=quiet, dry_run=dry_run, yes=yes)
+    end(Verb.KILL, policy, targets, registry, json=json, quiet=quiet, dry_run=dry_run, yes=yes)
 
 
 def resume(
@@ -205,11 +208,11 @@ def resume(
     def work(app: App) -> Result:
         from tmuxreap.commands.resume import ResumeRequest, run
 
-        request = ResumeRequest(_targets(targets), print_only)
-        confirm_s = _seconds(confirm, "--confirm")
+        request = ResumeRequest(targets_of(targets), print_only)
+        confirm_s = seconds(confirm, "--confirm")
         return run(app, request if confirm_s is None else replace(request, confirm_s=confirm_s))
 
-    _answer("resume", registry, json, quiet, work)
+    answer("resume", registry, json, quiet, work)
 
 
 def forget(
@@ -226,9 +229,9 @@ def forget(
     def work(app: App) -> Result:
         from tmuxreap.commands.forget import ForgetRequest, run
 
-        return run(app, ForgetRequest(_targets(targets), history, force, dry_run))
+        return run(app, ForgetRequest(targets_of(targets), history, force, dry_run))
 
-    _answer("forget", registry, json, quiet, work)
+    answer("forget", registry, json, quiet, work)
 
 
 def events(
@@ -244,14 +247,14 @@ def events(
     def work(app: App) -> Result:
         from tmuxreap.commands import events as verb
 
-        request = verb.EventsRequest(_targets(targets), _seconds(since, "--since"))
+        request = verb.EventsRequest(targets_of(targets), seconds(since, "--since"))
         if not follow:
             return verb.run(app, request)
         for event in verb.follow(app, request):
-            report_line(event, _voice(app.settings, json, quiet))
+            report_line(event, voice_of(app.settings, json, quiet))
         raise AssertionError("follow never ends by itself")
 
-    _answer("events", registry, json, quiet, work)
+    answer("events", registry, json, quiet, work)
 
 
 def finish(registry: str, number: int, policy: str) -> None:
@@ -262,7 +265,7 @@ def finish(registry: str, number: int, policy: str) -> None:
 
         return run(app, number, policy)
 
-    _answer("finish", registry, False, True, work)
+    answer("finish", registry, False, True, work)
 
 
 VERBS: dict[str, Callable[..., None]] = {
@@ -304,90 +307,3 @@ def _program(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
 ) -> None:
     """End AI coding agents in tmux properly."""
-
-
-def _answer(command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[App], Result]) -> None:
-    """The boundary of every verb: what it could not do becomes an answer too."""
-    settings = Settings.from_environment()
-    voice = _voice(settings, json, quiet)
-    faults.arm(settings.fault)
-    app = real_app(settings, registry)
-    try:
-        result = work(app)
-    except Failure as failure:
-        result = Result(command, app.registry_name, app.clock.now(), (), tuple(app.warnings), failure)
-    finally:
-        app.close()
-    report(result, voice)
-    raise typer.Exit(int(result.exit))
-
-
-def _end(
-    verb: Verb,
-    policy: Callable[[], Policy],
-    targets: list[str] | None,
-    registry: str | None,
-    *,
-    json: bool,
-    quiet: bool,
-    dry_run: bool,
-    yes: bool,
-) -> None:
-    def work(app: App) -> Result:
-        from tmuxreap.commands.stop import EndRequest, run
-
-        ask = _question(_voice(app.settings, json, quiet)) if _on_terminal() and not json else None
-        return run(app, EndRequest(_targets(targets), policy(), dry_run, yes, ask))
-
-    _answer(verb.value, registry, json, quiet, work)
-
-
-def _scope(whole_session: bool, pane_only: bool) -> Scope:
-    if whole_session and pane_only:
-        reason = "could not tell how far to go: --whole-session and --pane-only exclude each other"
-        raise Failure(Code.USAGE, reason, "give one of them")
-    return Scope.SESSION if whole_session else Scope.PANE if pane_only else Scope.AGENT
-
-
-def _question(voice: Voice) -> Callable[[Result], bool]:
-    def ask(plan: Result) -> bool:
-        for line in lines(plan, voice):
-            print(line, file=sys.stderr)
-        for failure in (item.failure for item in plan.results if item.failure):
-            tell_failure(failure, voice, sys.stderr)
-        if not plan.results:
-            return True
-        print(f"{plan.command} them? [y/N] ", end="", file=sys.stderr, flush=True)
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-    return ask
-
-
-def _on_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _voice(settings: Settings, json: bool, quiet: bool) -> Voice:
-    return Voice(json, quiet, colour=sys.stdout.isatty() and not settings.no_color)
-
-
-def _targets(targets: list[str] | None) -> tuple[str, ...]:
-    """With - the names that stand on stdin, one a line."""
-    found: list[str] = []
-    for target in targets or []:
-        found += [line.strip() for line in sys.stdin if line.strip()] if target == "-" else [target]
-    return tuple(found)
-
-
-def _seconds(text: str | None, flag: str) -> float | None:
-    if text is None:
-        return None
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise Failure(Code.USAGE, f"could not read {flag}: {error}", "see tmuxreap --help") from None
-
-
-def _checked_duration(text: str | None) -> str | None:
-    _seconds(text, "--ttl")
-    return text

@@ -17,17 +17,17 @@ from tmuxreap.conversations import after_exit, screen_of
 from tmuxreap.errors import Code, Failure
 from tmuxreap.execute import Executor, Task
 from tmuxreap.handover import hand_over
+from tmuxreap.joining import join, owner_alive
 from tmuxreap.ladder import Ended
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewEvent, NewIntent, PaneOption, Survivor
 from tmuxreap.model import Conversation, Outcome, Row, Verb
-from tmuxreap.outcomes import changes_of, handed_over
+from tmuxreap.outcomes import changes_of, clear_up, handed_over
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook, edited_where_safe
-from tmuxreap.results import EndResult, Item, JoinedResult, failed_target
+from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.states import Changes
 
 DEADLINE_SLACK_S = 30.0
-JOIN_LOOK_S = 0.05
 TRIES = 3
 
 
@@ -58,7 +58,7 @@ def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) 
             return [answers.get(row.name) or failed_target(row.name, _interrupted(row.name, policy)) for row in rows]
         todo = []
         for intent in busy:
-            joined = _join(app, intent)
+            joined = join(app, intent)
             if joined is None:  # its owner died over it: it is ours to do
                 todo.append(next(row for row in rows if row.name == intent.name))
             else:
@@ -95,7 +95,7 @@ def _begin(
         stale = [case for case in cases if not _unchanged(case.row, now)]
         fresh = [case for case in cases if case not in stale]
         news = [_new_intent(app, case, policy) for case in fresh]
-        answers = app.books.begin(news, lambda it: _owner_alive(app, it), take_over=policy.verb is Verb.KILL)
+        answers = app.books.begin(news, lambda it: owner_alive(app, it), take_over=policy.verb is Verb.KILL)
     started = app.clock.monotonic()
     begun: list[_Ending] = []
     busy: list[Intent] = []
@@ -142,33 +142,6 @@ def _new_intent(app: App, case: Case, policy: Policy) -> NewIntent:
         options=tuple(PaneOption(case.plan.socket, o.pane, o.option, o.before) for o in case.plan.options),
         plan=json.dumps(case.plan.as_json()),
     )
-
-
-def _owner_alive(app: App, intent: Intent) -> bool:
-    return intent.boot_id == app.place.boot_id and app.processes.again(intent.owner) is not None
-
-
-def _join(app: App, intent: Intent) -> Item | None:
-    """Another stop is at it: send nothing, wait, report what came of it. None when its owner died."""
-    while True:
-        now = app.books.intent(intent.id)
-        if now is None or now.outcome is not None:
-            return _joined(intent, now)
-        if not _owner_alive(app, now):
-            return None
-        app.processes.wait({now.owner}, JOIN_LOOK_S)
-
-
-def _joined(intent: Intent, closed: Intent | None) -> Item | None:
-    recorded = dict(closed.result or {}) if closed else {}
-    if "outcome" not in recorded:
-        return None  # taken over, or lost: look again
-    error = recorded.get("error")
-    failure = None
-    if isinstance(error, dict):
-        code = next((code for code in Code if code.text == error.get("code")), Code.STILL_RUNNING)
-        failure = Failure(code, str(error.get("message")), str(error.get("hint")))
-    return JoinedResult(recorded, failure)
 
 
 def _carry_out(app: App, endings: Sequence[_Ending], policy: Policy, answers: dict[str, Item]) -> None:
@@ -270,6 +243,9 @@ def _record(app: App, batch: Sequence[tuple[_Ending, Ended]], policy: Policy) ->
     except Failure as failure:
         return {name: outcomes.unrecorded(result, failure) for name, result in plain.items()}
     results = {name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused}
+    for it, _ in batch:
+        if fates.get(it.case.row.name) is _Fate.WRITTEN and it.case.row.name in results:
+            results[it.case.row.name] = clear_up(app, it.case, results[it.case.row.name], policy)
     _follow(app, before, after, [pair for pair in batch if pair[0].case.row.name in results], results)
     return {**results, **{name: outcomes.unrecorded(plain[name], failure) for name, failure in refused.items()}}
 

@@ -11,11 +11,12 @@ from tmuxreap.errors import Code, Failure
 from tmuxreap.ladder import Ended
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.mask import kept_screen
-from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy, Verb
+from tmuxreap.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.results import EndResult, Survivor
 from tmuxreap.rows import conversation_field
 from tmuxreap.states import MODES, Changes, Ending, Event, end_changes, next_status
+from tmuxreap.tools import PANE_CLOSERS, close_pane, remove_worktree
 
 EVENT_OF_VERB = {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
 MEGABYTE = 1024 * 1024
@@ -117,6 +118,20 @@ def vanished(result: EndResult) -> EndResult:
 def renewed(result: EndResult) -> EndResult:
     warning = f"row_renewed: {result.name} is ended, but its row names another session by now; it was left alone"
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
+
+
+def clear_up(app: App, case: Case, result: EndResult, policy: Policy) -> EndResult:
+    """After the proof of death: the pane of another terminal, the worktree, the task."""
+    row, failure = case.row, result.failure
+    # A pane's number alone may name a stranger's by now: its process must have been seen in it.
+    if row.terminal in PANE_CLOSERS and row.pane.id is not None and case.sight.live is Live.ALIVE:
+        failure = close_pane(row.name, row.terminal, row.pane.id, app.settings.environ) or failure
+    worktree = row.data.get("worktree")
+    if policy.cleanup and isinstance(worktree, str):
+        failure = remove_worktree(row.name, worktree, app.settings.environ) or failure
+    if policy.task_status is not None and row.task_id is not None:
+        app.books.set_task(row.task_id, policy.task_status, f"Agent killed: {policy.reason}")
+    return replace(result, failure=failure)
 
 
 def handed_over(case: Case, policy: Policy) -> EndResult:

@@ -89,6 +89,10 @@ class Books:
         answer = self._with_ledger("intent_not_read", lambda ledger: ledger.still_open(number))
         return answer is not False
 
+    def set_task(self, task: str, status: str, message: str) -> None:
+        now = self._clock.now()
+        self._with_ledger("task_not_recorded", lambda ledger: ledger.set_task(task, status, message, now))
+
     def hand_over(self, number: int, owner: ProcessId) -> bool:
         return self._with_ledger("intent_not_recorded", lambda ledger: ledger.hand_over(number, owner)) is True
 

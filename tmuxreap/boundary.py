@@ -1,0 +1,111 @@
+"""Between the command line and the verbs: words become requests, failures become answers, and the answer is told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import typer
+
+from tmuxreap import faults
+from tmuxreap.app import App, real_app
+from tmuxreap.durations import parse_duration
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Scope, Verb
+from tmuxreap.plan import Policy
+from tmuxreap.report import Voice, lines, report, tell_failure
+from tmuxreap.results import Result
+from tmuxreap.settings import Settings
+
+
+def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[App], Result]) -> None:
+    """The boundary of every verb: what it could not do becomes an answer too."""
+    settings = Settings.from_environment()
+    voice = voice_of(settings, json, quiet)
+    faults.arm(settings.fault)
+    app = real_app(settings, registry)
+    try:
+        result = work(app)
+    except Failure as failure:
+        result = Result(command, app.registry_name, app.clock.now(), (), tuple(app.warnings), failure)
+    finally:
+        app.close()
+    report(result, voice)
+    raise typer.Exit(int(result.exit))
+
+
+def end(
+    verb: Verb,
+    policy: Callable[[], Policy],
+    targets: list[str] | None,
+    registry: str | None,
+    *,
+    json: bool,
+    quiet: bool,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    def work(app: App) -> Result:
+        from tmuxreap.commands.stop import EndRequest, run
+
+        ask = question(voice_of(app.settings, json, quiet)) if on_terminal() and not json else None
+        return run(app, EndRequest(targets_of(targets), policy(), dry_run, yes, ask))
+
+    answer(verb.value, registry, json, quiet, work)
+
+
+def scope_of(whole_session: bool, pane_only: bool) -> Scope:
+    if whole_session and pane_only:
+        reason = "could not tell how far to go: --whole-session and --pane-only exclude each other"
+        raise Failure(Code.USAGE, reason, "give one of them")
+    return Scope.SESSION if whole_session else Scope.PANE if pane_only else Scope.AGENT
+
+
+def task_status_of(word: str) -> str:
+    if word not in ("failed", "ready"):
+        raise Failure(Code.USAGE, f"could not read --task-status: {word!r} is no status", "give failed or ready")
+    return word
+
+
+def question(voice: Voice) -> Callable[[Result], bool]:
+    def ask(plan: Result) -> bool:
+        for line in lines(plan, voice):
+            print(line, file=sys.stderr)
+        for failure in (item.failure for item in plan.results if item.failure):
+            tell_failure(failure, voice, sys.stderr)
+        if not plan.results:
+            return True
+        print(f"{plan.command} them? [y/N] ", end="", file=sys.stderr, flush=True)
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    return ask
+
+
+def on_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def voice_of(settings: Settings, json: bool, quiet: bool) -> Voice:
+    return Voice(json, quiet, colour=sys.stdout.isatty() and not settings.no_color)
+
+
+def targets_of(targets: list[str] | None) -> tuple[str, ...]:
+    """With - the names that stand on stdin, one a line."""
+    found: list[str] = []
+    for target in targets or []:
+        found += [line.strip() for line in sys.stdin if line.strip()] if target == "-" else [target]
+    return tuple(found)
+
+
+def seconds(text: str | None, flag: str) -> float | None:
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise Failure(Code.USAGE, f"could not read {flag}: {error}", "see tmuxreap --help") from None
+
+
+def checked_duration(text: str | None) -> str | None:
+    seconds(text, "--ttl")
+    return text

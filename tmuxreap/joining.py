@@ -1,0 +1,37 @@
+"""One ending at a time: a second stop waits for the first and tells what came of it."""
+
+from __future__ import annotations
+
+from tmuxreap.app import App
+from tmuxreap.errors import Code, Failure
+from tmuxreap.ledger_records import Intent
+from tmuxreap.results import Item, JoinedResult
+
+JOIN_LOOK_S = 0.05
+
+
+def owner_alive(app: App, intent: Intent) -> bool:
+    return intent.boot_id == app.place.boot_id and app.processes.again(intent.owner) is not None
+
+
+def join(app: App, intent: Intent) -> Item | None:
+    """Another stop is at it: send nothing, wait, report what came of it. None when its owner died."""
+    while True:
+        now = app.books.intent(intent.id)
+        if now is None or now.outcome is not None:
+            return _joined(intent, now)
+        if not owner_alive(app, now):
+            return None
+        app.processes.wait({now.owner}, JOIN_LOOK_S)
+
+
+def _joined(intent: Intent, closed: Intent | None) -> Item | None:
+    recorded = dict(closed.result or {}) if closed else {}
+    if "outcome" not in recorded:
+        return None  # taken over, or lost: look again
+    error = recorded.get("error")
+    failure = None
+    if isinstance(error, dict):
+        code = next((code for code in Code if code.text == error.get("code")), Code.STILL_RUNNING)
+        failure = Failure(code, str(error.get("message")), str(error.get("hint")))
+    return JoinedResult(recorded, failure)
