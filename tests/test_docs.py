@@ -1,0 +1,225 @@
+"""The pages say what the program does: verbs and flags, tables, links, and the transcript, held against the code."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+import typer.core
+
+from tmuxreap.cli import ALIASES, VERBS
+from tmuxreap.durations import parse_duration
+from tmuxreap.errors import Code, Exit
+from tmuxreap.ladder import RungReport
+from tmuxreap.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
+from tmuxreap.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
+from tmuxreap.profiles import load_profiles
+from tmuxreap.report import Voice, lines
+from tmuxreap.results import EndResult, Item, Result, SessionResult
+from tmuxreap.states import TRANSITIONS, Event
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+JSON = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+AGENTS = load_profiles(None).agents
+CONVERSATION = "e4d745b8-0584-46dc-828b-77f88ae13a1a"
+
+
+def section(page: str, title: str) -> str:
+    return re.split(r"^## ", page, flags=re.MULTILINE)[[*headings(page)].index(title) + 1]
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"^## (.*)$", page, flags=re.MULTILINE)
+
+
+def table(text: str) -> dict[str, list[str]]:
+    """The cells of each row by its first cell, header and rule left out."""
+    rows = [[cell.strip() for cell in line.strip("|\n").split(" | ")] for line in text.splitlines() if line[:2] == "| "]
+    return {row[0].strip("` "): [cell.strip(" |") for cell in row[1:]] for row in rows[1:]}
+
+
+def codes(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def commands() -> dict[str, typer.core.TyperCommand]:
+    program = typer.Typer(add_completion=False)
+    program.callback()(lambda: None)
+    for name, function in VERBS.items():
+        program.command(name)(function)
+    group = typer.main.get_command(program)
+    assert isinstance(group, typer.core.TyperGroup)
+    return group.commands
+
+
+def flags(command: typer.core.TyperCommand) -> Iterator[str]:
+    for param in command.params:
+        if isinstance(param, typer.core.TyperOption) and not param.hidden:
+            yield next(name for name in param.opts if name.startswith("--"))
+
+
+# What there is.
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_and_each_of_its_flags_is_told(verb: str) -> None:
+    part = section(README, "Verbs")
+    found = re.search(rf"^    {verb} .*$", part, flags=re.MULTILINE)
+    assert found, verb
+    scope = re.search(r"^ +scope: .*$", part, flags=re.MULTILINE)
+    assert scope
+    told = found[0].replace("[scope]", scope[0])
+    common = part[part.index("All take") : part.index("**Targets**")]
+    missing = [flag for flag in flags(commands()[verb]) if not re.search(rf"{flag}(?![\w-])", told + common)]
+    assert not missing
+
+
+def test_no_verb_and_no_flag_is_told_that_is_not_there() -> None:
+    part, known = section(README, "Verbs"), commands()
+    synopses = re.findall(r"^    ([a-z]+) +(.*)$", part, flags=re.MULTILINE)
+    assert {verb for verb, _ in synopses} == set(VERBS)
+    there = {flag for command in known.values() for flag in flags(command)} | {"--help", "--version"}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)) <= there
+    for verb, synopsis in synopses:
+        assert set(re.findall(r"--[a-z][a-z-]*", synopsis)) <= set(flags(known[verb])), verb
+    assert all(f"also: {alias}" in part for alias in ALIASES)
+
+
+def test_what_is_told_to_be_missing_is_missing() -> None:
+    words = codes(section(README, "Not yet").partition("How it is built")[0])
+    assert words
+    there = {flag for command in commands().values() for flag in flags(command)} | set(VERBS)
+    assert not there & set(words)
+
+
+def test_each_span_of_time_is_read() -> None:
+    line = section(README, "Verbs").partition("Spans of time:")[2].partition("\n")[0]
+    assert [parse_duration(span) for span in codes(line)] == [90, 90, 900, 7200, 86400]
+
+
+def test_every_agent_is_told_and_which_are_sent_keys() -> None:
+    line = section(README, "Verbs").partition("agents.yaml`:")[2].partition(".")[0]
+    assert set(codes(line)) == set(AGENTS)
+    assert [name for name, profile in AGENTS.items() if profile.has_keys] == ["demo"]
+
+
+# The tables.
+
+
+def test_the_table_of_exits_is_that_of_the_code() -> None:
+    told = {int(status): codes(cells[-1]) for status, cells in table(section(README, "Exit status")).items()}
+    assert told == {int(status): [code.text for code in Code if code.exit is status] for status in Exit}
+
+
+def test_the_table_of_rungs_is_that_of_the_code() -> None:
+    rungs = table(section(README, "How a stop works"))
+    assert [Rung(name) for name in rungs] == list(RUNGS[Verb.STOP])
+    waits = {name: float(re.findall(r"[\d.]+", cells[1])[0]) for name, cells in rungs.items()}
+    assert waits == {"keys": AGENTS["demo"].leave_s, "hangup": HANGUP_GRACE_S, "kill": KILL_WAIT_S}
+    told = [StoppedBy(codes(cells[2])[0]) for cells in rungs.values()]
+    assert told == [StoppedBy.EXIT_KEYS, StoppedBy.HANGUP, StoppedBy.SIGKILL]
+    assert [rung.value for rung in RUNGS[Verb.KILL]] == ["term", "kill"]
+    assert f"`kill` has the rungs `term` ({TERM_GRACE_S:g} s, `sigterm`) and `kill`" in README
+
+
+def test_the_table_of_states_is_that_of_the_code() -> None:
+    part = section(README, "States")
+    states = table(part)
+    assert [Status(name) for name in states] == list(Status)
+    events = {"start": Event.STARTED, "adopt": Event.ADOPTED, "resume": Event.RESUMED}
+    events |= {"stop": Event.STOPPED, "kill": Event.KILLED}
+    told = {event: Status(name) for name, cells in states.items() for event in codes(cells[-1])}
+    assert told == {verb: TRANSITIONS[event][Status.RUNNING] for verb, event in events.items()}
+    live = codes(part.partition("`live`:")[2].partition("Where status")[0])
+    assert {Live(name) for name in live} == set(Live)
+
+
+def test_the_fields_of_the_json_are_those_of_the_code() -> None:
+    assert fields(section(JSON, "Envelope")) == set(Result("list", None, 0.0).as_json())
+    end = table(section(JSON, "A result of stop and kill"))
+    assert fields(section(JSON, "A result of stop and kill")) == {*EndResult("a", Outcome.STOPPED).as_json(), "plan"}
+    assert [Outcome(name) for name in codes(end["outcome"][0])] == list(Outcome)
+    assert {StoppedBy(name) for name in codes(end["stopped_by"][0])} == set(StoppedBy)
+    session = section(JSON, "A result of list, show, start, adopt and resume")
+    assert fields(session) == set(SHOP.as_json())
+    assert {Live(name) for name in codes(table(session)["live"][0])} == set(Live)
+
+
+def fields(text: str) -> set[str]:
+    return {name.strip("` ") for cell in table(text) for name in cell.split(",")}
+
+
+# The transcript.
+
+SHOP = SessionResult(
+    name="shop", agent="demo", status=Status.RUNNING, live=Live.ALIVE, tmux_server=None, pane_id="%0", pid=16897,
+    cwd="/", tags=(), conversation_id=CONVERSATION, resumable=False, idle_s=0, memory_mb=13.8,
+)  # fmt: skip
+STOPPED = EndResult(
+    name="shop", outcome=Outcome.STOPPED, stopped_by=StoppedBy.EXIT_KEYS, freed_mb=13.8, resumable=True,
+    conversation=Conversation(CONVERSATION, "pidfile", None, exists=True), duration_ms=196,
+    rungs=(RungReport(Rung.KEYS, 0.1251, enough=True),),
+)  # fmt: skip
+AGAIN = replace(STOPPED, outcome=Outcome.ALREADY_STOPPED, stop_reason="manual_stop", ended_at="2026-11-18T14:03:41Z")
+
+
+def test_the_transcript_is_what_the_program_says_today() -> None:
+    told: list[tuple[str, Item]] = [("list", SHOP), ("stop shop", STOPPED), ("stop shop", AGAIN)]
+    said: list[str] = []
+    for command, item in told:
+        said.append(f"$ tmuxreap {command}")
+        said += lines(Result(command.split()[0], None, 0.0, [item]), Voice())
+    (transcript,) = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
+    assert transcript.splitlines() == said
+
+
+# The pages themselves.
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_the_readme_names_the_two_commands_and_they_can_be_run() -> None:
+    named = re.findall(r"^    (\./\S+)", README, flags=re.MULTILINE)
+    assert named == ["./scripts/demo", "./scripts/test"]
+    assert all(os.access(ROOT / command, os.X_OK) for command in named)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "docs/json.md"])
+def test_every_link_within_leads_somewhere(page: str) -> None:
+    here = ROOT / page
+    for target in re.findall(r"\]\(([^)\s]+)\)", here.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = here.parent / path if path else here
+        assert there.exists(), target
+        assert not anchor or anchor in [
+            heading.lower().replace(" ", "-") for heading in headings(there.read_text(encoding="utf-8"))
+        ], target
+
+
+def test_no_file_names_a_machine_or_a_package_registry() -> None:
+    # Put together here, so that this file is not found.
+    forbidden = [
+        r"/(?:work|root|opt|Users)" + r"/\w",
+        r"(?:files\.python" + r"hosted|pypi)\." + "org",
+        r"--index" + "-url",
+        r"/tmp/v" + "/",
+    ]
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+        for path in tracked()
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if any(re.search(pattern, line) for pattern in forbidden)
+    ]
+    assert not found
