@@ -32,7 +32,7 @@ RANKS = (
     " processes < processes_psutil; processes_psutil; locators;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
     "registry",
-    "observe; execute < observe; record; report",
+    "observe; execute < observe progress; record; report; progress",
     # the composition root, and what is asked of it
     "app",
     "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"

@@ -12,6 +12,7 @@ from tmuxreap.model import Row
 from tmuxreap.observe import Observer, Place
 from tmuxreap.processes import boot_id, host, real_processes
 from tmuxreap.profiles import Profile, Profiles, Spare, load_profiles
+from tmuxreap.progress import Progress
 from tmuxreap.record import Books
 from tmuxreap.registry import Registry
 from tmuxreap.seams import Clock, Processes, Tmux
@@ -28,6 +29,7 @@ class App:
     clock: Clock
     place: Place
     warnings: list[str] = field(default_factory=list)
+    progress: Progress | None = None
 
     @cached_property
     def registry(self) -> Registry:

@@ -13,6 +13,7 @@ from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Scope, Verb
 from tmuxreap.plan import Policy
+from tmuxreap.progress import Progress
 from tmuxreap.report import Voice, lines, report, tell_failure
 from tmuxreap.results import Result
 from tmuxreap.settings import Settings
@@ -48,6 +49,8 @@ def end(
     def work(app: App) -> Result:
         from tmuxreap.commands.stop import EndRequest, run
 
+        if not (json or quiet or dry_run):
+            app.progress = Progress(sys.stderr, app.clock.monotonic, live=sys.stderr.isatty())
         ask = question(voice_of(app.settings, json, quiet)) if on_terminal() and not json else None
         return run(app, EndRequest(targets_of(targets), policy(), dry_run, yes, ask))
 

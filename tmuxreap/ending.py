@@ -189,7 +189,7 @@ def _run(app: App, endings: Sequence[_Ending], policy: Policy) -> Iterable[list[
     for ending in endings:
         ending.task = _task(app, ending, policy)
         of_task[id(ending.task)] = ending
-    executor = Executor(app.observer, app.tmux, app.processes, app.clock)
+    executor = Executor(app.observer, app.tmux, app.processes, app.clock, app.progress)
     for batch in executor.run([ending.task for ending in endings if ending.task]):
         yield [(of_task[id(task)], ended) for task, ended in batch]
 

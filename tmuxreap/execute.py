@@ -19,6 +19,7 @@ from tmuxreap.observe import Observer
 from tmuxreap.panes import in_front
 from tmuxreap.plan import PaneOption, Plan, Policy, Rung
 from tmuxreap.profiles import Key, Profile, Spare, Text
+from tmuxreap.progress import DRAW_S, Progress
 from tmuxreap.screens import Screen
 from tmuxreap.seams import Clock, Processes, Sent, Tmux
 from tmuxreap.sights import Past, Sight, past_of, see_again
@@ -52,7 +53,10 @@ Ladder = Generator[Request, object, Ended]
 
 
 class Executor:
-    def __init__(self, observer: Observer, tmux: Tmux, processes: Processes, clock: Clock) -> None:
+    def __init__(
+        self, observer: Observer, tmux: Tmux, processes: Processes, clock: Clock, progress: Progress | None = None
+    ) -> None:
+        self._progress = progress
         self._observer = observer
         self._tmux = tmux
         self._processes = processes
@@ -63,6 +67,9 @@ class Executor:
 
     def run(self, tasks: Iterable[Task]) -> Iterator[list[tuple[Task, Ended]]]:
         """Those that have ended, as they end."""
+        tasks = list(tasks)
+        if self._progress:
+            self._progress.begin(len(tasks))
         for task in tasks:
             climbing = ladder.climb(task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation)
             self._ladders[task] = climbing
@@ -81,6 +88,8 @@ class Executor:
     def _finished(self) -> list[tuple[Task, Ended]]:
         done, self._done = self._done, []
         for task, ended in done:
+            if self._progress:
+                self._progress.done(task.plan.name)
             if ended.survivors or ended.trouble or task.sight.session is not None:
                 self._tmux.run(task.plan.socket, restore(task.plan.options))
         return done
@@ -108,6 +117,8 @@ class Executor:
         match request:
             case ladder.Checkpoint(rung):
                 faults.at(FAULT_OF_RUNG[rung])
+                if self._progress:
+                    self._progress.rung(task.plan.name, rung)
                 return task.ours()
             case ladder.Signal(processes, signals):
                 return {one: self._signal(one, signals) for one in sorted(processes)}
@@ -156,7 +167,11 @@ class Executor:
         waits = {task: request for task, request in self._asked.items() if isinstance(request, Wait)}
         awaited = {process for wait in waits.values() for process in wait.processes}
         until = min(wait.until for wait in waits.values())
+        if self._progress and self._progress.live:
+            until = min(until, self._clock.monotonic() + DRAW_S)
         gone = self._processes.wait(awaited, max(0.0, until - self._clock.monotonic()))
+        if self._progress:
+            self._progress.draw()
         if gone and len(waits) > 1:
             gone |= self._processes.wait(awaited - gone, COALESCE_S) if awaited - gone else set()
         now = self._clock.monotonic()

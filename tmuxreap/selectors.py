@@ -51,7 +51,8 @@ class Chosen:
     rows: tuple[Row, ...]
     bad: tuple[BadRow, ...]
     missing: tuple[Missing, ...]
-    sweeping: bool  # more than plain names and pids: a question or --yes is due
+    wide: bool  # all, or a pattern: a person is asked
+    sweeping: bool  # these, a tag or an agent: more than was named, an agent has to say --yes
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,11 @@ def choose(
 ) -> Chosen:
     picked: dict[int, AnyRow] = {}
     missing: list[Missing] = []
-    sweeping = False
+    wide = sweeping = False
     for target in dict.fromkeys(targets):
         found: list[AnyRow] | Failure | None = _exact(rows, target)
         if found is None:
+            wide = wide or is_wide(target)
             sweeping = sweeping or is_sweeping(target)
             found = _selected(rows, target, wanted, ask)
         if isinstance(found, Failure):
@@ -83,6 +85,7 @@ def choose(
         rows=tuple(row for row in chosen if isinstance(row, Row)),
         bad=tuple(row for row in chosen if isinstance(row, BadRow)),
         missing=tuple(missing),
+        wide=wide,
         sweeping=sweeping,
     )
 
@@ -91,8 +94,12 @@ def is_pattern(target: str) -> bool:
     return any(sign in target for sign in "*?[")
 
 
+def is_wide(target: str) -> bool:
+    return target == "all" or is_pattern(target)
+
+
 def is_sweeping(target: str) -> bool:
-    return target == "all" or target.startswith(("tag:", "agent:")) or is_pattern(target)
+    return is_wide(target) or target.startswith(("tag:", "agent:"))
 
 
 def _exact(rows: Sequence[AnyRow], target: str) -> list[AnyRow] | None:

@@ -37,7 +37,7 @@ def run(app: App, request: EndRequest) -> Result:
     rest = not_chosen(look, chosen)
     if request.dry_run:
         return _result(app, request, [*planned(app, chosen.rows, request.policy), *rest])
-    if chosen.sweeping and not request.yes and not _agreed(app, chosen.rows, rest, request):
+    if chosen.sweeping and not request.yes and not _agreed(app, chosen, rest, request):
         return _not_agreed(app, chosen.rows, rest, request)
     return _result(app, request, [*end_rows(app, look, chosen.rows, request.policy), *rest])
 
@@ -73,11 +73,11 @@ def _look(app: App, request: EndRequest) -> RegistryLook | None:
         return None
 
 
-def _agreed(app: App, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest) -> bool:
+def _agreed(app: App, chosen: Chosen, rest: Sequence[Item], request: EndRequest) -> bool:
     """A person is asked; a script is not, but an agent inside a registered session has to say --yes."""
-    if request.ask is not None:
-        return request.ask(_result(app, request, [*planned(app, rows, request.policy), *rest]))
-    return not is_inside(app)
+    if request.ask is None:
+        return not is_inside(app)
+    return not chosen.wide or request.ask(_result(app, request, [*planned(app, chosen.rows, request.policy), *rest]))
 
 
 def is_inside(app: App) -> bool:

@@ -1,0 +1,57 @@
+"""Tells how far each ending is while it goes on: one line that is drawn again on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from tmuxreap.plan import Rung
+
+DRAW_S = 0.2
+WORDS = {
+    Rung.KEYS: "sending its exit keys",
+    Rung.HANGUP: "hanging up",
+    Rung.TERM: "sending SIGTERM",
+    Rung.KILL: "sending SIGKILL",
+}
+
+
+@dataclass(slots=True)
+class Progress:
+    """`monotonic` tells the time; `live` says that the line can be drawn again."""
+
+    to: TextIO
+    monotonic: Callable[[], float]
+    live: bool
+    total: int = 0
+    ended: int = 0
+    at: dict[str, tuple[Rung, float]] = field(default_factory=dict)
+    drawn: float = 0.0
+
+    def begin(self, total: int) -> None:
+        self.total += total
+
+    def rung(self, name: str, rung: Rung) -> None:
+        started = self.at.get(name, (rung, self.monotonic()))[1]
+        self.at[name] = (rung, started)
+        if not self.live:
+            print(f"{name}: {WORDS[rung]}", file=self.to, flush=True)
+        self.draw()
+
+    def done(self, name: str) -> None:
+        self.at.pop(name, None)
+        self.ended += 1
+        self.draw()
+
+    def draw(self) -> None:
+        """Not more often than an eye can follow; all that is going on when it all fits."""
+        now = self.monotonic()
+        if not self.live or (now - self.drawn < DRAW_S and self.at):
+            return
+        self.drawn = now
+        parts = [f"{name} {rung.value} {now - started:.1f} s" for name, (rung, started) in self.at.items()]
+        line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\x1b[K{line[:width]}", end="", file=self.to, flush=True)
