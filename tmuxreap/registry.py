@@ -95,6 +95,7 @@ class Registry:
         with self.locked(Step.WRITE_LOCK):
             for last in (False, True):
                 before = self.look()
+                self.check_writable()  # a rename would not ask for it
                 try:
                     return before, self.replace(before, edit(before))
                 except ChangedMeanwhile:

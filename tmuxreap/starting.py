@@ -52,6 +52,7 @@ class Launch:
 
 def launch(app: App, wish: Launch) -> SessionResult:
     """Failure, with nothing left behind, when the agent is not alive and recognised after the confirmation time."""
+    app.registry.check_writable()
     mark = str(uuid.uuid4())
     profile = app.profiles.of(wish.agent)
     marks = {**wish.environment, "TMUXREAP_ID": mark, "TMUXREAP_REGISTRY": str(app.registry.resolved)}
@@ -67,7 +68,11 @@ def launch(app: App, wish: Launch) -> SessionResult:
     row, sight = _confirmed(app, wish, profile, said)
     assert sight.pane is not None  # noqa: S101 - it was confirmed
     app.tmux.run(wish.socket, [tmux_commands.unset_pane_option(sight.pane.id, "remain-on-exit")])
-    return record_session(app, row, sight, wish, mark)
+    try:
+        return record_session(app, row, sight, wish, mark)
+    except Failure:
+        _clear_away(app, row)  # one that runs and stands nowhere would be nobody's to stop
+        raise
 
 
 def _confirmed(app: App, wish: Launch, profile: Profile | None, said: str) -> tuple[Row, Sight]:
