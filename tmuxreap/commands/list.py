@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings, choose_rows, not_chosen
 from tmuxreap.errors import Code, Failure
-from tmuxreap.model import Live, Row
+from tmuxreap.model import Live, Row, Status
 from tmuxreap.results import Item, Result, SessionResult
 from tmuxreap.selectors import Wanted
 from tmuxreap.sessions import session_results
@@ -24,6 +24,9 @@ SORT_KEYS: dict[str, Callable[[SessionResult], object]] = {
 }
 
 
+STATUSES = tuple(status.value for status in Status if status is not Status.ARCHIVED)  # that one is shown as stopped
+
+
 @dataclass(frozen=True, slots=True)
 class ListRequest:
     targets: tuple[str, ...] = ()
@@ -33,9 +36,8 @@ class ListRequest:
 
 
 def run(app: App, request: ListRequest) -> Result:
-    if request.sort is not None and request.sort not in SORT_KEYS:
-        known = ", ".join(SORT_KEYS)
-        raise Failure(Code.USAGE, f"could not sort by {request.sort!r}: there is no such key", f"use one of: {known}")
+    _known("sort by", request.sort, SORT_KEYS)
+    _known("list those of status", request.status, STATUSES)
     look = app.registry.look()
     items: list[Item] = []
     rows = [row for row in look.rows if isinstance(row, Row)]
@@ -47,6 +49,13 @@ def run(app: App, request: ListRequest) -> Result:
     if request.sort is not None:
         found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     return Result("list", app.registry_name, app.clock.now(), [*found, *items], (*app.warnings, *warnings))
+
+
+def _known(verb: str, word: str | None, known: Iterable[str]) -> None:
+    if word is not None and word not in known:
+        raise Failure(
+            Code.USAGE, f"could not {verb} {word!r}: there is no such word", f"use one of: {', '.join(known)}"
+        )
 
 
 def _wanted(one: SessionResult, request: ListRequest) -> bool:
