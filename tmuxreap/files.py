@@ -61,10 +61,10 @@ def read(path: Path) -> Content:
 
 
 @contextlib.contextmanager
-def locked(path: Path, wait_s: float = LOCK_WAIT_S, step: Step = Step.LOCK) -> Iterator[None]:
+def locked(path: Path, step: Step = Step.LOCK) -> Iterator[None]:
     """Hold `<path>.lock` (flock: freed by the kernel when its holder dies)."""
     lock = path.with_name(path.name + ".lock")
-    descriptor = _acquire(lock, time.monotonic() + wait_s, wait_s)
+    descriptor = _acquire(lock, LOCK_WAIT_S)
     try:
         faults.at(step)
         yield
@@ -138,7 +138,8 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _acquire(lock: Path, deadline: float, wait_s: float) -> int:
+def _acquire(lock: Path, wait_s: float) -> int:
+    deadline = time.monotonic() + wait_s
     while True:
         descriptor = _open_lock(lock)
         if _try(descriptor) and _still_the_file(descriptor, lock):
