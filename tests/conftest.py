@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.real import Real
+
 GUARD = "TESTED_BY"
 LEAVING_S = 3.0
 
@@ -62,6 +64,13 @@ def tmux_socket(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
         )
         assert after.returncode != 0, f"the server on {private} lives on"
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def real(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Real:
+    """The whole program on that server; agents are started in other folders than this."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+    return Real(tmux_socket, tmp_path)
 
 
 def told(socket: str, command: str) -> int:

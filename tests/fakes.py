@@ -110,6 +110,12 @@ class FakeAgent:
         self.processes.die(self.process)
 
 
+def plans_of(registry: Path) -> list[str]:
+    """Of every ending that was ever begun."""
+    with contextlib.closing(sqlite3.connect(ledger_path(registry))) as db:
+        return [plan for (plan,) in db.execute("SELECT plan FROM intents ORDER BY id")]
+
+
 class Story:
     SOCKET = "/tmp/tmux-1000/default"
     HOST, BOOT = "here", "this-boot"
@@ -197,8 +203,7 @@ class Story:
         return {file.name: file.read_bytes() for file in self.folder.iterdir() if file.is_file()}
 
     def recorded_plans(self) -> list[str]:
-        with contextlib.closing(sqlite3.connect(ledger_path(self.path))) as db:
-            return [plan for (plan,) in db.execute("SELECT plan FROM intents ORDER BY id")]
+        return plans_of(self.path)
 
     def signals_to(self, process: ProcessId) -> list[Signals]:
         return [number for pid, number in self.processes.signals if pid == process.pid]

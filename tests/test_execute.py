@@ -322,6 +322,7 @@ def test_a_kill_that_takes_over_keeps_the_first_from_its_next_rung(story: Story)
     story.processes.add("tmuxreap", pid=OTHER_PID)
     story.processes.after(1.0, lambda: story.kill(pid=OTHER_PID, force=False, grace_s=0) and None)
     assert facts(story.stop(), "outcome") == ("taken_over",)
+    assert agent.pane.options == {}  # what was changed for the keys is put back
     assert SIGKILL not in story.signals_to(agent.process)
 
 

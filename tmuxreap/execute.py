@@ -150,7 +150,7 @@ class Executor:
 
     def _close(self, tasks: Sequence[Task]) -> None:
         for socket in dict.fromkeys(task.plan.socket for task in tasks):
-            self._tmux.run(socket, [close(task) for task in tasks if task.plan.socket == socket])
+            self._tmux.run(socket, [each for task in tasks if task.plan.socket == socket for each in close(task)])
         for task in tasks:
             self._advance(task, True)
 
@@ -189,12 +189,15 @@ def _since(task: Task) -> int:
     return min((leader.start for leader in leaders), default=task.row.pane.start_ticks or 0)
 
 
-def close(task: Task) -> list[str]:
+def close(task: Task) -> list[list[str]]:
+    """A window that stands in another session too, or a group of them, keeps its panes when one session goes."""
     server, session = task.plan.server, task.sight.session
     assert server is not None and session is not None  # noqa: S101 - it was seen
     if task.past.pane_only:
-        return tmux_commands.kill_pane_command(server, session, session.panes[0])
-    return tmux_commands.kill_session_command(server, session)
+        return [tmux_commands.kill_pane_command(server, session, session.panes[0])]
+    shared = (pane for pane in session.panes if pane.linked or session.grouped)
+    panes = [tmux_commands.kill_pane_command(server, session, pane) for pane in shared]
+    return [*panes, tmux_commands.kill_session_command(server, session)]
 
 
 def ready(plan: Plan) -> list[list[str]]:

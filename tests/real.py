@@ -1,0 +1,195 @@
+"""The whole program on a real tmux server of its own, with the demo agent: what the live tests stand on."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tmuxreap.app import App, real_app
+from tmuxreap.commands import adopt, resume, show, start, stop
+from tmuxreap.commands import list as listing
+from tmuxreap.errors import Failure
+from tmuxreap.ledger import Ledger
+from tmuxreap.ledger_file import ledger_path
+from tmuxreap.model import Verb
+from tmuxreap.plan import Policy
+from tmuxreap.results import Result
+from tmuxreap.seams import Tmux
+from tmuxreap.settings import Settings
+
+PATIENCE_S = 15.0
+BURST_S = 0.06
+CONFIRM_S = 0.02
+DEMO = [sys.executable, "-m", "tmuxreap.demo_agent"]
+
+
+def until(what: str, found: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not found():
+        assert time.monotonic() < deadline, f"never came: {what}"
+        time.sleep(0.005)
+
+
+def alive(pid: int) -> bool:
+    """A zombie is dead."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def answer(result: Result) -> dict[str, Any]:
+    (item,) = result.results
+    return item.as_json()
+
+
+class Real:
+    """A registry, a store and a private server."""
+
+    def __init__(self, socket: str, folder: Path) -> None:
+        self.socket, self.folder = socket, folder
+        self.registry = folder / "agent-sessions.yaml"
+        self.registry.write_text("tmux_sessions: []\n")
+        self.store = Path(os.environ["HOME"]) / ".tmuxreap-demo"
+        self.other_tmux: Tmux | None = None
+
+    # The program
+
+    @contextlib.contextmanager
+    def app(self) -> Iterator[App]:
+        environ = {key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")}
+        settings = Settings(environ, self.folder, os.getuid(), os.getpid(), sys.platform)
+        app = real_app(settings, str(self.registry))
+        if self.other_tmux is not None:
+            app.tmux = self.other_tmux
+        try:
+            yield app
+        finally:
+            app.close()
+
+    def start(self, name: str = "acme", *options: str, command: Sequence[str] = (), **more: Any) -> dict[str, Any]:
+        """A demo agent that is ready for keys."""
+        request = start.StartRequest(
+            name, "demo", cwd=str(self.folder), server=self.socket, confirm_s=CONFIRM_S,
+            command=tuple(command) or (*DEMO, *options),
+        )  # fmt: skip
+        with self.app() as app:
+            begun = answer(start.run(app, dataclasses.replace(request, **more)))
+        self.shows(name, "demo agent · conversation")
+        return begun
+
+    def stop(self, *targets: str, dry_run: bool = False, **policy: Any) -> Result:
+        return self._end(Policy(Verb.STOP, "manual_stop"), targets, dry_run, policy)
+
+    def kill(self, *targets: str, dry_run: bool = False, **policy: Any) -> Result:
+        return self._end(Policy(Verb.KILL, "killed"), targets, dry_run, policy)
+
+    def _end(self, policy: Policy, targets: Sequence[str], dry_run: bool, given: dict[str, Any]) -> Result:
+        request = stop.EndRequest(tuple(targets) or ("acme",), dataclasses.replace(policy, **given), dry_run)
+        with self.app() as app:
+            return stop.run(app, request)
+
+    def resume(self, name: str = "acme", *, print_only: bool = False) -> dict[str, Any]:
+        with self.app() as app:
+            return answer(resume.run(app, resume.ResumeRequest((name,), print_only, CONFIRM_S)))
+
+    def adopt(self, name: str = "acme", agent: str | None = "demo") -> dict[str, Any]:
+        with self.app() as app:
+            return answer(adopt.run(app, adopt.AdoptRequest(name, agent, self.socket)))
+
+    def show(self, name: str = "acme") -> dict[str, Any]:
+        with self.app() as app:
+            return answer(show.run(app, (name,)))
+
+    def list(self) -> list[dict[str, Any]]:
+        with self.app() as app:
+            return [item.as_json() for item in listing.run(app, listing.ListRequest((), None, False, None)).results]
+
+    def fails(self, work: Callable[[], object]) -> Failure:
+        try:
+            work()
+        except Failure as failure:
+            return failure
+        raise AssertionError("it did not fail")
+
+    # What is there
+
+    def row(self, name: str = "acme") -> dict[str, Any]:
+        return self.rows()[name]
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        return {row["name"]: row for row in yaml.safe_load(self.registry.read_text())["tmux_sessions"] or []}
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.registry.read_text()
+        assert old in text
+        self.registry.write_text(text.replace(old, new))
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        with Ledger.open(ledger_path(self.registry), now=time.time()) as ledger:
+            return [dict(event.data) for event in ledger.events() if event.kind == kind]
+
+    def said(self) -> list[tuple[str, str]]:
+        """Everything that stands in any conversation of the store."""
+        files = sorted((self.store / "conversations").glob("*.jsonl"))
+        lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        return [(line["role"], line["text"]) for line in lines]
+
+    # The terminal
+
+    def tmux(self, *words: str, socket: str | None = None) -> str:
+        where = ["tmux", "-u", "-f", "/dev/null", "-S", socket or self.socket]
+        return subprocess.run([*where, *words], capture_output=True, text=True, timeout=10, check=True).stdout.rstrip()
+
+    def sessions(self, socket: str | None = None) -> set[str]:
+        where = ["tmux", "-N", "-S", socket or self.socket]
+        told = subprocess.run(
+            [*where, "list-sessions", "-F", "#{session_name}"], capture_output=True, text=True, check=False
+        )
+        return set(told.stdout.split())
+
+    def ask(self, name: str, format_: str) -> str:
+        return self.tmux("display-message", "-p", "-t", f"={name}:", format_)
+
+    def pid(self, name: str = "acme") -> int:
+        return int(self.ask(name, "#{pane_pid}"))
+
+    def screen(self, name: str = "acme") -> str:
+        return self.tmux("capture-pane", "-p", "-t", f"={name}:")
+
+    def shows(self, name: str, text: str) -> None:
+        until(f"{text!r} on the screen", lambda: text in self.screen(name))
+
+    def keys(self, name: str, *keys: str) -> None:
+        self.tmux("send-keys", "-t", f"={name}:", *keys)
+
+    def say(self, text: str, name: str = "acme") -> None:
+        """A message that is sent and answered."""
+        self.submit(text, name)
+        self.shows(name, f"You said: {text}")
+
+    def submit(self, text: str, name: str = "acme") -> None:
+        self.tmux("send-keys", "-l", "-t", f"={name}:", text)
+        self.shows(name, f"> {text}")
+        time.sleep(BURST_S)  # an Enter that comes sooner is a paste to the demo agent
+        self.keys(name, "Enter")
+
+    def session_file(self, name: str = "acme") -> dict[str, str]:
+        facts: dict[str, str] = json.loads((self.store / "sessions" / f"{self.pid(name)}.json").read_text())
+        return facts
+
+    def bystander(self, name: str = "quiet", *command: str) -> int:
+        """A session of somebody else on the same server."""
+        words = command or ("sleep", "600")
+        self.tmux("new-session", "-d", "-s", name, *words)
+        return self.pid(name)
