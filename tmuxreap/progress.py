@@ -12,7 +12,7 @@ from tmuxreap.plan import Rung
 DRAW_S = 0.2
 WORDS = {
     Rung.KEYS: "sending its exit keys",
-    Rung.HANGUP: "hanging up",
+    Rung.HANGUP: "closing its session",
     Rung.TERM: "sending SIGTERM",
     Rung.KILL: "sending SIGKILL",
 }

@@ -76,6 +76,7 @@ def test_the_demo_keeps_its_word_and_leaves_nothing(show: Show) -> None:
     ):
         assert line in show.lines, text
     assert len(re.findall(r"^shop: stopped, left by its own exit keys, \d+\.\d s$", text, re.MULTILINE)) == 2
+    assert "hanging up" not in text  # it had left: only its session is closed
     assert "shop: already stopped (manual_stop at " in text
     before, after = re.findall(r"\| demo agent · conversation (\S+)", text)
     assert before == after
