@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tmuxreap import outcomes
+from tmuxreap import faults, outcomes
 from tmuxreap.app import App
 from tmuxreap.cases import Case, prepare
 from tmuxreap.conversations import after_exit, screen_of
 from tmuxreap.errors import Code, Failure
 from tmuxreap.execute import Executor, Task
+from tmuxreap.faults import Step
 from tmuxreap.handover import hand_over
-from tmuxreap.joining import join, owner_alive
+from tmuxreap.joining import join, owner_alive, with_options
 from tmuxreap.ladder import Ended
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewEvent, NewIntent, PaneOption, Survivor
 from tmuxreap.model import Conversation, Outcome, Row, Verb
@@ -103,6 +104,8 @@ def _begin(
         if isinstance(answer, Busy):
             busy.append(answer.intent)
         else:
+            if isinstance(answer, Begun) and answer.inherited is not None and case.plan is not None:
+                case.plan = with_options(case.plan, answer.inherited)
             begun.append(_Ending(case, answer.intent if isinstance(answer, Begun) else None, started=started))
     return begun, busy, stale
 
@@ -224,6 +227,7 @@ def _task(app: App, ending: _Ending, policy: Policy) -> Task:
 
 def _record(app: App, batch: Sequence[tuple[_Ending, Ended]], policy: Policy) -> dict[str, Item]:
     """Registry first, then ledger; what another took over or renewed meanwhile is left alone."""
+    faults.at(Step.PROVEN)
     at, fates, refused = app.clock.now(), dict[str, _Fate](), dict[str, Failure]()
 
     def edit(look: RegistryLook) -> str:

@@ -70,6 +70,11 @@ class Books:
     def events(self, names: Collection[str] | None, since: float | None, after_id: int = 0) -> list[Event]:
         return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
 
+    def is_behind(self, look: RegistryLook) -> bool:
+        """There is a ledger, and its mirror shows another registry."""
+        digest = self._read(lambda ledger: ledger.mirrored_digest())
+        return digest is not None and digest != look.content.digest
+
     # What is under way
 
     def begin(
@@ -79,10 +84,11 @@ class Books:
 
         def work(ledger: Ledger) -> list[Begun | Busy]:
             now = self._clock.now()
-            return ledger.begin_intents(news, owner_alive=owner_alive, take_over=take_over, now=now)
+            begun = ledger.begin_intents(news, owner_alive=owner_alive, take_over=take_over, now=now)
+            faults.at(Step.INTENT)
+            return begun
 
         begun = self._with_ledger("intent_not_recorded", work)
-        faults.at(Step.INTENT)
         return list(begun) if begun is not None else [None] * len(news)
 
     def still_open(self, number: int) -> bool:
@@ -142,17 +148,17 @@ class Books:
 
     def follow(self, look: RegistryLook, events: Sequence[NewEvent] = (), closings: Sequence[Closing] = ()) -> None:
         """Bring the ledger after the registry."""
-        faults.at(Step.LEDGER)
         rows = [mirror_row(row) for row in look.rows if isinstance(row, Row)]
 
         def work(ledger: Ledger) -> None:
+            faults.at(Step.LEDGER)
             mirror = None
             if ledger.mirrored_digest() != look.content.digest:
                 mirror = Mirror(rows, look.content.digest)
             ledger.write(mirror, events, closings, now=self._clock.now())
+            faults.at(Step.INTENT_CLOSED)
 
         self._with_ledger("ledger_not_written", work)
-        faults.at(Step.INTENT_CLOSED)
 
     @cached_property
     def path(self) -> Path:
@@ -168,7 +174,7 @@ class Books:
         try:
             ledger = self._open()
             return None if ledger is None else work(ledger)
-        except LedgerUnavailable as reason:
+        except (LedgerUnavailable, OSError) as reason:
             self._warnings.append(f"{warning}: {reason}")
             return None
 
