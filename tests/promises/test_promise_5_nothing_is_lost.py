@@ -1,0 +1,221 @@
+"""Promise 5, the registry's half: wherever the world ends under a command, the registry is whole, the lock is free, and
+the next command brings everything to its end."""
+
+from __future__ import annotations
+
+import fcntl
+import resource
+import shutil
+import signal
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.command_line import KILLED, Answer, Child, temporaries
+from tests.command_line import tmuxreap as run
+from tmuxreap.__main__ import main
+from tmuxreap.faults import Step
+
+ABOVE = "# of three hands\r\ntmux_sessions:\r\n  - {name: flow, status: running, note: 'x'}   # untouched\r\n"
+OLD = {
+    "stop": "  - name: a   # ours\r\n    status: running\r\n    pane: {cwd: /x}\r\n",
+    "forget": "  - name: a   # ours\r\n    status: stopped\r\n    stop_reason: done\r\n",
+}
+BELOW = "  # of b\r\n  - name: b\r\n    status: 'stopped'\r\n    odd: !x {y: [1]}\r\nend: 1"
+
+FAULTS = ("kill", "ENOSPC", "EIO", "EROFS")
+WRITE = (Step.WRITE_LOCK, Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED, Step.REPLACED, Step.FOLDER_SYNCED)
+LEDGER = (Step.LEDGER, Step.INTENT_CLOSED)
+PASSED = {
+    "stop": (Step.READ, Step.LOCK, Step.INTENT, Step.PROVEN, *WRITE, *LEDGER),
+    "forget": (Step.READ, *WRITE, *LEDGER),
+}
+NO_FILE = (Step.PROVEN,)  # nothing is read or written there: a disk cannot fail
+RENAMED = (Step.REPLACED, Step.FOLDER_SYNCED, *LEDGER)  # from here on the new registry stands
+CASES = [
+    (verb, step, fault)
+    for verb, steps in PASSED.items()
+    for step in steps
+    for fault in FAULTS
+    if fault == "kill" or step not in NO_FILE
+]
+# Of a process that was killed a temporary file stays: nobody is left to remove it.
+LEFT_BY_KILL = (Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED)
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
+    for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, folder)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".hermes").mkdir()
+    yield tmp_path / ".hermes" / "agent-sessions.yaml"
+    shutil.rmtree(folder)
+
+
+def is_free(lock: Path) -> bool:
+    with lock.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def own_row(registry: Path, verb: str) -> str:
+    """Which state our row is in; everything around it must be as it was, to the byte."""
+    text = registry.read_bytes().decode()
+    assert yaml.compose(text) is not None
+    assert text.startswith(ABOVE), text
+    assert text.endswith(BELOW), text
+    between = text[len(ABOVE) : len(text) - len(BELOW)]
+    if between == OLD[verb]:
+        return "old"
+    if verb == "forget":
+        assert between == ""
+        return "new"
+    row = yaml.safe_load(between)[0]
+    assert {**row, "status": "running"}.items() >= {"name": "a", "status": "running", "pane": {"cwd": "/x"}}.items()
+    assert row["status"] == "stopped"
+    assert set(row) - {"name", "status", "pane"} == {
+        "stopped_at",
+        "stopped_at_epoch",
+        "stop_reason",
+        "termination_mode",
+        "stopped_by",
+        "resumable",
+    }
+    assert row["stop_reason"] == "disk went"
+    return "new"
+
+
+def words(verb: str) -> tuple[str, ...]:
+    return ("stop", "a", "--reason", "disk went", "--json") if verb == "stop" else ("forget", "a", "--json")
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a fault leaves behind."""
+
+    exit: int
+    code: str | None
+    row: str
+    temporaries: int
+    open_intents: int
+
+    def __str__(self) -> str:
+        told = "killed" if self.exit == KILLED else f"exit {self.exit}{f' {self.code}' if self.code else ''}"
+        return f"{told}; row {self.row}; temp files {self.temporaries}; open intents {self.open_intents}"
+
+
+def open_intents(registry: Path) -> int:
+    ledger = registry.with_name("agent-sessions.db")
+    if not ledger.exists():
+        return 0
+    with sqlite3.connect(ledger) as db:
+        tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'intents'").fetchone()[0]
+        found = db.execute("SELECT count(*) FROM intents WHERE outcome IS NULL").fetchone()[0] if tables else 0
+    db.close()
+    return int(found)
+
+
+def broken(registry: Path, verb: str, step: Step, fault: str) -> tuple[Left, Answer]:
+    registry.write_bytes((ABOVE + OLD[verb] + BELOW).encode())
+    answer = run(*words(verb), env={"TMUXREAP_FAULT": f"{step.value}={fault}"})
+    code = answer.error["code"] if answer.exit > 0 else None
+    row = own_row(registry, verb)
+    return Left(answer.exit, code, row, len(temporaries(registry.parent)), open_intents(registry)), answer
+
+
+@pytest.mark.parametrize(("verb", "step", "fault"), CASES, ids=lambda value: getattr(value, "value", value))
+def test_the_registry_is_whole_after(verb: str, step: Step, fault: str, registry: Path) -> None:
+    left, answer = broken(registry, verb, step, fault)
+    print(f"{verb} {step.value}={fault}: {left}")  # pytest -rP shows the whole table
+    killed = fault == "kill"
+    assert (left.exit == KILLED) is killed
+    assert left.exit != 70, answer.err
+    assert left.row == ("new" if step in RENAMED or left.exit == 0 else "old")
+    assert left.temporaries == (1 if killed and step in LEFT_BY_KILL else 0)
+    assert is_free(registry.with_name("agent-sessions.yaml.lock"))
+    if not killed and step in (Step.INTENT, *LEDGER):
+        # The ledger is a servant: without it the work goes on, and the answer says so.
+        assert left.exit == 0
+        warnings = answer.json["warnings"]
+        assert [w.split(":")[0] for w in warnings] == [
+            "intent_not_recorded" if step is Step.INTENT else "ledger_not_written"
+        ]
+    elif not killed:
+        assert left.exit == 6
+    converges(registry, verb, left)
+
+
+def converges(registry: Path, verb: str, left: Left) -> None:
+    """The same command again does what is left to do, whatever lies about."""
+    again = run(*words(verb))
+    assert again.exit == (3 if verb == "forget" and left.row == "new" else 0), again
+    assert own_row(registry, verb) == "new"
+    assert len(temporaries(registry.parent)) == left.temporaries
+    bystander = run("stop", "flow", "--json")
+    assert (bystander.exit, bystander.json["results"][0]["outcome"]) == (0, "stopped")
+    assert yaml.compose(registry.read_bytes().decode()) is not None
+    assert mirror(registry)["flow"] == "stopped"
+    assert ("a" in mirror(registry)) is (verb == "stop")
+
+
+def mirror(registry: Path) -> dict[str, str]:
+    db = sqlite3.connect(registry.with_name("agent-sessions.db"))
+    found = dict(db.execute("SELECT name, status FROM sessions").fetchall())
+    db.close()
+    return found
+
+
+@pytest.mark.parametrize("verb", PASSED)
+def test_every_step_on_the_way_is_among_them(verb: str, registry: Path) -> None:
+    """A step that the command does not pass would prove nothing, and one that is not listed is not tried."""
+    met = set()
+    for step in Step:
+        registry.write_bytes((ABOVE + OLD[verb] + BELOW).encode())
+        for name in ("agent-sessions.db", "agent-sessions.db-wal", "agent-sessions.db-shm"):
+            registry.with_name(name).unlink(missing_ok=True)
+        if run(*words(verb), env={"TMUXREAP_FAULT": f"{step.value}=kill"}).exit == KILLED:
+            met.add(step)
+    assert met - {Step.HANGUP, Step.KILL, Step.KEYS} == set(PASSED[verb])
+
+
+def test_what_was_asked_for_is_known_after_a_kill(registry: Path) -> None:
+    """From the intent on the reason stands in the ledger, for reconcile."""
+    broken(registry, "stop", Step.PROVEN, "kill")
+    db = sqlite3.connect(registry.with_name("agent-sessions.db"))
+    assert db.execute("SELECT name, verb, reason, outcome FROM intents").fetchall() == [
+        ("a", "stop", "disk went", None)
+    ]
+    db.close()
+
+
+def test_a_file_system_that_is_really_full(registry: Path) -> None:
+    """The kernel's own word, not ours: no file may become as large as the registry is."""
+    text = (f"# {'x' * 9000}\n" + ABOVE + OLD["stop"] + BELOW).encode()
+    registry.write_bytes(text)
+
+    def full() -> int:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(text) - 1, resource.RLIM_INFINITY))
+        return main(list(words("stop")))
+
+    answer = Child(full).answer()
+    assert (answer.exit, answer.error["code"]) == (6, "registry_unwritable")
+    assert "File too large" in answer.error["message"]
+    assert [warning.split(":")[0] for warning in answer.json["warnings"]] == ["intent_not_recorded"]
+    assert registry.read_bytes() == text
+    assert temporaries(registry.parent) == []
+    assert run(*words("stop")).json["results"][0]["outcome"] == "stopped"
+    assert registry.read_bytes().startswith(text[: text.index(b"name: a")])
+    assert mirror(registry) == {"flow": "running", "a": "stopped"}  # b has a tag of its own: not ours to read
