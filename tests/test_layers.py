@@ -26,7 +26,7 @@ RANKS = (
     # agents as data: the values that planning speaks of, and the one file that they come from
     "profiles",
     # pure: what is seen, planned and answered
-    "world; panes < world; sights < panes world; resuming; plan < panes sights; ladder < plan sights; results < ladder plan",
+    "world; panes < world; identity < panes world; sights < identity panes world; resuming; plan < panes sights; ladder < plan sights; results < ladder plan",
     # owners of outside things
     "files; settings; clock; tools; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
     " processes < processes_psutil; processes_psutil; locators;"
@@ -38,6 +38,7 @@ RANKS = (
     "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"
     " sessions < cases conversations",
     "handover; joining",
+    "drifts",
     "ending",
     "starting",
     "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start",

@@ -257,6 +257,17 @@ def events(
     answer("events", registry, json, quiet, work)
 
 
+def reconcile(registry: Registry = None, json: Json = False, quiet: Quiet = False, dry_run: DryRun = False) -> None:
+    """Bring registry, ledger and tmux into agreement; tell what only you can decide."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.reconcile import run
+
+        return run(app, dry_run=dry_run)
+
+    answer("reconcile", registry, json, quiet, work)
+
+
 def finish(registry: str, number: int, policy: str) -> None:
     """What --self hands over: not for people."""
 
@@ -277,6 +288,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "kill": kill,
     "resume": resume,
     "forget": forget,
+    "reconcile": reconcile,
     "events": events,
 }
 ALIASES = {"ls": "list"}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tmuxreap.app import App
 from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import Intent
+from tmuxreap.plan import PaneOption, Plan
 from tmuxreap.results import Item, JoinedResult
 
 JOIN_LOOK_S = 0.05
@@ -35,3 +38,14 @@ def _joined(intent: Intent, closed: Intent | None) -> Item | None:
         code = next((code for code in Code if code.text == error.get("code")), Code.STILL_RUNNING)
         failure = Failure(code, str(error.get("message")), str(error.get("hint")))
     return JoinedResult(recorded, failure)
+
+
+def with_options(plan: Plan, inherited: Intent) -> Plan:
+    """What a dead owner had changed on this pane is put back by who goes on with its ending."""
+    if plan.pane is None:
+        return plan
+    known = {option.option for option in plan.options}
+    older = [one for one in inherited.options if one.pane == plan.pane.id and one.socket == plan.socket]
+    values = {"remain-on-exit": "on", "synchronize-panes": "off"}
+    more = [PaneOption(o.pane, o.option, o.before, values[o.option]) for o in older if o.option not in known]
+    return replace(plan, options=(*plan.options, *more))

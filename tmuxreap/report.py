@@ -78,7 +78,7 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
     if sessions and result.command == "list":
         yield from table(sessions, voice)
         return
-    if not result.results and result.failure is None and result.command in ("list", "stop", "kill", "events"):
+    if not result.results and result.failure is None and result.command in NOTHING:
         yield NOTHING[result.command]
     for item in result.results:
         yield from _item(item, voice)
@@ -89,6 +89,7 @@ NOTHING = {
     "stop": "nothing to stop",
     "kill": "nothing to kill",
     "events": "nothing happened yet",
+    "reconcile": "registry, ledger and tmux agree",
 }
 
 
@@ -202,6 +203,10 @@ def _plain(item: PlainResult) -> Iterator[str]:
     facts = item.facts
     if "kind" in facts:
         yield f"{facts['timestamp']}  {item.name}  {facts['kind']}{_event_words(facts.get('data'))}"
+    elif "drift" in facts:
+        yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
+        settled = "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
+        yield settled
     elif "command" in facts:
         yield str(facts["command"])
     else:

@@ -1,0 +1,120 @@
+"""`reconcile`: registry, ledger and tmux brought into agreement; what is not certain is told with its way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tmuxreap import tmux_commands
+from tmuxreap.app import App
+from tmuxreap.choosing import bad_row_warnings
+from tmuxreap.drifts import Drift, Kind, find_drifts
+from tmuxreap.ending import end_rows
+from tmuxreap.ledger_records import Closing, Intent, NewEvent
+from tmuxreap.model import Row
+from tmuxreap.registry import RegistryLook
+from tmuxreap.results import PlainResult, Result
+from tmuxreap.states import Changes
+
+SETTLED = {Kind.DEAD: "recorded as ended", Kind.ID_CHANGED: "recorded its conversation", Kind.INTENT: "closed it"}
+
+
+def run(app: App, *, dry_run: bool = False) -> Result:
+    look = app.registry.look()
+    rows = [row for row in look.rows if isinstance(row, Row)]
+    drifts, confirmed = find_drifts(app, rows)
+    if app.books.is_behind(look):
+        drifts.append(Drift("", Kind.LEDGER, "the mirror in the ledger is not the registry's", {}))
+    actions = [] if dry_run else _settle(app, look, rows, drifts)
+    return Result(
+        "reconcile",
+        app.registry_name,
+        app.clock.now(),
+        [PlainResult(drift.name, drift.as_json()) for drift in drifts],
+        (*app.warnings, *bad_row_warnings(look)),
+        more={"tmux_confirmed": confirmed, "drifts": [drift.as_json() for drift in drifts], "actions": actions},
+    )
+
+
+def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[Drift]) -> list[dict[str, object]]:
+    """Under the lock only what still stands as it was seen is written."""
+    before = {row.name: row for row in rows}
+    done: list[Drift] = []
+
+    def changes(now: RegistryLook) -> Mapping[str, Changes]:
+        done[:] = [drift for drift in drifts if drift.changes is not None and _stands(before, now, drift)]
+        return _by_row(done)
+
+    def events(then: RegistryLook) -> list[NewEvent]:
+        told = [drift for drift in drifts if drift.kind is Kind.AGENT_GONE and not _told_before(app, drift)]
+        return [_event(then, drift) for drift in (*done, *told) if drift.kind is not Kind.LEDGER]
+
+    if any(drift.changes for drift in drifts):
+        app.books.change(changes, events, _closings(drifts))
+    elif drifts:
+        done[:] = [drift for drift in drifts if drift.changes is not None]
+        app.books.follow(look, events(look), _closings(drifts))
+    finished: list[dict[str, object]] = [
+        {"name": d.name, "drift": d.kind.value, "action": _finish(app, d)} for d in drifts if d.finish
+    ]
+    for drift in drifts:
+        # Only of a session that was just seen to be the recorded one: pane ids begin anew with a new server.
+        if drift.intent is not None and drift.kind is Kind.INTENT and not before[drift.name].status.ended:
+            _put_options_back(app, drift.intent)
+    settled: list[dict[str, object]] = [
+        {"name": d.name, "drift": d.kind.value, "action": SETTLED.get(d.kind, "healed")} for d in done
+    ]
+    return settled + finished
+
+
+def _finish(app: App, drift: Drift) -> str:
+    assert drift.finish is not None  # noqa: S101 - asked for those only
+    look = app.registry.look()
+    row = look.named(drift.name)
+    ended = end_rows(app, look, [row], drift.finish) if row is not None else []
+    failures = [item.failure.message for item in ended if item.failure is not None]
+    return failures[0] if failures else f"finished its {drift.finish.verb.value}"
+
+
+def _stands(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
+    row, old = now.named(drift.name), before.get(drift.name)
+    if drift.kind is Kind.LEDGER:
+        return True
+    return row is not None and old is not None and (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
+
+
+def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
+    found: dict[str, Changes] = {}
+    for drift in drifts:
+        if drift.changes:
+            found[drift.name] = {**found.get(drift.name, {}), **drift.changes}
+    return found
+
+
+def _closings(drifts: Sequence[Drift]) -> list[Closing]:
+    """A dead owner's intent has no effect after this."""
+    return [
+        Closing(drift.intent.id, "finished" if drift.kind is Kind.DEAD else "abandoned", {"by": "reconcile"})
+        for drift in drifts
+        if drift.intent is not None
+    ]
+
+
+def _event(look: RegistryLook, drift: Drift) -> NewEvent:
+    row = look.named(drift.name)
+    data = {"evidence": drift.evidence, "reason": drift.intent.reason if drift.intent else None}
+    return NewEvent(drift.name, drift.kind.value, data, look.text_of(row) if row else None)
+
+
+def _told_before(app: App, drift: Drift) -> bool:
+    events = app.books.events({drift.name}, None)
+    return bool(events) and events[-1].kind == drift.kind.value
+
+
+def _put_options_back(app: App, intent: Intent) -> None:
+    for option in intent.options:
+        back = (
+            tmux_commands.unset_pane_option(option.pane, option.option)
+            if option.before is None
+            else tmux_commands.set_pane_option(option.pane, option.option, option.before)
+        )
+        app.tmux.run(option.socket, [back])

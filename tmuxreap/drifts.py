@@ -1,0 +1,192 @@
+"""In which ways registry, ledger and tmux disagree, and which of them is certain enough to be settled. Looks, and
+writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tmuxreap.app import App
+from tmuxreap.cases import look_at
+from tmuxreap.conversations import find_conversation
+from tmuxreap.joining import owner_alive
+from tmuxreap.ledger_records import Intent
+from tmuxreap.model import Live, Row, Scope, Server, Session, Verb
+from tmuxreap.panes import agent_in
+from tmuxreap.plan import Policy
+from tmuxreap.profiles import LOCATORS
+from tmuxreap.rows import conversation_field, recorded_conversation
+from tmuxreap.sights import Sight
+from tmuxreap.states import Changes, Ending, Event, end_changes
+
+# What follows the agent into another conversation; a launch or a command line does not.
+FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
+EVENT_OF_VERB = {"stop": Event.STOPPED, "kill": Event.KILLED}
+
+
+class Kind(Enum):
+    DEAD = "dead"
+    AGENT_GONE = "agent_gone"
+    REPLACED = "replaced"
+    REVIVED = "revived"
+    UNREGISTERED = "unregistered"
+    ID_CHANGED = "id_changed"
+    SURVIVORS = "survivors"
+    LEDGER = "ledger"
+    INTENT = "intent"  # an ending that its owner did not live to finish, of a session that is still there
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One disagreement: what was seen, what is written of it, and the command that settles the rest."""
+
+    name: str
+    kind: Kind
+    evidence: str
+    changes: Changes | None = None
+    intent: Intent | None = None  # of a dead owner: closed with this
+    hint: str | None = None
+    finish: Policy | None = None  # what was begun, and has only remains to end
+
+    def as_json(self) -> dict[str, object]:
+        settled = self.changes is not None or self.finish is not None or self.kind is Kind.LEDGER
+        return {
+            "name": self.name,
+            "drift": self.kind.value,
+            "evidence": self.evidence,
+            "settled": settled,
+            "hint": self.hint,
+        }
+
+
+def find_drifts(app: App, rows: Sequence[Row]) -> tuple[list[Drift], bool]:
+    """All of them, and whether every tmux server that was asked gave an answer."""
+    intents = app.books.open_intents()
+    found: list[Drift] = []
+    confirmed = True
+    sights = [sight for sight, _ in look_at(app, rows)]
+    for row, sight in zip(rows, sights, strict=True):
+        confirmed = confirmed and sight.live is not Live.UNKNOWN
+        intent = intents.get(row.name)
+        if intent is not None and owner_alive(app, intent):
+            continue  # somebody is at it: the row is his
+        found += _of_row(app, row, sight, intent)
+    found += _unregistered(app, rows, sights)
+    return found, confirmed
+
+
+def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
+    if sight.live is Live.UNKNOWN:
+        return []
+    if row.status.ended:
+        return _of_ended(row, sight, intent)
+    if sight.live is Live.REPLACED:
+        words = sight.trouble.message if sight.trouble else "another session has its name"
+        return [Drift(row.name, Kind.REPLACED, words, hint=f"tmuxreap adopt {row.name}")]
+    if sight.live is Live.GONE:
+        return [_dead(app, row, sight, intent)]
+    if intent is not None and sight.live is Live.AGENT_GONE and not sight.mine:
+        return [_half_done(row, intent)]
+    found = [_stuck(row, intent)] if intent is not None else []
+    if sight.live is Live.AGENT_GONE:
+        left = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
+        evidence = f"the session {row.name} holds {left} and no agent"
+        found.append(Drift(row.name, Kind.AGENT_GONE, evidence, hint=f"tmuxreap stop {row.name}"))
+    return found + _id_changed(app, row, sight)
+
+
+def _of_ended(row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
+    if sight.session is not None or sight.live is Live.REPLACED:
+        evidence = f"the row is {row.status.value}, and a session of that name is alive"
+        return [Drift(row.name, Kind.REVIVED, evidence, intent=intent, hint=f"tmuxreap adopt {row.name}")]
+    if sight.owned.own:
+        return [Drift(row.name, Kind.SURVIVORS, _who(sight), intent=intent, hint=f"tmuxreap kill {row.name}")]
+    if intent is not None:
+        return [Drift(row.name, Kind.INTENT, f"a {intent.verb} of it was not closed", {}, intent)]
+    return []
+
+
+def _dead(app: App, row: Row, sight: Sight, intent: Intent | None) -> Drift:
+    """Proven gone. With processes left of it nothing is written: gone means gone."""
+    if sight.owned.own:
+        return Drift(row.name, Kind.SURVIVORS, _who(sight), hint=f"tmuxreap stop {row.name}")
+    conversation = find_conversation(app, row, sight, app.profile_of(row)).conversation
+    agent = app.agent_of(row)
+    event = EVENT_OF_VERB.get(intent.verb, Event.STOPPED) if intent is not None else Event.FOUND_DEAD
+    ending = Ending(
+        event=event,
+        at=app.clock.now(),
+        reason=intent.reason if intent is not None else None,
+        conversation=conversation,
+        conversation_field=conversation_field(agent) if agent else None,
+        resumable=conversation.exists,
+    )
+    why = f"; {intent.verb} ({intent.reason}) was under way when its owner died" if intent is not None else ""
+    evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
+    return Drift(row.name, Kind.DEAD, evidence, end_changes(row.status, ending), intent)
+
+
+def _half_done(row: Row, intent: Intent) -> Drift:
+    """The agent has left as it was asked to; a shell or a dead pane is all that is left to end."""
+    evidence = f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the rest"
+    policy = Policy(Verb(intent.verb), intent.reason, scope=Scope(intent.scope))
+    return Drift(row.name, Kind.INTENT, evidence, finish=policy)
+
+
+def _stuck(row: Row, intent: Intent) -> Drift:
+    evidence = f"a {intent.verb} of it ({intent.reason}) was begun, and who began it is dead"
+    return Drift(row.name, Kind.INTENT, evidence, {}, intent, f"tmuxreap {intent.verb} {row.name}")
+
+
+def _id_changed(app: App, row: Row, sight: Sight) -> list[Drift]:
+    """The agent itself says that it is in another conversation by now."""
+    agent = app.agent_of(row)
+    found = find_conversation(app, row, sight, app.profile_of(row)).conversation
+    recorded = recorded_conversation(row, agent)
+    if agent is None or found.id in (None, recorded) or found.source not in FOLLOWING:
+        return []
+    changes: Changes = {(conversation_field(agent),): found.id, ("conversation_source",): found.source}
+    evidence = f"its {found.source} says {found.id}, the row {recorded or 'nothing'}"
+    return [Drift(row.name, Kind.ID_CHANGED, evidence, changes)]
+
+
+def _unregistered(app: App, rows: Sequence[Row], sights: Sequence[Sight]) -> list[Drift]:
+    """Agents' sessions without a row, on the servers that the registry names."""
+    known: dict[str, set[str]] = {}
+    for sight in sights:
+        seen = known.setdefault(sight.socket, set())
+        if sight.session is not None:
+            seen.add(sight.session.id)
+    names = {row.name for row in rows}
+    found: list[Drift] = []
+    servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
+    for socket, server in servers.items():
+        strangers = [s for s in server.sessions if s.id not in known[socket] and s.name not in names]
+        agents = _agents_in(app, socket, strangers) if strangers else {}
+        for name, agent in agents.items():
+            flag = _server_flag(rows, sights, socket)
+            hint = f"tmuxreap adopt {name} --agent {agent}{flag}"
+            found.append(Drift(name, Kind.UNREGISTERED, f"a {agent} runs in it, and it has no row", hint=hint))
+    return found
+
+
+def _agents_in(app: App, socket: str, sessions: Sequence[Session]) -> Mapping[str, str]:
+    world = app.observer.look([socket], 0)
+    return {
+        session.name: profile.name
+        for session in sessions
+        for profile in app.profiles.agents.values()
+        if any(agent_in(pane, profile, world) for pane in session.panes)
+    }
+
+
+def _server_flag(rows: Sequence[Row], sights: Sequence[Sight], socket: str) -> str:
+    named = (row.tmux_server for row, sight in zip(rows, sights, strict=True) if sight.socket == socket)
+    server = next((name for name in named if name), None)
+    return f" --server {server}" if server else ""
+
+
+def _who(sight: Sight) -> str:
+    names = ", ".join(f"{one.process.comm} ({one.process.pid}, {one.why})" for one in sight.owned.own)
+    return f"its session is gone, and processes of it live on: {names}"
