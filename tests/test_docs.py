@@ -14,6 +14,7 @@ import typer
 import typer.core
 
 from tmuxreap.cli import ALIASES, VERBS
+from tmuxreap.drifts import Drift, Kind
 from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Exit
 from tmuxreap.ladder import RungReport
@@ -134,7 +135,7 @@ def test_the_table_of_states_is_that_of_the_code() -> None:
     states = table(part)
     assert [Status(name) for name in states] == list(Status)
     events = {"start": Event.STARTED, "adopt": Event.ADOPTED, "resume": Event.RESUMED}
-    events |= {"stop": Event.STOPPED, "kill": Event.KILLED}
+    events |= {"stop": Event.STOPPED, "kill": Event.KILLED, "reconcile": Event.FOUND_DEAD}
     told = {event: Status(name) for name, cells in states.items() for event in codes(cells[-1])}
     assert told == {verb: TRANSITIONS[event][Status.RUNNING] for verb, event in events.items()}
     live = codes(part.partition("`live`:")[2].partition("Where status")[0])
@@ -150,6 +151,9 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     session = section(JSON, "A result of list, show, start, adopt and resume")
     assert fields(session) == set(SHOP.as_json())
     assert {Live(name) for name in codes(table(session)["live"][0])} == set(Live)
+    drift = section(JSON, "Reconcile")
+    assert fields(drift) == set(Drift("shop", Kind.DEAD, "").as_json())
+    assert [Kind(name) for name in codes(table(drift)["drift"][0])] == list(Kind)
 
 
 def fields(text: str) -> set[str]:
