@@ -1,0 +1,83 @@
+"""Killed at any step of a stop of a real agent: what is left is readable, and the next reconcile settles it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.real import Real, alive, until
+from tmuxreap.commands import reconcile
+from tmuxreap.faults import Step
+
+pytestmark = pytest.mark.live
+
+NEIGHBOUR = """
+  # a row of somebody else
+  - {name: other, status: stopped, note: 'kept: as it is'}
+"""
+# The lock and the look come before anything is done; the kill rung is not reached by an agent that leaves.
+STEPS = [step for step in Step if step not in (Step.LOCK, Step.READ, Step.KILL)]
+
+
+def crash(real: Real, step: Step, fault: str) -> int:
+    environ = {**os.environ, "TMUXREAP_FAULT": f"{step.value}={fault}"}
+    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--reason", "night", "--registry", str(real.registry)]
+    return subprocess.run(words, env=environ, capture_output=True, timeout=30, check=False).returncode
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.value)
+def test_killed_at_any_step_the_next_reconcile_settles_it(real: Real, step: Step) -> None:
+    real.start()
+    real.bystander()
+    real.say("hello")
+    real.registry.write_text(real.registry.read_text() + NEIGHBOUR)
+    pid = real.pid()
+    assert crash(real, step, "kill") == -signal.SIGKILL
+    assert NEIGHBOUR in real.registry.read_text()
+    assert real.row()["status"] in ("running", "stopped")
+    with real.app() as app:
+        reconcile.run(app)
+    if real.row()["status"] == "running":  # it was not asked to leave yet: it lives, and nothing of ours is on its pane
+        assert alive(pid)
+        assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
+        assert step in (Step.INTENT, Step.KEYS)
+        real.stop(reason="night")
+    row = real.row()
+    assert (row["status"], row["stop_reason"], row["resumable"]) == ("stopped", "night", True)
+    assert not alive(pid)
+    assert real.sessions() == {"quiet"}
+    assert NEIGHBOUR in real.registry.read_text()
+    with real.app() as app:
+        assert reconcile.run(app).more["drifts"] == []
+
+
+@pytest.mark.parametrize("fault", ["ENOSPC", "EIO", "EROFS"])
+@pytest.mark.parametrize("step", [Step.WRITE_LOCK, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value)
+def test_a_disk_that_fails_after_the_agent_left_is_said_and_mended_later(real: Real, step: Step, fault: str) -> None:
+    real.start()
+    before = real.registry.read_bytes()
+    assert crash(real, step, fault) == 6
+    assert real.registry.read_bytes() == before
+    assert real.sessions() == set()
+    with real.app() as app:
+        reconcile.run(app)
+    row = real.row()
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
+
+
+def test_ctrl_c_says_so_and_puts_the_pane_back(real: Real) -> None:
+    real.start("acme", "--ignore", "hup,term", "--exit-delay", "30")
+    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry), "--json"]
+    stop = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
+    stop.send_signal(signal.SIGINT)
+    out, _ = stop.communicate(timeout=10)
+    assert stop.returncode == 130
+    assert '"code": "interrupted"' in out
+    assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
+    assert real.row()["status"] == "running"
+    assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0

@@ -1,0 +1,181 @@
+"""Each way in which registry, ledger and tmux can disagree, made for real."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.real import DEMO, Real, alive, until
+from tmuxreap.commands import reconcile
+from tmuxreap.ledger import Ledger
+from tmuxreap.ledger_file import ledger_path
+from tmuxreap.ledger_records import NewIntent
+from tmuxreap.model import ProcessId
+from tmuxreap.processes import boot_id, real_processes
+from tmuxreap.results import Result
+
+pytestmark = pytest.mark.live
+
+
+def run(real: Real, *, dry_run: bool = False) -> Result:
+    with real.app() as app:
+        return reconcile.run(app, dry_run=dry_run)
+
+
+def drifts(result: Result) -> dict[str, str]:
+    found: Any = result.more["drifts"]
+    assert result.exit == 0
+    return {one["name"]: one["drift"] for one in found}
+
+
+@contextlib.contextmanager
+def unchanged(real: Real) -> Iterator[None]:
+    before = real.registry.read_bytes()
+    yield
+    assert real.registry.read_bytes() == before
+
+
+def test_a_session_that_died_is_recorded_once(real: Real) -> None:
+    real.start()
+    real.say("hello")
+    real.bystander()
+    real.tmux("kill-session", "-t", "=acme")
+    pid = real.row()["pane"]["pid"]
+    until("the agent gone", lambda: not alive(pid))
+    with unchanged(real):
+        assert drifts(run(real, dry_run=True)) == {"acme": "dead"}
+    result = run(real)
+    assert result.more["tmux_confirmed"] is True
+    assert [action["name"] for action in result.more["actions"]] == ["acme"]  # type: ignore[attr-defined]
+    row = real.row()
+    assert (row["status"], row["termination_mode"], row["resumable"]) == ("terminated", "lost", True)
+    assert "stopped_at" not in row
+    with unchanged(real):
+        assert drifts(run(real)) == {}
+    assert real.resume()["live"] == "alive"
+
+
+def test_all_rows_settle_in_one_run_when_the_server_is_gone(real: Real) -> None:
+    for name in ("a", "b", "c"):
+        real.start(name)
+    pids = [real.row(name)["pane"]["pid"] for name in ("a", "b", "c")]
+    real.tmux("kill-server")
+    until("all gone", lambda: not any(alive(pid) for pid in pids))
+    assert drifts(run(real)) == {"a": "dead", "b": "dead", "c": "dead"}
+    assert {row["status"] for row in real.rows().values()} == {"terminated"}
+    with unchanged(real):
+        assert drifts(run(real)) == {}
+
+
+def test_an_agent_that_left_its_shell_is_told_and_left(real: Real) -> None:
+    real.start(command=["sh", "-ic", f"{' '.join(DEMO)}; exec sh -i"])
+    real.submit("/exit")
+    until("the shell alone", lambda: real.ask("acme", "#{pane_current_command}") == "sh")
+    with unchanged(real):
+        assert drifts(run(real)) == {"acme": "agent_gone"}
+    assert len(real.events("agent_gone")) == 1
+    run(real)
+    assert len(real.events("agent_gone")) == 1
+    assert "acme" in real.sessions()
+
+
+def test_another_session_of_the_name_is_nobody_s_to_touch(real: Real) -> None:
+    real.start()
+    real.bystander()
+    real.tmux("kill-session", "-t", "=acme")
+    real.bystander("acme")
+    with unchanged(real):
+        assert drifts(run(real)) == {"acme": "replaced"}
+    assert real.sessions() == {"quiet", "acme"}
+
+
+def test_an_ended_row_whose_session_is_back(real: Real) -> None:
+    real.start()
+    real.stop()
+    real.bystander("acme")
+    with unchanged(real):
+        assert drifts(run(real)) == {"acme": "revived"}
+
+
+def test_an_agent_without_a_row_on_a_server_that_the_registry_names(real: Real) -> None:
+    real.start()
+    real.bystander("stray", *DEMO)
+    real.bystander("quiet")
+    until("the stray agent", lambda: drifts(run(real)) == {"stray": "unregistered"})
+
+
+def test_the_agent_is_in_another_conversation_by_now(real: Real) -> None:
+    real.start()
+    old = real.row()["demo_conversation_id_own"]
+    real.submit("/clear")
+    until("the new conversation", lambda: real.session_file()["sessionId"] != old)
+    assert drifts(run(real)) == {"acme": "id_changed"}
+    assert real.row()["demo_conversation_id_own"] == real.session_file()["sessionId"]
+    with unchanged(real):
+        assert drifts(run(real)) == {}
+
+
+def test_processes_that_outlived_the_session_are_no_death(real: Real) -> None:
+    real.start("acme", "--ignore", "hup,term")
+    pid = real.pid()
+    real.bystander()
+    real.tmux("kill-session", "-t", "=acme")
+    with unchanged(real):
+        assert drifts(run(real)) == {"acme": "survivors"}
+    assert alive(pid)
+    assert real.stop(grace_s=0.1).exit == 0
+    assert not alive(pid)
+
+
+def test_a_mirror_that_fell_behind_is_healed(real: Real) -> None:
+    real.start()
+    real.registry.write_text(real.registry.read_text().replace("agent: demo", "agent: demo # by hand"))
+    assert drifts(run(real)) == {"": "ledger"}
+    assert drifts(run(real)) == {}
+    with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as ledger:
+        assert ledger.execute("SELECT name, status FROM sessions").fetchall() == [("acme", "running")]
+
+
+def test_tmux_that_cannot_be_asked_says_nothing_of_death(real: Real) -> None:
+    real.start()
+    socket = real.row()["tmux"]["socket"]
+    os.rename(socket, socket + ".away")
+    try:
+        with unchanged(real):
+            result = run(real)
+        assert result.more["tmux_confirmed"] is False
+        assert drifts(result) == {}
+    finally:
+        os.rename(socket + ".away", socket)
+
+
+def test_a_row_that_is_just_being_ended_is_its_owner_s(real: Real) -> None:
+    real.start()
+    real.tmux("kill-session", "-t", "=acme")
+    me = real_processes().identify(os.getpid())
+    assert me is not None
+    intend(real, me)
+    with unchanged(real):
+        assert drifts(run(real)) == {}
+
+
+def test_what_a_dead_owner_had_begun_keeps_its_reason(real: Real) -> None:
+    real.start()
+    pid = real.pid()
+    real.tmux("kill-session", "-t", "=acme")
+    until("the agent gone", lambda: not alive(pid))
+    intend(real, ProcessId(999_999, 1))
+    assert drifts(run(real)) == {"acme": "dead"}
+    row = real.row()
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
+
+
+def intend(real: Real, owner: ProcessId) -> None:
+    with Ledger.open(ledger_path(real.registry), now=1.0) as ledger:
+        new = NewIntent("acme", "stop", "night", "agent", owner, boot_id(), 9e9, (), "{}")
+        ledger.begin_intent(new, owner_alive=lambda _: True, take_over=False, now=1.0)
