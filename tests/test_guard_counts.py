@@ -62,26 +62,32 @@ tmux_sessions:
 """
 # On a registry without a ledger beside it, and no tmux server: 1 client finds that out. Looking makes no ledger.
 AT_REST = {
-    (RUNNING, "list"): Budget(modules=210, processes=1, may_import=BOTH),
-    (RUNNING, "list --json"): Budget(modules=210, processes=1, may_import=BOTH),
-    (RUNNING, "show shop"): Budget(modules=210, processes=1, may_import=BOTH),
-    (RUNNING, "events"): Budget(modules=201, may_import=BOTH),
+    (RUNNING, "list"): Budget(modules=212, processes=1, may_import=BOTH),
+    (RUNNING, "list --json"): Budget(modules=212, processes=1, may_import=BOTH),
+    (RUNNING, "show shop"): Budget(modules=212, processes=1, may_import=BOTH),
+    (RUNNING, "events"): Budget(modules=203, may_import=BOTH),
     # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its folder.
-    (RUNNING, "stop shop"): Budget(modules=214, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
-    (STOPPED, "stop shop"): Budget(modules=214, processes=1, may_import=BOTH),
-    (STOPPED, "forget shop"): Budget(modules=208, written=3, changes=2, fsyncs=3, may_import=BOTH),
+    (RUNNING, "stop shop"): Budget(modules=220, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
+    (STOPPED, "stop shop"): Budget(modules=220, processes=1, may_import=BOTH),
+    # Found dead: written as such, as a stop writes it; a second look finds nothing to do.
+    (RUNNING, "reconcile"): Budget(modules=218, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH),
+    (STOPPED, "reconcile"): Budget(modules=218, processes=1, may_import=BOTH),
+    (STOPPED, "forget shop"): Budget(modules=210, written=3, changes=2, fsyncs=3, may_import=BOTH),
 }
 # One demo agent through its life. What is found out here in a row leans on what the line above it left.
 LIFE = {
     # A registry from nothing, the session, the second look after the time it has to live, the row and the ledger.
-    "start shop --agent demo": Budget(modules=213, processes=5, written=4, changes=6, fsyncs=5, may_import=BOTH),
-    "list": Budget(modules=210, processes=1, written=1, changes=1, may_import=BOTH),
-    "show shop": Budget(modules=210, processes=3, written=1, changes=1, may_import=BOTH),
-    "stop shop --dry-run": Budget(modules=214, processes=4, written=1, changes=1, may_import=BOTH),
+    "start shop --agent demo": Budget(modules=218, processes=5, written=4, changes=6, fsyncs=5, may_import=BOTH),
+    "list": Budget(modules=212, processes=1, written=1, changes=1, may_import=BOTH),
+    "show shop": Budget(modules=212, processes=3, written=1, changes=1, may_import=BOTH),
+    "reconcile": Budget(modules=218, processes=1, written=1, changes=1, may_import=BOTH),
+    "stop shop --dry-run": Budget(modules=220, processes=4, written=1, changes=1, may_import=BOTH),
     # 14 clients: 4 looks, 5 screens (before each key, the banner), 1 option, 4 to act; 1 more look where death is slow.
-    "stop shop": Budget(modules=214, processes=15, written=4, changes=2, fsyncs=2, may_import=BOTH),
-    "events": Budget(modules=201, written=1, changes=1, may_import=BOTH),
-    "forget shop": Budget(modules=208, written=3, changes=2, fsyncs=2, may_import=BOTH),
+    "stop shop": Budget(modules=220, processes=15, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "start shop --confirm 0.2": Budget(modules=218, processes=6, written=3, changes=3, fsyncs=2, may_import=BOTH),
+    "kill shop": Budget(modules=220, processes=7, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "events": Budget(modules=203, written=1, changes=1, may_import=BOTH),
+    "forget shop": Budget(modules=210, written=3, changes=2, fsyncs=2, may_import=BOTH),
 }
 
 
