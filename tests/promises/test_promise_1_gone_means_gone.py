@@ -1,0 +1,172 @@
+"""Promise 1: `stopped` is written only when every process of the session is proven dead, and the session is no more."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from signal import SIGKILL, SIGSTOP, SIGTERM
+
+import pytest
+
+from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.model import Scope
+
+pytestmark = pytest.mark.live
+
+AGENT = shlex.join(DEMO)
+DEAF = "trap '' HUP TERM INT;"
+DOUBLE_FORK = (
+    "import os, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); {note}; time.sleep(600)"
+)
+CHAIN = "import os, time; os.setsid()\nwhile True:\n {note}\n time.sleep(0.05)\n os.fork() and os._exit(0)"
+NOTE = "open({path!r}, 'w').write(str(os.getpid()))"
+
+
+def python(code: str, note: Path) -> str:
+    return (
+        f"{sys.executable} -c {shlex.quote(code.format(note=NOTE.format(path=str(note))))} </dev/null >/dev/null 2>&1 &"
+    )
+
+
+def shell(words: str, note: Path) -> str:
+    return f"sh -c {shlex.quote(f'echo $$ > {note}; {words}')} </dev/null >/dev/null 2>&1 &"
+
+
+def runaway(kind: str, note: Path) -> str:
+    """A line for a shell that starts something in the background, which writes its pid into the note."""
+    if kind in ("double fork", "fork chain"):
+        return python(DOUBLE_FORK if kind == "double fork" else CHAIN, note)
+    return {
+        "nohup": "nohup " + shell("exec sleep 600", note),
+        "setsid": "setsid " + shell("exec sleep 600", note),
+        "deaf": shell(f"{DEAF} exec sleep 600", note),
+        "deaf and away": "setsid " + shell(f"{DEAF} exec sleep 600", note),
+        "no mark": "setsid env -i " + shell("exec sleep 600", note),
+    }[kind]
+
+
+RUNAWAYS = ["nohup", "setsid", "double fork", "deaf", "deaf and away", "no mark", "fork chain"]
+
+
+@pytest.mark.parametrize("kind", RUNAWAYS)
+def test_nothing_runs_away_from_a_stop(real: Real, kind: str) -> None:
+    note = real.folder / "pid"
+    real.start(command=["sh", "-c", f"{runaway(kind, note)} exec {AGENT}"])
+    until("its pid", lambda: note.exists() and note.read_text().strip())
+    agent = real.pid()
+    result = answer(real.stop(grace_s=0.5))
+    assert (result["outcome"], result["error"], result["survivors"]) == ("stopped", None, [])
+    assert not alive(agent)
+    assert not alive(int(note.read_text()))
+    assert real.row()["status"] == "stopped"
+    assert result["swept"], "what was swept is named"
+
+
+def test_nothing_runs_away_from_a_kill(real: Real) -> None:
+    notes = {kind: real.folder / kind.replace(" ", "-") for kind in RUNAWAYS if kind != "fork chain"}
+    lines = " ".join(runaway(kind, note) for kind, note in notes.items())
+    real.start(command=["sh", "-c", f"{lines} exec {AGENT} --ignore term"])
+    until("their pids", lambda: all(note.exists() and note.read_text().strip() for note in notes.values()))
+    result = answer(real.kill(grace_s=0.2))
+    assert (result["outcome"], result["stopped_by"], result["error"]) == ("killed", "sigkill", None)
+    assert [kind for kind, note in notes.items() if alive(int(note.read_text()))] == []
+
+
+def test_an_agent_that_ignores_everything(real: Real) -> None:
+    real.start("acme", "--ignore", "hup,term,int")
+    pid = real.pid()
+    os.kill(pid, SIGSTOP)
+    result = answer(real.stop(keys_timeout_s=0.1, grace_s=0.2))
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "sigkill")
+    assert not alive(pid)
+
+
+def test_a_survivor_is_named_and_the_row_stays_running(real: Real) -> None:
+    real.start("acme", "--ignore", "hup,term")
+    pid = real.pid()
+    before = real.registry.read_bytes()
+    result = real.stop(keys_timeout_s=0, grace_s=0.2, force=False)
+    item = answer(result)
+    assert (item["outcome"], item["status"], int(result.exit)) == ("survived", "running", 1)
+    assert (item["error"]["code"], [one["pid"] for one in item["survivors"]]) == ("still_running", [pid])
+    assert real.registry.read_bytes() == before
+    assert "acme" not in real.sessions()
+    assert alive(pid)
+    again = answer(real.stop(grace_s=0.1))
+    assert (again["outcome"], again["stopped_by"]) == ("stopped", "sigkill")
+    assert not alive(pid)
+
+
+def test_a_zombie_is_dead(real: Real) -> None:
+    """Its parent, which is not of the session, never waits for it."""
+    note = real.folder / "pid"
+    code = f"import os, time\npid = os.fork()\nif pid: time.sleep(600)\n{NOTE.format(path=str(note))}; os.execvp('sh', ['sh', '-c', 'exec {AGENT}'])"
+    real.start(command=[sys.executable, "-c", code])
+    until("its pid", lambda: note.exists() and note.read_text())
+    agent = int(note.read_text())
+    result = answer(real.stop(keys_timeout_s=0, grace_s=2.0))
+    assert (result["outcome"], result["survivors"]) == ("stopped", [])
+    assert not alive(agent)
+    assert int(next(rung for rung in result["rungs"] if rung["name"] == "hangup")["waited_ms"]) < 1500
+
+
+def test_a_dead_pane_with_a_stale_pid_is_cleared_away(real: Real) -> None:
+    real.start()
+    real.tmux("set-option", "-p", "-t", "=acme:", "remain-on-exit", "on")
+    os.kill(real.pid(), SIGKILL)
+    until("a dead pane", lambda: real.ask("acme", "#{pane_dead}") == "1")
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"], result["swept"]) == ("stopped", "already_gone", [])
+    assert "acme" not in real.sessions()
+
+
+def test_a_grouped_session_keeps_no_agent_alive(real: Real) -> None:
+    real.start("acme", "--ignore", "hup,term")
+    pid = real.pid()
+    real.bystander()
+    real.tmux("new-session", "-d", "-t", "=acme", "-s", "view")
+    result = answer(real.stop(keys_timeout_s=0, grace_s=0.2))
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "sigkill")
+    assert not alive(pid)
+    assert real.sessions() == {"quiet"}
+
+
+def test_a_shell_that_ignores_term_goes_with_its_agent(real: Real) -> None:
+    real.start(command=["bash", "--norc", "--noprofile", "-ic", f"{AGENT}; exec bash --norc -i"])
+    shell_pid = real.pid()
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "exit_keys")
+    assert not alive(shell_pid)
+
+
+def test_the_agent_gone_but_its_shell_left(real: Real) -> None:
+    real.start(command=["bash", "--norc", "--noprofile", "-ic", f"{AGENT}; exec bash --norc -i"])
+    (file,) = (real.store / "sessions").glob("*.json")
+    shell_pid, agent = real.pid(), int(file.stem)
+    os.kill(agent, SIGTERM)
+    until("the end of the agent", lambda: not alive(agent))
+    until("the shell", lambda: "$" in real.screen() or "#" in real.screen())
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "already_gone")
+    assert not alive(shell_pid)
+
+
+def test_other_panes_go_when_the_whole_session_is_meant(real: Real) -> None:
+    real.start()
+    real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")
+    pids = [int(pid) for pid in real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()]
+    assert answer(real.stop(scope=Scope.SESSION))["outcome"] == "stopped"
+    assert len(pids) == 2
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_a_stopped_agent_is_woken_to_leave(real: Real) -> None:
+    real.start()
+    pid = real.pid()
+    os.kill(pid, SIGSTOP)
+    result = answer(real.stop(keys_timeout_s=0.1, grace_s=5.0))
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "hangup")
+    assert not alive(pid)
+    assert not (real.store / "sessions" / f"{pid}.json").exists(), "it left in good order"

@@ -1,0 +1,202 @@
+"""Promise 6: no key approves a dialog, submits a half-typed prompt, or reaches another pane, mode or program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from signal import SIGSTOP
+
+import pytest
+
+from tests.fakes import FakeAgent, Story
+from tests.real import Real, answer, until
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    told = Story(tmp_path)
+    yield told
+    told.close()
+
+
+def keys_rung(story: Story, **policy: object) -> object:
+    (item,) = story.stop(**policy).results
+    rungs = item.as_json()["rungs"]
+    assert isinstance(rungs, list)
+    return rungs[0]["skipped"]
+
+
+def test_a_dialog_gets_an_escape_first_and_is_never_approved(story: Story) -> None:
+    agent = story.agent(state="dialog")
+    assert keys_rung(story) is None
+    assert agent.heard == ["Escape", "C-u", "C-c", "C-c"]
+    assert not agent.approved
+
+
+def test_a_draft_is_kept_before_it_is_cleared_and_never_sent(story: Story) -> None:
+    agent = story.agent(state="draft", draft="half a thought")
+    cleared_at: list[int] = []
+
+    def pressed(key: str) -> None:
+        if key in ("C-u", "C-c"):
+            with story.ledger() as ledger:
+                cleared_at.append(sum(event.kind == "draft" for event in ledger.events()))
+        agent.press(key)
+
+    agent.pane.on_key = pressed
+    story.stop()
+    assert cleared_at[0] == 1, "the draft stands in the ledger before the key that clears it"
+    assert agent.submitted == []
+
+
+def test_a_prompt_typed_at_the_last_moment_is_not_sent(story: Story) -> None:
+    """Somebody types between our /exit and our Enter."""
+    agent = story.agent()
+    story.processes.after(0.05, lambda: typed(agent, " and one more thing"))
+    story.stop()
+    assert agent.submitted == []
+    with story.ledger() as ledger:
+        assert [event.data["text"] for event in ledger.events() if event.kind == "draft"] == [
+            "/exit and one more thing"
+        ]
+
+
+def typed(agent: FakeAgent, text: str) -> None:
+    agent.draft += text
+    agent.draw()
+
+
+def test_a_dialog_that_opens_at_the_last_moment_is_not_approved(story: Story) -> None:
+    agent = story.agent()
+
+    def ask() -> None:
+        agent.state = "dialog"
+        agent.draw()
+
+    story.processes.after(0.05, ask)
+    story.stop()
+    assert not agent.approved
+    assert "Enter" not in agent.heard
+
+
+def test_a_dialog_that_opens_during_the_safe_keys_is_not_approved(story: Story) -> None:
+    agent = story.agent(state="busy")
+
+    def ask() -> None:
+        agent.state = "dialog"
+        agent.draw()
+
+    story.processes.after(0.5, ask)
+    story.stop()
+    assert not agent.approved
+
+
+def test_a_screen_that_says_nothing_gets_no_enter(story: Story) -> None:
+    agent = story.agent()
+    agent.pane.screen = "something that nobody knows"
+    agent.pane.on_key = agent.heard.append
+    story.stop()
+    assert "Enter" not in agent.heard
+    assert "/exit" not in agent.heard
+
+
+def test_an_agent_nobody_knows_gets_no_keys(story: Story) -> None:
+    agent = story.agent()
+    text = story.path.read_text()
+    story.path.write_text(text.replace('"agent": "demo"', '"agent": "stranger"'))
+    assert keys_rung(story) == "no keys are known for this agent"
+    assert agent.pane.typed == []
+
+
+def test_another_program_in_front_gets_no_keys(story: Story) -> None:
+    agent = story.agent(shell=True)
+    editor = story.processes.add("vi", parent=agent.shell, foreground=True)
+    assert keys_rung(story) == "the agent is not in front"
+    assert story.tmux.servers == {}
+    assert agent.pane.typed == []
+    assert not story.processes.alive(editor)
+
+
+def test_another_program_that_comes_to_the_front_gets_no_more_keys(story: Story) -> None:
+    agent = story.agent(shell=True, state="busy", leaves=False)
+    story.processes.after(0.35, lambda: story.processes.put_in_front(agent.shell))  # type: ignore[arg-type]
+    story.stop()
+    assert agent.pane.typed == ["Escape", "C-u"]
+
+
+def test_an_agent_that_sleeps_in_the_background_gets_no_keys(story: Story) -> None:
+    agent = story.agent(shell=True)
+    story.processes.signal(agent.process, SIGSTOP)
+    story.processes.put_in_front(agent.shell)  # type: ignore[arg-type]
+    assert keys_rung(story) == "the agent is not in front"
+    assert agent.pane.typed == []
+
+
+def test_a_mode_is_left_before_the_first_key(story: Story) -> None:
+    agent = story.agent()
+    story.tmux.change(agent.pane, in_mode=True)
+    assert keys_rung(story) is None
+    assert agent.heard == ["/exit", "Enter"]
+
+
+def test_a_mode_that_is_entered_meanwhile_gets_no_key(story: Story) -> None:
+    """Compared in the server, in the same step as the key."""
+    agent = story.agent(state="busy", leaves=False)
+    story.processes.after(0.35, lambda: story.tmux.change(agent.pane, in_mode=True))
+    story.stop()
+    assert agent.pane.typed == ["Escape", "C-u"]
+
+
+def test_a_pane_that_takes_no_input_gets_none(story: Story) -> None:
+    agent = story.agent()
+    story.tmux.change(agent.pane, input_off=True)
+    assert keys_rung(story) == "the pane takes no input"
+    assert agent.pane.typed == []
+
+
+def test_siblings_are_left_out(story: Story) -> None:
+    agent = story.agent()
+    session = story.tmux.servers[story.SOCKET].sessions[0]
+    sibling = story.tmux.split(story.SOCKET, session, "bash")
+    for pane in (agent.pane, sibling):
+        story.tmux.change(pane, synchronized=True)
+    assert keys_rung(story) is None
+    assert agent.heard == ["/exit", "Enter"]
+    assert sibling.typed == []
+
+
+def test_a_dead_pane_gets_no_keys(story: Story) -> None:
+    agent = story.agent()
+    agent.pane.options["remain-on-exit"] = "on"
+    story.tmux.change(agent.pane, remain_on_exit="on")
+    story.processes.die(agent.process)
+    assert agent.pane.now.dead
+    assert keys_rung(story) == "the agent is gone"
+    assert agent.pane.typed == []
+
+
+def test_another_process_in_the_pane_gets_no_keys(story: Story) -> None:
+    """The pane was respawned between the look and the key."""
+    agent = story.agent(state="busy", leaves=False)
+
+    def respawn() -> None:
+        stranger = story.processes.add("vi", tty=agent.pane.tty, new_session=True)
+        agent.pane.now = replace(agent.pane.now, pid=stranger.pid)
+
+    story.processes.after(0.35, respawn)
+    story.stop(force=False)
+    assert agent.pane.typed == ["Escape", "C-u"]
+
+
+SHOWN = {"dialog": "Allow the tool", "draft": "> half a thought", "busy": "· working"}
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("state", ["dialog", "draft", "busy"])
+def test_for_real(real: Real, state: str) -> None:
+    real.start("acme", "--state", state)
+    until("the state", lambda: SHOWN[state] in real.screen())
+    assert answer(real.stop())["stopped_by"] == "exit_keys"
+    assert real.said() == []
+    assert len(real.events("draft")) == (state == "draft")
