@@ -26,7 +26,8 @@ RANKS = (
     # agents as data: the values that planning speaks of, and the one file that they come from
     "profiles",
     # pure: what is seen, planned and answered
-    "world; panes < world; identity < panes world; sights < identity panes world; resuming; plan < panes sights; ladder < plan sights; results < ladder plan",
+    "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
+    " plan < panes sights; ladder < plan sights; results < ladder plan",
     # owners of outside things
     "files; settings; clock; tools; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
     " processes < processes_psutil; processes_psutil; locators;"
