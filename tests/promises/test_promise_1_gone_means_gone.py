@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from signal import SIGKILL, SIGSTOP, SIGTERM
@@ -99,17 +100,31 @@ def test_a_survivor_is_named_and_the_row_stays_running(real: Real) -> None:
     assert not alive(pid)
 
 
+NEVER_WAITS = """
+import ctypes, subprocess, sys, time
+ctypes.CDLL(None).prctl(36, 1)  # orphans come to us, as in a container whose first process reaps nobody
+subprocess.run(["tmux", "-f", "/dev/null", "-S", sys.argv[1], "new-session", "-d", "-s", "quiet", "sleep", "600"])
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
 def test_a_zombie_is_dead(real: Real) -> None:
-    """Its parent, which is not of the session, never waits for it."""
+    """Its parent, which is a stranger, never waits for it."""
     note = real.folder / "pid"
-    code = f"import os, time\npid = os.fork()\nif pid: time.sleep(600)\n{NOTE.format(path=str(note))}; os.execvp('sh', ['sh', '-c', 'exec {AGENT}'])"
-    real.start(command=[sys.executable, "-c", code])
-    until("its pid", lambda: note.exists() and note.read_text())
-    agent = int(note.read_text())
-    result = answer(real.stop(keys_timeout_s=0, grace_s=2.0))
-    assert (result["outcome"], result["survivors"]) == ("stopped", [])
-    assert not alive(agent)
-    assert int(next(rung for rung in result["rungs"] if rung["name"] == "hangup")["waited_ms"]) < 1500
+    stranger = subprocess.Popen([sys.executable, "-c", NEVER_WAITS, real.socket], stdout=subprocess.PIPE)
+    try:
+        assert stranger.stdout is not None
+        assert stranger.stdout.readline() == b"ready\n"
+        real.start(command=["sh", "-c", f"{runaway('double fork', note)} exec {AGENT}"])
+        until("its pid", lambda: note.exists() and note.read_text())
+        result = answer(real.stop())
+        assert (result["outcome"], result["stopped_by"], result["survivors"]) == ("stopped", "exit_keys", [])
+        assert Path(f"/proc/{note.read_text()}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        assert result["duration_ms"] < 1500
+    finally:
+        stranger.kill()
+        stranger.communicate()
 
 
 def test_a_dead_pane_with_a_stale_pid_is_cleared_away(real: Real) -> None:
