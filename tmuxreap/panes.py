@@ -16,7 +16,7 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
     """The agent's own processes in a pane; of an unknown agent, whatever runs there that is no idle shell."""
     if pane.dead:
         return ()
-    below = list(_tree(world.index, pane.pid))
+    below = list(tree(world.index, pane.pid))
     if profile is not None:
         return tuple(process for process in below if _recognised(process, profile, world))
     return () if is_idle_shell(pane, world) else tuple(below)
@@ -58,7 +58,7 @@ def is_busy(pane: Pane, world: World) -> bool:
     return not pane.dead and not is_idle_shell(pane, world)
 
 
-def _tree(index: Index, pid: int) -> Iterable[Process]:
+def tree(index: Index, pid: int) -> Iterable[Process]:
     queue = [pid] if pid in index.processes else []
     for one in queue:
         yield index.processes[one]

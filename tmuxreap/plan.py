@@ -115,9 +115,10 @@ class Plan:
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
     """Why this session must not be touched."""
-    if sight.trouble is not None and not _overruled(sight.trouble, policy):
+    replaced = sight.trouble is not None and sight.trouble.code is Code.SESSION_REPLACED
+    if sight.trouble is not None and not _overruled(sight.trouble, policy) and not (status.ended and replaced):
         return sight.trouble
-    if status.ended and sight.session is not None:  # a session of that name is somebody's: not ours to end
+    if status.ended and (replaced or sight.session is not None):  # it is somebody's, not ours to end
         return Failure(
             Code.SESSION_ALIVE,
             f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of that name is alive",

@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from tmuxreap.errors import Code, Failure
+from tmuxreap.identity import cannot_tell, find_session, pick_pane, same_server
 from tmuxreap.model import (
     Live,
     Pane,
     Process,
     ProcessId,
     Row,
-    Scope,
     Server,
     ServerLook,
     Session,
     Terminal,
-    Unreachable,
 )
 from tmuxreap.ownership import Owned, Reach, owned
 from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, is_busy, live_in
@@ -56,14 +55,15 @@ class Sight:
 
 def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare], world: World, past: Past) -> Sight:
     server = world.servers[socket]
-    trouble = _cannot_tell(row, server, world)
+    trouble = cannot_tell(row, server, world)
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, socket, spares, world, past)
     session = find_session(row, server, profile, world)
     if isinstance(session, Failure):
-        return Sight(Live.REPLACED, socket, server, trouble=session)
+        live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
+        return Sight(live, socket, server, trouble=session)
     pane = pick_pane(row, session, profile, world) if session else None
     if past.pane_only and session is not None and isinstance(pane, Pane):
         session = replace(session, panes=(pane,))
@@ -95,7 +95,7 @@ def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world:
     first = past.first
     assert first is not None  # noqa: S101 - there was a first look
     server = world.servers[first.socket]
-    trouble = _cannot_tell(row, server, world)
+    trouble = cannot_tell(row, server, world)
     if trouble is not None:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
     if row.terminal is not Terminal.TMUX:
@@ -139,48 +139,6 @@ def _still(first: Sight, server: ServerLook) -> Session | None:
     return next((s for s in server.sessions if (s.id, s.created) == (known.id, known.created)), None)
 
 
-def find_session(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:
-    """The very session that was recorded, None when it is proven gone, a failure when another has its name."""
-    if not isinstance(server, Server):
-        return None
-    named = server.named(row.name)
-    if row.tmux.known:
-        if _same_server(row, server, world):
-            same = [s for s in server.sessions if (s.id, s.created) == (row.tmux.session_id, row.tmux.session_created)]
-            if same:
-                return same[0] if not _pane_was_ended(row, same[0]) else None
-        return None if named is None else _replaced(row, named)
-    if named is None or row.pane.pid is None or any(pane.pid == row.pane.pid for pane in named.panes):
-        return named
-    if profile is not None and any(agent_in(pane, profile, world) for pane in named.panes):
-        return named
-    return _replaced(row, named)
-
-
-def _pane_was_ended(row: Row, session: Session) -> bool:
-    """Only its pane was ended; that the session lives on is as it should be."""
-    only_pane = row.status.ended and row.data.get("scope") == Scope.PANE.value
-    return only_pane and all(pane.id != row.pane.id for pane in session.panes)
-
-
-def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure:
-    """Which pane is the agent's, in the order of trust."""
-    by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
-    by_pid = [pane for pane in session.panes if pane.pid == row.pane.pid]
-    for found in (by_id, by_pid, session.panes):
-        if len(found) == 1:
-            return found[0]
-    running = [pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)]
-    if len(running) == 1:
-        return running[0]
-    panes = ", ".join(f"{pane.id} (pid {pane.pid})" for pane in session.panes)
-    return Failure(
-        Code.AMBIGUOUS_PANE,
-        f"could not tell the agent's pane in {row.name}: it has {panes}",
-        f"record it with: tmuxreap adopt {row.name}, or end them all with --whole-session",
-    )
-
-
 def _see_headless(row: Row, socket: str, spares: Iterable[Spare], world: World, past: Past) -> Sight:
     """A session without tmux: known by its process and the moment that it started, or by our mark in it."""
     leader = _tracked(row, world)
@@ -220,53 +178,42 @@ def _untracked(row: Row) -> Failure:
     )
 
 
-def _cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
-    if row.tmux.host is not None and row.tmux.host != world.host:
-        return Failure(
-            Code.TMUX_UNREACHABLE,
-            f"could not look at {row.name}: it runs on the host {row.tmux.host}, this is {world.host}",
-            f"run the command on {row.tmux.host}",
-        )
-    if row.terminal is not Terminal.TMUX or not isinstance(server, Unreachable):
-        return None
-    code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
-    if server.denied:
-        code = Code.PERMISSION_DENIED
-    return Failure(code, f"could not look at {row.name}: {server.reason}", server.hint)
-
-
-def _same_server(row: Row, server: Server, world: World) -> bool:
-    boot = row.tmux.boot_id is None or row.tmux.boot_id == world.boot_id
-    started = row.tmux.server_started is None or row.tmux.server_started == server.started
-    return boot and started and row.tmux.server_pid == server.pid
-
-
-def _replaced(row: Row, now: Session) -> Failure:
-    return Failure(
-        Code.SESSION_REPLACED,
-        f"could not take {row.name} for the recorded session: the one of that name now is {now.id}, made later or "
-        f"on another server",
-        f"if it is the one you mean, record it: tmuxreap adopt {row.name}",
-    )
-
-
 def _reach(row: Row, server: ServerLook, session: Session | None, world: World, past: Past) -> Reach:
     panes = session.panes if session else ()
     known = past.first.session.panes if past.first and past.first.session else ()
     leaders = {p.id for pane in panes if not pane.dead and (p := world.index.processes.get(pane.pid))} | past.leaders
     before = row.pane.id if row.tmux.known and row.pane.id else None
-    server_pid = server.pid if isinstance(server, Server) and server.pid else row.tmux.server_pid
+    server_pid = _server_pid(row, server, world, past)
     # Once its pane is gone, a terminal's number may be another's: only what still holds the old one open counts.
     vanished = {f"{pane.tty} (deleted)" for pane in known if pane.id not in {p.id for p in panes}}
     return Reach(
         tmux=f"{row.tmux.socket or server.socket},{server_pid}" if server_pid else None,
         panes=frozenset(pane.id for pane in (*panes, *known)) | ({before} if before else set()),
-        leaders=frozenset(leaders),
+        leaders=frozenset(leaders | _recorded_leader(row, world)),
         ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane.tty))),
         terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
         mark=None if past.pane_only else past.mark or _mark_of(leaders, world),
         remembered=past.remembered,
     )
+
+
+def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int | None:
+    """Of the server that the session was on: a new one on the same socket counts its panes from %0 again, and after a
+    boot, or in a container, it may have the same pid too."""
+    first = past.first.server if past.first else server
+    if not row.tmux.known:
+        return (first.pid or None) if isinstance(first, Server) else None
+    again = isinstance(server, Server) and server.pid == row.tmux.server_pid
+    if row.tmux.boot_id not in (None, world.boot_id) or (again and not same_server(row, server, world)):
+        return None
+    return row.tmux.server_pid
+
+
+def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
+    """What tmux started in its pane is the session's as long as it lives, whatever became of the pane."""
+    if row.pane.pid is None or row.pane.start_ticks is None or row.tmux.boot_id != world.boot_id:
+        return set()
+    return {ProcessId(row.pane.pid, row.pane.start_ticks)}
 
 
 def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:

@@ -1,0 +1,114 @@
+"""What a malicious or an unlucky user does: each of these went wrong once."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.errors import Code
+
+pytestmark = pytest.mark.live
+
+
+def daemon_of(folder: Path) -> str:
+    """A shell command: a process without a terminal that carries its pane's environment and writes down its pid."""
+    return f"setsid -f sh -c 'echo $$ > {folder}/daemon; exec sleep 600'"
+
+
+def daemon_in(folder: Path) -> int:
+    until("the pid", lambda: (folder / "daemon").exists() and (folder / "daemon").read_text().strip())
+    return int((folder / "daemon").read_text())
+
+
+def test_a_new_server_on_the_old_socket_has_the_old_pane_ids_and_is_a_neighbour(real: Real) -> None:
+    real.start()
+    old = real.ask("acme", "#{pane_id}")
+    real.tmux("kill-server")
+    until("the end of the server", lambda: not real.sessions())
+    real.bystander("quiet", "sh", "-c", f"{daemon_of(real.folder)}; exec sleep 600")
+    neighbour = daemon_in(real.folder)
+    assert real.ask("quiet", "#{pane_id}") == old
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"], result["swept"]) == ("stopped", "already_gone", [])
+    assert alive(neighbour)
+    real.tmux("kill-server")
+    subprocess.run(["kill", str(neighbour)], check=True)
+
+
+def test_a_pane_that_was_moved_to_another_session_is_not_gone(real: Real) -> None:
+    real.start()
+    agent = real.pid()
+    real.bystander()
+    real.tmux("join-pane", "-d", "-s", "=acme:", "-t", "=quiet:")
+    assert [one["live"] for one in real.list()] == ["replaced"]
+    result = answer(real.stop())
+    assert result["error"]["code"] == Code.SESSION_REPLACED.text
+    assert "quiet" in result["error"]["message"]
+    assert alive(agent)
+    assert real.row()["status"] == "running"
+
+
+def test_a_pane_that_was_moved_is_not_mistaken_for_the_one_that_stayed(real: Real) -> None:
+    real.start()
+    agent = real.pid()
+    real.bystander()
+    real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")
+    real.tmux("join-pane", "-d", "-s", "=acme:.0", "-t", "=quiet:")
+    assert answer(real.stop(force=False))["error"]["code"] == Code.SESSION_REPLACED.text
+    assert alive(agent)
+
+
+def legacy(real: Real, name: str, pid: int, server: str) -> None:
+    real.registry.write_text(
+        f"tmux_sessions:\n- name: {name}\n  status: running\n  agent: demo\n  tmux_server: {server}\n"
+        f"  pane: {{pid: {pid}, cmd: python, cwd: {real.folder}}}\n"
+    )
+
+
+def test_without_the_users_tmux_tmpdir_no_server_says_nothing(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
+    real.start()
+    agent = real.pid()
+    legacy(real, "acme", agent, Path(real.socket).name)
+    monkeypatch.setenv("TMUX_TMPDIR", str(real.folder))
+    before = real.registry.read_bytes()
+    assert [one["live"] for one in real.list()] == ["unknown"]
+    assert answer(real.stop())["error"]["code"] == Code.TMUX_UNREACHABLE.text
+    assert real.registry.read_bytes() == before
+    assert alive(agent)
+
+
+def test_a_row_of_another_tool_whose_session_was_renamed_is_not_gone(real: Real) -> None:
+    real.start()
+    agent = real.pid()
+    legacy(real, "acme", agent, real.socket)
+    real.tmux("rename-session", "-t", "=acme", "renamed")
+    assert answer(real.stop())["error"]["code"] == Code.SESSION_REPLACED.text
+    assert alive(agent)
+
+
+def test_an_agent_that_outlived_its_session_is_found_by_its_recorded_start(real: Real) -> None:
+    """Its environment is empty, its terminal is closed: only the pid and the start in the row tell."""
+    naked = ["env", "-i", f"PYTHONPATH={Path(__file__).parents[2]}", f"HOME={real.folder}", *DEMO, "--ignore", "hup"]
+    real.start(command=naked)
+    agent = real.pid()
+    real.bystander()
+    real.tmux("kill-session", "-t", "=acme")
+    assert alive(agent)
+    result = answer(real.stop(grace_s=1.0))
+    assert (result["outcome"], result["status"]) == ("stopped", "stopped")
+    assert not alive(agent)
+
+
+def test_an_ended_row_with_a_strangers_session_of_its_name_says_adopt(real: Real) -> None:
+    real.start()
+    answer(real.stop())
+    stranger = real.bystander("acme")
+    before = real.registry.read_bytes()
+    result = answer(real.stop())
+    assert (result["outcome"], result["error"]["code"]) == ("refused", Code.SESSION_ALIVE.text)
+    assert "adopt acme" in result["error"]["hint"]
+    assert alive(stranger)
+    assert real.registry.read_bytes() == before

@@ -1,0 +1,130 @@
+"""Which session and which pane a row means, held against one look: the same, gone, or not to be told. Pure."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
+from tmuxreap.ownership import Trace
+from tmuxreap.panes import agent_among, agent_in, tree
+from tmuxreap.profiles import Profile
+from tmuxreap.world import World
+
+
+def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
+    if row.tmux.host is not None and row.tmux.host != world.host:
+        return Failure(
+            Code.TMUX_UNREACHABLE,
+            f"could not look at {row.name}: it runs on the host {row.tmux.host}, this is {world.host}",
+            f"run the command on {row.tmux.host}",
+        )
+    if row.terminal is not Terminal.TMUX or not isinstance(server, Unreachable):
+        return None
+    code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
+    if server.denied:
+        code = Code.PERMISSION_DENIED
+    return Failure(code, f"could not look at {row.name}: {server.reason}", server.hint)
+
+
+def find_session(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:
+    """The very session that was recorded, None when it is proven gone, a failure when that cannot be said: another has
+    its name, its pane was moved, or its process lives on in another tmux."""
+    if not isinstance(server, Server):
+        return _on_another_server(row, server, profile, world)
+    named = server.named(row.name)
+    if row.tmux.known:
+        here = _recorded_session(row, server) if same_server(row, server, world) else None
+        return here or (None if named is None or _pane_was_ended(row, named) else _replaced(row, named))
+    if named is None:
+        moved = _moved(row, [s for s in server.sessions if _has_agent(row, s, profile, world)])
+        return moved or _on_another_server(row, server, profile, world)
+    if row.pane.pid is None or any(pane.pid == row.pane.pid for pane in named.panes):
+        return named
+    if profile is not None and any(agent_in(pane, profile, world) for pane in named.panes):
+        return named
+    return _replaced(row, named)
+
+
+def _recorded_session(row: Row, server: Server) -> Session | Failure | None:
+    recorded = (row.tmux.session_id, row.tmux.session_created)
+    same = next((session for session in server.sessions if (session.id, session.created) == recorded), None)
+    holders = [session for session in server.sessions if any(pane.id == row.pane.id for pane in session.panes)]
+    if holders and same not in holders:
+        return _moved(row, holders)
+    return same if same is not None and not _pane_was_ended(row, same) else None
+
+
+def _has_agent(row: Row, session: Session, profile: Profile | None, world: World) -> bool:
+    return any(pane.pid == row.pane.pid and agent_in(pane, profile, world) for pane in session.panes)
+
+
+def _moved(row: Row, holders: list[Session]) -> Failure | None:
+    """Its pane was put into another session (join-pane, move-window), or its session has another name."""
+    if not holders:
+        return None
+    return Failure(
+        Code.SESSION_REPLACED,
+        f"could not take {row.name} for the recorded session: its pane stands in the session {holders[0].name} now",
+        f"record that one: tmuxreap adopt {holders[0].name}, or move the pane back",
+    )
+
+
+def _on_another_server(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Failure | None:
+    """A row that names its server only means another socket where TMUX_TMPDIR is another (cron, units): "there is none"
+    says nothing there, as long as its process lives in a tmux of that name."""
+    process = world.index.processes.get(row.pane.pid or 0)
+    if row.tmux.known or row.status.ended or process is None:
+        return None
+    socket = (world.index.traces.get(process.pid, Trace()).tmux or "").rpartition(",")[0]
+    if socket in ("", server.socket) or PurePosixPath(socket).name != PurePosixPath(server.socket).name:
+        return None
+    if profile is not None and not agent_among(tree(world.index, process.pid), profile, world):
+        return None
+    return Failure(
+        Code.TMUX_UNREACHABLE,
+        f"could not look at {row.name}: nothing of it is on {server.socket}, but its process {process.pid} lives on "
+        f"{socket}",
+        f"set TMUX_TMPDIR as for that server, or record its path: tmuxreap adopt {row.name} --server {socket}",
+    )
+
+
+def _pane_was_ended(row: Row, session: Session) -> bool:
+    """Only its pane was ended; that the session lives on is as it should be."""
+    only_pane = row.status.ended and row.data.get("scope") == Scope.PANE.value
+    return only_pane and all(pane.id != row.pane.id for pane in session.panes)
+
+
+def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure:
+    """Which pane is the agent's, in the order of trust."""
+    by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
+    by_pid = [pane for pane in session.panes if pane.pid == row.pane.pid]
+    for found in (by_id, by_pid, session.panes):
+        if len(found) == 1:
+            return found[0]
+    running = [pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)]
+    if len(running) == 1:
+        return running[0]
+    panes = ", ".join(f"{pane.id} (pid {pane.pid})" for pane in session.panes)
+    return Failure(
+        Code.AMBIGUOUS_PANE,
+        f"could not tell the agent's pane in {row.name}: it has {panes}",
+        f"record it with: tmuxreap adopt {row.name}, or end them all with --whole-session",
+    )
+
+
+def same_server(row: Row, server: ServerLook, world: World) -> bool:
+    if not isinstance(server, Server):
+        return False
+    boot = row.tmux.boot_id is None or row.tmux.boot_id == world.boot_id
+    started = row.tmux.server_started is None or row.tmux.server_started == server.started
+    return boot and started and row.tmux.server_pid == server.pid
+
+
+def _replaced(row: Row, now: Session) -> Failure:
+    return Failure(
+        Code.SESSION_REPLACED,
+        f"could not take {row.name} for the recorded session: the one of that name now is {now.id}, made later or "
+        f"on another server",
+        f"if it is the one you mean, record it: tmuxreap adopt {row.name}",
+    )
