@@ -19,9 +19,10 @@ _WHOLE = re.compile(
     r"|xox[a-z]-[A-Za-z0-9-]{6,}"
     r"|eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*"
 )
+# A quoted value ends with its quote or, where the screen cuts it off, with its line.
 _VALUES = re.compile(
-    r"(?P<name>\bBearer\s+|[A-Za-z0-9_]*(?:_KEY|_TOKEN|_SECRET|password)['\"]?\s*[=:]\s*)"
-    r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s'\"]+)",
+    r"(?P<name>\bBearer[ \t]+|[A-Za-z0-9_]*(?:_KEY|_TOKEN|_SECRET|password)['\"]?[ \t]*[=:][ \t]*)"
+    r"(?P<value>\"(?:[^\"\\\n]|\\.)*\"?|'[^'\n]*'?|[^\s'\"]\S*)",
     re.IGNORECASE,
 )
 
