@@ -71,7 +71,7 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
     belongings = owned(world.index, reach, _spare_reason(spares, world))
     mine = any(one.process.pid in world.protected for one in belongings.own)
     if session is None or pane is None:
-        agent = agent_among((one.process for one in belongings.own), profile, world)
+        agent = _outlived(row, belongings, profile, world)
         return Sight(Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
     if isinstance(pane, Failure):
         return Sight(Live.ALIVE, socket, server, session, owned=belongings, reach=reach, mine=mine, trouble=pane)
@@ -88,6 +88,15 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
         reach=reach,
         mine=mine,
     )
+
+
+def _outlived(row: Row, belongings: Owned, profile: Profile | None, world: World) -> tuple[Process, ...]:
+    """The agent without its session; of one that nobody knows, what tmux had started in its pane."""
+    alive = [one.process for one in belongings.own]
+    if profile is not None:
+        return agent_among(alive, profile, world)
+    leaders = _recorded_leader(row, world)
+    return tuple(process for process in alive if process.id in leaders)
 
 
 def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world: World, past: Past) -> Sight:
