@@ -317,12 +317,19 @@ def _settle(
             continue
         clean = 0
         fresh = left if signals is KILL else left - signalled
+        close = close or (bool(signalled) and _respawned(run, fresh))
         yield from _strike(run, fresh, signals, close=there and (close or not left))
         signalled |= fresh
         if run.clock.monotonic() >= deadline:
             return False
         step = deadline if left and signals is not KILL else run.clock.monotonic() + LOOK_AGAIN_S
         yield Wait(left, min(step, deadline))
+
+
+def _respawned(run: _Run, fresh: frozenset[ProcessId]) -> bool:
+    """A hook put a new process into the pane of one that was ended: it would do so again."""
+    panes = run.sight.session.panes if run.sight.session else ()
+    return not {pane.pid for pane in panes}.isdisjoint(process.pid for process in fresh)
 
 
 def _strike(
