@@ -1,0 +1,117 @@
+"""Gone means gone, and neighbours live: every member of the zoo, ended all at once, by `stop` and by `kill`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import GUARD, marked
+from tests.live.zoo import MEMBERS, Member, Zoo, open_zoo
+from tests.real import Real, until
+from tmuxreap.model import ProcessId, Verb
+
+pytestmark = pytest.mark.live
+
+GRACE_S = 1.0
+NAMES = [member.name for member in MEMBERS]
+
+
+@dataclass
+class Ended:
+    """One whole zoo after its ending."""
+
+    verb: Verb
+    zoo: Zoo
+    before: dict[str, tuple[set[ProcessId], set[ProcessId]]]
+    results: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module", params=[Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
+    verb, home = request.param, Path(tempfile.mkdtemp(prefix="tz", dir="/tmp"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
+            patch.setenv(name, str(home))
+        for name in ("TMUX", "TMUX_PANE"):
+            patch.delenv(name, raising=False)
+        patch.setenv("SHELL", "/bin/sh")
+        patch.setenv(GUARD, home.name)
+        zoo = Zoo(Real(f"{home}/s", tmp_path_factory.mktemp("registry")), tmp_path_factory.mktemp("zoo"))
+        try:
+            open_zoo(zoo)
+            yield _end(zoo, verb)
+        finally:
+            for socket in (f"{home}/s", f"{home}/s-b", f"{home}/s-c", *map(str, home.glob("tmux-*/*"))):
+                if zoo.real.sessions(socket):
+                    zoo.real.tmux("kill-server", socket=socket)
+            zoo.close()
+            until("an empty zoo", lambda: not marked(home.name))
+            shutil.rmtree(home)
+
+
+def _end(zoo: Zoo, verb: Verb) -> Ended:
+    before = {name: (zoo.known(name, "mine"), zoo.known(name, "others")) for name in NAMES}
+    end = zoo.real.stop if verb is Verb.STOP else zoo.real.kill
+    started = time.monotonic()
+    told = {item.as_json()["name"]: item.as_json() for item in end(*NAMES, grace_s=GRACE_S).results}
+    _show(verb, told, time.monotonic() - started)
+    return Ended(verb, zoo, before, told)
+
+
+def _show(verb: Verb, told: dict[str, dict[str, Any]], took_s: float) -> None:
+    """The table of the closing note: pytest -s."""
+    print(f"\n{verb.value}: the whole zoo in {took_s:.2f} s")
+    for name, one in told.items():
+        rungs = ", ".join(f"{rung['name']} {rung['waited_ms']} ms" for rung in one["rungs"] if not _idle(rung))
+        print(f"  {name:24} {one['stopped_by'] or one['outcome']:13} {one['duration_ms']:5} ms  {rungs}")
+
+
+def _idle(rung: dict[str, Any]) -> bool:
+    return bool(rung["skipped"]) and not rung["waited_ms"]
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=NAMES)
+def test_member(member: Member, ended: Ended) -> None:
+    result, row = ended.results[member.name], ended.zoo.real.row(member.name)
+    mine, others = ended.before[member.name]
+    assert not [one for one in mine if ended.zoo.processes.again(one)], "gone means gone"
+    assert not ended.zoo.known(member.name, "mine"), "nor whoever came after them"
+    assert len(others) == member.neighbours
+    assert [one for one in others if not ended.zoo.processes.again(one)] == [], "neighbours live"
+    assert not {one.pid for one in others} & {one["pid"] for one in (*result["swept"], *result["survivors"])}
+    if member.refused is not None:
+        assert (result["outcome"], result["error"]["code"]) == ("refused", member.refused)
+        assert row["status"] == "running"
+        return
+    stopped_by = member.stop if ended.verb is Verb.STOP else member.kill
+    outcome = {Verb.STOP: "stopped", Verb.KILL: "killed"}[ended.verb]
+    assert (result["outcome"], result["error"], result["survivors"]) == (outcome, None, [])
+    assert (result["stopped_by"], row["stopped_by"]) == (stopped_by, stopped_by)
+    assert row["status"] == "stopped"
+    if member.spared:
+        assert {one.pid for one in others} <= {one["pid"] for one in result["spared"]}
+
+
+def test_what_is_left_on_the_servers(ended: Ended) -> None:
+    real, zoo = ended.zoo.real, ended.zoo
+    assert real.sessions() == {"linked-home", "a-2", "made_anew"}
+    assert real.sessions(zoo.other("b")) == {"twin"}
+    assert real.sessions(zoo.other("c")) == {"new"}
+    assert len(real.sessions(f"{os.environ['TMUX_TMPDIR']}/tmux-{os.getuid()}/nested")) == 1
+
+
+def test_nothing_was_typed_into_the_program_in_front(ended: Ended) -> None:
+    assert (ended.zoo.folder / "typed").read_bytes() == b""
+
+
+def test_nobody_waits_for_a_zombie(ended: Ended) -> None:
+    """Its parent never does: the kernel's word that it is dead is enough."""
+    assert ended.results["zombie"]["duration_ms"] < 1000 * GRACE_S + ended.results["nohup"]["duration_ms"]
