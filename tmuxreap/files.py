@@ -103,14 +103,16 @@ def create(path: Path, data: bytes) -> None:
 def _write_beside(target: Path, data: bytes, like: os.stat_result | None) -> Path:
     # A name of its own for every write: a shared one loses rows when two write at once.
     name = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    mode = 0o600 if like else 0o666  # a new file gets what the umask leaves of it
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             faults.at(Step.TEMP_CREATED)
             file.write(data)
             file.flush()
             faults.at(Step.TEMP_WRITTEN)
-            _keep_owner_and_mode(file.fileno(), like)
+            if like is not None:
+                _keep_owner_and_mode(file.fileno(), like)
             os.fsync(file.fileno())
             faults.at(Step.TEMP_SYNCED)
     except BaseException:
@@ -119,10 +121,7 @@ def _write_beside(target: Path, data: bytes, like: os.stat_result | None) -> Pat
     return name
 
 
-def _keep_owner_and_mode(descriptor: int, like: os.stat_result | None) -> None:
-    if like is None:
-        os.fchmod(descriptor, 0o644)
-        return
+def _keep_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
     mine = os.fstat(descriptor)
     if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
         os.fchown(descriptor, like.st_uid, like.st_gid)
