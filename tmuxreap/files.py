@@ -91,7 +91,10 @@ def replace(path: Path, data: bytes, expected: Stamp) -> Stamp:
 
 def create(path: Path, data: bytes) -> None:
     """A file that was not there; FileExistsError when it is."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:  # a file where a folder is due: not the file that was to be made
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
     temporary = _write_beside(path, data, None)
     try:
         os.link(temporary, path)
