@@ -30,7 +30,7 @@ RANKS = (
     " plan < panes sights; ladder < plan sights; results < ladder plan",
     # owners of outside things
     "files; settings; clock; tools; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
-    " processes < processes_psutil; processes_psutil; locators;"
+    " processes < processes_psutil; processes_psutil; locators; waiting;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
     "registry",
     "observe; execute < observe progress; record; report; progress",
@@ -42,7 +42,7 @@ RANKS = (
     "drifts",
     "ending",
     "starting",
-    "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start",
+    "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start; commands.watch < commands.reconcile",
     "boundary; cli < boundary; mcp; completion",
     "__main__",
 )
@@ -53,7 +53,7 @@ ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the pac
 # An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
 OWNERS: dict[str, set[str]] = {
     "sqlite3": {"ledger*"},
-    "subprocess": {"tmux", "processes_psutil", "handover", "tools"},  # there for ps, where there is no /proc
+    "subprocess": {"tmux", "processes_psutil", "handover", "tools", "commands.watch"},  # there for ps, where there is no /proc
     "os.fork": set(),
     "os.system": set(),
     "os.popen": set(),

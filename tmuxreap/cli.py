@@ -268,6 +268,29 @@ def reconcile(registry: Registry = None, json: Json = False, quiet: Quiet = Fals
     answer("reconcile", registry, json, quiet, work)
 
 
+def watch(
+    interval: Annotated[str | None, typer.Option("--interval", help="Between full looks (10).", metavar="S")] = None,
+    execute: Annotated[
+        str | None, typer.Option("--exec", help="Run with each event on stdin.", metavar="COMMAND")
+    ] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Reconcile at the moment that something happens; a line an event."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.watch import WatchRequest, run
+
+        interval_s = seconds(interval, "--interval")
+        request = WatchRequest(command=execute) if interval_s is None else WatchRequest(interval_s, execute)
+        voice = voice_of(app.settings, json, quiet)
+        run(app, request, lambda event: report_line(event, voice))
+        raise typer.Exit
+
+    answer("watch", registry, json, quiet, work)
+
+
 def finish(registry: str, number: int, policy: str) -> None:
     """What --self hands over: not for people."""
 
@@ -289,6 +312,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "forget": forget,
     "reconcile": reconcile,
+    "watch": watch,
     "events": events,
 }
 ALIASES = {"ls": "list"}

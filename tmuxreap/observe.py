@@ -28,19 +28,20 @@ class Place:
 
 
 class Observer:
-    """Looks, as often as it is asked to. What a process carries does not change: it is read once."""
+    """Looks, as often as it is asked to; what a process carries is read once a look."""
 
     def __init__(self, tmux: Tmux, processes: Processes, place: Place) -> None:
         self._tmux = tmux
         self._processes = processes
         self._place = place
-        self._traces: dict[ProcessId, Trace] = {}
         self._names: dict[ProcessId, Names] = {}
 
     def look(self, sockets: Iterable[str], since: int) -> World:
         """`since`: no process that started before can be of interest beyond the tree of its pane."""
         servers = {socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}
         processes = self._processes.look()
+        # A program that another one was exec'd in place of is the same process under another name.
+        self._names.clear()
         young = [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
         return World(
             host=self._place.host,
@@ -61,18 +62,12 @@ class Observer:
         return known
 
     def _trace(self, process: Process) -> Trace:
-        known = self._traces.get(process.id)
-        if known is not None:
-            return known
         environ = self._processes.environ(process.id) or {}
-        if not environ:
-            # An exec may have been under way, or the environment was cleared: its descriptors are what is left.
-            return Trace(terminals=self._terminals(process))
         trace = _carried(environ)
-        if trace.mark is None and trace.tmux is None:
-            return Trace(terminals=self._terminals(process))
-        self._traces[process.id] = trace
-        return trace
+        if trace.mark is not None or trace.tmux is not None:
+            return trace
+        # An exec may have been under way, or the environment was cleared: its descriptors are what is left.
+        return Trace(terminals=self._terminals(process))
 
     def _terminals(self, process: Process) -> frozenset[str]:
         return frozenset(path for path in self._processes.open_files(process.id) if path.startswith(PTS))

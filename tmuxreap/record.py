@@ -42,6 +42,11 @@ class Books:
         self._ledger: Ledger | None = None
         self._unavailable = False
 
+    def hope(self) -> None:
+        """Who goes on for days tries again what could not be had before."""
+        self._unavailable = False
+        self._warnings.clear()
+
     def close(self) -> None:
         if self._ledger is not None:
             self._ledger.close()

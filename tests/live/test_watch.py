@@ -1,0 +1,145 @@
+"""`watch` on real sessions: what happens is told and recorded when it happens, and nothing else wakes it up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+import pytest
+
+from tests.real import Real, alive, until
+
+pytestmark = pytest.mark.live
+
+
+class Watch:
+    def __init__(self, real: Real, *options: str) -> None:
+        words = [sys.executable, "-m", "tmuxreap", "watch", "--json", "--registry", str(real.registry), *options]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._lines: Queue[str] = Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        until("the watch waiting", self._waits)
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+
+    def _waits(self) -> bool:
+        return "poll" in Path(f"/proc/{self.process.pid}/wchan").read_text() or self._asleep()
+
+    def _asleep(self) -> bool:
+        """It has handlers for the signal to end, which it sets up right before it waits."""
+        caught = Path(f"/proc/{self.process.pid}/status").read_text().split("SigCgt:")[1].split()[0]
+        return bool(int(caught, 16) & (1 << (signal.SIGTERM - 1))) and self.switches() == self.switches(after_s=0.05)
+
+    def switches(self, after_s: float = 0.0) -> int:
+        time.sleep(after_s)
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("voluntary_ctxt_switches:")[1].split()[0])
+
+    def event(self) -> dict[str, Any]:
+        event: dict[str, Any] = json.loads(self._lines.get(timeout=15))
+        return event
+
+    def quiet(self) -> bool:
+        try:
+            raise AssertionError(self._lines.get_nowait())
+        except Empty:
+            return True
+
+
+@contextlib.contextmanager
+def watching(real: Real, *options: str) -> Iterator[Watch]:
+    watch = Watch(real, *options)
+    try:
+        yield watch
+    finally:
+        watch.process.terminate()
+        _, err = watch.process.communicate(timeout=10)
+    assert (watch.process.returncode, err) == (0, "")
+
+
+def test_a_death_is_told_and_recorded_at_once(real: Real) -> None:
+    real.start()
+    real.bystander()
+    with watching(real, "--interval", "1h") as watch:
+        os.kill(real.pid(), signal.SIGKILL)
+        event = watch.event()
+        assert (event["name"], event["event"], event["settled"]) == ("acme", "dead", True)
+    assert real.row()["status"] == "terminated"
+
+
+def test_an_agent_that_leaves_its_shell_is_told_at_once(real: Real) -> None:
+    real.start(command=["sh", "-ic", f"{sys.executable} -m tmuxreap.demo_agent; exec sh -i"])
+    with watching(real, "--interval", "1h") as watch:
+        real.submit("/exit")
+        until("the word of it", lambda: watch.event()["event"] == "agent_gone")
+    assert real.row()["status"] == "running"
+
+
+def test_a_server_that_dies_takes_its_rows_along(real: Real) -> None:
+    for name in ("a", "b"):
+        real.start(name)
+    pids = [real.pid(name) for name in ("a", "b")]
+    with watching(real, "--interval", "1h") as watch:
+        os.kill(int(real.ask("a", "#{pid}")), signal.SIGKILL)
+        assert watch.event()["name"] in ("a", "b")
+        until("both rows", lambda: {row["status"] for row in real.rows().values()} == {"terminated"})
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_a_registry_that_is_replaced_or_broken_for_a_moment_is_lived_with(real: Real) -> None:
+    with watching(real, "--interval", "1h") as watch:
+        real.start()  # replaced while we watch: the new row is followed from now on
+        text = real.registry.read_text()
+        watch.switches(after_s=0.2)
+        real.registry.write_text("{ not yaml")
+        assert watch.event()["event"] == "registry_invalid"
+        real.registry.write_text(text)
+        watch.switches(after_s=0.3)
+        os.kill(real.pid(), signal.SIGKILL)
+        assert watch.event()["event"] == "dead"
+
+
+def test_it_does_not_wake_up_when_nothing_happens(real: Real) -> None:
+    real.start()
+    with watching(real, "--interval", "1h") as watch:
+        until("no more of its own writes", lambda: watch.switches() == watch.switches(after_s=0.3))
+        assert watch.switches() == watch.switches(after_s=1.0)
+
+
+def test_a_command_gets_each_event(real: Real) -> None:
+    real.start()
+    out = real.folder / "event.json"
+    with watching(real, "--exec", f"cat > {out}.part; mv {out}.part {out}") as watch:
+        os.kill(real.pid(), signal.SIGKILL)
+        watch.event()
+        until("the command's file", out.exists)
+    assert json.loads(out.read_text())["event"] == "dead"
+
+
+def test_two_watchers_record_a_death_once(real: Real) -> None:
+    real.start()
+    with watching(real) as one, watching(real) as two:
+        os.kill(real.pid(), signal.SIGKILL)
+        until("the row", lambda: real.row()["status"] == "terminated")
+        one.switches(after_s=0.3)
+    assert two.process.returncode == 0
+    assert len(real.events("dead")) == 1
+
+
+def test_ctrl_c_ends_it_cleanly(real: Real) -> None:
+    with watching(real) as watch:
+        watch.process.send_signal(signal.SIGINT)
+        assert watch.process.wait(timeout=10) == 0
