@@ -141,7 +141,7 @@ class Executor:
 
     def _press(self, task: Task, step: Key | Text) -> bool:
         """The last look before a key: is the agent itself in front, now?"""
-        now = (self._processes.again(process.id) for process in task.sight.agent)
+        now = (self._processes.again(process.id) for process in task.sight.keyed)
         pane, server = task.sight.pane, task.plan.server
         if pane is None or server is None or not any(process and in_front(process) for process in now):
             return False

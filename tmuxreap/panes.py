@@ -54,6 +54,12 @@ def in_front(process: Process) -> bool:
     return process.tpgid > 0 and process.pgrp == process.tpgid
 
 
+def on_terminal(pane: Pane, agent: tuple[Process, ...], world: World) -> tuple[Process, ...]:
+    """Those on the pane's own terminal. One behind another (script, dtach) may be in front there, and not here."""
+    tty = world.tty_of(pane.tty)
+    return tuple(process for process in agent if tty and process.tty == tty)
+
+
 def is_busy(pane: Pane, world: World) -> bool:
     return not pane.dead and not is_idle_shell(pane, world)
 

@@ -194,7 +194,7 @@ def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy) -> str | 
         return "the agent is not recognised in the pane"
     if pane.input_off:
         return "the pane takes no input"
-    if not any(in_front(process) for process in sight.agent):
+    if not any(in_front(process) for process in sight.keyed):
         return "the agent is not in front"
     return None
 

@@ -20,7 +20,7 @@ from tmuxreap.model import (
     Terminal,
 )
 from tmuxreap.ownership import Owned, Reach, owned
-from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, is_busy, live_in
+from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, is_busy, live_in, on_terminal
 from tmuxreap.profiles import Profile, Spare, program_names
 from tmuxreap.world import World
 
@@ -46,6 +46,7 @@ class Sight:
     session: Session | None = None
     pane: Pane | None = None
     agent: tuple[Process, ...] = ()
+    keyed: tuple[Process, ...] = ()  # those of the agent that the pane's keys can reach
     owned: Owned = field(default_factory=Owned)
     foreign: tuple[Pane, ...] = ()
     reach: Reach | None = None
@@ -83,6 +84,7 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
         session=session,
         pane=pane,
         agent=agent,
+        keyed=on_terminal(pane, agent, world),
         owned=belongings,
         foreign=tuple(other for other in session.panes if other.id != pane.id and is_busy(other, world)),
         reach=reach,
@@ -119,7 +121,8 @@ def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world:
     pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
     agent = agent_in(pane, profile, world) if pane else ()
     live = live_in(pane, agent, world)
-    return Sight(live, first.socket, server, session, pane, agent, belongings, reach=reach)
+    keyed = on_terminal(pane, agent, world) if pane else ()
+    return Sight(live, first.socket, server, session, pane, agent, keyed, belongings, reach=reach)
 
 
 def past_of(sight: Sight, before: Past) -> Past:

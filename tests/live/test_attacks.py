@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,36 @@ def test_an_ended_row_with_a_strangers_session_of_its_name_says_adopt(real: Real
     assert "adopt acme" in result["error"]["hint"]
     assert alive(stranger)
     assert real.registry.read_bytes() == before
+
+
+HOST = """
+import fcntl, os, pty, select, struct, sys, termios, tty
+pid, agent = pty.fork()
+if pid == 0:
+    os.read(0, 1)
+    os.execv(sys.executable, [sys.executable, "-m", "tmuxreap.demo_agent"])
+fcntl.ioctl(agent, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+os.write(agent, b"\\n")
+tty.setraw(0)
+log = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+os.write(1, b"\\x1b[2J\\x1b[H> ")
+while True:
+    ready = select.select([0, agent], [], [])[0]
+    if agent in ready:
+        os.read(agent, 4096)
+    if 0 in ready:
+        typed = os.read(0, 100)
+        os.write(log, typed)
+        os.write(1, typed)
+"""
+
+
+def test_an_agent_on_a_terminal_of_its_own_is_not_in_front_of_the_pane(real: Real) -> None:
+    log = real.folder / "typed"
+    real.bystander("acme", sys.executable, "-c", HOST, str(log))
+    until("the agent", lambda: list((real.store / "sessions").glob("*.json")))
+    assert real.adopt()["live"] == "alive"
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "hangup")
+    assert result["rungs"][0]["skipped"] == "the agent is not in front"
+    assert log.read_bytes() == b""
