@@ -1,4 +1,4 @@
-"""Promise 4: "no such session", "no server" and "could not be asked" are three answers: on the third none is written."""
+"""Promise 4: "no such session", "no server" and "could not be asked" differ: on the last nothing is written."""
 
 from __future__ import annotations
 

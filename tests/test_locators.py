@@ -1,0 +1,207 @@
+"""Which conversation is it? Every way to know, and the order of trust."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tmuxreap.locators import (
+    NONE,
+    AgentProcess,
+    Clues,
+    agent_word,
+    better,
+    checked,
+    is_id,
+    locate,
+    store_of,
+)
+from tmuxreap.model import Conversation, ProcessId
+from tmuxreap.profiles import Profile, load_profiles
+
+DEMO = load_profiles(None).agents["demo"]
+AGY = load_profiles(None).agents["agy"]
+ONE = "11111111-6d0c-4f63-9b53-1d5f0c6f2a11"
+TWO = "22222222-6d0c-4f63-9b53-1d5f0c6f2a11"
+THREE = "33333333-6d0c-4f63-9b53-1d5f0c6f2a11"
+AGENT = AgentProcess(ProcessId(42, 777), ("python3", "-m", "tmuxreap.demo_agent", "--session-id", ONE), 1000.0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    for folder in ("sessions", "conversations"):
+        (tmp_path / folder).mkdir()
+    return tmp_path
+
+
+def talk(store: Path, conversation: str, cwd: str = "/w", at: float = 2000.0) -> Path:
+    path = store / "conversations" / f"{conversation}.jsonl"
+    path.write_text(json.dumps({"role": "user", "text": "hi", "cwd": cwd}) + "\n")
+    os.utime(path, (at, at))
+    return path
+
+
+def pidfile(store: Path, conversation: str, start: object = "777", pid: int = 42, status: str = "idle") -> None:
+    facts = {"sessionId": conversation, "procStart": start, "status": status}
+    (store / "sessions" / f"{pid}.json").write_text(json.dumps(facts))
+
+
+def found(clues: Clues, profile: Profile = DEMO) -> tuple[str | None, str | None]:
+    conversation = locate(profile, clues).conversation
+    return conversation.id, conversation.source
+
+
+def test_the_order_of_trust(store: Path) -> None:
+    banner = f"Resume this conversation with: tmuxreap-demo --resume {TWO}\n"
+    clues = Clues((AGENT,), store=store, banner=banner, launched=THREE, cwd="/w")
+    pidfile(store, ONE)
+    assert found(clues) == (ONE, "pidfile")
+    (store / "sessions" / "42.json").unlink()
+    assert found(clues) == (TWO, "exit-banner")
+    assert found(replace(clues, banner=None)) == (THREE, "launch")
+    assert found(replace(clues, banner=None, launched=None)) == (ONE, "argv")
+
+
+@pytest.mark.parametrize("start", ["778", None, "this-boot:7777"])
+def test_a_file_of_another_process_with_that_pid_is_none(store: Path, start: object) -> None:
+    pidfile(store, TWO, start)
+    assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
+
+
+def test_a_start_may_stand_behind_the_boot(store: Path) -> None:
+    pidfile(store, TWO, "some-boot:777")
+    assert found(Clues((AGENT,), store=store)) == (TWO, "pidfile")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "\xff"])
+def test_a_broken_file_says_nothing(store: Path, text: str) -> None:
+    (store / "sessions" / "42.json").write_text(text, encoding="latin-1")
+    assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
+
+
+@pytest.mark.parametrize("hostile", ["../../etc/passwd", "*", "", ".", "a/b", ONE + "/x", "x" * 40, ONE[:-1] + "\0"])
+def test_a_hostile_id_is_none(store: Path, hostile: str) -> None:
+    pidfile(store, hostile)
+    assert not is_id(DEMO, hostile)
+    assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
+
+
+def test_the_last_banner_counts() -> None:
+    banner = f"tmuxreap-demo --resume {ONE}\n$ again\ntmuxreap-demo --resume {TWO}\n"
+    assert found(Clues(banner=banner)) == (TWO, "exit-banner")
+
+
+def test_open_files_tell() -> None:
+    held = f"/home/x/.gemini/antigravity-cli/presence/{ONE}.lock"
+    assert found(Clues(open_files=("/dev/null", held)), AGY) == (ONE, "open-file")
+
+
+@pytest.mark.parametrize("argv", [("a", "--resume", TWO), ("a", f"--resume={TWO}")])
+def test_a_flag_with_or_without_a_sign(argv: tuple[str, ...]) -> None:
+    assert found(Clues((replace(AGENT, argv=argv),))) == (TWO, "argv")
+
+
+def test_two_answers_are_none_and_are_listed() -> None:
+    other = AgentProcess(ProcessId(43, 1), ("a", "--resume", TWO), 1000.0)
+    located = locate(DEMO, Clues((AGENT, other)))
+    assert (located.conversation, located.candidates) == (NONE, (ONE, TWO))
+
+
+# The sole candidate
+
+
+def bare() -> AgentProcess:
+    return replace(AGENT, argv=("python3", "-m", "tmuxreap.demo_agent"))
+
+
+def test_the_only_one_of_this_folder_since_the_start(store: Path) -> None:
+    talk(store, ONE)
+    talk(store, TWO, cwd="/elsewhere")
+    talk(store, THREE, at=999.0)
+    assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
+
+
+def test_two_candidates_are_no_answer(store: Path) -> None:
+    talk(store, ONE)
+    talk(store, TWO)
+    located = locate(DEMO, Clues((bare(),), store=store, cwd="/w"))
+    assert (located.conversation, set(located.candidates)) == (NONE, {ONE, TWO})
+
+
+def test_a_folder_whose_name_only_looks_alike_is_another(store: Path) -> None:
+    talk(store, ONE, cwd="/w/a-b")
+    assert found(Clues((bare(),), store=store, cwd="/w/a/b")) == (None, None)
+
+
+def test_without_the_agent_nobody_guesses(store: Path) -> None:
+    talk(store, ONE)
+    assert found(Clues(store=store, cwd="/w")) == (None, None)
+
+
+# On disk
+
+
+def test_it_exists_with_a_message_only(store: Path) -> None:
+    path = talk(store, ONE)
+    assert checked(DEMO, store, ONE, "argv") == Conversation(ONE, "argv", str(path), exists=True)
+    path.write_text("")
+    assert not checked(DEMO, store, ONE, None).exists
+    path.write_text('{"role": "assistant", "text": "hi"}\n')
+    assert not checked(DEMO, store, ONE, None).exists
+    path.write_text('{"role": "user", "text": "half a li')
+    assert not checked(DEMO, store, ONE, None).exists
+    path.write_text('{"role": "user", "text": "x"}\n{"half a li')
+    assert checked(DEMO, store, ONE, None).exists
+
+
+def test_another_s_conversation_is_not_it(store: Path) -> None:
+    talk(store, TWO)
+    assert not checked(DEMO, store, ONE, None).exists
+    assert not checked(DEMO, None, TWO, None).exists
+    assert not checked(DEMO, store, "*", None).exists
+
+
+# Two looks
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ((ONE, "argv"), (None, None), ONE),
+        ((None, None), (TWO, "exit-banner"), TWO),
+        ((ONE, "pidfile"), (TWO, "exit-banner"), ONE),
+        ((ONE, "argv"), (TWO, "exit-banner"), TWO),
+        ((ONE, "exit-banner"), (TWO, "exit-banner"), TWO),
+        ((ONE, "odd"), (TWO, "argv"), TWO),
+    ],
+)
+def test_a_good_id_is_never_replaced_by_nothing_nor_by_a_guess(
+    before: tuple[str | None, str | None], after: tuple[str | None, str | None], kept: str
+) -> None:
+    def of(pair: tuple[str | None, str | None]) -> Conversation:
+        return Conversation(*pair, path=None, exists=False)
+
+    assert better(of(before), of(after)).id == kept
+
+
+# The store
+
+
+def test_the_store_is_the_agent_s_own(tmp_path: Path) -> None:
+    assert store_of(DEMO, {"TMUXREAP_DEMO_HOME": "/s"}, "/recorded", tmp_path) == Path("/s")
+    assert store_of(DEMO, {"HOME": "/h"}, "/recorded", tmp_path) == Path("/h/.tmuxreap-demo")
+    assert store_of(DEMO, None, "/recorded", tmp_path) == Path("/recorded")
+    assert store_of(DEMO, None, None, tmp_path) == tmp_path / ".tmuxreap-demo"
+    assert store_of(DEMO, None, None, None) is None
+    assert store_of(replace(DEMO, store_default=None), {}, None, tmp_path) is None
+
+
+def test_the_agent_s_own_word(store: Path) -> None:
+    pidfile(store, ONE, status="waiting")
+    assert agent_word(DEMO, Clues((AGENT,), store=store)) == "waiting"
+    assert agent_word(DEMO, Clues(store=store)) is None
+    assert agent_word(AGY, Clues((AGENT,), store=store)) is None

@@ -1,0 +1,135 @@
+"""Agents are data: the package's own file, the user's over it, and what a process may be called."""
+
+from __future__ import annotations
+
+import sys
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from tmuxreap.errors import Code, Failure
+from tmuxreap.profiles import Key, Pause, Profiles, Text, load_profiles, program_names
+from tmuxreap.screens import State
+
+
+@pytest.fixture(scope="module")
+def ours() -> Profiles:
+    return load_profiles(None)
+
+
+@pytest.mark.parametrize(
+    ("argv", "names"),
+    [
+        (("claude", "--resume", "x"), {"claude"}),
+        (("/usr/local/bin/claude",), {"claude"}),
+        (("node", "/usr/lib/codex.js", "--x"), {"node", "codex", "codex.js"}),
+        (("node", "--inspect", "/opt/gemini/bin/gemini"), {"node", "gemini"}),
+        (("/usr/bin/python3.11", "-m", "tmuxreap.demo_agent", "--x"), {"python3.11", "tmuxreap.demo_agent"}),
+        (("env", "A=1", "claude"), {"env", "claude"}),
+        (("-bash",), {"bash"}),
+        (("sh", "/opt/run-claude.sh"), {"sh", "run-claude", "run-claude.sh"}),
+        (("vi", "claude"), {"vi"}),
+        ((), set()),
+    ],
+)
+def test_what_a_program_may_be_called(argv: tuple[str, ...], names: set[str]) -> None:
+    assert set(program_names(argv, "", None)) == names
+
+
+def test_an_agent_is_recognised_by_its_program_and_not_by_an_argument(ours: Profiles) -> None:
+    claude = ours.agents["claude"]
+    assert claude.recognises(("node", "/x/claude"), "node", "/usr/bin/node")
+    assert claude.recognises((), "claude", None)
+    assert not claude.recognises(("grep", "claude"), "grep", "/bin/grep")
+    assert not claude.recognises(("tail", "-f", "claude"), "tail", None)
+    assert not claude.recognises(("bash", "-c", "echo claude"), "bash", None)
+
+
+def test_by_name_and_by_command(ours: Profiles) -> None:
+    assert ours.by_name_suffix("acme-creator-claude") == "claude"
+    assert ours.by_name_suffix("claude-notes") is None
+    assert ours.by_command(["node", "/x/gemini"]) == "gemini"
+    assert ours.by_command(["vim"]) is None
+    assert ours.of(None) is None
+    assert ours.of("nobody") is None
+
+
+def test_the_demo_agent_s_block(ours: Profiles) -> None:
+    demo = ours.agents["demo"]
+    assert demo.idle_keys == (Text("/exit"), Pause(0.1), Key("Enter"))
+    assert demo.safe_keys[0] == Key("Escape")
+    assert isinstance(demo.safe_keys[1], Pause), "an Escape that a key follows at once is Alt"
+    assert demo.command == (sys.executable, "-m", "tmuxreap.demo_agent")
+    assert set(demo.screens) == {State.IDLE, State.DRAFT, State.BUSY, State.DIALOG}
+    assert (demo.store_variable, demo.store_default) == ("TMUXREAP_DEMO_HOME", "~/.tmuxreap-demo")
+
+
+def test_only_what_was_run_for_real_gets_keys(ours: Profiles) -> None:
+    for profile in ours.agents.values():
+        assert profile.has_keys <= (profile.verified is not None), profile.name
+
+
+def test_no_bare_enter_and_no_melting_escape(ours: Profiles) -> None:
+    for profile in ours.agents.values():
+        for steps in (profile.idle_keys, profile.safe_keys, profile.again_keys):
+            for step, following in zip_longest(steps, steps[1:]):
+                if step == Key("Escape"):
+                    assert isinstance(following, Pause), profile.name
+        assert Key("Enter") not in (*profile.safe_keys, *profile.again_keys), profile.name
+
+
+def test_shared_programs(ours: Profiles) -> None:
+    def spared(names: tuple[str, ...], command: str) -> bool:
+        return any(spare.matches(names, command) for spare in ours.common_spare)
+
+    assert spared(("ssh-agent",), "ssh-agent -s")
+    assert spared(("java",), "java -cp x org.gradle.launcher.daemon.bootstrap.GradleDaemon")
+    assert not spared(("java",), "java -jar server.jar")
+    assert not spared(("node",), "node firefox")
+
+
+def test_the_user_s_file_is_merged_over_ours(tmp_path: Path) -> None:
+    mine = tmp_path / "agents.yaml"
+    mine.write_text(
+        "agents:\n"
+        "  demo: {leave_s: 9, keys: {idle: [C-d]}}\n"
+        "  mine: {process: [mine], command: [mine, '{python}'], conversation: {locators: [launch]}}\n"
+    )
+    profiles = load_profiles(mine)
+    demo = profiles.agents["demo"]
+    assert (demo.leave_s, demo.idle_keys) == (9.0, (Key("C-d"),))
+    assert demo.safe_keys == load_profiles(None).agents["demo"].safe_keys
+    assert profiles.agents["mine"].command == ("mine", sys.executable)
+    assert profiles.agents["mine"].leave_s == 3.0
+    assert not profiles.agents["mine"].has_keys
+    assert "claude" in profiles.agents
+
+
+def test_a_user_s_file_that_is_not_there_is_none(tmp_path: Path) -> None:
+    assert load_profiles(tmp_path / "none.yaml").agents.keys() == load_profiles(None).agents.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("agents: [", "while parsing"),
+        ("agents: []", "agents is no mapping"),
+        ("[]", "the file is no mapping"),
+        ("agents: {x: 3}", "the block is no mapping"),
+        ("agents: {x: {keys: {idle: [{type: 1}]}}}", "is no key"),
+        ("agents: {x: {keys: {idle: Enter}}}", "a list is due"),
+        ("agents: {x: {screens: {sleepy: z}}}", "'sleepy' is no state"),
+        ("agents: {x: {screens: {idle: '('}}}", "is no pattern"),
+        ("agents: {x: {conversation: {locators: [guess]}}}", "'guess' is no locator"),
+        ("agents: {x: {process: claude}}", "a list is due"),
+    ],
+)
+def test_a_block_that_is_wrong_is_said_to_be(tmp_path: Path, text: str, word: str) -> None:
+    mine = tmp_path / "agents.yaml"
+    mine.write_text(text)
+    with pytest.raises(Failure) as raised:
+        load_profiles(mine)
+    assert raised.value.code is Code.USAGE
+    assert word in raised.value.message
+    assert str(mine) in raised.value.message
