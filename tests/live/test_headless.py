@@ -1,0 +1,188 @@
+"""Sessions without tmux: known by a process and its start, or by our mark; and panes of kitty and WezTerm."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real import Real, alive, answer, until
+from tmuxreap.ledger import Ledger
+from tmuxreap.ledger_file import ledger_path
+from tmuxreap.model import Verb
+from tmuxreap.processes import LinuxProcesses
+
+pytestmark = pytest.mark.live
+
+MARK = "5a0c6b3e-0f5e-4b86-9d43-8f9f6f2f7a11"
+Start = Callable[..., int]
+
+
+@pytest.fixture
+def real(tmux_socket: str, tmp_path: Path) -> Real:
+    return Real(tmux_socket, tmp_path)
+
+
+@pytest.fixture
+def start(no_leftovers: None) -> Iterator[Start]:
+    """Programs far from any tmux, each in a session of its own."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def one(*words: str, **environ: str) -> int:
+        begun.append(subprocess.Popen(words, start_new_session=True, env={**os.environ, **environ}))
+        return begun[-1].pid
+
+    yield one
+    for program in begun:
+        program.kill()
+        program.wait()
+
+
+def started(pid: int) -> float:
+    processes = LinuxProcesses()
+    process = processes.identify(pid)
+    assert process is not None
+    return processes.started_epoch(process)
+
+
+def register(real: Real, pane: str, terminal: str = "none", more: str = "") -> None:
+    row = f"  - {{name: acme, status: running, terminal: {terminal}, pane: {{{pane}}}{more}}}\n"
+    real.registry.write_text("tmux_sessions:\n" + row)
+
+
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_by_its_process_and_start(real: Real, start: Start, verb: Verb) -> None:
+    pid, neighbour = start("sh", "-c", "sleep 600 & sleep 600"), start("sleep", "600")
+    until("its children", lambda: len(children(pid)) == 2)
+    family = [pid, *children(pid)]
+    register(real, f"pid: {pid}, created_epoch: {started(pid):.2f}")
+    end = real.stop if verb is Verb.STOP else real.kill
+    result = end()
+    told = answer(result)
+    outcome = {"stop": "stopped", "kill": "killed"}[verb.value]
+    assert (int(result.exit), told["outcome"], told["error"]) == (0, outcome, None)
+    assert told["stopped_by"] == {"stop": "hangup", "kill": "sigterm"}[verb.value]
+    assert not any(map(alive, family))
+    assert (alive(neighbour), real.row()["status"]) == (True, "stopped")
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_a_stranger_with_its_pid_lives(real: Real, start: Start, verb: Verb) -> None:
+    stranger = start("sleep", "600")
+    register(real, f"pid: {stranger}, created_epoch: {started(stranger) - 3.0:.2f}")
+    told = answer(real.stop() if verb is Verb.STOP else real.kill())
+    assert (told["stopped_by"], told["swept"]) == ("already_gone", [])
+    assert alive(stranger)
+
+
+@pytest.mark.parametrize("pane", ["cwd: /", "pid: PID", "pid: PID, created_epoch: null"])
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_a_pid_alone_is_no_process(real: Real, start: Start, verb: Verb, pane: str) -> None:
+    stranger = start("sleep", "600")
+    register(real, pane.replace("PID", str(stranger)))
+    before = real.registry.read_bytes()
+    result = real.stop() if verb is Verb.STOP else real.kill()
+    assert (int(result.exit), answer(result)["error"]["code"]) == (3, "no_tracked_pid")
+    assert alive(stranger)
+    assert real.registry.read_bytes() == before
+
+
+def test_by_our_mark(real: Real, start: Start) -> None:
+    pid = start("sleep", "600", TMUXREAP_ID=MARK)
+    other = start("sleep", "600", TMUXREAP_ID=MARK.replace("5", "6"))
+    register(real, "cwd: /")
+    with Ledger.open(ledger_path(real.registry), now=time.time()) as ledger:
+        ledger.remember_mark("acme", MARK, time.time())
+    told = answer(real.kill())
+    assert (told["outcome"], told["stopped_by"]) == ("killed", "sigterm")
+    assert (alive(pid), alive(other)) == (False, True)
+
+
+def test_no_grace_is_sigkill_at_once(real: Real, start: Start) -> None:
+    pid = start("sh", "-c", f"trap 'touch {real.folder}/asked; exit' TERM; touch {real.folder}/ready; sleep 600 & wait")
+    until("the trap", (real.folder / "ready").exists)
+    register(real, f"pid: {pid}, created_epoch: {started(pid):.2f}")
+    told = answer(real.kill(grace_s=0.0))
+    assert (told["outcome"], told["stopped_by"]) == ("killed", "sigkill")
+    assert [rung["skipped"] for rung in told["rungs"]] == ["--grace 0", None]
+    assert not alive(pid)
+    assert not (real.folder / "asked").exists()
+
+
+def test_the_way_of_a_killed_one_is_in_the_ledger(real: Real, start: Start) -> None:
+    pid = start("sleep", "600")
+    register(real, f"pid: {pid}, created_epoch: {started(pid):.2f}", more=", task_id: T-1")
+    assert answer(real.kill(task_status="failed"))["outcome"] == "killed"
+    with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as db:
+        lives = db.execute("SELECT agent_id, pid, status, task_id FROM agent_lifecycle").fetchall()
+    assert lives == [("acme", pid, "killed", "T-1")]
+
+
+# Panes of other terminals
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """A terminal's remote control that writes down how it was called."""
+
+    def make(name: str, *, status: int = 0) -> Path:
+        program, calls = tmp_path / "bin" / name, tmp_path / f"{name}.calls"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f'#!/bin/sh\necho "$@" >> {calls}\necho "no such window" >&2\nexit {status}\n')
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        return calls
+
+    return make
+
+
+CALLS = {"kitty": "@ close-window --match id:7\n", "wezterm": "cli kill-pane --pane-id 7\n"}
+
+
+@pytest.mark.parametrize("terminal", ["kitty", "wezterm"])
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_its_pane_is_closed(
+    real: Real, start: Start, stand_in: Callable[..., Path], terminal: str, verb: Verb
+) -> None:
+    calls = stand_in(terminal)
+    pid = start("sleep", "600")
+    register(real, f"id: 7, pid: {pid}, created_epoch: {started(pid):.2f}", terminal)
+    result = real.stop() if verb is Verb.STOP else real.kill()
+    assert (int(result.exit), answer(result)["error"]) == (0, None)
+    assert not alive(pid)
+    assert calls.read_text() == CALLS[terminal]
+    assert real.row()["status"] == "stopped"
+
+
+@pytest.mark.parametrize("terminal", ["kitty", "wezterm"])
+def test_a_pane_that_stays_is_said(real: Real, start: Start, stand_in: Callable[..., Path], terminal: str) -> None:
+    stand_in(terminal, status=1)
+    pid = start("sleep", "600")
+    register(real, f"id: 7, pid: {pid}, created_epoch: {started(pid):.2f}", terminal)
+    result = real.kill()
+    told = answer(result)
+    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (1, "killed", "pane_close_failed")
+    assert f"{terminal} said: no such window" in told["error"]["message"]
+    assert CALLS[terminal].strip() in told["error"]["hint"]
+    assert (alive(pid), real.row()["status"]) == (False, "stopped")
+
+
+def test_a_pane_whose_process_had_gone_is_a_stranger_s(
+    real: Real, start: Start, stand_in: Callable[..., Path]
+) -> None:
+    calls = stand_in("kitty")
+    stranger = start("sleep", "600")
+    register(real, f"id: 7, pid: {stranger}, created_epoch: {started(stranger) - 9:.2f}", "kitty")
+    assert answer(real.kill())["stopped_by"] == "already_gone"
+    assert (calls.exists(), alive(stranger)) == (False, True)

@@ -1,0 +1,205 @@
+"""How far an ending reaches: the agent's pane, the whole session, the caller's own; and what is cleared up after it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.ledger_file import ledger_path
+from tmuxreap.model import Scope, Verb
+
+pytestmark = pytest.mark.live
+
+TMUXREAP = f"{sys.executable} -m tmuxreap"
+
+
+@pytest.fixture
+def real(tmux_socket: str, tmp_path: Path) -> Real:
+    return Real(tmux_socket, tmp_path)
+
+
+def asked(real: Real, question: str) -> list[tuple[Any, ...]]:
+    """Of the ledger, as other tools ask it."""
+    with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as db:
+        return db.execute(question).fetchall()
+
+
+def beside(real: Real, *command: str) -> int:
+    """Another pane in the agent's session; its pid."""
+    words = ["split-window", "-d", "-P", "-F", "#{pane_pid}", "-t", "=acme:", *command]
+    return int(real.tmux(*words))
+
+
+# Panes
+
+
+def test_other_panes_at_work_are_a_reason_to_refuse(real: Real) -> None:
+    real.start()
+    agent, other = real.pid(), beside(real, "sleep", "600")
+    before = real.registry.read_bytes()
+    result = real.stop()
+    told = answer(result)
+    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (1, "refused", "foreign_panes")
+    assert f"(pid {other})" in told["error"]["message"]
+    assert alive(agent) and alive(other)
+    assert real.registry.read_bytes() == before
+    assert (told["rungs"], told["swept"]) == ([], [])
+
+
+def test_an_idle_shell_beside_it_is_no_reason(real: Real) -> None:
+    real.start()
+    shell = beside(real, "bash", "--norc", "--noprofile")
+    until("the prompt", lambda: real.tmux("capture-pane", "-p", "-t", "=acme:.1"))
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "exit_keys")
+    assert not alive(shell)
+
+
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_the_whole_session(real: Real, verb: Verb) -> None:
+    real.start()
+    stranger = real.bystander()
+    agent, other = real.pid(), beside(real, "sh", "-c", "trap '' HUP; sleep 600")
+    end = real.stop if verb is Verb.STOP else real.kill
+    result = answer(end(scope=Scope.SESSION))
+    assert result["stopped_by"] == {Verb.STOP: "exit_keys", Verb.KILL: "sigterm"}[verb]
+    assert not alive(agent) and not alive(other)
+    assert other in [one["pid"] for one in result["swept"]]
+    assert (alive(stranger), real.sessions()) == (True, {"quiet"})
+    assert "scope" not in real.row()
+
+
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
+    """The mark reaches the other pane too: there it is no evidence."""
+    real.start("acme", "--spawn", "1")
+    agent, other = real.pid(), beside(real, "sleep", "600")
+    (helper,) = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
+    end = real.stop if verb is Verb.STOP else real.kill
+    result = answer(end(scope=Scope.PANE))
+    assert result["stopped_by"] == {Verb.STOP: "exit_keys", Verb.KILL: "sigterm"}[verb]
+    assert not alive(agent) and not alive(int(helper))
+    assert other not in [one["pid"] for one in (*result["swept"], *result["survivors"])]
+    assert (alive(other), real.sessions(), real.ask("acme", "#{window_panes}")) == (True, {"acme"}, "1")
+    assert (real.row()["status"], real.row()["scope"]) == ("stopped", "pane")
+
+    before = real.registry.read_bytes()
+    again = answer(end(scope=Scope.PANE))
+    assert (again["outcome"], again["error"]) == ("already_stopped", None)
+    assert (answer(end())["outcome"], alive(other)) == ("already_stopped", True)
+    assert real.registry.read_bytes() == before
+
+
+def test_a_pane_that_the_agent_itself_opened_lives_on(real: Real) -> None:
+    """Whatever runs in another pane is not the agent's own, though the agent's own child started it."""
+    real.start(command=["sh", "-c", f"tmux -S {real.socket} split-window -d sleep 600; exec {' '.join(DEMO)}"])
+    until("the other pane", lambda: real.ask("acme", "#{window_panes}") == "2")
+    other = int(real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()[1])
+    assert answer(real.stop(scope=Scope.PANE))["outcome"] == "stopped"
+    assert alive(other)
+
+
+# The caller's own session
+
+
+def call_from_inside(real: Real, *words: str) -> dict[str, object]:
+    """A tool of the agent calls us, from the agent's own pane."""
+    call = f"{TMUXREAP} {' '.join(words)} --json --registry {real.registry}"
+    told = f"{call} >out 2>err; echo $? >code.new; mv code.new code"
+    tool = f"while [ ! -e {real.folder}/go ]; do sleep 0.02; done; {told}"
+    real.start(command=["sh", "-c", f"sh -c '{tool}' & exec {' '.join(DEMO)}"])
+    (real.folder / "go").touch()
+    code = real.folder / "code"
+    until("the answer", code.exists)
+    assert (real.folder / "err").read_text() == ""
+    envelope = json.loads((real.folder / "out").read_text())
+    assert envelope["exit_code"] == int(code.read_text())
+    return {"exit": envelope["exit_code"], **envelope["results"][0]}
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_the_own_session_is_refused(real: Real, verb: str) -> None:
+    told = call_from_inside(real, verb, "acme")
+    assert (told["exit"], told["outcome"]) == (1, "refused")
+    assert told["error"]["code"] == "own_session"  # type: ignore[index]
+    assert (alive(real.pid()), real.row()["status"]) == (True, "running")
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_the_own_session_is_handed_over(real: Real, verb: str) -> None:
+    """The answer comes first; then the session ends, by a hand that is no part of it."""
+    real.bystander()
+    told = call_from_inside(real, verb, "acme", "--self", "--reason", "all_done")
+    assert (told["exit"], told["outcome"], told["status"], told["error"]) == (0, "handed_over", "running", None)
+    until("the end", lambda: real.row()["status"] == "stopped")
+    row = real.row()
+    assert (row["stop_reason"], row["stopped_by"]) == ("all_done", {"stop": "exit_keys", "kill": "sigterm"}[verb])
+    assert real.sessions() == {"quiet"}
+    until("the closed intent", lambda: asked(real, "SELECT outcome FROM intents") != [(None,)])
+    ((finisher, outcome, recorded),) = asked(real, "SELECT owner_pid, outcome, result FROM intents")
+    assert outcome == {"stop": "stopped", "kill": "killed"}[verb]
+    swept = [one["pid"] for one in json.loads(recorded)["swept"]]
+    assert finisher not in swept
+    until("the finisher's leaving", lambda: not alive(finisher))
+
+
+# Cleared up
+
+
+def git(*words: str) -> None:
+    who = ["-c", "user.name=us", "-c", "user.email=us@example.org"]
+    subprocess.run(["git", *who, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def worktree(real: Real, tmp_path: Path) -> Path:
+    """A worktree of a real repository, and an agent at work in it."""
+    main, tree = tmp_path / "main", tmp_path / "tree"
+    git("init", "-q", str(main))
+    git("-C", str(main), "commit", "-q", "--allow-empty", "-m", "first")
+    git("-C", str(main), "worktree", "add", "-q", str(tree))
+    real.start(cwd=str(tree))
+    real.edit("    agent: demo\n", f"    agent: demo\n    worktree: {tree}\n")
+    return tree
+
+
+def test_its_worktree_is_removed(real: Real, worktree: Path) -> None:
+    result = answer(real.stop(cleanup=True))
+    assert (result["outcome"], result["error"]) == ("stopped", None)
+    assert not worktree.exists()
+
+
+def test_it_stays_without_being_asked(real: Real, worktree: Path) -> None:
+    answer(real.stop())
+    assert worktree.exists()
+
+
+def test_work_that_would_be_lost_keeps_it(real: Real, worktree: Path) -> None:
+    (worktree / "draft.txt").write_text("half a thought")
+    result = real.kill(cleanup=True)
+    told = answer(result)
+    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (1, "killed", "cleanup_failed")
+    assert "contains modified or untracked files" in told["error"]["message"]
+    assert (worktree / "draft.txt").read_text() == "half a thought"
+    assert real.row()["status"] == "stopped"
+
+
+# The task that it was working on
+
+
+@pytest.mark.parametrize("status", ["failed", "ready"])
+def test_its_task_is_given_back(real: Real, status: str) -> None:
+    real.start(task_id="T-7")
+    assert answer(real.kill(task_status=status))["outcome"] == "killed"
+    tasks = asked(real, "SELECT task_id, status, error_message FROM orchestrator_task")
+    agents = asked(real, "SELECT status, task_id FROM agent_lifecycle")
+    assert tasks == [("T-7", status, "Agent killed: killed")]
+    assert agents == [("killed", "T-7")]
