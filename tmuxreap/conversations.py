@@ -68,8 +68,7 @@ def screen_of(app: App, profile: Profile | None, sight: Sight, known: Known) -> 
     text = app.tmux.capture(sight.socket, sight.pane.id)
     screen = read_screen(text, profile.screens) if text is not None else Screen(State.UNKNOWN)
     word = locators.agent_word(profile, known.clues)
-    state = STATES_OF_WORDS.get(word or "", screen.state)
-    return screen if state is screen.state else Screen(state)
+    return replace(screen, state=STATES_OF_WORDS.get(word or "", screen.state))
 
 
 def resume_command(app: App, row: Row, known: Known, profile: Profile | None) -> str | None:

@@ -257,7 +257,8 @@ def _press(run: _Run, step: Key | Text) -> Generator[Request, object, bool]:
         assert isinstance(screen, Screen)  # noqa: S101 - see the request
         if step.name == "Enter" and not _is_ours(run, screen):
             return False
-        if screen.state is State.DRAFT and run.draft is None and not _is_ours(run, screen):
+        kept = run.draft.text if run.draft else ""
+        if screen.draft not in ("", kept) and not _is_ours(run, screen):
             event = yield KeepDraft(screen.draft)
             run.draft = Draft(screen.draft, event if isinstance(event, int) else None)
     sent = yield Press(step)

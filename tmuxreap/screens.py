@@ -29,13 +29,21 @@ class Screen:
 
 
 def read_screen(text: str, patterns: Mapping[State, re.Pattern[str]]) -> Screen:
+    """Its state, and what is half-typed: also a busy agent can hold a draft."""
+    pattern = patterns.get(State.DRAFT)
+    found = pattern.search(text) if pattern else None
+    draft = _draft(found) if found else ""
     for state in ORDER:
         pattern = patterns.get(state)
-        found = pattern.search(text) if pattern else None
-        if found:
-            return Screen(state, _draft(found) if state is State.DRAFT else "")
-    return Screen(State.UNKNOWN)
+        if pattern and pattern.search(text):
+            return Screen(state, draft)
+    return Screen(State.UNKNOWN, draft)
 
 
 def _draft(found: re.Match[str]) -> str:
-    return found.groupdict().get("draft") or found.group(0)
+    """Without the indent that puts its later lines under the first."""
+    draft = found.groupdict().get("draft")
+    if draft is None:
+        return found.group(0)
+    indent = found.start("draft") - (found.string.rfind("\n", 0, found.start("draft")) + 1)
+    return re.sub(rf"\n[ ]{{1,{indent}}}", "\n", draft) if indent else draft
