@@ -88,6 +88,13 @@ def test_a_writer_without_the_lock_is_noticed(hand: object, path: Path) -> None:
     assert temporaries(path.parent) == []
 
 
+def test_a_link_is_followed(path: Path) -> None:
+    link = path.with_name("link")
+    link.symlink_to(path.name)
+    files.replace(link, b"new", files.read(link).stamp)
+    assert (str(link.readlink()), path.read_bytes()) == ("rows.yaml", b"new")
+
+
 def test_a_file_that_vanished_is_not_made_again(path: Path) -> None:
     content = files.read(path)
     path.unlink()
@@ -286,6 +293,23 @@ def test_a_lock_file_that_is_deleted_while_one_waits(path: Path) -> None:
         lock.unlink()
     assert child.answer().exit == 0
     assert lock.exists()
+
+
+def test_a_lock_file_that_is_deleted_between_opening_and_locking(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, opened = Path(f"{path}.lock"), files._open_lock
+    calls: list[int] = []
+
+    def deleted_once(name: Path) -> int:
+        descriptor = opened(name)
+        calls.append(descriptor)
+        if len(calls) == 1:
+            lock.unlink()
+        return descriptor
+
+    monkeypatch.setattr(files, "_open_lock", deleted_once)
+    with files.locked(path):
+        assert held_by_another(path)
+    assert len(calls) == 2
 
 
 def test_a_lock_file_of_another_user_will_do(path: Path) -> None:
