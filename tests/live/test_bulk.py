@@ -1,0 +1,277 @@
+"""Many targets at once: all together, each with its own ladder; asked about, watched, interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real import DEMO, Real, alive, until
+from tmuxreap.commands import adopt
+
+pytestmark = pytest.mark.live
+
+SLOW_S = 1.0
+PROGRAM = [sys.executable, "-m", "tmuxreap"]
+
+
+@pytest.fixture
+def real(tmux_socket: str, tmp_path: Path) -> Real:
+    return Real(tmux_socket, tmp_path)
+
+
+def herd(real: Real, names: Sequence[str], *options: str, tags: Sequence[str] = ()) -> dict[str, int]:
+    """Demo agents that run and are registered; their pids."""
+    for name in names:
+        mark = ["-e", f"TMUXREAP_ID={uuid.uuid4()}"]
+        real.tmux("new-session", "-d", "-s", name, "-c", "/", *mark, *DEMO, *options)
+    pids = {name: real.pid(name) for name in names}
+    for name, pid in pids.items():
+        until(f"{name} is ready", (real.store / "sessions" / f"{pid}.json").exists)
+    with real.app() as app:
+        for name in names:
+            adopt.run(app, adopt.AdoptRequest(name, "demo", real.socket, tuple(tags)))
+    return pids
+
+
+def call(real: Real, *words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Any:
+    given = [*PROGRAM, *words, "--registry", str(real.registry)]
+    environ = {**os.environ, **(env or {})}
+    return subprocess.run(given, capture_output=True, text=True, input=stdin, env=environ, check=False)
+
+
+def told(done: Any) -> dict[str, dict[str, Any]]:
+    return {result["name"]: result for result in json.loads(done.stdout)["results"]}
+
+
+# All at once
+
+
+def test_all_are_ended_together(real: Real) -> None:
+    names = [f"agent-{number:02}" for number in range(20)]
+    pids = herd(real, names, "--exit-delay", str(SLOW_S))
+    done = call(real, "stop", "all", "--json")
+    results = told(done)
+    assert (done.returncode, sorted(results)) == (0, names)
+    assert not any(map(alive, pids.values()))
+    assert {row["status"] for row in real.rows().values()} == {"stopped"}
+    assert {one["stopped_by"] for one in results.values()} == {"exit_keys"}
+    # Each waited its second, and the waits lie above one another: the longest is nowhere near their sum.
+    took_s = [one["duration_ms"] / 1000 for one in results.values()]
+    assert min(took_s) >= SLOW_S
+    assert max(took_s) < sum(took_s) / 4
+    assert max(took_s) < len(names) * SLOW_S / 2
+
+
+def test_one_that_fails_does_not_stop_the_others(real: Real) -> None:
+    pids = herd(real, ["good", "bad", "fine"])
+    other = int(real.tmux("split-window", "-d", "-P", "-F", "#{pane_pid}", "-t", "=bad:", "sleep", "600"))
+    done = call(real, "stop", "good", "bad", "nosuch", "fine", "--json")
+    results = told(done)
+    assert done.returncode == 1  # two kinds of failure
+    assert [results[name]["outcome"] for name in ("good", "bad", "fine")] == ["stopped", "refused", "stopped"]
+    assert results["nosuch"]["error"]["code"] == "session_not_registered"
+    assert [alive(pids[name]) for name in ("good", "bad", "fine")] == [False, True, False]
+    assert alive(other)
+    alone = call(real, "stop", "nosuch", "good", "--json")
+    assert (alone.returncode, told(alone)["good"]["outcome"]) == (3, "already_stopped")
+
+
+def test_every_way_to_mean_a_session(real: Real) -> None:
+    pids = herd(real, ["red", "blue"], tags=["night"]) | herd(real, ["acme-1", "acme-2", "green", "quick", "last"])
+    assert sorted(told(call(real, "stop", "tag:night", "--json"))) == ["blue", "red"]
+    assert sorted(told(call(real, "stop", "acme-*", "acme-1", "--json"))) == ["acme-1", "acme-2"]
+    assert sorted(told(call(real, "stop", f"pid:{pids['green']}", "--json"))) == ["green"]
+    assert sorted(told(call(real, "stop", "-", "--json", stdin="quick\n\nred\n"))) == ["quick", "red"]
+    assert [name for name, pid in pids.items() if alive(pid)] == ["last"]
+    assert sorted(told(call(real, "kill", "agent:demo", "--json"))) == ["last"]
+    nothing = call(real, "stop", "all", "--json")
+    assert (nothing.returncode, told(nothing)) == (0, {})
+    unknown = call(real, "stop", f"pid:{os.getpid()}", "--json")
+    assert (unknown.returncode, told(unknown)[f"pid:{os.getpid()}"]["error"]["code"]) == (3, "process_not_found")
+
+
+# An agent that calls
+
+
+def test_an_agent_has_to_say_yes(real: Real) -> None:
+    """Known by our mark in its environment."""
+    pids = herd(real, ["one", "two"], tags=["night"])
+    inside = {"TMUXREAP_ID": str(uuid.uuid4())}
+    before = real.registry.read_bytes()
+    for target in ("all", "o*", "tag:night", "agent:demo"):
+        refused = call(real, "stop", target, "--json", env=inside)
+        assert (refused.returncode, json.loads(refused.stdout)["error"]["code"]) == (2, "usage")
+        planned = told(refused)
+        assert {one["outcome"] for one in planned.values()} == {"planned"}
+        assert planned["one"]["plan"]["rungs"]
+    assert all(map(alive, pids.values()))
+    assert real.registry.read_bytes() == before
+    assert call(real, "stop", "one", env=inside).returncode == 0  # named: no question
+    assert call(real, "stop", "all", "--yes", env=inside).returncode == 0
+    assert not any(map(alive, pids.values()))
+
+
+def test_an_agent_is_known_by_its_pane_too(real: Real) -> None:
+    """No mark: it sits in the pane of a row."""
+    pids = herd(real, ["other"])
+    words = " ".join([*PROGRAM, "stop", "all", "--json", "--registry", str(real.registry)])
+    tool = f"while [ ! -e go ]; do sleep 0.02; done; {words} >out 2>err; echo $? >code.new; mv code.new code"
+    script = f"sh -c '{tool}' & exec {' '.join(DEMO)}"
+    real.tmux("new-session", "-d", "-s", "caller", "-c", str(real.folder), "sh", "-c", script)
+    until("the caller", (real.store / "sessions" / f"{real.pid('caller')}.json").exists)
+    real.adopt("caller")
+    (real.folder / "go").touch()
+    until("the answer", (real.folder / "code").exists)
+    assert (real.folder / "code").read_text().strip() == "2"
+    answers = {one["name"]: one["outcome"] for one in json.loads((real.folder / "out").read_text())["results"]}
+    assert answers == {"other": "planned", "caller": "refused"}
+    assert alive(pids["other"])
+
+
+# A person at a terminal
+
+
+class Person:
+    """A terminal with the program on it, and somebody who reads and types."""
+
+    def __init__(self, real: Real, *words: str) -> None:
+        self.master, slave = pty.openpty()
+        given = [*PROGRAM, *words, "--registry", str(real.registry)]
+        environ = {**os.environ, "NO_COLOR": "1"}
+        self.program = subprocess.Popen(given, stdin=slave, stdout=slave, stderr=slave, env=environ)
+        os.close(slave)
+        self.read = b""
+
+    def sees(self, text: str) -> None:
+        until(f"{text!r} on the terminal", lambda: text in self._read())
+
+    def types(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def leaves(self) -> int:
+        while self.program.poll() is None:
+            self._read()
+        self._read()
+        return self.program.returncode
+
+    def close(self) -> None:
+        self.program.kill()
+        self.program.wait()
+        os.close(self.master)
+
+    def _read(self) -> str:
+        while select.select([self.master], [], [], 0.01)[0]:
+            try:
+                data = os.read(self.master, 4096)
+            except OSError:  # the other side is closed
+                break
+            self.read += data
+        return self.seen
+
+    @property
+    def seen(self) -> str:
+        return self.read.decode(errors="replace")
+
+
+@pytest.fixture
+def person(real: Real) -> Iterator[Callable[..., Person]]:
+    persons: list[Person] = []
+
+    def call(*words: str) -> Person:
+        persons.append(Person(real, *words))
+        return persons[-1]
+
+    yield call
+    for one in persons:
+        one.close()
+
+
+@pytest.mark.parametrize(("target", "said"), [("all", "y"), ("o*", "yes"), ("all", "n"), ("o*", "")])
+def test_a_person_is_asked_and_sees_the_plan(
+    real: Real, person: Callable[..., Person], target: str, said: str
+) -> None:
+    pid = herd(real, ["one"])["one"]
+    asked = person("stop", target)
+    asked.sees("stop them? [y/N]")
+    assert "one: would stop it (reason: manual_stop)" in asked.seen
+    assert f"ends   {pid:>7}" in asked.seen
+    assert alive(pid)
+    asked.types(f"{said}\n")
+    assert asked.leaves() == 0
+    assert alive(pid) is (said not in ("y", "yes"))
+    assert real.row("one")["status"] == ("stopped" if said in ("y", "yes") else "running")
+
+
+def test_a_name_and_yes_ask_nothing(real: Real, person: Callable[..., Person]) -> None:
+    herd(real, ["one", "two"])
+    for words in (("one",), ("all", "--yes")):
+        called = person("stop", *words)
+        assert called.leaves() == 0
+        assert "[y/N]" not in called.seen
+    assert {row["status"] for row in real.rows().values()} == {"stopped"}
+
+
+# What is shown while it goes on
+
+
+def test_progress_on_a_terminal(real: Real, person: Callable[..., Person]) -> None:
+    herd(real, ["one", "two"], "--exit-delay", "0.6")
+    watching = person("stop", "one", "two")
+    watching.sees("0 of 2 ended · one keys 0.")
+    watching.sees("two keys 0.")
+    assert watching.leaves() == 0
+    assert "\r\x1b[K" in watching.seen
+    assert "sending its exit keys" not in watching.seen
+
+
+def test_progress_off_a_terminal(real: Real) -> None:
+    herd(real, ["one"])
+    done = call(real, "stop", "one")
+    assert done.stderr.splitlines() == ["one: sending its exit keys", "one: closing its session"]
+    assert "\r" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("flag", ["--quiet", "--json"])
+def test_no_progress_for_those_who_want_none(real: Real, flag: str) -> None:
+    herd(real, ["one"])
+    done = call(real, "stop", "one", flag)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bool(done.stdout) is (flag == "--json")
+
+
+# Interrupted
+
+
+def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
+    pids = herd(real, ["quick"]) | herd(real, ["slow-1", "slow-2"], "--exit-delay", "30", "--ignore", "hup,term")
+    given = [*PROGRAM, "stop", "all", "--json", "--keys-timeout", "30", "--registry", str(real.registry)]
+    program = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until("the first", lambda: real.row("quick")["status"] == "stopped")
+    assert real.tmux("show-options", "-p", "-v", "-t", "=slow-1:", "remain-on-exit") == "on"
+    begun = time.monotonic()
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=10)
+    assert time.monotonic() - begun < 5
+    assert (program.returncode, err) == (130, "")
+    envelope = json.loads(out)
+    results = {one["name"]: one for one in envelope["results"]}
+    assert (envelope["exit_code"], envelope["ok"]) == (130, False)
+    assert (results["quick"]["outcome"], results["quick"]["error"]) == ("stopped", None)
+    for name in ("slow-1", "slow-2"):
+        assert results[name]["error"]["code"] == "interrupted"
+        assert (alive(pids[name]), real.row(name)["status"]) == (True, "running")
+        assert real.tmux("show-options", "-p", "-v", "-t", f"={name}:", "remain-on-exit") == ""
+    after = told(call(real, "kill", "all", "--grace", "0", "--json"))
+    assert {name: one["outcome"] for name, one in after.items()} == {"slow-1": "killed", "slow-2": "killed"}
