@@ -30,7 +30,7 @@ RANKS = (
     " plan < panes sights; ladder < plan sights; results < ladder plan",
     # owners of outside things
     "files; settings; clock; tools; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
-    " processes < processes_psutil; processes_psutil; locators; waiting;"
+    " processes < processes_psutil; processes_psutil; locators; purging < locators; waiting;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
     "registry",
     "observe; execute < observe progress; record; report; progress",

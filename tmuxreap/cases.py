@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
+from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Outcome, Row, Scope, Status
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
+from tmuxreap.purging import Purged, why_not
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.sights import Past, Sight, past_of, see
+from tmuxreap.states import MODES, Event
 from tmuxreap.world import World
 
 BANNER_OPTION = "remain-on-exit"
@@ -30,6 +33,7 @@ class Case:
     known: Known
     last_screen: str | None
     memory: int
+    purged: Purged | None = None
     plan: Plan | None = None
     answer: Item | None = None
     registered: bool = True
@@ -78,15 +82,40 @@ def _case(app: App, row: Row, sight: Sight, past: Past, policy: Policy) -> Case:
     memory = sum(app.processes.memory(one.process.id) for one in sight.owned.own)
     case = Case(row, agent, profile, sight, past, known, screen_text, memory)
     failure = refusal(sight, row.status, policy, row.name)
+    if failure is None and policy.purge:
+        failure = _no_purge(app, case)
     if failure is not None:
         case.answer = replace(failed_target(row.name, failure), status=row.status, agent=agent, pid=row.pane.pid)
-    elif row.status.ended and not sight.owned.own:
+    elif row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
         case.answer = already_stopped(app, case)
     else:
         screen = screen_of(app, profile, sight, known) if sight.agent and profile else None
         options = _options(app, sight) if why_no_keys(sight, profile, policy) is None else ()
         case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options)
     return case
+
+
+def _was_purged(row: Row) -> bool:
+    return row.data.get("termination_mode") == MODES[Event.PURGED]
+
+
+def _no_purge(app: App, case: Case) -> Failure | None:
+    """The conversation must be certain, and this row's alone."""
+    row, conversation = case.row, case.known.conversation
+    if case.known.candidates:
+        found = ", ".join(case.known.candidates)
+        reason = f"could not purge the conversation of {row.name}: it could be any of {found}"
+        return Failure(Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: tmuxreap stop {row.name}")
+    users = _users(app, conversation.id, row.name) if conversation.id is not None else []
+    if users:
+        reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
+        return Failure(Code.CONVERSATION_IN_USE, reason, f"forget that row first: tmuxreap forget {users[0]}")
+    return why_not(row.name, case.profile, case.known.clues.store, conversation)
+
+
+def _users(app: App, conversation: str, name: str) -> list[str]:
+    rows = [row for row in app.registry.look().rows if isinstance(row, Row) and row.name != name]
+    return [row.name for row in rows if conversation in dict(row.conversations).values()]
 
 
 def already_stopped(app: App, case: Case) -> EndResult:

@@ -129,6 +129,7 @@ def stop(
     ] = None,
     grace: Annotated[str | None, typer.Option("--grace", help="After hanging up (5).", metavar="S")] = None,
     no_force: Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")] = False,
+    purge: Annotated[bool, typer.Option("--purge-conversation", help="Delete its conversation for good.")] = False,
     whole_session: Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")] = False,
     pane_only: Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")] = False,
     itself: Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")] = False,
@@ -151,6 +152,7 @@ def stop(
             force=not no_force,
             scope=scope_of(whole_session, pane_only),
             itself=itself,
+            purge=purge,
             cleanup=cleanup,
             unregistered=force_no_yaml,
         )
@@ -165,6 +167,7 @@ def kill(
         str | None, typer.Option("--grace", help="After SIGTERM (2); 0 kills at once.", metavar="S")
     ] = None,
     no_force: Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")] = False,
+    purge: Annotated[bool, typer.Option("--purge-conversation", help="Delete its conversation for good.")] = False,
     whole_session: Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")] = False,
     pane_only: Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")] = False,
     itself: Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")] = False,
@@ -187,6 +190,7 @@ def kill(
             force=not no_force,
             scope=scope_of(whole_session, pane_only),
             itself=itself,
+            purge=purge,
             cleanup=cleanup,
             task_status=task_status_of(task_status),
             unregistered=force_no_yaml,

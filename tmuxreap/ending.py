@@ -241,6 +241,9 @@ def _record(app: App, batch: Sequence[tuple[_Ending, Ended]], policy: Policy) ->
         refused.update(stuck)
         return text
 
+    for it, ended in batch:
+        if it.intent is None or app.books.still_open(it.intent.id):
+            outcomes.purge_if_asked(it.case, ended, policy)
     plain = {it.case.row.name: _answer(app, it, ended, policy) for it, ended in batch}
     try:
         before, after = app.registry.change(edit)

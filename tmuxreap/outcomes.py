@@ -13,6 +13,7 @@ from tmuxreap.ledger_records import NewEvent
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
 from tmuxreap.plan import Policy
+from tmuxreap.purging import Purged, purge
 from tmuxreap.results import EndResult, Survivor
 from tmuxreap.rows import conversation_field
 from tmuxreap.states import MODES, Changes, Ending, Event, end_changes, next_status
@@ -24,12 +25,16 @@ MEGABYTE = 1024 * 1024
 
 def event_of(case: Case, policy: Policy) -> Event:
     """Of a row that had ended before, only what was left behind was ended now."""
+    if case.purged is not None and case.purged.failure is None:
+        return Event.PURGED
     return Event.SWEPT if case.row.status.ended else EVENT_OF_VERB[policy.verb]
 
 
 def stopped_by_of(case: Case, ended: Ended, policy: Policy) -> StoppedBy | None:
     """Of an ended row's left-overs no agent tells: what counts is the rung that ended them."""
-    return ended.swept_by if event_of(case, policy) is Event.SWEPT else ended.stopped_by
+    if not case.row.status.ended:
+        return ended.stopped_by
+    return ended.swept_by if ended.swept or case.purged is None else None
 
 
 def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) -> Changes:
@@ -39,12 +44,16 @@ def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) ->
         event=event_of(case, policy),
         at=at,
         stopped_by=stopped_by_of(case, ended, policy),
-        reason=policy.reason,
+        reason=policy.reason if not row.status.ended or case.purged is None else None,
         scope=policy.scope.value if policy.scope is Scope.PANE else None,
         conversation=conversation,
         conversation_field=conversation_field(case.agent) if case.agent else None,
         resumable=conversation.exists,
-        screen=kept_screen(case.last_screen) if case.last_screen is not None else None,
+        screen=None
+        if case.row.status.ended
+        else kept_screen(case.last_screen)
+        if case.last_screen is not None
+        else None,
     )
     changes = dict(end_changes(row.status, ending))
     if case.known.store and conversation.id and ending.event is not Event.SWEPT:
@@ -57,7 +66,7 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
     event = event_of(case, policy)
     return EndResult(
         name=case.row.name,
-        outcome=ended.outcome,
+        outcome=Outcome.TERMINATED if gone and event is Event.PURGED else ended.outcome,
         status=next_status(case.row.status, event) if gone else case.row.status,
         agent=case.agent,
         pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
@@ -65,9 +74,11 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         stop_reason=policy.reason if event is not Event.SWEPT else case.row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
         conversation=ended.conversation,
-        resumable=ended.conversation.exists,
-        resume_command=resume_command(app, case.row, case.known, case.profile),
+        resumable=ended.conversation.exists and event is not Event.PURGED,
+        resume_command=None if event is Event.PURGED else resume_command(app, case.row, case.known, case.profile),
         rungs=ended.rungs,
+        purged=case.purged.paths if case.purged else (),
+        left=case.purged.left if case.purged else (),
         swept=ended.swept,
         spared=case.sight.owned.spared,
         survivors=tuple(Survivor(one, app.processes.started_epoch(one.process.id)) for one in ended.survivors),
@@ -82,6 +93,8 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
 def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
     if ended.trouble is not None:
         return ended.trouble
+    if case.purged is not None and case.purged.failure is not None:
+        return case.purged.failure
     if ended.outcome is not Outcome.SURVIVED:
         return None
     names = ", ".join(f"{one.process.comm} ({one.process.pid})" for one in ended.survivors) or "its tmux session"
@@ -118,6 +131,16 @@ def vanished(result: EndResult) -> EndResult:
 def renewed(result: EndResult) -> EndResult:
     warning = f"row_renewed: {result.name} is ended, but its row names another session by now; it was left alone"
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
+
+
+def purge_if_asked(case: Case, ended: Ended, policy: Policy) -> None:
+    """After the proof of death and before it is written: a crash between the two leaves what reconcile can tell."""
+    if not policy.purge or ended.stopped_by is None:
+        return
+    if case.profile is None:
+        case.purged = Purged()
+        return
+    case.purged = purge(case.row.name, case.profile, case.known.clues.store, ended.conversation)
 
 
 def clear_up(app: App, case: Case, result: EndResult, policy: Policy) -> EndResult:

@@ -82,6 +82,9 @@ class Profile:
     message: re.Pattern[str] | None = None
     folder: re.Pattern[str] | None = None
     locators: tuple[Locator, ...] = ()
+    purge: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+    delete: tuple[str, ...] = ()
 
     @property
     def has_keys(self) -> bool:
@@ -194,6 +197,9 @@ def _profile(name: str, block: object, place: str) -> Profile:
         message=_optional_pattern(talk.get("message"), where),
         folder=_optional_pattern(talk.get("folder"), where),
         locators=_locators(talk.get("locators"), where),
+        purge=_inside_store(talk.get("purge"), where),
+        shared=_inside_store(talk.get("shared"), where),
+        delete=_strings(talk.get("delete"), where),
     )
 
 
@@ -220,6 +226,14 @@ def _locators(value: object, where: str) -> tuple[Locator, ...]:
             raise _bad(where, f"{kind!r} is no locator; there are {', '.join(LOCATORS)}")
         found.append(Locator(kind, {str(k): v for k, v in settings.items() if k != "kind"}))
     return tuple(found)
+
+
+def _inside_store(value: object, where: str) -> tuple[str, ...]:
+    patterns = _strings(value, where)
+    for pattern in patterns:
+        if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
+            raise _bad(where, f"{pattern!r} does not lie in the store")
+    return patterns
 
 
 def _spares(value: object, where: str) -> tuple[Spare, ...]:

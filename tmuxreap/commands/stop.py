@@ -29,6 +29,8 @@ class EndRequest:
 
 def run(app: App, request: EndRequest) -> Result:
     look = _look(app, request)
+    if request.policy.purge and not (request.yes or request.dry_run or request.ask):
+        raise _not_sure(request)
     if look is None:
         return _result(app, request, [_unregistered(app, name, request) for name in request.targets])
     chosen = choose_rows(app, look, request.targets, Wanted.RUNNING, leftovers=request.policy.verb is Verb.KILL)
@@ -37,9 +39,17 @@ def run(app: App, request: EndRequest) -> Result:
     rest = not_chosen(look, chosen)
     if request.dry_run:
         return _result(app, request, [*planned(app, chosen.rows, request.policy), *rest])
-    if chosen.sweeping and not request.yes and not _agreed(app, chosen, rest, request):
+    if (chosen.sweeping or request.policy.purge) and not request.yes and not _agreed(app, chosen, rest, request):
         return _not_agreed(app, chosen.rows, rest, request)
     return _result(app, request, [*end_rows(app, look, chosen.rows, request.policy), *rest])
+
+
+def _not_sure(request: EndRequest) -> Failure:
+    return Failure(
+        Code.USAGE,
+        f"could not {request.policy.verb.value} and purge: that deletes for good, and nobody can be asked here",
+        "look at the plan with --dry-run, then add --yes",
+    )
 
 
 def planned(app: App, rows: Sequence[Row], policy: Policy) -> list[Item]:
@@ -77,7 +87,8 @@ def _agreed(app: App, chosen: Chosen, rest: Sequence[Item], request: EndRequest)
     """A person is asked; a script is not, but an agent inside a registered session has to say --yes."""
     if request.ask is None:
         return not is_inside(app)
-    return not chosen.wide or request.ask(_result(app, request, [*planned(app, chosen.rows, request.policy), *rest]))
+    asked = chosen.wide or request.policy.purge
+    return not asked or request.ask(_result(app, request, [*planned(app, chosen.rows, request.policy), *rest]))
 
 
 def is_inside(app: App) -> bool:

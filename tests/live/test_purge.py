@@ -1,0 +1,119 @@
+"""A purge deletes this conversation and nothing else, and only what is certain."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.real import Real, answer
+from tmuxreap.commands import stop
+from tmuxreap.errors import Code
+from tmuxreap.model import Verb
+from tmuxreap.plan import Policy
+from tmuxreap.results import Result
+
+pytestmark = pytest.mark.live
+
+
+def conversations(real: Real) -> set[str]:
+    return {path.stem for path in (real.store / "conversations").iterdir()}
+
+
+def talked(real: Real, name: str = "acme") -> str:
+    real.start(name)
+    real.say("hello", name)
+    return real.session_file(name)["sessionId"]
+
+
+def purged(real: Real) -> Result:
+    request = stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", purge=True), yes=True)
+    with real.app() as app:
+        return stop.run(app, request)
+
+
+def test_this_conversation_alone_is_deleted(real: Real) -> None:
+    mine, other = talked(real), talked(real, "other")
+    (real.store / "conversations" / mine).mkdir()
+    (real.store / "conversations" / mine / "notes").write_text("deep")
+    (real.store / "history.jsonl").write_text(f"{mine} hello\n{other} hello\n")
+    result = answer(purged(real))
+    assert (result["outcome"], result["status"], result["resumable"]) == ("terminated", "terminated", False)
+    assert [Path(path).name for path in result["purged"]] == [mine, f"{mine}.jsonl"]
+    assert result["left"] == [str(real.store / "history.jsonl")]
+    assert conversations(real) == {other}
+    row = real.row()
+    assert (row["status"], row["termination_mode"], row["resumable"]) == ("terminated", "purge", False)
+    assert row["demo_conversation_id_own"] == mine
+    assert "stopped_at" not in row
+    assert "other" in real.sessions()
+
+
+def test_an_ended_row_keeps_how_it_ended(real: Real) -> None:
+    talked(real)
+    real.stop(reason="night")
+    before = real.row()
+    assert answer(purged(real))["outcome"] == "terminated"
+    assert conversations(real) == set()
+    row = real.row()
+    kept = ("stopped_at", "stop_reason", "stopped_by", "last_visible_status")
+    assert [row[name] for name in kept] == [before[name] for name in kept]
+    text = real.registry.read_bytes()
+    assert answer(purged(real))["outcome"] == "already_stopped"
+    assert real.registry.read_bytes() == text
+
+
+def test_a_conversation_that_another_row_has_is_kept(real: Real) -> None:
+    mine = talked(real)
+    other = f"  - {{name: other, status: stopped, agent: demo, demo_conversation_id_own: {mine}}}\n"
+    real.registry.write_text(real.registry.read_text() + other)
+    result = purged(real)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.CONVERSATION_IN_USE]
+    assert conversations(real) == {mine}
+    assert "acme" in real.sessions()
+
+
+@pytest.mark.parametrize("hostile", ["../../victim", "/etc/passwd", "*", "..", "a\\0b"])
+def test_an_id_that_is_no_id_deletes_nothing(real: Real, hostile: str) -> None:
+    real.start()
+    real.stop()
+    victim = real.store.parent / "victim.jsonl"
+    victim.write_text("precious")
+    field = "demo_conversation_id_own: "
+    real.edit(f"{field}{real.row()['demo_conversation_id_own']}", f'{field}"{hostile}"')
+    result = purged(real)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert victim.read_text() == "precious"
+    assert real.row()["status"] == "stopped"
+
+
+def test_a_link_out_of_the_store_is_not_followed(real: Real, tmp_path: Path) -> None:
+    mine = talked(real)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("keep")
+    os.symlink(precious, real.store / "conversations" / mine)
+    result = purged(real)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert (precious / "file").exists()
+    assert mine in conversations(real)
+    assert "acme" in real.sessions()
+
+
+def test_off_a_terminal_it_has_to_be_said(real: Real) -> None:
+    mine = talked(real)
+    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--purge-conversation", "--registry", str(real.registry)]
+    refused = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=30, check=False)
+    assert refused.returncode == 2
+    assert (mine in conversations(real), "acme" in real.sessions()) == (True, True)
+    assert subprocess.run([*words, "--yes"], capture_output=True, timeout=30, check=False).returncode == 0
+    assert conversations(real) == set()
+
+
+def test_a_plan_deletes_nothing(real: Real) -> None:
+    mine = talked(real)
+    real.stop(purge=True, dry_run=True)
+    assert (mine in conversations(real), "acme" in real.sessions()) == (True, True)

@@ -1,0 +1,102 @@
+"""Deletes one conversation from its agent's store, and nothing else. The only module that deletes what an agent wrote.
+
+An ID is hostile input, a store may hold links: what leads out of the store is refused before anything is deleted."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tmuxreap.errors import Code, Failure
+from tmuxreap.locators import is_id
+from tmuxreap.model import Conversation
+from tmuxreap.profiles import Profile
+
+GUESSES = frozenset({"sole-candidate"})
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was deleted, and what is shared with other conversations and stays."""
+
+    paths: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    failure: Failure | None = None
+
+
+def why_not(name: str, profile: Profile | None, store: Path | None, conversation: Conversation) -> Failure | None:
+    """Why this conversation cannot be purged, before a key is sent."""
+    reason = None
+    if conversation.id is None:
+        return None  # no message was ever sent: there is nothing to delete
+    if profile is None or not profile.purge:
+        reason = "it is not known what such an agent keeps of a conversation"
+    elif conversation.source in GUESSES:
+        reason = f"the conversation {conversation.id} is only the likeliest"
+    elif not is_id(profile, conversation.id):
+        reason = f"{conversation.id!r} is no ID of a conversation"
+    elif store is not None:
+        outside = next((path for path in _found(profile, store, conversation.id) if not _inside(path, store)), None)
+        reason = f"{outside} leads out of the store {store}" if outside else None
+    if reason is None:
+        return None
+    words = f"could not purge the conversation of {name}: {reason}"
+    return Failure(Code.AMBIGUOUS_CONVERSATION, words, f"stop it without: tmuxreap stop {name}")
+
+
+def purge(name: str, profile: Profile, store: Path | None, conversation: Conversation) -> Purged:
+    """After proven death. Twice is as good as once."""
+    refused = why_not(name, profile, store, conversation)
+    if refused is not None or store is None or conversation.id is None:
+        return Purged(failure=refused)
+    deleted: list[str] = []
+    for path in _found(profile, store, conversation.id):
+        try:
+            _delete(path)
+        except OSError as error:
+            reason = f"could not delete {path}: {error.strerror}"
+            return Purged(tuple(deleted), failure=Failure(Code.PERMISSION_DENIED, reason, "delete it by hand"))
+        deleted.append(str(path))
+    return Purged(tuple(deleted), tuple(_left(profile, store, conversation.id)))
+
+
+def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:
+    """Deepest first, so that a folder goes after what is named in it."""
+    patterns = [pattern.replace("{id}", glob.escape(conversation)) for pattern in profile.purge]
+    names = {name for pattern in patterns for name in glob.glob(pattern, root_dir=store)}  # noqa: PTH207
+    return sorted((store / name for name in names), key=lambda path: (-len(path.parts), str(path)))
+
+
+def _inside(path: Path, store: Path) -> bool:
+    """Really in the store: neither it nor a folder on the way is a link out of it."""
+    real = os.path.realpath(path)
+    return real.startswith(os.path.realpath(store).rstrip("/") + "/") and ".." not in path.parts
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _left(profile: Profile, store: Path, conversation: str) -> Iterator[str]:
+    """Files that other conversations share and that speak of this one."""
+    for pattern in profile.shared:
+        for name in sorted(glob.glob(pattern, root_dir=store)):  # noqa: PTH207
+            if _mentions(store / name, conversation):
+                yield str(store / name)
+    if profile.delete:
+        yield "the agent's own command: " + " ".join(word.replace("{id}", conversation) for word in profile.delete)
+
+
+def _mentions(path: Path, conversation: str) -> bool:
+    try:
+        with path.open("rb") as lines:
+            return any(conversation.encode() in line for line in lines)
+    except OSError:
+        return True  # it cannot be told: say that it is there
