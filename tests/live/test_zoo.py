@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests.command_line import Child
 from tests.conftest import GUARD, marked
 from tests.live.zoo import MEMBERS, Member, Zoo, open_zoo
-from tests.real import Real, until
+from tests.real import Real, alive, until
+from tmuxreap.__main__ import main
 from tmuxreap.model import ProcessId, Verb
 
 pytestmark = pytest.mark.live
@@ -115,3 +117,49 @@ def test_nothing_was_typed_into_the_program_in_front(ended: Ended) -> None:
 def test_nobody_waits_for_a_zombie(ended: Ended) -> None:
     """Its parent never does: the kernel's word that it is dead is enough."""
     assert ended.results["zombie"]["duration_ms"] < 1000 * GRACE_S + ended.results["nohup"]["duration_ms"]
+
+
+# A process that cannot be signalled
+
+NOBODY = 65534
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can plant another user's process")
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_one_that_may_not_be_signalled_fails_alone(tmux_socket: str, verb: str) -> None:
+    """The caller is nobody, and root has a process in one of two sessions."""
+    folder = Path(tempfile.mkdtemp(prefix="tn", dir="/tmp"))
+    real = Real(tmux_socket, folder)
+    drop = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups"
+    script = f"trap '' HUP; sleep 600 & echo $! > {folder}/root; exec {drop} sleep 600"
+    real.tmux("new-session", "-d", "-s", "rooted", "sh", "-c", script)
+    real.tmux("new-session", "-d", "-s", "plain", *drop.split(), "sleep", "600")
+    pids = {name: real.pid(name) for name in ("rooted", "plain")}
+    asleep = [Path(f"/proc/{pid}/comm") for pid in pids.values()]
+    until("nobody's processes", lambda: all(comm.read_text() == "sleep\n" for comm in asleep))
+    root = int((folder / "root").read_text())
+    real.adopt("rooted", "beast")
+    real.adopt("plain", "beast")
+    real.tmux("server-access", "-a", "nobody")
+    for path in (folder, *folder.iterdir(), Path(tmux_socket).parent, Path(tmux_socket)):
+        os.chown(path, NOBODY, NOBODY)
+
+    def as_nobody() -> int:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        return main([verb, "rooted", "plain", "--grace", "0.3", "--json", "--registry", str(real.registry)])
+
+    try:
+        answer = Child(as_nobody).answer()
+        rooted, plain = answer.json["results"]
+        assert (answer.exit, rooted["error"]["code"]) == (5, "permission_denied")
+        assert ([one["pid"] for one in rooted["survivors"]], alive(root)) == ([root], True)
+        assert (plain["error"], plain["status"], alive(pids["plain"])) == (None, "stopped", False)
+        assert (rooted["status"], real.row("rooted")["status"], alive(pids["rooted"])) == ("running", "running", False)
+    finally:
+        os.kill(root, 9)
+        until("the end", lambda: not alive(root))
+    again = real.stop("rooted").results[0].as_json()
+    assert (again["outcome"], again["stopped_by"]) == ("stopped", "already_gone")
+    shutil.rmtree(folder)
