@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import yaml
 
 from tests.command_line import tmuxreap as run
 
+ROOT = Path(__file__).parent.parent.parent
 END = {"stopped_at", "stopped_at_epoch", "stop_reason", "termination_mode", "stopped_by", "resumable"}
 
 BLOCK = """\
@@ -260,3 +262,65 @@ def test_an_equal_value_is_not_written_anew(registry: Path) -> None:
     registry.write_text(BLOCK.replace("    pane:", "    stop_reason:   'manual_stop'  # by hand\n    pane:"))
     assert run("stop", "a", "--json").exit == 0
     assert "    stop_reason:   'manual_stop'  # by hand\n" in registry.read_text()
+
+
+LIFE = """\
+# top
+
+tmux_sessions:
+  # of the other
+  - {name: other, status: running,   tags: [x]}   # spaced by hand
+  - name: a    # the name
+    unknown: {deep: [1, 2]}   # kept
+
+    status: 'stopped'   # the status
+    stopped_at: "2026-11-17T18:22:05Z"   # when
+    stopped_at_epoch: 1794939725
+    claude_session_id_own: old-one   # of a life before
+  # last
+  - status: "archived"
+    name: 'b'
+end: yes   # below"""
+
+
+@pytest.mark.live
+def test_a_whole_life_changes_its_row_alone(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """start, stop, start, adopt, kill, forget: after each, everything around the row is what it was."""
+    path = tmp_path / "rows.yaml"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMUXREAP_REGISTRY", str(path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    path.write_text(LIFE.replace("\n", "\r\n"), newline="")
+    above, below = (part.replace("\n", "\r\n") for part in re.split(r"(?s)  - name: a.*of a life before\n", LIFE))
+
+    def own() -> str:
+        text = path.read_bytes().decode()
+        assert text.startswith(above)
+        assert text.endswith(below)
+        assert text.count("\n") == text.count("\r\n")
+        row = text[len(above) : len(text) - len(below)]
+        for kept in ("- name: a    # the name\r\n", "unknown: {deep: [1, 2]}   # kept\r\n\r\n", "   # the status\r\n"):
+            assert kept in row
+        assert "claude_session_id_own: old-one   # of a life before\r\n" in row
+        return row
+
+    def done(*words: str) -> None:
+        answer = run(*words, "--json")
+        assert answer.exit == 0, answer.out + answer.err
+
+    done("start", "a", "--agent", "demo")
+    assert "status: 'running'   # the status" in own()
+    assert "stopped_at" not in own()
+    done("stop", "a")
+    assert "status: 'stopped'   # the status" in own()
+    done("start", "a")
+    socket = f"{Path(tmux_socket).parent}/tmux-{os.getuid()}/default"
+    path.write_bytes(path.read_bytes().replace(b"status: 'running'", b"status: 'stopped'"))  # another's word
+    done("adopt", "a", "--tag", "found")
+    assert "status: 'running'   # the status" in own()
+    assert "tags: [found]" in own() or "- found" in own()
+    subprocess.run(["tmux", "-N", "-S", socket, "has-session", "-t", "=a"], check=True, timeout=5)
+    done("kill", "a", "--grace", "1")
+    assert "termination_mode: kill" in own()
+    done("forget", "a")
+    assert path.read_bytes().decode() == above + below

@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -219,3 +220,24 @@ def test_a_file_system_that_is_really_full(registry: Path) -> None:
     assert run(*words("stop")).json["results"][0]["outcome"] == "stopped"
     assert registry.read_bytes().startswith(text[: text.index(b"name: a")])
     assert mirror(registry) == {"flow": "running", "a": "stopped"}  # b has a tag of its own: not ours to read
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("step", [Step.WRITE_LOCK, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value)
+def test_a_start_that_cannot_be_written_leaves_no_agent(
+    step: Step, tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs and stands nowhere would be nobody's to stop."""
+    path = tmp_path / "rows.yaml"
+    path.write_bytes((ABOVE + OLD["forget"] + BELOW).encode())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMUXREAP_REGISTRY", str(path))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
+    words = ("start", "new", "--agent", "demo", "--confirm", "0.3", "--json")
+    answer = run(*words, env={"TMUXREAP_FAULT": f"{step.value}=ENOSPC"})
+    assert (answer.exit, answer.error["code"]) == (6, "registry_unwritable")
+    assert path.read_bytes() == (ABOVE + OLD["forget"] + BELOW).encode()
+    listing = subprocess.run(["tmux", "-N", "ls"], capture_output=True, text=True, timeout=5)
+    assert "new:" not in listing.stdout
+    assert run(*words).exit == 0
+    assert run("kill", "new", "--grace", "1", "--json").exit == 0
