@@ -295,6 +295,17 @@ def watch(
     answer("watch", registry, json, quiet, work)
 
 
+def agents(json: Json = False, quiet: Quiet = False) -> None:
+    """List the known agents, and what can be done with each."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.agents import run
+
+        return run(app)
+
+    answer("agents", None, json, quiet, work)
+
+
 def finish(registry: str, number: int, policy: str) -> None:
     """What --self hands over: not for people."""
 
@@ -318,6 +329,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "reconcile": reconcile,
     "watch": watch,
     "events": events,
+    "agents": agents,
 }
 ALIASES = {"ls": "list"}
 FINISH = "_finish"  # as `handover` calls it

@@ -1,0 +1,26 @@
+"""`agents`: which agents are known, and what can be done with each."""
+
+from __future__ import annotations
+
+from tmuxreap.app import App
+from tmuxreap.profiles import Profile
+from tmuxreap.results import PlainResult, Result
+
+
+def run(app: App) -> Result:
+    known = [PlainResult(profile.name, _facts(profile)) for profile in app.profiles.agents.values()]
+    return Result("agents", None, app.clock.now(), known, tuple(app.warnings))
+
+
+def _facts(profile: Profile) -> dict[str, object]:
+    return {
+        "about": profile.about,
+        "verified": profile.verified,
+        "process": list(profile.process),
+        "exit_keys": profile.has_keys,
+        "states": [state.value for state in profile.screens],
+        "takes_an_id": bool(profile.launch),
+        "resume": " ".join((*profile.command[:1], *profile.resume)) if profile.resume else None,
+        "locators": [locator.kind for locator in profile.locators],
+        "purge": bool(profile.purge),
+    }
