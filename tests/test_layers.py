@@ -42,7 +42,8 @@ RANKS = (
     "drifts",
     "ending",
     "starting",
-    "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start; commands.watch < commands.reconcile",
+    "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start;"
+    " commands.watch < commands.reconcile",
     "boundary; cli < boundary; mcp; completion",
     "__main__",
 )
@@ -53,7 +54,8 @@ ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the pac
 # An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
 OWNERS: dict[str, set[str]] = {
     "sqlite3": {"ledger*"},
-    "subprocess": {"tmux", "processes_psutil", "handover", "tools", "commands.watch"},  # there for ps, where there is no /proc
+    # In processes_psutil for ps, where there is no /proc.
+    "subprocess": {"tmux", "processes_psutil", "handover", "tools", "commands.watch"},
     "os.fork": set(),
     "os.system": set(),
     "os.popen": set(),
