@@ -367,6 +367,14 @@ def test_modes_are_obeyed(
     assert plainly(*words, "--json").exit == 0
 
 
+def test_nothing_is_started_that_could_not_be_registered(registry: Path) -> None:
+    registry.write_text(ROW)
+    registry.chmod(0o444)
+    refused(plainly("start", "x", "--agent", "demo", "--json"), 6, "registry_unwritable", "write-protected")
+    assert list(Path(os.environ["TMUX_TMPDIR"]).glob("tmux-*/*")) == []
+    assert registry.read_text() == ROW
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
 @pytest.mark.parametrize("part", [".", ".hermes", ".hermes/agent-sessions.yaml"])
 def test_another_users_file_is_taken_when_it_is_named_only(part: str, registry: Path, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_what_means_nothing(target: str) -> None:
 
 def test_rows_stand_once_in_the_order_in_which_they_were_named() -> None:
     assert names(pick("web", "acme-*", "web", "tag:x", "acme-2")) == ["web", "acme-1", "acme-2"]
+    assert names(pick("tag:x", "agent:claude", "acme-1", "all")) == ["acme-1", "web"]
 
 
 def test_a_row_named_like_a_selector_is_meant_by_its_name() -> None:
