@@ -13,7 +13,9 @@ import pytest
 import typer
 import typer.core
 
+from tmuxreap.app import App, real_app
 from tmuxreap.cli import ALIASES, VERBS
+from tmuxreap.commands import agents as agents_verb
 from tmuxreap.drifts import Drift, Kind
 from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Exit
@@ -23,6 +25,7 @@ from tmuxreap.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
 from tmuxreap.profiles import load_profiles
 from tmuxreap.report import Voice, lines
 from tmuxreap.results import EndResult, Item, Result, SessionResult
+from tmuxreap.settings import Settings
 from tmuxreap.states import TRANSITIONS, Event
 
 ROOT = Path(__file__).parent.parent
@@ -108,7 +111,8 @@ def test_each_span_of_time_is_read() -> None:
 def test_every_agent_is_told_and_which_are_sent_keys() -> None:
     line = section(README, "Verbs").partition("agents.yaml`:")[2].partition(".")[0]
     assert set(codes(line)) == set(AGENTS)
-    assert [name for name, profile in AGENTS.items() if profile.has_keys] == ["demo"]
+    keys = section(README, "Verbs").partition("Exit keys are known for ")[2].partition(";")[0]
+    assert codes(keys) == [name for name, profile in AGENTS.items() if profile.has_keys]
 
 
 # The tables.
@@ -154,6 +158,13 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     drift = section(JSON, "Reconcile")
     assert fields(drift) == set(Drift("shop", Kind.DEAD, "").as_json())
     assert [Kind(name) for name in codes(table(drift)["drift"][0])] == list(Kind)
+    agents = re.search(r"^`agents`: (.*)\.$", JSON, flags=re.MULTILINE)
+    assert agents
+    assert codes(agents[1]) == list(agents_verb.run(quiet_app()).results[0].as_json())
+
+
+def quiet_app() -> App:
+    return real_app(Settings({}, Path("/"), os.getuid(), os.getpid(), "linux"), None)
 
 
 def fields(text: str) -> set[str]:
