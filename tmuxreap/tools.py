@@ -18,7 +18,7 @@ def close_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, s
     """By the terminal's own remote control; None when that went well."""
     words = PANE_CLOSERS[terminal](pane)
     reason = _run(words, environ, TIMEOUT_S)
-    if reason is None:
+    if reason is None or CLOSED_ALREADY[terminal] in reason:
         return None
     return Failure(
         Code.PANE_CLOSE_FAILED,
@@ -30,6 +30,11 @@ def close_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, s
 PANE_CLOSERS: Mapping[Terminal, Callable[[str], list[str]]] = {
     Terminal.KITTY: lambda pane: ["kitty", "@", "close-window", "--match", f"id:{pane}"],
     Terminal.WEZTERM: lambda pane: ["wezterm", "cli", "kill-pane", "--pane-id", pane],
+}
+# The usual case: the window closed by itself when its process ended.
+CLOSED_ALREADY: Mapping[Terminal, str] = {
+    Terminal.KITTY: "No matching windows",
+    Terminal.WEZTERM: "no such pane",
 }
 
 
