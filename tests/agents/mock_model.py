@@ -1,0 +1,234 @@
+"""A model of our own on loopback, as far as the agents need one: Anthropic messages, OpenAI responses and chat
+completions, Gemini generateContent; streamed where asked for.
+
+The last word of the person decides: with RUN_A_TOOL in it the agent is told to run a command (which asks the person
+first), with BE_SLOW it waits, all else is answered. It keeps what it was asked, and never asks anybody itself."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+TOOL, SLOW = "RUN_A_TOOL", "BE_SLOW"
+ANSWER = "The mock has read it."
+SLOW_S = 60.0
+SHELLS = ("Bash", "bash", "run_shell_command", "shell_command", "exec_command", "shell", "local_shell")
+
+Event = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    text: str = ANSWER
+    tool: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    wait: bool = False
+
+
+class MockModel:
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.asked: list[str] = []  # the body of every request
+        self.closing = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def close(self) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        said = _last_words(body)
+        tools = _tools(body)
+        shell = next((name for name in SHELLS if name in tools), None)
+        if TOOL in said and shell:
+            return Reply("I will run it.", shell, _arguments(tools[shell], self.command))
+        return Reply(wait=SLOW in said)
+
+
+def _last_words(body: dict[str, Any]) -> str:
+    """What the person said last; nothing when a tool has answered since, or when the agent asks for itself."""
+    turns = body.get("messages") or body.get("input") or body.get("contents") or []
+    if not isinstance(turns, list) or not turns or not _tools(body):
+        return ""
+    last = json.dumps(turns[-1])
+    answered = re.search(r'"(?:tool_result|function_call_output|functionResponse)"|"role": "tool"', last)
+    return "" if answered else last
+
+
+def _tools(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for tool in body.get("tools") or []:
+        for one in tool.get("functionDeclarations") or [tool.get("function") or tool]:
+            schema = one.get("input_schema") or one.get("parameters") or one.get("parametersJsonSchema") or {}
+            found[str(one.get("name") or one.get("type"))] = schema.get("properties") or {}
+    return found
+
+
+def _arguments(properties: dict[str, Any], command: str) -> dict[str, Any]:
+    name = "cmd" if "cmd" in properties else "command"
+    words: object = ["sh", "-c", command] if properties.get(name, {}).get("type") == "array" else command
+    given = {name: words}
+    for wanted, value in (("description", "prove that it ran"), ("justification", "prove that it ran"),
+                          ("sandbox_permissions", "require_escalated")):  # fmt: skip
+        if wanted in properties:
+            given[wanted] = value
+    return given
+
+
+# Each protocol: a reply as events, (name, data).
+
+
+def anthropic(reply: Reply) -> Iterator[Event]:
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message = {"id": _id("msg"), "type": "message", "role": "assistant", "model": "mock", "content": [],
+               "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
+    blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"type": "text", "text": ""}, {"type": "text_delta", "text": reply.text})
+    ]
+    if reply.tool:
+        call = {"type": "tool_use", "id": _id("toolu"), "name": reply.tool, "input": {}}
+        blocks.append((call, {"type": "input_json_delta", "partial_json": json.dumps(reply.arguments)}))
+    yield "message_start", {"message": message}
+    for index, (block, delta) in enumerate(blocks):
+        yield "content_block_start", {"index": index, "content_block": block}
+        yield "content_block_delta", {"index": index, "delta": delta}
+        yield "content_block_stop", {"index": index}
+    reason = "tool_use" if reply.tool else "end_turn"
+    yield "message_delta", {"delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage}
+    yield "message_stop", {}
+
+
+def responses(reply: Reply) -> Iterator[Event]:
+    answer = _id("resp")
+    text = {"type": "message", "id": _id("msg"), "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": reply.text, "annotations": []}]}  # fmt: skip
+    items: list[dict[str, Any]] = [text]
+    if reply.tool:
+        call = {"type": "function_call", "id": _id("fc"), "call_id": _id("call"), "name": reply.tool}
+        items.append({**call, "arguments": json.dumps(reply.arguments), "status": "completed"})
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, "input_tokens_details": None,
+             "output_tokens_details": None}  # fmt: skip
+    yield "response.created", {"response": {"id": answer, "object": "response", "status": "in_progress"}}
+    for index, item in enumerate(items):
+        yield "response.output_item.added", {"output_index": index, "item": item}
+        yield "response.output_item.done", {"output_index": index, "item": item}
+    done = {"id": answer, "object": "response", "status": "completed", "output": items, "usage": usage}
+    yield "response.completed", {"response": done}
+
+
+def chat(reply: Reply) -> Iterator[Event]:
+    delta: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    if reply.tool:
+        call = {"name": reply.tool, "arguments": json.dumps(reply.arguments)}
+        delta["tool_calls"] = [{"index": 0, "id": _id("call"), "type": "function", "function": call}]
+    for part, reason in ((delta, None), ({}, "tool_calls" if reply.tool else "stop")):
+        choice = {"index": 0, "delta": part, "finish_reason": reason}
+        yield "", {"id": _id("chat"), "object": "chat.completion.chunk", "model": "mock", "choices": [choice],
+                   "created": 1}  # fmt: skip
+
+
+def gemini(reply: Reply) -> Iterator[Event]:
+    parts: list[dict[str, Any]] = [{"text": reply.text}]
+    if reply.tool:
+        parts.append({"functionCall": {"id": _id("fc"), "name": reply.tool, "args": reply.arguments}})
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+    usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+    yield "", {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "mock"}
+
+
+def _whole(path: str, reply: Reply) -> dict[str, Any]:
+    """The same, not streamed."""
+    if "generateContent" in path:
+        return next(gemini(reply))[1]
+    if path.endswith("/messages"):
+        events = list(anthropic(reply))
+        return {**events[0][1]["message"], "content": [{"type": "text", "text": reply.text}], "stop_reason": "end_turn"}
+    if path.endswith("/responses"):
+        whole: dict[str, Any] = list(responses(reply))[-1][1]["response"]
+        return whole
+    message = {"role": "assistant", "content": reply.text}
+    return {"id": _id("chat"), "object": "chat.completion", "model": "mock", "created": 1,
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}  # fmt: skip
+
+
+def _id(kind: str) -> str:
+    return f"{kind}_{uuid.uuid4().hex[:20]}"
+
+
+def _events_of(path: str, reply: Reply) -> Iterator[Event]:
+    if "streamGenerateContent" in path:
+        return gemini(reply)
+    if path.endswith("/messages"):
+        return anthropic(reply)
+    return responses(reply) if path.endswith("/responses") else chat(reply)
+
+
+def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            self._json({"object": "list", "data": [{"id": "mock", "object": "model"}], "models": []})
+
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers.get("content-length") or 0)).decode("utf-8", "replace")
+            path = self.path.partition("?")[0]
+            model.asked.append(raw)
+            try:
+                body = json.loads(raw)
+            except ValueError:
+                body = {}
+            if path.endswith(("count_tokens", ":countTokens")):
+                self._json({"input_tokens": 1, "totalTokens": 1})
+                return
+            reply = model.reply(body)
+            try:
+                if body.get("stream") or "streamGenerateContent" in path:
+                    self._stream(path, reply)
+                else:
+                    self._json(_whole(path, reply))
+            except OSError:
+                return  # the agent has hung up
+
+        def _json(self, data: object) -> None:
+            text = json.dumps(data).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def _stream(self, path: str, reply: Reply) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("connection", "close")
+            self.end_headers()
+            self.close_connection = True
+            if reply.wait:
+                self.wfile.write(b": wait\n\n")
+                self.wfile.flush()
+                model.closing.wait(SLOW_S)
+            for name, data in _events_of(path, reply):
+                head = f"event: {name}\n" if name else ""
+                typed = {"type": name, **data} if name else data
+                self.wfile.write(f"{head}data: {json.dumps(typed)}\n\n".encode())
+                self.wfile.flush()
+            if path.endswith("/completions"):
+                self.wfile.write(b"data: [DONE]\n\n")
+
+    return Handler

@@ -1,0 +1,138 @@
+"""How each real agent is installed, seeded and pointed at the mock model: data for the matrix.
+
+Every agent gets a HOME of its own and a dummy key; nothing of the user's is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+KEY = "dummy-key-of-the-tests-0123456789abcdef"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    home: Path
+    project: Path
+    url: str
+
+    def write(self, name: str, text: str) -> None:
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def json(self, name: str, data: object) -> None:
+        self.write(name, json.dumps(data))
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    package: str
+    program: str
+    seed: Callable[[Place], dict[str, str]]  # writes its configuration, answers its environment
+    newline: str = "C-j"  # the key that begins another line of a prompt
+    options: tuple[str, ...] = ()
+    tool: bool = True
+
+
+def _claude(place: Place) -> dict[str, str]:
+    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+    seeded = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "autoUpdates": False,
+        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        "projects": {str(place.project): trusted},
+    }
+    place.json(".claude.json", seeded)
+    return {
+        "ANTHROPIC_BASE_URL": place.url,
+        "ANTHROPIC_API_KEY": KEY,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+
+
+def _codex(place: Place) -> dict[str, str]:
+    place.write(
+        ".codex/config.toml",
+        f"""model = "mock"
+model_provider = "mock"
+approval_policy = "on-request"
+sandbox_mode = "read-only"
+check_for_update_on_startup = false
+[model_providers.mock]
+name = "mock"
+base_url = "{place.url}/v1"
+wire_api = "responses"
+env_key = "MOCK_KEY"
+[projects."{place.project}"]
+trust_level = "trusted"
+""",
+    )
+    return {"MOCK_KEY": KEY}
+
+
+def _gemini(place: Place) -> dict[str, str]:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+        "general": {"disableAutoUpdate": True, "disableUpdateNag": True, "enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "model": {"name": "gemini-2.5-pro"},  # the one named "auto" asks a second model first
+    }
+    place.json(".gemini/settings.json", settings)
+    return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": place.url}
+
+
+def _qwen(place: Place) -> dict[str, str]:
+    settings = {
+        "security": {"auth": {"selectedType": "openai"}},
+        "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "model": {"name": "mock"},
+    }
+    place.json(".qwen/settings.json", settings)
+    return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{place.url}/v1", "OPENAI_MODEL": "mock"}
+
+
+def _opencode(place: Place) -> dict[str, str]:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Mock",
+        "options": {"baseURL": f"{place.url}/v1", "apiKey": KEY},
+        "models": {"mock": {"name": "Mock"}},
+    }
+    settings = {
+        "provider": {"mock": provider},
+        "model": "mock/mock",
+        "small_model": "mock/mock",
+        "permission": {"bash": "ask"},
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    place.json(".config/opencode/opencode.json", settings)
+    return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+
+def _copilot(place: Place) -> dict[str, str]:
+    place.json(".copilot/config.json", {"trusted_folders": [str(place.project)], "banner": "never"})
+    return {
+        "COPILOT_PROVIDER_BASE_URL": f"{place.url}/v1",
+        "COPILOT_PROVIDER_TYPE": "openai",
+        "COPILOT_PROVIDER_API_KEY": KEY,
+        "COPILOT_MODEL": "mock",
+        "COPILOT_OFFLINE": "true",
+    }
+
+
+SETUPS = {
+    "claude": Setup("@anthropic-ai/claude-code", "claude", _claude, options=("--permission-mode", "default")),
+    "codex": Setup("@openai/codex", "codex", _codex),
+    "gemini": Setup("@google/gemini-cli", "gemini", _gemini),
+    "qwen": Setup("@qwen-code/qwen-code", "qwen", _qwen),
+    "opencode": Setup("opencode-ai", "opencode", _opencode),
+    "copilot": Setup("@github/copilot", "copilot", _copilot),
+}
