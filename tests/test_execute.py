@@ -97,6 +97,19 @@ def test_a_survivor_is_named_remembered_and_ended_the_next_time(story: Story) ->
     assert story.row()["status"] == "stopped"
 
 
+def test_a_survivor_that_only_the_ledger_knows_is_ended_the_next_time(story: Story) -> None:
+    """Its session and its parent are gone, and it carries nothing: no look could tell whose it was."""
+    agent = story.agent()
+    stuck = story.processes.add("sleep", parent=agent.process, new_session=True, unkillable=True, ignores={SIGTERM})
+    story.processes.table[stuck.pid].environ = {}
+    assert facts(story.stop(), "outcome", "status") == ("survived", "running")
+    story.processes.table[stuck.pid].unkillable = False
+    again = story.stop()
+    assert facts(again, "outcome", "status", "survivors") == ("stopped", "stopped", [])
+    assert [one["pid"] for one in only(again)["swept"]] == [stuck.pid]  # type: ignore[union-attr]
+    assert not story.processes.alive(stuck)
+
+
 def test_without_force_a_survivor_is_never_killed(story: Story) -> None:
     agent = story.agent(**STUBBORN)
     result = story.stop(force=False)

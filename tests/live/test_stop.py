@@ -78,8 +78,7 @@ def test_a_dialog_is_closed_and_never_approved(real: Real) -> None:
     assert result["stopped_by"] == "exit_keys"
 
 
-@pytest.mark.parametrize("mode", ["copy-mode", "choose-tree"])
-@pytest.mark.parametrize("state", ["dialog", "draft"])
+@pytest.mark.parametrize(("mode", "state"), [("copy-mode", "dialog"), ("choose-tree", "draft")])
 def test_a_mode_that_swallows_keys(real: Real, mode: str, state: str) -> None:
     real.start("acme", "--state", state)
     real.tmux(mode, "-t", "=acme:")
