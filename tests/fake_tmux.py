@@ -139,8 +139,9 @@ class FakeTmux:
         if socket in self.hung or socket in self.answers:
             return False, "no answer"
         made, said = self._create(socket, commands[0])
-        if made and not all(self._do(socket, list(command)) for command in commands[1:]):
-            return False, "no such pane"
+        for command in commands[1:] if made else ():
+            if not self._do(socket, list(command)):
+                break
         return made, said
 
     def _create(self, socket: str, command: Sequence[str]) -> tuple[bool, str]:

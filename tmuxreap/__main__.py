@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import time
 
-from tmuxreap.errors import Code, Exit, Failure
+from tmuxreap.errors import Code, Exit, Failure, Unheard, interrupted
+
+OUT = ("stdout", "stderr")
 
 
 def main(argv: list[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
+    _mend_streams()
     try:
         return _run(words)
-    except BrokenPipeError:
-        # Whoever read has gone; Python would say so once more at exit.
+    except Unheard as error:
+        # Whoever read has gone, or the disk is full; Python would say so once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:
+            print(f"tmuxreap: could not write the answer: {error.strerror}", file=sys.stderr)
         return int(Exit.FAILED)
+
+
+def _mend_streams() -> None:
+    """A caller may have closed them, and no file of ours may take their numbers; and no name may stop an answer."""
+    for name, mode, errors in (("stdin", "r", "surrogateescape"), *((out, "w", "backslashreplace") for out in OUT)):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - for as long as we run
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
 
 
 def _run(words: list[str]) -> int:
@@ -30,7 +47,7 @@ def _run(words: list[str]) -> int:
         return _told(words, failure)
     except KeyboardInterrupt:
         return _told(words, interrupted())
-    except BrokenPipeError:
+    except Unheard:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary
         if type(error).__name__ == "Abort":
@@ -41,12 +58,6 @@ def _run(words: list[str]) -> int:
 
 
 USAGE = "see: tmuxreap --help, or tmuxreap VERB --help"
-
-
-def interrupted() -> Failure:
-    return Failure(
-        Code.INTERRUPTED, "could not finish: interrupted", "what was under way is finished by: tmuxreap reconcile"
-    )
 
 
 def _told(words: list[str], failure: Failure) -> int:

@@ -10,7 +10,7 @@ import typer
 from tmuxreap import faults
 from tmuxreap.app import App, real_app
 from tmuxreap.durations import parse_duration
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, interrupted
 from tmuxreap.model import Scope, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.progress import Progress
@@ -29,6 +29,8 @@ def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Ca
         result = work(app)
     except Failure as failure:
         result = Result(command, app.registry_name, app.clock.now(), (), tuple(app.warnings), failure)
+    except KeyboardInterrupt:  # here, where the registry is known; the parser would swallow it
+        result = Result(command, app.registry_name, app.clock.now(), (), tuple(app.warnings), interrupted())
     finally:
         app.close()
     report(result, voice)

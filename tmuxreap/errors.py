@@ -69,6 +69,15 @@ class Failure(Exception):  # noqa: N818 - it is what went wrong for one target, 
         return {"code": self.code.text, "message": self.message, "hint": self.hint}
 
 
+class Unheard(OSError):  # noqa: N818 - nobody takes the answer any more
+    """What was done is done; only the answer could not be written."""
+
+
+def interrupted() -> Failure:
+    hint = "what was under way is finished by: tmuxreap reconcile"
+    return Failure(Code.INTERRUPTED, "could not finish: interrupted", hint)
+
+
 def shared_exit(codes: Iterable[Code]) -> Exit:
     """The status of a run: the one that all failures share, else 1."""
     exits = {code.exit for code in codes}

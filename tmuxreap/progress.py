@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,7 +38,7 @@ class Progress:
         started = self.at.get(name, (rung, self.monotonic()))[1]
         self.at[name] = (rung, started)
         if not self.live:
-            print(f"{name}: {WORDS[rung]}", file=self.to, flush=True)
+            self._say(f"{name}: {WORDS[rung]}\n")
         self.draw()
 
     def done(self, name: str) -> None:
@@ -54,4 +55,9 @@ class Progress:
         parts = [f"{name} {rung.value} {now - started:.1f} s" for name, (rung, started) in self.at.items()]
         line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
         width = shutil.get_terminal_size().columns - 1
-        print(f"\r\x1b[K{line[:width]}", end="", file=self.to, flush=True)
+        self._say(f"\r\x1b[K{line[:width]}")
+
+    def _say(self, text: str) -> None:
+        with contextlib.suppress(OSError):  # nobody listening any more is no reason to leave an ending half done
+            self.to.write(text)
+            self.to.flush()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from tmuxreap.durations import short_duration
-from tmuxreap.errors import Failure
+from tmuxreap.errors import Failure, Unheard
 from tmuxreap.model import Outcome, StoppedBy
 from tmuxreap.ownership import Belonging
 from tmuxreap.plan import Plan
@@ -41,8 +41,16 @@ class Voice:
 
 
 def report(result: Result, voice: Voice) -> None:
+    try:
+        _report(result, voice)
+        sys.stdout.flush()
+    except OSError as error:
+        raise Unheard(error.errno, error.strerror) from None
+
+
+def _report(result: Result, voice: Voice) -> None:
     if voice.json:
-        print(json.dumps(result.as_json(), default=str, ensure_ascii=False))
+        print(json.dumps(result.as_json(), default=str))
         return
     if not voice.quiet:
         for line in lines(result, voice):
@@ -52,11 +60,12 @@ def report(result: Result, voice: Voice) -> None:
 
 def report_line(item: Item, voice: Voice) -> None:
     """One result of an endless command."""
-    if voice.json:
-        print(json.dumps(item.as_json(), default=str, ensure_ascii=False), flush=True)
-        return
-    for line in _item(item, voice):
-        print(line, flush=True)
+    found = [json.dumps(item.as_json(), default=str)] if voice.json else _item(item, voice)
+    try:
+        for line in found:
+            print(line, flush=True)
+    except OSError as error:
+        raise Unheard(error.errno, error.strerror) from None
 
 
 def tell_trouble(result: Result, voice: Voice) -> None:
@@ -203,6 +212,10 @@ def _plain(item: PlainResult) -> Iterator[str]:
     facts = item.facts
     if "kind" in facts:
         yield f"{facts['timestamp']}  {item.name}  {facts['kind']}{_event_words(facts.get('data'))}"
+    elif "locators" in facts:
+        can = [word for word, fact in AGENT_WORDS.items() if facts.get(fact)]
+        yield f"{item.name:<14}{facts['about']}"
+        yield f"{'':<14}can: {', '.join(can)}; verified: {facts['verified'] or 'no'}"
     elif "drift" in facts:
         yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
         settled = "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
@@ -212,6 +225,9 @@ def _plain(item: PlainResult) -> Iterator[str]:
     else:
         words = ", ".join(f"{key} {value}" for key, value in facts.items())
         yield f"{item.name}: {words}"
+
+
+AGENT_WORDS = {"exit keys": "exit_keys", "ID at start": "takes_an_id", "resume": "resume", "purge": "purge"}
 
 
 def _event_words(data: object) -> str:

@@ -18,7 +18,7 @@ from tmuxreap.ending import end_unregistered
 from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.mask import kept_screen
-from tmuxreap.model import Pane, RecordedPane, RecordedTmux, Row, Server, Session, Status, Terminal, Verb
+from tmuxreap.model import Pane, RecordedPane, RecordedTmux, Row, Scope, Server, Session, Status, Terminal, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.profiles import Profile
 from tmuxreap.registry import RegistryLook, edited, unsafe
@@ -65,7 +65,13 @@ def launch(app: App, wish: Launch) -> SessionResult:
     )
     if not made:
         raise _not_made(app, wish, said)
-    row, sight = _confirmed(app, wish, profile, said)
+    session_id, pane_id, pid = said.split(":")  # as CREATED_FORMAT has it
+    row = _synthetic(app, wish, session_id)
+    try:
+        sight = _confirmed(app, wish, profile, row, pane_id, int(pid))
+    except BaseException:  # also when a person loses patience
+        _clear_away(app, row)
+        raise
     assert sight.pane is not None  # noqa: S101 - it was confirmed
     app.tmux.run(wish.socket, [tmux_commands.unset_pane_option(sight.pane.id, "remain-on-exit")])
     try:
@@ -75,18 +81,18 @@ def launch(app: App, wish: Launch) -> SessionResult:
         raise
 
 
-def _confirmed(app: App, wish: Launch, profile: Profile | None, said: str) -> tuple[Row, Sight]:
+def _confirmed(app: App, wish: Launch, profile: Profile | None, row: Row, pane_id: str, pid: int) -> Sight:
     """The session as it is after the time, if the agent lives in it."""
-    session_id, pane_id, pid = said.split(":")  # as CREATED_FORMAT has it
-    leader = app.processes.identify(int(pid))
+    leader = app.processes.identify(pid)
     gone = app.processes.wait({leader}, wish.confirm_s) if leader else True
-    row = _synthetic(app, wish, session_id)
+    if gone or not row.tmux.known:
+        raise _start_failed(wish, profile, True, app.tmux.capture(wish.socket, pane_id) or "")
     sight = look_at(app, [row])[0][0]
-    if gone or not sight.agent or sight.pane is None:
-        screen = app.tmux.capture(wish.socket, pane_id) or ""
-        _clear_away(app, row)
-        raise _start_failed(wish, profile, bool(gone), screen)
-    return row, sight
+    if not sight.agent or sight.pane is None:
+        raise _start_failed(wish, profile, False, app.tmux.capture(wish.socket, pane_id) or "")
+    if sight.session is not None and sight.session.name != wish.name:
+        raise _misnamed(wish, sight.session.name)
+    return sight
 
 
 def _synthetic(app: App, wish: Launch, session_id: str) -> Row:
@@ -228,7 +234,9 @@ def _event(app: App, wish: Launch, old: Row | None, before: RegistryLook, mark: 
 
 
 def _clear_away(app: App, row: Row) -> None:
-    end_unregistered(app, row, Policy(Verb.KILL, "start_failed", grace_s=1.0))
+    if not row.tmux.known:  # gone already; by its name alone a stranger's could be meant
+        return
+    end_unregistered(app, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION))
 
 
 def _start_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
@@ -241,6 +249,14 @@ def _start_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str
         Code.START_FAILED,
         f"could not start {wish.name}: {reason}{known}{last}",
         f"try the command by hand: {shlex.join(wish.words)}",
+    )
+
+
+def _misnamed(wish: Launch, name: str) -> Failure:
+    return Failure(
+        Code.START_FAILED,
+        f"could not start {wish.name}: tmux, or a hook of yours, named its session {name}",
+        f"take a name that stays as it is, or look at your hooks: tmux show-hooks -g | grep {shlex.quote(name)}",
     )
 
 

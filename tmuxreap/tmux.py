@@ -13,6 +13,7 @@ from itertools import groupby
 
 from tmuxreap.model import Pane, Server, ServerLook, Session, Unreachable
 from tmuxreap.tmux_commands import (
+    CREATED,
     kill_pane_command,
     kill_session_command,
     mode_off,
@@ -122,16 +123,17 @@ class RealTmux:
         return answer.text.removesuffix("\n")
 
     def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
-        """Carry out `new_session` and what follows it at once, starting a server where there is none: True and the ids,
-        or False and the reason."""
+        """Carry out `new_session` and what follows it at once, starting a server where there is none: True and the ids
+        of the session, though what follows may have failed, or False and the reason."""
         _make_folder(socket)
         words = [word for command in commands for word in (";", *map(_whole, command))]
         answer = self._ask(socket, *words[1:])
         if isinstance(answer, Unreachable):
             return False, answer.reason
-        # Where it cannot make its socket, tmux says so and still answers 0.
-        made = answer.ok and bool(answer.out.strip())
-        return (True, answer.text.strip()) if made else (False, _said(answer))
+        # Where it cannot make its socket, tmux says so and still answers 0. Where a hook of the user's fails what
+        # follows, or prints something too, the session was made all the same.
+        ids = CREATED.search(answer.text)
+        return (True, ids.group()) if ids else (False, _said(answer))
 
     def _empty(self, socket: str) -> Server | None:
         """A server without sessions refuses `list-panes -a`, but not this."""

@@ -10,6 +10,7 @@ from functools import reduce
 from tmuxreap.model import Pane, Server, Session
 
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
+CREATED = re.compile(r"^\$\d+:%\d+:\d+$", re.MULTILINE)
 TAKES_KEYS = (("pane_in_mode", "0"), ("pane_dead", "0"), ("pane_input_off", "0"), ("pane_synchronized", "0"))
 
 _UNQUOTED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")

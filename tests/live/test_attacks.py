@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
-from tmuxreap.errors import Code
+from tmuxreap.errors import Code, Failure
 
 pytestmark = pytest.mark.live
 
@@ -146,3 +150,81 @@ def test_an_agent_on_a_terminal_of_its_own_is_not_in_front_of_the_pane(real: Rea
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "hangup")
     assert result["rungs"][0]["skipped"] == "the agent is not in front"
     assert log.read_bytes() == b""
+
+
+HOOKS = ["rename-session hooked", "display-message -p '$7:%8:9'", "run-shell 'exit 3'", "split-window -d 'sleep 600'"]
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_hook_on_new_sessions_leaves_no_session_without_a_row(real: Real, hook: str) -> None:
+    real.bystander()
+    real.tmux("set-hook", "-g", "after-new-session", hook)
+    try:
+        real.start()
+    except Failure as failure:
+        assert failure.code is Code.START_FAILED
+        assert real.sessions() == {"quiet"}
+    else:
+        assert real.sessions() == {"quiet", "acme"}
+        assert real.row()["pane"]["id"] in real.tmux("list-panes", "-s", "-t", "=acme:", "-F", "#{pane_id}").split()
+
+
+def test_a_name_that_tmux_changes_leaves_no_session(real: Real) -> None:
+    real.bystander()
+    assert real.fails(lambda: real.start("a\\b")).code is Code.START_FAILED
+    assert (real.sessions(), real.rows()) == ({"quiet"}, {})
+
+
+def test_an_interrupted_start_leaves_no_session_and_one_document(real: Real) -> None:
+    real.bystander()
+    words = [sys.executable, "-m", "tmuxreap", "start", "acme", "--agent", "demo", "--server", real.socket]
+    words += ["--confirm", "60", "--json", "--registry", str(real.registry)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=hears_interrupts) as child:
+        until("the session", lambda: "acme" in real.sessions())
+        real.shows("acme", "demo agent")
+        child.send_signal(signal.SIGINT)
+        answered = json.loads(child.communicate(timeout=20)[0])
+    assert (child.returncode, answered["exit_code"], answered["error"]["code"]) == (130, 130, "interrupted")
+    assert (real.sessions(), real.rows()) == ({"quiet"}, {})
+
+
+def hears_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def run(real: Real, redirection: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    line = shlex.join([sys.executable, "-m", "tmuxreap", *words, "--registry", str(real.registry)])
+    environ = {**os.environ, **env}
+    return subprocess.run(f"{line} {redirection}", shell=True, capture_output=True, text=True, env=environ, check=False)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_bug(real: Real, closed: str) -> None:
+    told = run(real, closed, "list", "--json")
+    assert (told.returncode, told.stderr) == (0, "")
+
+
+def test_closed_streams_stop_no_stop(real: Real) -> None:
+    real.start()
+    assert run(real, ">&- 2>&-", "stop", "acme").returncode == 0
+    assert real.row()["status"] == "stopped"
+
+
+def test_a_full_disk_behind_stdout_is_said_plainly(real: Real) -> None:
+    told = run(real, "> /dev/full", "list", "--json")
+    assert (told.returncode, told.stderr) == (1, "tmuxreap: could not write the answer: No space left on device\n")
+
+
+def test_names_that_stdout_cannot_hold_are_escaped(real: Real) -> None:
+    told = run(real, "", "show", "é", "--json", PYTHONIOENCODING="ascii")
+    assert told.returncode == 3
+    assert json.loads(told.stdout)["results"][0]["name"] == "é"
+    assert run(real, "", "show", "é", PYTHONIOENCODING="ascii").returncode == 3
+    assert run(real, "", "show", "\udcff", "--json").returncode == 3
+    assert run(real, "< /dev/stdin", "show", "-", "--json").returncode == 2
+
+
+def test_nobody_listening_to_the_talk_stops_no_stop(real: Real) -> None:
+    real.start("acme", "--ignore", "hup,term,int")
+    assert run(real, "2> /dev/full", "stop", "acme", "--keys-timeout", "0", "--grace", "0.1").returncode == 0
+    assert real.row()["status"] == "stopped"
