@@ -91,7 +91,10 @@ class Profile:
         return bool(self.idle_keys or self.safe_keys)
 
     def recognises(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:
-        return any(name in self.process for name in program_names(argv, comm, executable))
+        """A daemon that serves several agents has the agent's name, and is none of them."""
+        called, command = program_names(argv[:1], comm, executable), " ".join(argv)
+        shared = any(spare.matches(called, command) for spare in self.spare)
+        return not shared and any(name in self.process for name in program_names(argv, comm, executable))
 
 
 @dataclass(frozen=True, slots=True)
