@@ -301,8 +301,9 @@ def _kill(run: _Run, planned: PlannedRung) -> Generator[Request, object, bool]:
 def _settle(
     run: _Run, signals: tuple[signal.Signals, ...], wait_s: float, *, close: bool
 ) -> Generator[Request, object, bool]:
-    """Close, signal and wait, until two looks in a row find nothing; False when the time is up."""
-    deadline = run.clock.monotonic() + wait_s
+    """Close, signal and wait, until two looks in a row find nothing; False when the time is up. It counts from the
+    first signal: among a hundred sessions the looks before it take theirs."""
+    deadline: float | None = None
     signalled: set[ProcessId] = set()
     clean, closed = 0, False
     while True:
@@ -321,9 +322,11 @@ def _settle(
         close = close or (bool(signalled) and _respawned(run, fresh))
         yield from _strike(run, fresh, signals, close=there and (close or not left))
         signalled |= fresh
-        if run.clock.monotonic() >= deadline:
+        now = run.clock.monotonic()
+        deadline = now + wait_s if deadline is None else deadline
+        if now >= deadline:
             return False
-        step = deadline if left and signals is not KILL else run.clock.monotonic() + LOOK_AGAIN_S
+        step = deadline if left and signals is not KILL else now + LOOK_AGAIN_S
         yield Wait(left, min(step, deadline))
 
 
