@@ -19,6 +19,8 @@ from tmuxreap.seams import Processes, Sent
 T = TypeVar("T")
 
 LOOK_AGAIN_S = 0.02  # only where the kernel cannot be asked to tell
+LISTINGS = 50  # a chain of forks is missed by one: the parent is gone before it is read, the child came after
+LONGEST_POLL_MS = 2**31 - 1  # 24 days; whoever waits longer polls again
 DELETED = " (deleted)"
 
 
@@ -54,8 +56,14 @@ class LinuxProcesses:
         self._unwatch(list(self._watched))
 
     def look(self) -> Mapping[int, Process]:
-        found = (_stat(int(name)) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208
-        return {process.pid: process for process in found if process and not process.dead}
+        found, read = dict[int, Process](), set[int]()
+        for _ in range(LISTINGS):
+            fresh = {int(name) for name in os.listdir("/proc") if name.isdigit()} - read  # noqa: PTH208
+            if not fresh:
+                break
+            read |= fresh
+            found.update((pid, process) for pid in sorted(fresh) if (process := _stat(pid)) and not process.dead)
+        return found
 
     def identify(self, pid: int) -> ProcessId | None:
         found = _stat(pid)
@@ -214,7 +222,7 @@ def _readable(pidfds: Iterable[int], timeout_s: float) -> set[int]:
     poller = select.poll()
     for pidfd in pidfds:
         poller.register(pidfd, select.POLLIN)
-    limit_ms = None if math.isinf(timeout_s) else math.ceil(timeout_s * 1000)
+    limit_ms = None if math.isinf(timeout_s) else min(math.ceil(timeout_s * 1000), LONGEST_POLL_MS)
     return {pidfd for pidfd, _ in poller.poll(limit_ms)}
 
 

@@ -11,6 +11,7 @@ from tmuxreap.errors import Code, Failure
 from tmuxreap.model import BadRow, Row
 
 AnyRow = Row | BadRow
+LONGEST_PID = 19  # digits; a longer one is no number to the kernel, nor to int()
 RESERVED = frozenset({"all", "-"})
 
 
@@ -135,7 +136,7 @@ def _is_wanted(row: Row, wanted: Wanted) -> bool:
 
 def _pid(target: str) -> int | None:
     number = target.removeprefix("pid:")
-    return int(number) if number.isascii() and number.isdigit() else None
+    return int(number) if number.isascii() and number.isdigit() and len(number) <= LONGEST_PID else None
 
 
 def _of_pid(rows: Sequence[AnyRow], target: str, pid: int, ask: Questions) -> list[AnyRow] | Failure:

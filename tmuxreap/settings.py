@@ -66,6 +66,7 @@ def _working_directory() -> Path:
 
 def registry_path(settings: Settings, given: str | None) -> Path:
     """`--registry`, else $TMUXREAP_REGISTRY, else the nearest one upwards that may be trusted."""
+    _refuse_empty(given)
     path = given or settings.environ.get("TMUXREAP_REGISTRY")
     if path:
         return _named(settings, path, "--registry" if given else "$TMUXREAP_REGISTRY")
@@ -81,8 +82,9 @@ def registry_path(settings: Settings, given: str | None) -> Path:
 
 def registry_or_new(settings: Settings, given: str | None) -> Path:
     """For `start` and `adopt`, which make a registry here when none is found; what was named stays named."""
+    _refuse_empty(given)
     if given:
-        return Path(settings.cwd, Path(given).expanduser())
+        return Path(settings.cwd, os.path.expanduser(given))  # noqa: PTH111 - pathlib's fails on unknown users
     try:
         return registry_path(settings, None)
     except Failure as failure:
@@ -92,8 +94,14 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
         return Path(settings.cwd, named) if named else settings.cwd / REGISTRY
 
 
+def _refuse_empty(given: str | None) -> None:
+    """An unset variable of a script must not mean whatever registry is nearest."""
+    if given == "":
+        raise Failure(Code.USAGE, "could not find a registry: --registry was given an empty path", "name the file")
+
+
 def _named(settings: Settings, path: str, how: str) -> Path:
-    registry = Path(settings.cwd, Path(path).expanduser())
+    registry = Path(settings.cwd, os.path.expanduser(path))  # noqa: PTH111 - pathlib's fails on unknown users
     if not os.path.lexists(registry):
         raise Failure(
             Code.REGISTRY_NOT_FOUND,

@@ -192,8 +192,8 @@ def hears_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def run(real: Real, redirection: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    line = shlex.join([sys.executable, "-m", "tmuxreap", *words, "--registry", str(real.registry)])
+def run(real: Real, redirection: str, *words: str, last: bool = True, **env: str) -> subprocess.CompletedProcess[str]:
+    line = shlex.join([sys.executable, "-m", "tmuxreap", *words, *(["--registry", str(real.registry)] if last else [])])
     environ = {**os.environ, **env}
     return subprocess.run(f"{line} {redirection}", shell=True, capture_output=True, text=True, env=environ, check=False)
 
@@ -228,3 +228,22 @@ def test_nobody_listening_to_the_talk_stops_no_stop(real: Real) -> None:
     real.start("acme", "--ignore", "hup,term,int")
     assert run(real, "2> /dev/full", "stop", "acme", "--keys-timeout", "0", "--grace", "0.1").returncode == 0
     assert real.row()["status"] == "stopped"
+
+
+def test_a_wait_of_a_month_is_no_overflow(real: Real) -> None:
+    real.start("acme", "--exit-delay", "0.1")
+    result = answer(real.stop(keys_timeout_s=0, grace_s=30 * 86400.0))
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "hangup")
+
+
+@pytest.mark.parametrize(
+    ("registry", "code"), [("", "usage"), ("~nosuchuser/x", "registry_not_found"), ("/nosuch/x", "registry_not_found")]
+)
+def test_a_registry_that_means_nothing(real: Real, registry: str, code: str) -> None:
+    told = run(real, "", "list", "--json", "--registry", registry, last=False)
+    assert json.loads(told.stdout)["error"]["code"] == code
+
+
+def test_a_number_too_long_for_a_pid_is_no_target(real: Real) -> None:
+    told = run(real, "", "stop", "9" * 5000, "--json")
+    assert (told.returncode, json.loads(told.stdout)["results"][0]["error"]["code"]) == (3, "session_not_registered")
