@@ -160,3 +160,24 @@ def test_this_machine_and_this_run_of_it_have_names() -> None:
     assert boot_id() == boot_id()
     assert host() == os.uname().nodename
     assert isinstance(real_processes(), LinuxProcesses)
+
+
+def test_no_look_misses_a_chain_of_forks(processes: LinuxProcesses, tmp_path: Path) -> None:
+    """Each lives for a moment and is gone before the next look at it; one of them lives at any time."""
+    code = (
+        "import os, sys, time\n"
+        "os.setsid()\n"
+        "print(os.getpid(), flush=True)\n"
+        "while os.path.exists(sys.argv[1]):\n"
+        "    if os.fork(): os._exit(0)\n"
+        "    time.sleep(0.002)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    session = int(child.stdout.readline())
+    child.wait()
+    for _ in range(50):
+        assert [one.pid for one in processes.look().values() if one.sid == session]
+    tmp_path.rmdir()
+    assert child.stdout.read() == ""  # the last of them has left
+    child.stdout.close()
