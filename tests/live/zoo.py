@@ -160,6 +160,11 @@ class Zoo:
 # What is done to some of them
 
 
+def is_stopped(zoo: Zoo) -> None:
+    mine = zoo.pids("stopped", "mine")
+    until("the stopped one", lambda: "T" in {zoo.processes.look()[pid].state for pid in mine})
+
+
 def respawns(zoo: Zoo) -> None:
     zoo.real.tmux("set-option", "-p", "-t", "=respawning:", "remain-on-exit", "on")
     zoo.real.tmux("set-hook", "-p", "-t", "=respawning:", "pane-died", "respawn-pane")
@@ -238,7 +243,11 @@ BASH = "bash --norc --noprofile"
 MEMBERS = (
     Member("ignores_hangup", f"trap '' HUP; exec $MINE {FOREVER}", "hangup", "sigterm"),
     Member("ignores_hangup_and_term", f"trap '' HUP TERM; exec $MINE {FOREVER}", "sigkill", "sigkill"),
-    Member("stopped", f"trap '' HUP; exec $MINE sh -c 'kill -STOP $$; exec {FOREVER}'", "hangup", "sigterm"),
+    Member(
+        "stopped",  # not the pane's own process: tmux continues that
+        f"trap '' HUP; $MINE sh -c 'kill -STOP $$; exec {FOREVER}' & exec $MINE {FOREVER}",
+        "hangup", "sigterm", doomed=2, ready=is_stopped,
+    ),
     demo("nohup", f"nohup $MINE {FOREVER} >/dev/null 2>&1 &"),
     demo("setsid", f"setsid $MINE {FOREVER} </dev/null >/dev/null 2>&1 &"),
     demo("daemon", f"(setsid sh -c '$MINE {FOREVER} &' </dev/null >/dev/null 2>&1 &)"),
