@@ -23,6 +23,7 @@ from tmuxreap.model import ProcessId, Verb
 pytestmark = pytest.mark.live
 
 GRACE_S = 1.0
+ENOUGH = {"exit_keys": ["keys"], "hangup": ["hangup"], "sigterm": ["term"], "sigkill": ["kill"], "already_gone": []}
 NAMES = [member.name for member in MEMBERS]
 
 
@@ -97,7 +98,9 @@ def test_member(member: Member, ended: Ended) -> None:
     outcome = {Verb.STOP: "stopped", Verb.KILL: "killed"}[ended.verb]
     assert (result["outcome"], result["error"], result["survivors"]) == (outcome, None, [])
     assert (result["stopped_by"], row["stopped_by"]) == (stopped_by, stopped_by)
+    assert [rung["name"] for rung in result["rungs"] if rung["enough"]] == ENOUGH[stopped_by]
     assert row["status"] == "stopped"
+    assert member.swept in [None, *(one["name"] for one in result["swept"])]
     if member.spared:
         assert {one.pid for one in others} <= {one["pid"] for one in result["spared"]}
 

@@ -51,6 +51,7 @@ class Member:
     agent: str = "beast"  # nobody knows it: the ladder begins at the hangup
     refused: str | None = None  # the code of the error
     spared: bool = False  # the neighbours are named
+    swept: str | None = None  # a program that is named among what the agent left behind
     ready: Callable[[Zoo], None] = lambda zoo: None  # before it is registered
     later: Callable[[Zoo], None] = lambda zoo: None  # after
 
@@ -248,18 +249,18 @@ MEMBERS = (
         f"trap '' HUP; $MINE sh -c 'kill -STOP $$; exec {FOREVER}' & exec $MINE {FOREVER}",
         "hangup", "sigterm", doomed=2, ready=is_stopped,
     ),
-    demo("nohup", f"nohup $MINE {FOREVER} >/dev/null 2>&1 &"),
-    demo("setsid", f"setsid $MINE {FOREVER} </dev/null >/dev/null 2>&1 &"),
-    demo("daemon", f"(setsid sh -c '$MINE {FOREVER} &' </dev/null >/dev/null 2>&1 &)"),
+    demo("nohup", f"nohup $MINE {FOREVER} >/dev/null 2>&1 &", swept="sleep"),
+    demo("setsid", f"setsid $MINE {FOREVER} </dev/null >/dev/null 2>&1 &", swept="sleep"),
+    demo("daemon", f"(setsid sh -c '$MINE {FOREVER} &' </dev/null >/dev/null 2>&1 &)", swept="sleep"),
     demo("own_group", f"set -m; $MINE {FOREVER} </dev/null & set +m"),
     demo("cleared_environment", f"env -i $MINE {FOREVER} &"),
     demo("cleared_daemon", f"(setsid env -i $MINE {FOREVER} &)"),
-    demo("group_ignores_term", f"(trap '' HUP TERM; exec $MINE {FOREVER}) &", kill="sigkill"),
+    demo("group_ignores_term", f"(trap '' HUP TERM; exec $MINE {FOREVER}) &", kill="sigkill", swept="sleep"),
     demo("fork_chain", "$CHAIN 2000 &", doomed=4, kill="sigkill"),
     Member(
         "zombie",  # sleep never waits for its child
         f"$MINE {DEMO} </dev/tty & exec $MINE {FOREVER}",
-        "exit_keys", "sigterm", doomed=2, agent="demo",
+        "exit_keys", "sigterm", doomed=2, agent="demo", swept="sleep",
     ),
     demo("respawning", "", doomed=1, ready=respawns),
     demo("grouped", "", doomed=1, ready=is_shared),
@@ -267,7 +268,7 @@ MEMBERS = (
     Member("dead_pane", f"exec $MINE {FOREVER}", "already_gone", "already_gone", later=dies_and_remains),
     Member(
         "shell_left", f"$MINE {DEMO}; exec $MINE {BASH} -i", "already_gone", "already_gone", agent="demo",
-        later=leaves_its_shell,
+        later=leaves_its_shell, swept="bash",
     ),
     Member(
         "behind", f"""exec {BASH} -ic '$MINE {DEMO}; exec {BASH} -i'""", "hangup", "sigterm", agent="demo",
