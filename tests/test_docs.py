@@ -19,11 +19,11 @@ from tmuxreap.commands import agents as agents_verb
 from tmuxreap.drifts import Drift, Kind
 from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Exit
-from tmuxreap.ladder import RungReport
 from tmuxreap.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
 from tmuxreap.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
 from tmuxreap.profiles import load_profiles
 from tmuxreap.report import Voice, lines
+from tmuxreap.requests import RungReport
 from tmuxreap.results import EndResult, Item, Result, SessionResult
 from tmuxreap.settings import Settings
 from tmuxreap.states import TRANSITIONS, Event

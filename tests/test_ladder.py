@@ -9,10 +9,16 @@ from signal import SIGCONT, SIGKILL, SIGTERM
 from tests.fakes import FakeClock
 from tests.test_plan import AGENT, DEMO, KILL, SIGHT, STOP, TROUBLE
 from tmuxreap import ladder
-from tmuxreap.ladder import (
+from tmuxreap.locators import NONE
+from tmuxreap.model import Conversation, Live, Outcome, StoppedBy
+from tmuxreap.ownership import Belonging, Owned
+from tmuxreap.plan import Policy, Rung, make_plan
+from tmuxreap.profiles import Key, Text
+from tmuxreap.requests import (
     Capture,
     Checkpoint,
     Close,
+    Draft,
     Ended,
     KeepDraft,
     Look,
@@ -23,11 +29,6 @@ from tmuxreap.ladder import (
     Signal,
     Wait,
 )
-from tmuxreap.locators import NONE
-from tmuxreap.model import Conversation, Live, Outcome, StoppedBy
-from tmuxreap.ownership import Belonging, Owned
-from tmuxreap.plan import Policy, Rung, make_plan
-from tmuxreap.profiles import Key, Text
 from tmuxreap.screens import Screen, State
 from tmuxreap.seams import Sent
 from tmuxreap.sights import Sight
@@ -153,7 +154,7 @@ def test_a_draft_is_kept_once_and_before_the_key_that_clears_it() -> None:
     kept = kinds(asked).index("KeepDraft")
     pressed = [request.step for request in asked[:kept] if isinstance(request, Press)]
     assert pressed == [Key("Escape")]
-    assert ended.draft == ladder.Draft("half", 17)
+    assert ended.draft == Draft("half", 17)
 
 
 def test_a_key_that_could_not_be_sent_is_the_last() -> None:

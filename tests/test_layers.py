@@ -27,7 +27,8 @@ RANKS = (
     "profiles",
     # pure: what is seen, planned and answered
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
-    " plan < panes sights; ladder < plan sights; results < ladder plan",
+    " plan < panes sights;"
+    " requests < plan sights; keying < plan requests; ladder < keying plan requests sights; results < plan requests",
     # owners of outside things
     "files; settings; clock; tools; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
     " processes < processes_psutil; processes_psutil; locators; purging < locators; waiting;"

@@ -19,12 +19,12 @@ from tmuxreap.execute import Executor, Task
 from tmuxreap.faults import Step
 from tmuxreap.handover import hand_over
 from tmuxreap.joining import join, owner_alive, with_options
-from tmuxreap.ladder import Ended
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewEvent, NewIntent, PaneOption, Survivor
 from tmuxreap.model import Conversation, Outcome, Row, Verb
 from tmuxreap.outcomes import changes_of, clear_up, handed_over
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook, edited_where_safe
+from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.states import Changes
 

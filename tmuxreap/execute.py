@@ -10,16 +10,16 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from signal import Signals
 
-from tmuxreap import faults, ladder, tmux_commands
+from tmuxreap import faults, ladder, requests, tmux_commands
 from tmuxreap.errors import Failure
 from tmuxreap.faults import Step
-from tmuxreap.ladder import Ended, Request, Wait
 from tmuxreap.model import Conversation, ProcessId, Row
 from tmuxreap.observe import Observer
 from tmuxreap.panes import in_front
 from tmuxreap.plan import PaneOption, Plan, Policy, Rung
 from tmuxreap.profiles import Key, Profile, Spare, Text
 from tmuxreap.progress import DRAW_S, Progress
+from tmuxreap.requests import Ended, Request, Wait
 from tmuxreap.screens import Screen
 from tmuxreap.seams import Clock, Processes, Sent, Tmux
 from tmuxreap.sights import Past, Sight, past_of, see_again
@@ -104,33 +104,33 @@ class Executor:
     def _answer_all(self) -> bool:
         """Everything that can be answered without waiting; False when all wait."""
         ready = {task: request for task, request in self._asked.items() if not isinstance(request, Wait)}
-        self._close([task for task, request in ready.items() if isinstance(request, ladder.Close)])
-        looks = [task for task, request in ready.items() if isinstance(request, ladder.Look)]
+        self._close([task for task, request in ready.items() if isinstance(request, requests.Close)])
+        looks = [task for task, request in ready.items() if isinstance(request, requests.Look)]
         if looks:
             self._look(looks)
         for task, request in ready.items():
-            if not isinstance(request, ladder.Close | ladder.Look):
+            if not isinstance(request, requests.Close | requests.Look):
                 self._advance(task, self._answer(task, request))
         return bool(ready)
 
     def _answer(self, task: Task, request: Request) -> object:
         match request:
-            case ladder.Checkpoint(rung):
+            case requests.Checkpoint(rung):
                 faults.at(FAULT_OF_RUNG[rung])
                 if self._progress:
                     self._progress.rung(task.plan.name, rung)
                 return task.ours()
-            case ladder.Signal(processes, signals):
+            case requests.Signal(processes, signals):
                 return {one: self._signal(one, signals) for one in sorted(processes)}
-            case ladder.Ready():
+            case requests.Ready():
                 return self._tmux.run(task.plan.socket, ready(task.plan))
-            case ladder.ReadScreen():
+            case requests.ReadScreen():
                 return task.read_screen()
-            case ladder.Press(step):
+            case requests.Press(step):
                 return self._press(task, step)
-            case ladder.KeepDraft(text):
+            case requests.KeepDraft(text):
                 return task.keep_draft(text)
-            case ladder.Capture():
+            case requests.Capture():
                 return task.capture()
         raise AssertionError(request)
 

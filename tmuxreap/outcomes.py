@@ -8,12 +8,12 @@ from tmuxreap.app import App
 from tmuxreap.cases import Case
 from tmuxreap.conversations import resume_command
 from tmuxreap.errors import Code, Failure
-from tmuxreap.ladder import Ended
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.purging import Purged, purge
+from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Survivor
 from tmuxreap.rows import conversation_field
 from tmuxreap.states import MODES, Changes, Ending, Event, end_changes, next_status

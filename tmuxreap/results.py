@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tmuxreap.errors import Code, Exit, Failure, shared_exit
-from tmuxreap.ladder import Draft, RungReport
 from tmuxreap.model import Conversation, Live, Outcome, Status, StoppedBy
 from tmuxreap.ownership import Belonging
 from tmuxreap.plan import Plan
+from tmuxreap.requests import Draft, RungReport
 from tmuxreap.states import iso
 
 SCHEMA = "tmuxreap/1"

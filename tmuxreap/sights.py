@@ -66,8 +66,8 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
         live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
         return Sight(live, socket, server, trouble=session)
     pane = pick_pane(row, session, profile, world) if session else None
-    if past.pane_only and session is not None and isinstance(pane, Pane):
-        session = replace(session, panes=(pane,))
+    if session is not None and isinstance(pane, Pane):
+        session = _within(session, pane, pane_only=past.pane_only)
     reach = _reach(row, server, session, world, past)
     belongings = owned(world.index, reach, _spare_reason(spares, world))
     mine = any(one.process.pid in world.protected for one in belongings.own)
@@ -112,8 +112,8 @@ def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world:
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, spares, world, past)
     session = _still(first, server)
-    if session is not None and past.pane_only:
-        session = _only_pane(session, first.pane)
+    if session is not None and first.pane is not None:
+        session = _within(session, first.pane, pane_only=past.pane_only)
     reach = _reach(row, server, session, world, past)
     belongings = owned(world.index, reach, _spare_reason(spares, world))
     if session is None:
@@ -137,9 +137,12 @@ def past_of(sight: Sight, before: Past) -> Past:
     )
 
 
-def _only_pane(session: Session, pane: Pane | None) -> Session | None:
-    same = tuple(one for one in session.panes if pane is not None and one.id == pane.id)
-    return replace(session, panes=same) if same else None
+def _within(session: Session, pane: Pane, *, pane_only: bool) -> Session | None:
+    """As far as the ending reaches: another window that another session shows too is that one's."""
+    if pane_only:
+        panes = tuple(one for one in session.panes if one.id == pane.id)
+        return replace(session, panes=panes) if panes else None
+    return replace(session, panes=tuple(p for p in session.panes if p.window_id == pane.window_id or not p.linked))
 
 
 def _still(first: Sight, server: ServerLook) -> Session | None:

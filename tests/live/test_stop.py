@@ -146,6 +146,15 @@ def test_a_survivor_of_a_linked_window_is_named_and_ended_the_next_time(real: Re
     assert real.sessions() == {"quiet"}
 
 
+def test_a_window_that_belongs_to_another_session_lives_on(real: Real) -> None:
+    real.start()
+    theirs = real.bystander("quiet", "sh", "-i")
+    real.tmux("link-window", "-d", "-s", "=quiet:0", "-t", "=acme:7")
+    ended(real)
+    assert alive(theirs)
+    assert real.sessions() == {"quiet"}
+
+
 def windows(real: Real, name: str = "quiet") -> set[int]:
     return set(map(int, real.tmux("list-windows", "-t", f"={name}", "-F", "#{window_index}").split()))
 
