@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
 from tmuxreap.errors import Code, Failure
+from tmuxreap.identity import ended_as_pane
 from tmuxreap.model import Outcome, Row, Scope, Status
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
@@ -55,7 +56,7 @@ def look_at(app: App, rows: Sequence[Row], *, pane_only: bool = False) -> list[t
             row,
             sockets[row.name],
             world,
-            Past(remembered=survivors.get(row.name, frozenset()), pane_only=pane_only),
+            Past(remembered=survivors.get(row.name, frozenset()), pane_only=pane_only or ended_as_pane(row)),
         )
         for row in rows
     ]

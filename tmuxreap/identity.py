@@ -90,9 +90,13 @@ def _on_another_server(row: Row, server: ServerLook, profile: Profile | None, wo
 
 
 def _pane_was_ended(row: Row, session: Session) -> bool:
-    """Only its pane was ended; that the session lives on is as it should be."""
-    only_pane = row.status.ended and row.data.get("scope") == Scope.PANE.value
-    return only_pane and all(pane.id != row.pane.id for pane in session.panes)
+    """That the session lives on is as it should be."""
+    return ended_as_pane(row) and all(pane.id != row.pane.id for pane in session.panes)
+
+
+def ended_as_pane(row: Row) -> bool:
+    """Only its pane was ended: what lives in the others, with its mark or without, is not its own."""
+    return row.status.ended and row.data.get("scope") == Scope.PANE.value
 
 
 def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure:

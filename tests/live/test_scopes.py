@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -81,7 +82,10 @@ def test_the_whole_session(real: Real, verb: Verb) -> None:
 def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
     """The mark reaches the other pane too: there it is no evidence."""
     real.start("acme", "--spawn", "1")
-    agent, other = real.pid(), beside(real, "sleep", "600")
+    daemon = "setsid env -u TMUX -u TMUX_PANE sh -c 'echo $$ >daemon; exec sleep 600' </dev/null >/dev/null 2>&1"
+    agent, other = real.pid(), beside(real, "sh", "-c", f"cd {real.folder}; {daemon} & exec sleep 600")
+    until("the other pane's daemon", lambda: (real.folder / "daemon").exists() and (real.folder / "daemon").read_text())
+    marked = int((real.folder / "daemon").read_text())
     (helper,) = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
     end = real.stop if verb is Verb.STOP else real.kill
     result = answer(end(scope=Scope.PANE))
@@ -89,13 +93,16 @@ def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
     assert not alive(agent) and not alive(int(helper))
     assert other not in [one["pid"] for one in (*result["swept"], *result["survivors"])]
     assert (alive(other), real.sessions(), real.ask("acme", "#{window_panes}")) == (True, {"acme"}, "1")
+    assert alive(marked)
     assert (real.row()["status"], real.row()["scope"]) == ("stopped", "pane")
 
     before = real.registry.read_bytes()
     again = answer(end(scope=Scope.PANE))
     assert (again["outcome"], again["error"]) == ("already_stopped", None)
-    assert (answer(end())["outcome"], alive(other)) == ("already_stopped", True)
+    assert (answer(end())["outcome"], alive(other), alive(marked)) == ("already_stopped", True, True)
+    assert real.show()["processes"] == []
     assert real.registry.read_bytes() == before
+    os.kill(marked, 9)
 
 
 def test_a_pane_that_the_agent_itself_opened_lives_on(real: Real) -> None:
