@@ -101,9 +101,8 @@ class Bench:
 
     def start(self, *command: str) -> dict[str, Any]:
         words = command or (self.setup.program, *self.setup.options)
-        item = self.reap(
-            "start", NAME, "--agent", self.agent, "--server", self.socket, "--cwd", str(self.place.project), "--", *words
-        )
+        where = ("--server", self.socket, "--cwd", str(self.place.project))
+        item = self.reap("start", NAME, "--agent", self.agent, *where, "--", *words)
         self.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
         return item
 

@@ -20,7 +20,6 @@ from tmuxreap.profiles import Profile, load_profiles
 from tmuxreap.screens import State
 
 STATES = ("idle", "draft", "lines", "busy", "dialog", "menu", "copy-mode", "shell")
-FAST_S = 2.5  # an idle agent leaves by the fast keys: no Escape and no C-c was needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,11 @@ class Cell:
 
     @property
     def word(self) -> str:
-        return f"**{self.fault.splitlines()[0]}**" if self.fault else f"{self.seconds:.2f} s"
+        return (
+            f"**{self.fault.splitlines()[0]}**"
+            if self.fault
+            else f"{self.seconds:.2f} s" + ("" if self.resumed else ", not resumable")
+        )
 
 
 def cells(folder: Path, wanted: list[str]) -> Iterator[Cell]:
@@ -76,13 +79,17 @@ def _played(bench: Bench, state: str, verb: str) -> Cell:
     else:
         time.sleep(1.0)
     asked = len(bench.model.asked)
-    spared = {pid for pid, words in bench.left().items() if any(one.matches([one.program], words) for one in bench.profile.spare)}
+    spared = {pid for pid, words in bench.left().items() if _shared(bench.profile, words)}
     item = bench.reap(verb, NAME)
     _hold(bench, state, verb, item, asked, spared)
     return Cell(
         bench.agent, state, verb, item["duration_ms"] / 1000, item["stopped_by"], item["conversation"]["source"],
-        resumed=_resumed(bench),
+        resumed=_resumed(bench) if item["resumable"] else None,
     )  # fmt: skip
+
+
+def _shared(profile: Profile, command: str) -> bool:
+    return any(spare.matches([spare.program], command) for spare in profile.spare)
 
 
 def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int, spared: set[int]) -> None:
@@ -90,6 +97,7 @@ def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int,
     later = "".join(bench.model.asked[asked:])
     said = "\n".join(bench.drafts())
     typed = {"draft": (DRAFT,), "lines": LINES}.get(state, ())
+    lost = verb == "kill" and bench.setup.told_late
     must: list[tuple[str, Callable[[], bool]]] = [
         (f"it is {item['outcome']}", lambda: item["outcome"] == ("stopped" if verb == "stop" else "killed")),
         (f"stopped by {item['stopped_by']}", lambda: item["stopped_by"] in _due(verb)),
@@ -98,9 +106,12 @@ def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int,
         ("the tool was approved", lambda: not bench.proof.exists()),
         ("the draft was sent", lambda: not any(one in later for one in typed) and "/exit" not in later),
         (f"of the draft was kept: {said!r}", lambda: all(one in said for one in typed)),
-        (f"the conversation is {item['conversation']}", lambda: _is_it(bench, item)),
-        ("it is not resumable", lambda: item["resumable"] is True),
-        (f"an idle one took {item['duration_ms']} ms", lambda: state != "idle" or item["duration_ms"] < FAST_S * 1000),
+        (f"the conversation is {item['conversation']}", lambda: lost or _is_it(bench, item)),
+        ("it is not resumable", lambda: lost or item["resumable"] is True),
+        (
+            f"an idle one took {item['duration_ms']} ms",
+            lambda: state != "idle" or item["duration_ms"] < bench.setup.fast_s * 1000,
+        ),
     ]
     for what, holds in must:
         assert holds(), what
@@ -128,7 +139,8 @@ def _resumed(bench: Bench) -> bool:
 def table(found: list[Cell], versions: dict[str, str]) -> str:
     agents = list(dict.fromkeys(cell.agent for cell in found))
     rows = list(dict.fromkeys((cell.verb, cell.state) for cell in found))
-    lines = ["| | " + " | ".join(f"{agent} {versions[agent]}" for agent in agents) + " |", "|---" * (len(agents) + 1) + "|"]
+    head = "| | " + " | ".join(f"{agent} {versions[agent]}" for agent in agents) + " |"
+    lines = [head, "|---" * (len(agents) + 1) + "|"]
     for verb, state in rows:
         of = {cell.agent: cell.word for cell in found if (cell.verb, cell.state) == (verb, state)}
         lines.append(f"| {verb}, {state} | " + " | ".join(of.get(agent, "") for agent in agents) + " |")

@@ -179,7 +179,7 @@ def _events_of(path: str, reply: Reply) -> Iterator[Event]:
 
 def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *_: object) -> None:
             pass
 
         def do_GET(self) -> None:
