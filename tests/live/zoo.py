@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 from tests.real import Real, alive, until
 from tmuxreap.app import App
 from tmuxreap.commands import adopt
@@ -210,11 +212,12 @@ def pid_is_a_stranger_s(zoo: Zoo) -> None:
 
 
 def another_tool_wrote_it(zoo: Zoo) -> None:
-    row = f"  - {{name: foreign_row, status: running, tmux_server: {zoo.real.socket}, pane: {{pid: PID, cwd: /}}}}\n"
     zoo.end("foreign_row")
-    zoo.real.registry.write_text(
-        zoo.real.registry.read_text() + row.replace("PID", str(zoo.stranger("foreign_row")))
-    )
+    text = zoo.real.registry.read_text()
+    indent = text.partition("- name")[0].rpartition("\n")[2]
+    pane = f"{{pid: {zoo.stranger('foreign_row')}, cwd: /}}"
+    row = f"- {{name: foreign_row, status: running, tmux_server: {zoo.real.socket}, pane: {pane}}}\n"
+    zoo.real.registry.write_text(text + indent + row)
 
 
 def only_its_longer_name_lives(zoo: Zoo) -> None:
@@ -297,7 +300,20 @@ UNREGISTERED = {"foreign_row"}
 SERVERS = {"restarted": "c"}
 
 
-def open_zoo(zoo: Zoo) -> None:
+OURS_ONLY = {"restarted"}  # without its identity, its process is a pid from a file
+
+
+def as_others_write(registry: Path) -> None:
+    """The rows with what existing workflows know of them: no identity, a pid alone."""
+    rows = yaml.safe_load(registry.read_text())["tmux_sessions"]
+    plain = [{key: row[key] for key in ("name", "status", "agent")} for row in rows]
+    for row, full in zip(plain, rows, strict=True):
+        row["tmux_server"] = full["tmux"]["socket"]
+        row["pane"] = {key: full["pane"][key] for key in ("pid", "cmd", "cwd")}
+    registry.write_text(yaml.safe_dump({"tmux_sessions": plain}, sort_keys=False, indent=2))
+
+
+def open_zoo(zoo: Zoo, *, others_rows: bool = False) -> None:
     for member in MEMBERS:
         zoo.enter(member, zoo.other(SERVERS[member.name]) if member.name in SERVERS else None)
     for member in MEMBERS:
@@ -307,5 +323,7 @@ def open_zoo(zoo: Zoo) -> None:
         for member in MEMBERS:
             if member.name not in UNREGISTERED:
                 zoo.register(app, member, zoo.other(SERVERS[member.name]) if member.name in SERVERS else None)
+    if others_rows:
+        as_others_write(zoo.real.registry)
     for member in MEMBERS:
         member.later(zoo)
