@@ -31,7 +31,7 @@ RANKS = (
     " requests < plan sights; keying < plan requests; ladder < keying plan requests sights; results < plan requests",
     # owners of outside things
     "files; settings; clock; tools; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
-    " processes < processes_psutil; processes_psutil; locators; purging < locators; waiting;"
+    " processes < processes_psutil; processes_psutil; locators < databases; databases; purging < locators; waiting;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
     "registry",
     "observe; execute < observe progress; record; report; progress",
@@ -54,7 +54,7 @@ ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the pac
 
 # An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
 OWNERS: dict[str, set[str]] = {
-    "sqlite3": {"ledger*"},
+    "sqlite3": {"ledger*", "databases"},
     # In processes_psutil for ps, where there is no /proc.
     "subprocess": {"tmux", "processes_psutil", "handover", "tools", "commands.watch"},
     "os.fork": set(),

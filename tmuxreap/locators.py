@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from tmuxreap import databases
 from tmuxreap.model import Conversation, ProcessId
 from tmuxreap.profiles import LOCATORS, Locator, Profile
 
@@ -86,7 +87,7 @@ def better(before: Conversation, after: Conversation) -> Conversation:
 def checked(profile: Profile, store: Path | None, conversation: str, source: str | None) -> Conversation:
     """The conversation with its place on disk; it exists when one message at least is in it."""
     for path in artifacts(profile, store, conversation):
-        if _has_message(path, profile.message):
+        if _has_message(path, profile, conversation):
             return Conversation(conversation, source, str(path), exists=True)
     return Conversation(conversation, source, None, exists=False)
 
@@ -94,8 +95,12 @@ def checked(profile: Profile, store: Path | None, conversation: str, source: str
 def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[Path]:
     if store is None or profile.artifact is None or not is_id(profile, conversation):
         return []
-    pattern = profile.artifact.replace("{id}", glob.escape(conversation))
-    return [path for name in _matching(store, pattern) if (path := store / name).is_file()]
+    named = {"{id}": conversation, "{id8}": conversation[:8]}  # one that is named by its beginning holds the whole ID
+    pattern = re.sub(r"\{id8?\}", lambda found: glob.escape(named[found[0]]), profile.artifact)
+    paths = [path for name in _matching(store, pattern) if (path := store / name).is_file()]
+    if "{id}" in profile.artifact or profile.query:
+        return paths
+    return [path for path in paths if _holds(path, re.escape(conversation))]
 
 
 def _matching(store: Path, pattern: str) -> Iterator[str]:
@@ -122,13 +127,19 @@ def _rank(conversation: Conversation) -> int:
     return LOCATORS.index(source) if source in LOCATORS else len(LOCATORS)
 
 
-def _has_message(path: Path, message: re.Pattern[str] | None) -> bool:
+def _has_message(path: Path, profile: Profile, conversation: str) -> bool:
     """A file without one message is no conversation; a half-written last line does not matter."""
-    if message is None:
+    if profile.query is not None:
+        return databases.finds(path, profile.query, conversation)
+    if profile.message is None:
         return path.stat().st_size > 0
+    return _holds(path, profile.message)
+
+
+def _holds(path: Path, pattern: re.Pattern[str] | str) -> bool:
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
-            return any(message.search(line) and line.endswith("\n") for line in lines)
+            return any(re.search(pattern, line) and line.endswith("\n") for line in lines)
     except OSError:
         return False
 
@@ -199,7 +210,7 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
     if clues.store is None or profile.artifact is None or not clues.agents:
         return []
     started = min(agent.started_epoch for agent in clues.agents)
-    names = islice(_matching(clues.store, profile.artifact.replace("{id}", "*")), CANDIDATES_LOOKED_AT)
+    names = islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT)
     paths = (clues.store / name for name in names)
     fresh = [path for path in paths if _written_since(path, started) and _of_folder(path, profile, clues.cwd)]
     return [found.group(0) for path in fresh if (found := re.search(profile.id_pattern, path.name))]

@@ -80,6 +80,7 @@ class Profile:
     id_pattern: str = _UUID
     artifact: str | None = None
     message: re.Pattern[str] | None = None
+    query: str | None = None
     folder: re.Pattern[str] | None = None
     locators: tuple[Locator, ...] = ()
     purge: tuple[str, ...] = ()
@@ -198,6 +199,7 @@ def _profile(name: str, block: object, place: str) -> Profile:
         id_pattern=str(talk.get("id", _UUID)),
         artifact=None if talk.get("artifact") is None else str(talk["artifact"]),
         message=_optional_pattern(talk.get("message"), where),
+        query=None if talk.get("query") is None else str(talk["query"]),
         folder=_optional_pattern(talk.get("folder"), where),
         locators=_locators(talk.get("locators"), where),
         purge=_inside_store(talk.get("purge"), where),

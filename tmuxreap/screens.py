@@ -41,9 +41,9 @@ def read_screen(text: str, patterns: Mapping[State, re.Pattern[str]]) -> Screen:
 
 
 def _draft(found: re.Match[str]) -> str:
-    """Without the indent that puts its later lines under the first."""
+    """Without the indent, or the frame, that puts its later lines under the first."""
     draft = found.groupdict().get("draft")
     if draft is None:
         return found.group(0)
     indent = found.start("draft") - (found.string.rfind("\n", 0, found.start("draft")) + 1)
-    return re.sub(rf"\n[ ]{{1,{indent}}}", "\n", draft) if indent else draft
+    return re.sub(rf"\n[^\w\n]{{1,{indent}}}", "\n", draft) if indent else draft
