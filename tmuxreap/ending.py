@@ -43,8 +43,18 @@ class _Ending:
 
 
 def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) -> list[Item]:
-    """End these rows, all at the same time; the answers stand in the order of the rows."""
+    """End these rows, all at the same time; the answers stand in the order of the rows. Interrupted, what was done is
+    told, and what was not."""
     answers: dict[str, Item] = {}
+    try:
+        _end_all(app, look, rows, policy, answers)
+    except KeyboardInterrupt:
+        rest = [row.name for row in rows if row.name not in answers]
+        answers.update({name: failed_target(name, _interrupted(name, policy)) for name in rest})
+    return [answers[row.name] for row in rows]
+
+
+def _end_all(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy, answers: dict[str, Item]) -> None:
     todo = list(rows)
     for _ in range(TRIES):
         if not todo:
@@ -52,11 +62,8 @@ def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) 
         cases = prepare(app, todo, policy)
         answers.update({case.row.name: case.answer for case in cases if case.answer is not None})
         begun, busy, stale = _begin(app, look, [case for case in cases if case.answer is None], policy)
-        try:
-            _carry_out(app, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
-            answers.update(_hand_over(app, [ending for ending in begun if ending.case.sight.mine], policy))
-        except KeyboardInterrupt:
-            return [answers.get(row.name) or failed_target(row.name, _interrupted(row.name, policy)) for row in rows]
+        _carry_out(app, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
+        answers.update(_hand_over(app, [ending for ending in begun if ending.case.sight.mine], policy))
         todo = []
         for intent in busy:
             joined = join(app, intent)
@@ -69,7 +76,6 @@ def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) 
             todo, vanished = _again(look, [*(case.row for case in stale), *todo])
             answers.update(vanished)
     answers.update({row.name: failed_target(row.name, _restless(row.name)) for row in todo})
-    return [answers[row.name] for row in rows]
 
 
 def end_unregistered(app: App, row: Row, policy: Policy) -> Item:

@@ -258,7 +258,7 @@ def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
     pids = herd(real, ["quick"]) | herd(real, ["slow-1", "slow-2"], "--exit-delay", "30", "--ignore", "hup,term")
     given = [*PROGRAM, "stop", "all", "--json", "--keys-timeout", "30", "--registry", str(real.registry)]
     program = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until("the first", lambda: real.row("quick")["status"] == "stopped")
+    until("the first", lambda: real.events("stopped"))
     assert real.tmux("show-options", "-p", "-v", "-t", "=slow-1:", "remain-on-exit") == "on"
     begun = time.monotonic()
     program.send_signal(signal.SIGINT)
@@ -275,3 +275,21 @@ def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
         assert real.tmux("show-options", "-p", "-v", "-t", f"={name}:", "remain-on-exit") == ""
     after = told(call(real, "kill", "all", "--grace", "0", "--json"))
     assert {name: one["outcome"] for name, one in after.items()} == {"slow-1": "killed", "slow-2": "killed"}
+
+
+def test_interrupted_while_it_waits_for_another_s_stop(real: Real) -> None:
+    """What it did itself is told; the other goes on."""
+    pids = herd(real, ["slow"], "--exit-delay", "2") | herd(real, ["quick"])
+    given = [*PROGRAM, "stop", "--json", "--registry", str(real.registry)]
+    owner = subprocess.Popen([*given, "slow"], stdout=subprocess.PIPE, text=True)
+    until("its keys", lambda: "/exit" in real.screen("slow"))
+    both = subprocess.Popen([*given, "slow", "quick"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until("the quick one", lambda: real.events("stopped"))
+    both.send_signal(signal.SIGINT)
+    out, err = both.communicate(timeout=10)
+    assert (both.returncode, err) == (130, "")
+    slow, quick = json.loads(out)["results"]
+    assert (slow["error"]["code"], quick["outcome"]) == ("interrupted", "stopped")
+    out, _ = owner.communicate(timeout=10)
+    assert json.loads(out)["results"][0]["outcome"] == "stopped"
+    assert not any(map(alive, pids.values()))
