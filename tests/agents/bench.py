@@ -25,6 +25,7 @@ BURST_S = 0.5  # between a text and its Enter: several agents swallow one that c
 DRAFT = "half a thought"
 LINES = ("first line", "second line")
 MESSAGE = "please remember the blue teapot"
+AGAIN = "which colour did it have"
 NAME = "acme"
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.agents.bench import DRAFT, LINES, MESSAGE, NAME, STATE_OF, Bench
+from tests.agents.bench import AGAIN, DRAFT, LINES, MESSAGE, NAME, STATE_OF, Bench
 from tests.agents.mock_model import ANSWER
 from tests.agents.setups import SETUPS
 from tmuxreap.profiles import Profile, load_profiles
@@ -128,12 +128,20 @@ def _is_it(bench: Bench, item: dict[str, Any]) -> bool:
 
 
 def _resumed(bench: Bench) -> bool:
+    """The model hears again what was said before."""
     bench.reap("resume", NAME)
     bench.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
-    bench.until("the message, after the resume", lambda: MESSAGE in bench.screen())
     bench.until("the empty prompt, after the resume", lambda: bench.seen().state is State.IDLE)
+    bench.settle()
+    asked = len(bench.model.asked)
+    bench.say(AGAIN)
+    bench.until("both messages, after the resume", lambda: _told(bench.model.asked[asked:]))
     bench.reap("kill", NAME)
     return True
+
+
+def _told(requests: list[str]) -> bool:
+    return any(MESSAGE in request and AGAIN in request for request in requests)
 
 
 def table(found: list[Cell], versions: dict[str, str]) -> str:
