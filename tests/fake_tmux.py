@@ -125,7 +125,7 @@ class FakeTmux:
         done = [self._do(socket, list(command)) for command in commands]  # past those that fail
         return all(done)
 
-    def capture(self, socket: str, pane: str) -> str | None:
+    def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         found = self._pane(socket, pane) if self._reachable(socket) else None
         return found.screen.rstrip("\n ") if found else None
 

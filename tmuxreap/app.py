@@ -14,7 +14,7 @@ from tmuxreap.processes import boot_id, host, real_processes
 from tmuxreap.profiles import Profile, Profiles, Spare, load_profiles
 from tmuxreap.progress import Progress
 from tmuxreap.record import Books
-from tmuxreap.registry import Registry
+from tmuxreap.registry import Registry, RegistryLook
 from tmuxreap.seams import Clock, Processes, Tmux
 from tmuxreap.settings import Settings, registry_or_new, registry_path
 from tmuxreap.tmux import RealTmux, socket_path
@@ -47,11 +47,10 @@ class App:
         except Failure:
             return None
 
-    def make_registry(self, *, dry_run: bool = False) -> None:
-        """For `start` and `adopt`: where none is found one is made here. To be called before all else."""
+    def registry_if_there(self) -> RegistryLook | None:
+        """For `start` and `adopt`, which make one here where none is found. To be called before all else."""
         self.registry = Registry(registry_or_new(self.settings, self.given_registry))
-        if not os.path.lexists(self.registry.path) and not dry_run:
-            self.registry.create()
+        return self.registry.look() if os.path.lexists(self.registry.path) else None
 
     @cached_property
     def profiles(self) -> Profiles:
@@ -72,7 +71,11 @@ class App:
         return self.socket_named(row.tmux_server)
 
     def socket_named(self, server: str | None) -> str:
-        return socket_path(server, self.settings.environ, self.settings.uid)
+        return socket_path(self.server_named(server), self.settings.environ, self.settings.uid)
+
+    def server_named(self, server: str | None) -> str | None:
+        """A path is recorded whole: the next command may come from another folder."""
+        return str(self.settings.cwd / server) if server and "/" in server else server
 
     def agent_of(self, row: Row) -> str | None:
         """What the row says; else the last word of its name; else the program that it was started with."""

@@ -53,7 +53,7 @@ def end(
 
         if not (json or quiet or dry_run):
             app.progress = Progress(sys.stderr, app.clock.monotonic, live=sys.stderr.isatty())
-        ask = question(voice_of(app.settings, json, quiet)) if on_terminal() and not json else None
+        ask = question(voice_of(app.settings, json, quiet)) if on_terminal() else None
         return run(app, EndRequest(targets_of(targets), policy(), dry_run, yes, ask))
 
     answer(verb.value, registry, json, quiet, work)

@@ -9,7 +9,7 @@ from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import ended_as_pane
-from tmuxreap.model import Outcome, Row, Scope, Status
+from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
 from tmuxreap.purging import Purged, why_not
@@ -79,7 +79,7 @@ def _since(app: App, rows: Sequence[Row]) -> int:
 def _case(app: App, row: Row, sight: Sight, past: Past, policy: Policy) -> Case:
     profile, agent = app.profile_of(row), app.agent_of(row)
     known = find_conversation(app, row, sight, profile)
-    screen_text = app.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
+    screen_text = app.tmux.capture(sight.socket, sight.pane.id, joined=True) if sight.pane else None
     memory = sum(app.processes.memory(one.process.id) for one in sight.owned.own)
     case = Case(row, agent, profile, sight, past, known, screen_text, memory)
     failure = refusal(sight, row.status, policy, row.name)
@@ -125,6 +125,7 @@ def already_stopped(app: App, case: Case) -> EndResult:
     return EndResult(
         name=row.name,
         outcome=Outcome.ALREADY_STOPPED,
+        stopped_by=next((by for by in StoppedBy if by.value == row.data.get("stopped_by")), None),
         status=Status.STOPPED if row.status is Status.ARCHIVED else row.status,
         agent=case.agent,
         pid=row.pane.pid,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from tmuxreap import faults, outcomes
@@ -86,7 +86,7 @@ def end_unregistered(app: App, row: Row, policy: Policy) -> Item:
     ending = _Ending(case, None, started=app.clock.monotonic())
     for batch in _run(app, [ending], policy):
         for _, ended in batch:
-            return _answer(app, ending, ended, policy)
+            return replace(_answer(app, ending, ended, policy), status=None)
     raise AssertionError("a ladder always ends")
 
 

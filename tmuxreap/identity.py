@@ -77,7 +77,8 @@ def _on_another_server(row: Row, server: ServerLook, profile: Profile | None, wo
     if row.tmux.known or row.status.ended or process is None:
         return None
     socket = (world.index.traces.get(process.pid, Trace()).tmux or "").rpartition(",")[0]
-    if socket in ("", server.socket) or PurePosixPath(socket).name != PurePosixPath(server.socket).name:
+    asked = world.canonical(server.socket)
+    if socket in ("", asked) or PurePosixPath(socket).name != PurePosixPath(asked).name:
         return None
     if profile is not None and not agent_among(tree(world.index, process.pid), profile, world):
         return None

@@ -58,6 +58,8 @@ def climb(
         if not ours:
             return _ended(run, Outcome.TAKEN_OVER, None)
         gone = yield from _one_rung(run, planned)
+        if run.sight.trouble is not None:
+            break  # who cannot be asked once is not asked at every rung: each question takes its whole time
     return _ended(run, _outcome(run, gone), _stopped_by(run) if gone else None)
 
 
@@ -97,7 +99,9 @@ def _settle(
     while True:
         yield from _look(run)
         left, there = run.sight.owned.ids, run.sight.session is not None
-        if run.sight.trouble is None and not left and not (there and closed):
+        if run.sight.trouble is not None:
+            return False
+        if not left and not (there and closed):
             clean = 0 if there else clean + 1
             if there:
                 yield Close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tmuxreap.model import Process, ProcessId
 from tmuxreap.ownership import Index, Trace
@@ -50,6 +51,7 @@ class Observer:
             index=Index(processes, {p.pid: self._trace(p) for p in young}),
             names=self.names,
             tty_of=terminal_number,
+            canonical=canonical,
             epoch_of=self._processes.started_epoch,
             protected=callers(self._place.pid, processes),
         )
@@ -71,6 +73,12 @@ class Observer:
 
     def _terminals(self, process: Process) -> frozenset[str]:
         return frozenset(path for path in self._processes.open_files(process.id) if path.startswith(PTS))
+
+
+@lru_cache(maxsize=256)
+def canonical(socket: str) -> str:
+    """One socket has many paths: the panes know it by the one that their server was started with."""
+    return os.path.realpath(socket)
 
 
 def callers(pid: int, processes: Mapping[int, Process]) -> frozenset[int]:
@@ -102,6 +110,6 @@ def _carried(environ: Mapping[str, str]) -> Trace:
     socket, _, rest = environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
     return Trace(
         mark=environ.get("TMUXREAP_ID") or None,
-        tmux=f"{socket},{rest}" if socket and rest.isdigit() else None,
+        tmux=f"{canonical(socket)},{rest}" if socket and rest.isdigit() else None,
         pane=environ.get("TMUX_PANE") or None,
     )

@@ -68,8 +68,9 @@ class Tmux(Protocol):
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
         """Carry out commands in order, past those that fail; False when any failed. Their effect is seen by looking."""
 
-    def capture(self, socket: str, pane: str) -> str | None:
-        """The visible screen of a pane as text without escapes; None when it could not be had."""
+    def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
+        """The visible screen of a pane as text without escapes; None when it could not be had. `joined`: a line that
+        the terminal wrapped is one again, so that a secret in it is seen whole."""
 
     def show_option(self, socket: str, pane: str, option: str) -> str | None:
         """The value set on this very pane, None when it is not set there."""

@@ -67,7 +67,7 @@ def shown(app: App, row: Row, sight: Sight) -> dict[str, object]:
     profile = app.profile_of(row)
     known = find_conversation(app, row, sight, profile)
     screen = screen_of(app, profile, sight, known) if sight.agent else None
-    text = app.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
+    text = app.tmux.capture(sight.socket, sight.pane.id, joined=True) if sight.pane else None
     return {
         "processes": [_process(app, one) for one in sight.owned.own],
         "protected": [_process(app, one) for one in sight.owned.spared],

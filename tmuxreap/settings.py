@@ -20,11 +20,18 @@ class Settings:
     uid: int
     pid: int
     platform: str
+    homeless: bool = False  # the working directory was deleted: only what is named by its full path is found
 
     @classmethod
     def from_environment(cls) -> Settings:
+        cwd = _working_directory()
         return cls(
-            environ=dict(os.environ), cwd=_working_directory(), uid=os.getuid(), pid=os.getpid(), platform=sys.platform
+            environ=dict(os.environ),
+            cwd=cwd or Path("/"),
+            uid=os.getuid(),
+            pid=os.getpid(),
+            platform=sys.platform,
+            homeless=cwd is None,
         )
 
     @property
@@ -53,15 +60,11 @@ class Settings:
         return self.environ.get("TMUXREAP_ID") or None
 
 
-def _working_directory() -> Path:
+def _working_directory() -> Path | None:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise Failure(
-            Code.REGISTRY_NOT_FOUND,
-            "could not find a registry: the working directory was deleted",
-            "change to a folder that exists, or pass --registry PATH",
-        ) from None
+        return None
 
 
 def registry_path(settings: Settings, given: str | None) -> Path:
@@ -70,6 +73,12 @@ def registry_path(settings: Settings, given: str | None) -> Path:
     path = given or settings.environ.get("TMUXREAP_REGISTRY")
     if path:
         return _named(settings, path, "--registry" if given else "$TMUXREAP_REGISTRY")
+    if settings.homeless:
+        raise Failure(
+            Code.REGISTRY_NOT_FOUND,
+            "could not find a registry: the working directory was deleted",
+            "change to a folder that exists, or pass --registry PATH",
+        )
     found = _nearest(settings)
     if found is None:
         raise Failure(
@@ -88,7 +97,7 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
     try:
         return registry_path(settings, None)
     except Failure as failure:
-        if failure.code is not Code.REGISTRY_NOT_FOUND:
+        if failure.code is not Code.REGISTRY_NOT_FOUND or settings.homeless:
             raise
         named = settings.environ.get("TMUXREAP_REGISTRY")
         return Path(settings.cwd, named) if named else settings.cwd / REGISTRY

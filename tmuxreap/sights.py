@@ -202,7 +202,7 @@ def _reach(row: Row, server: ServerLook, session: Session | None, world: World, 
     # Once its pane is gone, a terminal's number may be another's: only what still holds the old one open counts.
     vanished = {f"{pane.tty} (deleted)" for pane in known if pane.id not in {p.id for p in panes}}
     return Reach(
-        tmux=f"{row.tmux.socket or server.socket},{server_pid}" if server_pid else None,
+        tmux=f"{world.canonical(row.tmux.socket or server.socket)},{server_pid}" if server_pid else None,
         panes=frozenset(pane.id for pane in (*panes, *known)) | ({before} if before else set()),
         leaders=frozenset(leaders | _recorded_leader(row, world)),
         ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane.tty))),

@@ -108,9 +108,10 @@ class RealTmux:
         answer = self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
         return isinstance(answer, _Answer) and answer.ok
 
-    def capture(self, socket: str, pane: str) -> str | None:
+    def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
+        join = " -J" if joined else ""
         # A pane that dies and remains gets a line of tmux's own at the bottom: its top line moves to the history.
-        whole, moved_up = f"capture-pane -p -t '{pane}'", f"capture-pane -p -S -1 -t '{pane}'"
+        whole, moved_up = f"capture-pane -p{join} -t '{pane}'", f"capture-pane -p{join} -S -1 -t '{pane}'"
         answer = self._ask(socket, NEVER_START, "if-shell", "-F", "-t", pane, "#{pane_dead}", moved_up, whole)
         if isinstance(answer, Unreachable) or not answer.ok:
             return None

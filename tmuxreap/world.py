@@ -27,5 +27,6 @@ class World:
     index: Index
     names: Callable[[Process], Names]
     tty_of: Callable[[str], int]
+    canonical: Callable[[str], str]  # the one path of a socket
     epoch_of: Callable[[ProcessId], float]
     protected: frozenset[int]  # this program and those that called it

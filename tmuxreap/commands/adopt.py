@@ -13,6 +13,7 @@ from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Pane, Row, Server, Session, Unreachable
 from tmuxreap.panes import agent_in
 from tmuxreap.results import Result
+from tmuxreap.selectors import RESERVED
 from tmuxreap.sights import Sight
 from tmuxreap.starting import Launch, live_row, record_session
 from tmuxreap.states import Event, Value, iso
@@ -27,13 +28,18 @@ class AdoptRequest:
 
 
 def run(app: App, request: AdoptRequest) -> Result:
-    app.make_registry()
-    old = registered(app.registry.look(), request.name)
-    server_name = request.server or (old.tmux_server if old else None)
+    if request.name in RESERVED:
+        reason = f"could not adopt {request.name!r}: that word means something else as a target"
+        raise Failure(Code.USAGE, reason, "rename the session: tmux rename-session")
+    look = app.registry_if_there()
+    old = registered(look, request.name)
+    server_name = app.server_named(request.server) or (old.tmux_server if old else None)
     server, session = _session(app, request.name, app.socket_named(server_name))
     agent = request.agent or (old.agent if old else None) or app.profiles.by_name_suffix(request.name)
     row, sight, agent = _seen(app, request, agent, server_name, server, session)
     wish = _wish(app, request, row, sight, agent, server, old)
+    if look is None:
+        app.registry.create()
     adopted = record_session(app, row, sight, wish, None)
     return Result("adopt", app.registry_name, app.clock.now(), [adopted], tuple(app.warnings))
 

@@ -40,14 +40,15 @@ class StartRequest:
 
 def run(app: App, request: StartRequest) -> Result:
     check_name(request.name)
-    app.make_registry(dry_run=request.dry_run)
-    look = app.registry.look() if app.registry.path.exists() else None
-    row = registered(look, request.name) if look else None
-    server = request.server or (row.tmux_server if row else None)
+    look = app.registry_if_there()
+    row = registered(look, request.name)
+    server = app.server_named(request.server) or (row.tmux_server if row else None)
     wish = _wish(app, request, row, server)
     make_way(app, look, row, wish, replace=request.replace)
     if request.dry_run:
         return Result("start", app.registry_name, app.clock.now(), more={"plan": {"command": list(wish.words)}})
+    if look is None:
+        app.registry.create()
     started = launch(app, wish)
     return Result("start", app.registry_name, app.clock.now(), [started], tuple(app.warnings))
 
@@ -67,7 +68,9 @@ def check_name(name: str) -> None:
         raise Failure(Code.USAGE, f"could not start {name!r}: {reason}", "use letters, digits, dashes and underscores")
 
 
-def registered(look: RegistryLook, name: str) -> Row | None:
+def registered(look: RegistryLook | None, name: str) -> Row | None:
+    if look is None:
+        return None
     for row in look.rows:
         if row.name == name and isinstance(row, BadRow):
             raise row_invalid(look.path, row)
@@ -118,7 +121,7 @@ def _wish(app: App, request: StartRequest, row: Row | None, server: str | None) 
         agent=agent,
         words=tuple(words),
         start_command=recorded,
-        cwd=existing_folder(request.name, request.cwd or (row.pane.cwd if row else None) or str(app.settings.cwd)),
+        cwd=existing_folder(request.name, request.cwd or (row.pane.cwd if row else None) or _here(app)),
         server=server,
         socket=app.socket_named(server),
         event=Event.STARTED,
@@ -127,6 +130,10 @@ def _wish(app: App, request: StartRequest, row: Row | None, server: str | None) 
         source="launch" if ours else None,
         fields=_fields(app, request, row),
     )
+
+
+def _here(app: App) -> str:
+    return "" if app.settings.homeless else str(app.settings.cwd)
 
 
 def _command(request: StartRequest, row: Row | None, agent: str, default: tuple[str, ...]) -> tuple[list[str], str]:

@@ -28,6 +28,8 @@ class EndRequest:
 
 
 def run(app: App, request: EndRequest) -> Result:
+    if not request.targets:
+        raise Failure(Code.USAGE, "could not tell what is meant: no target was given", "name a session, or all")
     look = _look(app, request)
     if request.policy.purge and not (request.yes or request.dry_run or request.ask):
         raise _not_sure(request)

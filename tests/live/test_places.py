@@ -1,0 +1,111 @@
+"""The same session by another path, on another width, from another folder: where a name alone would mislead."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.errors import Code
+from tmuxreap.tmux import RealTmux
+
+pytestmark = pytest.mark.live
+
+# A daemon without terminal or descriptors: only its environment says where it came from.
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        with open(sys.argv[1] + ".part", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(sys.argv[1] + ".part", sys.argv[1])
+        time.sleep(600)
+    os._exit(0)
+os.wait()
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+def cli(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tmuxreap", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=30, check=False)
+
+
+def test_a_daemon_is_found_through_a_link_to_the_socket(real: Real, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(Path(real.socket).parent)
+    pid_file = real.folder / "pid"
+    real.tmux("new-session", "-d", "-s", "acme", sys.executable, "-c", DAEMON, str(pid_file), *DEMO)
+    until("the daemon", pid_file.exists)
+    real.shows("acme", "demo agent")
+    socket, real.socket = real.socket, str(link / Path(real.socket).name)
+    real.adopt("acme")
+    real.socket = socket
+    assert answer(real.stop())["outcome"] == "stopped"
+    assert not alive(int(pid_file.read_text()))
+
+
+def test_a_secret_that_the_terminal_wrapped_is_masked_whole(real: Real) -> None:
+    secret = "sk-" + "a1b2c3d4" * 40
+    real.tmux("new-session", "-d", "-x", "60", "-y", "30", "-s", "acme", f"echo key {secret} end; sleep 600")
+    real.registry.write_text(f"tmux_sessions:\n- {{name: acme, status: running, tmux_server: {real.socket}}}\n")
+    until("the end of it", lambda: " end" in real.screen())
+    assert answer(real.stop())["outcome"] == "stopped"
+    assert real.row()["last_visible_status"] == "key *** end"
+
+
+def test_a_relative_server_is_recorded_whole(real: Real) -> None:
+    folder = Path(real.socket).parent
+    words = ["--registry", str(real.registry), "--agent", "demo", "--server", "./s", "--cwd", str(real.folder)]
+    assert cli("start", "acme", *words, cwd=folder).returncode == 0
+    assert real.row()["tmux_server"] == real.socket
+    assert cli("stop", "acme", "--registry", str(real.registry), cwd=real.folder).returncode == 0
+
+
+def test_what_cannot_be_adopted_leaves_no_registry(real: Real, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for name in ("nobody", "all"):
+        assert cli("adopt", name, "--server", real.socket, cwd=empty).returncode in (2, 3)
+        assert list(empty.iterdir()) == []
+    assert cli("start", "acme", "--server", real.socket, cwd=empty).returncode == 2
+    assert list(empty.iterdir()) == []
+
+
+def test_a_server_that_hangs_in_the_middle_is_asked_once(real: Real) -> None:
+    real.start("acme", "--ignore", "hup,term", "--exit-delay", "20")
+    server = int(real.ask("acme", "#{pid}"))
+    asked: list[str] = []
+
+    class Hanging(RealTmux):
+        def look(self, socket: str):  # type: ignore[no-untyped-def]
+            asked.append(socket)
+            if len(asked) == 2:
+                os.kill(server, 19)
+            return super().look(socket)
+
+    real.other_tmux = Hanging(dict(os.environ), timeout_s=0.3)
+    try:
+        started = time.monotonic()
+        result = real.stop(keys_timeout_s=0, grace_s=0.2)
+    finally:
+        os.kill(server, 18)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.TMUX_UNREACHABLE]
+    assert len(asked) == 2
+    assert real.row()["status"] == "running"
+    assert time.monotonic() - started < 20
+    real.other_tmux = None
+    assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0
+
+
+def test_no_target_is_a_usage_error_also_without_a_registry(tmp_path: Path) -> None:
+    assert cli("stop", cwd=tmp_path).returncode == 2
