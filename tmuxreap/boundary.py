@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 
 import typer
 
@@ -51,12 +53,18 @@ def end(
     def work(app: App) -> Result:
         from tmuxreap.commands.stop import EndRequest, run
 
+        signal.signal(signal.SIGTERM, _interrupt)
         if not (json or quiet or dry_run):
             app.progress = Progress(sys.stderr, app.clock.monotonic, live=sys.stderr.isatty())
         ask = question(voice_of(app.settings, json, quiet)) if on_terminal() else None
         return run(app, EndRequest(targets_of(targets), policy(), dry_run, yes, ask))
 
     answer(verb.value, registry, json, quiet, work)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """SIGTERM in the middle of an ending is as a Ctrl-C: said, and what was changed on the user's panes put back."""
+    raise KeyboardInterrupt
 
 
 def scope_of(whole_session: bool, pane_only: bool) -> Scope:

@@ -69,12 +69,13 @@ def test_a_disk_that_fails_after_the_agent_left_is_said_and_mended_later(real: R
     assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
 
 
-def test_ctrl_c_says_so_and_puts_the_pane_back(real: Real) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_an_interrupt_says_so_and_puts_the_pane_back(real: Real, number: signal.Signals) -> None:
     real.start("acme", "--ignore", "hup,term", "--exit-delay", "30")
     words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry), "--json"]
     stop = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
-    stop.send_signal(signal.SIGINT)
+    stop.send_signal(number)
     out, _ = stop.communicate(timeout=10)
     assert stop.returncode == 130
     assert '"code": "interrupted"' in out
