@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import libtmux
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
@@ -109,3 +110,13 @@ def test_a_server_that_hangs_in_the_middle_is_asked_once(real: Real) -> None:
 
 def test_no_target_is_a_usage_error_also_without_a_registry(tmp_path: Path) -> None:
     assert cli("stop", cwd=tmp_path).returncode == 2
+
+
+def test_another_library_agrees_on_what_is_gone_and_what_lives(real: Real) -> None:
+    server = libtmux.Server(socket_path=real.socket)
+    real.start("acme")
+    real.bystander("acme-2")
+    assert {session.session_name for session in server.sessions} == {"acme", "acme-2"}
+    real.stop("acme")
+    assert [session.session_name for session in server.sessions] == ["acme-2"]
+    assert server.is_alive()
