@@ -103,6 +103,12 @@ def create(path: Path, data: bytes) -> None:
     _sync_folder(path.parent)
 
 
+def left_behind(target: Path) -> list[tuple[Path, int]]:
+    """Temporary files beside it, each with the pid of its writer: of a killed one nobody else takes them away."""
+    found = [(path, path.name.split(".")[-3]) for path in target.parent.glob(f".{target.name}.*.*.tmp")]
+    return [(path, int(pid)) for path, pid in found if pid.isdigit()]
+
+
 def _write_beside(target: Path, data: bytes, like: os.stat_result | None) -> Path:
     # A name of its own for every write: a shared one loses rows when two write at once.
     name = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")

@@ -107,6 +107,12 @@ class Registry:
             f"make that program take the lock {self.resolved}.lock, then run: tmuxreap reconcile",
         )
 
+    def sweep(self, is_alive: Callable[[int], bool]) -> None:
+        """Take away what writers left that were killed in the middle."""
+        for path, pid in files.left_behind(self.resolved):
+            if not is_alive(pid):
+                path.unlink(missing_ok=True)
+
     def create(self) -> None:
         """An empty registry where there is none."""
         try:

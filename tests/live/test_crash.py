@@ -41,6 +41,7 @@ def test_killed_at_any_step_the_next_reconcile_settles_it(real: Real, step: Step
     assert real.row()["status"] in ("running", "stopped")
     with real.app() as app:
         reconcile.run(app)
+    assert list(real.folder.glob(".*.tmp")) == []
     if real.row()["status"] == "running":  # it was not asked to leave yet: it lives, and nothing of ours is on its pane
         assert alive(pid)
         assert real.tmux("show-options", "-p", "-t", "=acme:") == ""

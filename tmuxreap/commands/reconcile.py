@@ -24,6 +24,8 @@ def run(app: App, *, dry_run: bool = False) -> Result:
     drifts, confirmed = find_drifts(app, rows)
     if app.books.is_behind(look):
         drifts.append(Drift("", Kind.LEDGER, "the mirror in the ledger is not the registry's", {}))
+    if not dry_run:
+        app.registry.sweep(lambda pid: app.processes.identify(pid) is not None)
     actions = [] if dry_run else _settle(app, look, rows, drifts)
     return Result(
         "reconcile",
