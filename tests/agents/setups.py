@@ -134,6 +134,6 @@ SETUPS = {
     "codex": Setup("@openai/codex", "codex", _codex, told_late=True, fast_s=7),
     "gemini": Setup("@google/gemini-cli", "gemini", _gemini),
     "qwen": Setup("@qwen-code/qwen-code", "qwen", _qwen),
-    "opencode": Setup("opencode-ai", "opencode", _opencode),
+    "opencode": Setup("opencode-ai", "opencode", _opencode, told_late=True),
     "copilot": Setup("@github/copilot", "copilot", _copilot),
 }
