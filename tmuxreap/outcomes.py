@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from tmuxreap.app import App
 from tmuxreap.cases import Case
@@ -151,7 +152,8 @@ def clear_up(app: App, case: Case, result: EndResult, policy: Policy) -> EndResu
         failure = close_pane(row.name, row.terminal, row.pane.id, app.settings.environ) or failure
     worktree = row.data.get("worktree")
     if policy.cleanup and isinstance(worktree, str):
-        failure = remove_worktree(row.name, worktree, app.settings.environ) or failure
+        whole = str(Path(row.pane.cwd or "/", worktree))
+        failure = remove_worktree(row.name, whole, app.settings.environ) or failure
     if policy.task_status is not None and row.task_id is not None:
         app.books.set_task(row.task_id, policy.task_status, f"Agent killed: {policy.reason}")
     return replace(result, failure=failure)

@@ -184,6 +184,12 @@ def test_its_worktree_is_removed(real: Real, worktree: Path) -> None:
     assert not worktree.exists()
 
 
+def test_a_relative_one_lies_in_the_folder_of_the_agent(real: Real, worktree: Path) -> None:
+    real.edit(f"worktree: {worktree}\n", "worktree: .\n")
+    assert answer(real.stop(cleanup=True))["error"] is None
+    assert not worktree.exists()
+
+
 def test_it_stays_without_being_asked(real: Real, worktree: Path) -> None:
     answer(real.stop())
     assert worktree.exists()
