@@ -19,7 +19,7 @@ from tests.agents.setups import SETUPS
 from tmuxreap.profiles import Profile, load_profiles
 from tmuxreap.screens import State
 
-STATES = ("idle", "draft", "lines", "busy", "dialog", "menu", "copy-mode", "shell")
+STATES = ("idle", "draft", "lines", "busy", "dialog", "menu", "copy-mode", "shell", "silent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Cell:
         return (
             f"**{self.fault.splitlines()[0]}**"
             if self.fault
-            else f"{self.seconds:.2f} s" + ("" if self.resumed else ", not resumable")
+            else f"{self.seconds:.2f} s" + ("" if self.resumed else ", nothing to resume")
         )
 
 
@@ -70,10 +70,11 @@ def _played(bench: Bench, state: str, verb: str) -> Cell:
         bench.start()
     bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
     bench.settle()
-    bench.say(MESSAGE)
-    bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
-    bench.settle()
-    bench.bring("idle" if state == "shell" else state)
+    if state != "silent":
+        bench.say(MESSAGE)
+        bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
+        bench.settle()
+    bench.bring("idle" if state in ("shell", "silent") else state)
     if state in STATE_OF:
         bench.until(f"the state {state}", lambda: bench.pane_state() == STATE_OF[state].value)
     else:
@@ -97,7 +98,7 @@ def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int,
     later = "".join(bench.model.asked[asked:])
     said = "\n".join(bench.drafts())
     typed = {"draft": (DRAFT,), "lines": LINES}.get(state, ())
-    lost = verb == "kill" and bench.setup.told_late
+    due = state != "silent" and not (verb == "kill" and bench.setup.told_late)
     must: list[tuple[str, Callable[[], bool]]] = [
         (f"it is {item['outcome']}", lambda: item["outcome"] == ("stopped" if verb == "stop" else "killed")),
         (f"stopped by {item['stopped_by']}", lambda: item["stopped_by"] in _due(verb)),
@@ -106,8 +107,8 @@ def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int,
         ("the tool was approved", lambda: not bench.proof.exists()),
         ("the draft was sent", lambda: not any(one in later for one in typed) and "/exit" not in later),
         (f"of the draft was kept: {said!r}", lambda: all(one in said for one in typed)),
-        (f"the conversation is {item['conversation']}", lambda: lost or _is_it(bench, item)),
-        ("it is not resumable", lambda: lost or item["resumable"] is True),
+        (f"the conversation is {item['conversation']}", lambda: _is_it(bench, item) or not due),
+        (f"resumable: {item['resumable']}", lambda: item["resumable"] is due),
         (
             f"an idle one took {item['duration_ms']} ms",
             lambda: state != "idle" or item["duration_ms"] < bench.setup.fast_s * 1000,
