@@ -39,7 +39,7 @@ RANKS = (
     "app",
     "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"
     " sessions < cases conversations",
-    "handover; joining",
+    "handover; joining; recording",
     "drifts",
     "ending",
     "starting",

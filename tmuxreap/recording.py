@@ -1,0 +1,122 @@
+"""Writes what became of endings: registry first, then ledger, each batch as it comes, under the lock.
+
+It decides one thing only: whether the row is still the one that the ending was planned on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tmuxreap import faults, outcomes
+from tmuxreap.app import App
+from tmuxreap.cases import Case
+from tmuxreap.errors import Failure
+from tmuxreap.execute import Task
+from tmuxreap.faults import Step
+from tmuxreap.ledger_records import Closing, Intent, NewEvent, Survivor
+from tmuxreap.model import Outcome, Row
+from tmuxreap.outcomes import changes_of, clear_up
+from tmuxreap.plan import Policy
+from tmuxreap.registry import RegistryLook, edited_where_safe
+from tmuxreap.requests import Ended
+from tmuxreap.results import EndResult, Item
+from tmuxreap.states import Changes
+
+
+@dataclass(slots=True, eq=False)
+class UnderWay:
+    """One session between its intent and its record."""
+
+    case: Case
+    intent: Intent | None
+    task: Task | None = None
+    started: float = 0.0
+
+
+def record(app: App, batch: Sequence[tuple[UnderWay, Ended]], policy: Policy) -> dict[str, Item]:
+    """Registry first, then ledger; what another took over or renewed meanwhile is left alone."""
+    faults.at(Step.PROVEN)
+    at, fates, refused = app.clock.now(), dict[str, _Fate](), dict[str, Failure]()
+
+    def edit(look: RegistryLook) -> str:
+        wanted: dict[str, Changes] = {}
+        for ending, ended in batch:
+            row = look.named(ending.case.row.name)
+            fate = fates[ending.case.row.name] = _fate(app, ending, ended, row)
+            if fate is _Fate.WRITTEN and row is not None:
+                wanted[row.name] = changes_of(ending.case, ended, row, policy, at)
+        text, stuck = edited_where_safe(look, wanted)
+        refused.update(stuck)
+        return text
+
+    for it, ended in batch:
+        if it.intent is None or app.books.still_open(it.intent.id):
+            outcomes.purge_if_asked(it.case, ended, policy)
+    plain = {it.case.row.name: answer_of(app, it, ended, policy) for it, ended in batch}
+    try:
+        before, after = app.registry.change(edit)
+    except Failure as failure:
+        return {name: outcomes.unrecorded(result, failure) for name, result in plain.items()}
+    results = {name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused}
+    for it, _ in batch:
+        if fates.get(it.case.row.name) is _Fate.WRITTEN and it.case.row.name in results:
+            results[it.case.row.name] = clear_up(app, it.case, results[it.case.row.name], policy)
+    _follow(app, before, after, [pair for pair in batch if pair[0].case.row.name in results], results)
+    return {**results, **{name: outcomes.unrecorded(plain[name], failure) for name, failure in refused.items()}}
+
+
+def _follow(
+    app: App,
+    before: RegistryLook,
+    after: RegistryLook,
+    batch: Sequence[tuple[UnderWay, Ended]],
+    results: Mapping[str, EndResult],
+) -> None:
+    events: list[NewEvent] = []
+    closings: list[Closing] = []
+    for ending, ended in batch:
+        name = ending.case.row.name
+        row, number = before.named(name), ending.intent.id if ending.intent else None
+        image = before.text_of(row) if row else None
+        events.append(outcomes.event_record(ending.case, results[name], ended, image))
+        if number is not None:
+            closings.append(Closing(number, results[name].outcome.value, results[name].as_json()))
+        if ended.survivors:
+            left = [Survivor(one.process.id, app.place.boot_id, one.process.comm) for one in ended.survivors]
+            app.books.remember_survivors(name, left, number)
+    app.books.follow(after, events, closings)
+
+
+class _Fate(Enum):
+    """What becomes of the row when its session has been ended."""
+
+    WRITTEN = "written"
+    KEPT = "kept"  # survivors: it stays as it is
+    TAKEN_OVER = "taken over"
+    VANISHED = "vanished"
+    RENEWED = "renewed"
+
+
+TOLD: dict[_Fate, Callable[[EndResult], EndResult]] = {
+    _Fate.WRITTEN: lambda result: result,
+    _Fate.KEPT: lambda result: result,
+    _Fate.TAKEN_OVER: outcomes.taken_over,
+    _Fate.VANISHED: outcomes.vanished,
+    _Fate.RENEWED: outcomes.renewed,
+}
+
+
+def _fate(app: App, ending: UnderWay, ended: Ended, row: Row | None) -> _Fate:
+    if ended.outcome is Outcome.TAKEN_OVER or (ending.intent and not app.books.still_open(ending.intent.id)):
+        return _Fate.TAKEN_OVER
+    if ended.stopped_by is None:
+        return _Fate.KEPT
+    if row is None:
+        return _Fate.VANISHED
+    planned = ending.case.row
+    return _Fate.WRITTEN if (row.tmux, row.pane) == (planned.tmux, planned.pane) else _Fate.RENEWED
+
+
+def answer_of(app: App, ending: UnderWay, ended: Ended, policy: Policy) -> EndResult:
+    return outcomes.result_of(app, ending.case, ended, policy, app.clock.monotonic() - ending.started)
