@@ -81,7 +81,9 @@ OPENCODE = (
 )
 COPILOT = f" ❯ please remember      14:23\n\n ● The mock has read it.\n\n{{above}} /shop\n{RULE}\n❯ {{prompt}}\n{RULE}\n {{footer}}"
 PLACEHOLDER = "  Type your message or @path/to/file"
-HOME = f"      ┃\n      ┃  Ask anything… \"Fix it\"\n      ┃\n      ┃  Build · Mock Mock\n      ╹{BELOW}\n  /shop   1.18.33"
+HOME = (
+    f'      ┃\n      ┃  Ask anything… "Fix it"\n      ┃\n      ┃  Build · Mock Mock\n      ╹{BELOW}\n  /shop   1.18.33'
+)
 
 
 def shown(screen: str, prompt: str = "", above: str = "", footer: str = "") -> str:
