@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -24,6 +25,17 @@ def main(argv: list[str] | None = None) -> int:
         if error.errno != errno.EPIPE:
             print(f"tmuxreap: could not write the answer: {error.strerror}", file=sys.stderr)
         return int(Exit.FAILED)
+    finally:
+        _let_go_of_talk()
+
+
+def _let_go_of_talk() -> None:
+    """What nobody could be told must not become the exit status: Python tries once more at its end."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _mend_streams() -> None:

@@ -1,0 +1,32 @@
+"""The first and the last of the program: what becomes of its streams."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+# Something is left in the buffer of stderr that can never be written.
+TALKS_TO_NOBODY = """
+import sys
+from tmuxreap import __main__ as program
+
+def work(words):
+    try:
+        sys.stderr.write("talk\\n")
+        sys.stderr.flush()
+    except OSError:
+        pass
+    return 0
+
+program._run = work
+sys.exit(program.main([]))
+"""
+
+
+def test_talk_that_nobody_can_hear_is_no_failure() -> None:
+    with Path("/dev/full").open("w") as full:
+        assert (
+            subprocess.run([sys.executable, "-c", TALKS_TO_NOBODY], stderr=full, timeout=30, check=False).returncode
+            == 0
+        )
