@@ -26,6 +26,14 @@ def test_a_daemon_that_all_panes_share_is_no_agent_although_it_has_its_name() ->
     assert not codex.recognises([program, "app-server", "daemon", "pid-update-loop"], "codex", program)
 
 
+def test_a_script_with_a_name_of_many_is_known_by_its_package() -> None:
+    script = "/home/a/lib/node_modules/@qwen-code/qwen-code/cli.js"
+    assert AGENTS["qwen"].recognises(["/usr/bin/node", "--expose-gc", script], "node", "/usr/bin/node")
+    other = "/home/a/node_modules/@qwen-code/qwen-code/node_modules/server/cli.js"
+    assert not AGENTS["qwen"].recognises(["/usr/bin/node", other], "node", "/usr/bin/node")
+    assert AGENTS["qwen"].recognises(["node", "/home/a/node_modules/.bin/qwen"], "node", "/usr/bin/node")
+
+
 # Where the conversation is in something that does not have its name.
 
 ONE, OTHER = "c72fe1a5-f9b3-4c76-8ac6-e64d0e424075", "c72fe1a5-0000-4c76-8ac6-e64d0e424075"

@@ -18,6 +18,7 @@ from tmuxreap.screens import State
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 # Programs that only run another one: what they run is looked at in their place.
 WRAPPERS = frozenset({"node", "bun", "deno", "env", "npx", "uvx", "nohup", "nice", "sh", "bash", "dash", "zsh", "fish"})
+_IN_PACKAGE = re.compile(r".*/node_modules/(?!\.bin/)(?:@[^/]+/)?(?P<name>[^/]+)/")
 _PYTHON = re.compile(r"^(?:python|pypy)[0-9.]*$")
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash", "nu", "xonsh", "elvish"})
 LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "sole-candidate")
@@ -133,7 +134,12 @@ def _words(argv: list[str]) -> list[str]:
         rest = rest[1:]
     if rest[:1] == ["-m"]:
         return [program, *rest[1:2]]
-    return [program, *([_script(rest[0]), *_words(rest)] if rest else [])]
+    return [program, *([_script(rest[0]), *_package(rest[0]), *_words(rest)] if rest else [])]
+
+
+def _package(path: str) -> list[str]:
+    """Of a script that is called `cli.js` as many are, the package that it lies in."""
+    return [found["name"]] if (found := _IN_PACKAGE.search(path)) else []
 
 
 def _script(path: str) -> str:

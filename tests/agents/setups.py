@@ -133,7 +133,7 @@ SETUPS = {
     "claude": Setup("@anthropic-ai/claude-code", "claude", _claude, options=("--permission-mode", "default")),
     "codex": Setup("@openai/codex", "codex", _codex, told_late=True, fast_s=7),
     "gemini": Setup("@google/gemini-cli", "gemini", _gemini),
-    "qwen": Setup("@qwen-code/qwen-code", "qwen", _qwen),
+    "qwen": Setup("@qwen-code/qwen-code", "qwen", _qwen, options=("--approval-mode", "default")),
     "opencode": Setup("opencode-ai", "opencode", _opencode, told_late=True),
     "copilot": Setup("@github/copilot", "copilot", _copilot),
 }
