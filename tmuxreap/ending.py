@@ -18,7 +18,7 @@ from tmuxreap.handover import hand_over
 from tmuxreap.joining import join, owner_alive, with_options
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
 from tmuxreap.model import Conversation, Outcome, Row, Verb
-from tmuxreap.outcomes import handed_over
+from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
 from tmuxreap.recording import UnderWay, answer_of, record
 from tmuxreap.registry import RegistryLook
@@ -155,7 +155,7 @@ def _hand_over(app: App, endings: Sequence[UnderWay], policy: Policy) -> dict[st
         except Failure as failure:
             answers[case.row.name] = failed_target(case.row.name, failure)
         else:
-            answers[case.row.name] = handed_over(case, policy)
+            answers[case.row.name] = not_yet(case, policy, Outcome.HANDED_OVER)
     return answers
 
 

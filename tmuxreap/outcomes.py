@@ -159,10 +159,11 @@ def clear_up(app: App, case: Case, result: EndResult, policy: Policy) -> EndResu
     return replace(result, failure=failure)
 
 
-def handed_over(case: Case, policy: Policy) -> EndResult:
+def not_yet(case: Case, policy: Policy, outcome: Outcome) -> EndResult:
+    """What can be told of a session before it is ended: planned, or handed over."""
     return EndResult(
         name=case.row.name,
-        outcome=Outcome.HANDED_OVER,
+        outcome=outcome,
         status=case.row.status,
         agent=case.agent,
         pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
@@ -170,6 +171,7 @@ def handed_over(case: Case, policy: Policy) -> EndResult:
         conversation=case.known.conversation,
         resumable=case.known.conversation.exists,
         spared=case.sight.owned.spared,
+        warnings=case.known.warnings,
     )
 
 

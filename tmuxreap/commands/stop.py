@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tmuxreap.app import App
 from tmuxreap.cases import look_at, prepare
@@ -11,9 +11,10 @@ from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Outcome, Row, Server, Verb
+from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook
-from tmuxreap.results import EndResult, Item, Result, failed_target
+from tmuxreap.results import Item, Result, failed_target
 from tmuxreap.selectors import Chosen, Wanted
 from tmuxreap.starting import live_row
 
@@ -56,23 +57,8 @@ def _not_sure(request: EndRequest) -> Failure:
 
 def planned(app: App, rows: Sequence[Row], policy: Policy) -> list[Item]:
     """The very plans that would be recorded."""
-    return [
-        case.answer
-        or EndResult(
-            name=case.row.name,
-            outcome=Outcome.PLANNED,
-            status=case.row.status,
-            agent=case.agent,
-            pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
-            stop_reason=policy.reason,
-            conversation=case.known.conversation,
-            resumable=case.known.conversation.exists,
-            spared=case.sight.owned.spared,
-            warnings=case.known.warnings,
-            plan=case.plan,
-        )
-        for case in prepare(app, rows, policy)
-    ]
+    cases = prepare(app, rows, policy)
+    return [case.answer or replace(not_yet(case, policy, Outcome.PLANNED), plan=case.plan) for case in cases]
 
 
 def _look(app: App, request: EndRequest) -> RegistryLook | None:
