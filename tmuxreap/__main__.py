@@ -15,7 +15,7 @@ OUT = ("stdout", "stderr")
 
 
 def main(argv: list[str] | None = None) -> int:
-    words = sys.argv[1:] if argv is None else argv
+    words = (sys.argv[1:] if argv is None else argv) or ["--help"]
     _mend_streams()
     try:
         return _run(words)
