@@ -108,6 +108,7 @@ SCREENS = [
     ("claude", shown(CLAUDE, "/exit", above="  ❯ /exit    Exit the CLI\n"), Screen(State.DRAFT, "/exit")),
     ("claude", shown(CLAUDE, footer="⏸ manual mode on · esc to interrupt"), Screen(State.BUSY)),
     ("claude", shown(CLAUDE, "next", footer="⏸ manual mode on · esc to interrupt"), Screen(State.BUSY, "next")),
+    ("claude", shown(CLAUDE, above="✽ Baking… (esc to interrupt)\n\n"), Screen(State.BUSY)),
     ("claude", f"{RULE}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend", Screen(State.DIALOG)),
     ("claude", f"{RULE}\n  Make auto mode your default?\n\n  ❯ Yes, set it\n    No, keep it", Screen(State.UNKNOWN)),
     ("codex", shown(CODEX, "Ask Codex to do anything"), Screen(State.IDLE)),
