@@ -17,7 +17,7 @@ from tmuxreap.model import Conversation, ProcessId, Row
 from tmuxreap.observe import Observer
 from tmuxreap.panes import in_front
 from tmuxreap.plan import PaneOption, Plan, Policy, Rung
-from tmuxreap.profiles import Key, Profile, Spare, Text
+from tmuxreap.profiles import Key, Profile, Spare
 from tmuxreap.progress import DRAW_S, Progress
 from tmuxreap.requests import Ended, Request, Wait
 from tmuxreap.screens import Screen
@@ -104,12 +104,13 @@ class Executor:
     def _answer_all(self) -> bool:
         """Everything that can be answered without waiting; False when all wait."""
         ready = {task: request for task, request in self._asked.items() if not isinstance(request, Wait)}
-        self._close([task for task, request in ready.items() if isinstance(request, requests.Close)])
+        for kind, commands in TOGETHER.items():
+            self._together([task for task, request in ready.items() if isinstance(request, kind)], commands)
         looks = [task for task, request in ready.items() if isinstance(request, requests.Look)]
         if looks:
             self._look(looks)
         for task, request in ready.items():
-            if not isinstance(request, requests.Close | requests.Look):
+            if not isinstance(request, requests.Look | requests.Close | requests.Ready | requests.Press):
                 self._advance(task, self._answer(task, request))
         return bool(ready)
 
@@ -122,12 +123,8 @@ class Executor:
                 return task.ours()
             case requests.Signal(processes, signals):
                 return {one: self._signal(one, signals) for one in sorted(processes)}
-            case requests.Ready():
-                return self._tmux.run(task.plan.socket, ready(task.plan))
             case requests.ReadScreen():
                 return task.read_screen()
-            case requests.Press(step):
-                return self._press(task, step)
             case requests.KeepDraft(text):
                 return task.keep_draft(text)
             case requests.Capture():
@@ -139,20 +136,16 @@ class Executor:
         answers = [self._processes.signal(process, number) for number in signals]
         return answers[0]
 
-    def _press(self, task: Task, step: Key | Text) -> bool:
-        """The last look before a key: is the agent itself in front, now?"""
-        now = (self._processes.again(process.id) for process in task.sight.keyed)
-        pane, server = task.sight.pane, task.plan.server
-        if pane is None or server is None or not any(process and in_front(process) for process in now):
-            return False
-        keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
-        return self._tmux.run(task.plan.socket, [tmux_commands.press(server, pane, keys, text)])
-
-    def _close(self, tasks: Sequence[Task]) -> None:
-        for socket in dict.fromkeys(task.plan.socket for task in tasks):
-            self._tmux.run(socket, [each for task in tasks if task.plan.socket == socket for each in close(task)])
+    def _together(self, tasks: Sequence[Task], commands: Commands) -> None:
+        """One client a server for all of them; what came of one in a crowd is seen by looking."""
+        wanted = {task: found for task in tasks if (found := commands(self._processes, task, self._asked[task]))}
+        answers: dict[Task, bool] = {}
+        for socket in dict.fromkeys(task.plan.socket for task in wanted):
+            mine = [task for task in wanted if task.plan.socket == socket]
+            done = self._tmux.run(socket, [each for task in mine for each in wanted[task]])
+            answers.update({task: done or len(mine) > 1 for task in mine})
         for task in tasks:
-            self._advance(task, True)
+            self._advance(task, answers.get(task, False))
 
     def _look(self, tasks: Sequence[Task]) -> None:
         since = min(_since(task) for task in tasks)
@@ -189,7 +182,7 @@ def _since(task: Task) -> int:
     return min((leader.start for leader in leaders), default=task.row.pane.start_ticks or 0)
 
 
-def close(task: Task) -> list[list[str]]:
+def close(processes: Processes, task: Task, request: Request) -> list[list[str]]:
     """A window that stands in another session too, or a group of them, keeps its panes when one session goes."""
     server, session = task.plan.server, task.sight.session
     assert server is not None and session is not None  # noqa: S101 - it was seen
@@ -200,10 +193,25 @@ def close(task: Task) -> list[list[str]]:
     return [*panes, tmux_commands.kill_session_command(server, session)]
 
 
-def ready(plan: Plan) -> list[list[str]]:
-    assert plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
-    during = [tmux_commands.set_pane_option(o.pane, o.option, o.during) for o in plan.options]
-    return [tmux_commands.mode_off(plan.pane.id), *during]
+def ready(processes: Processes, task: Task, request: Request) -> list[list[str]]:
+    assert task.plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
+    during = [tmux_commands.set_pane_option(o.pane, o.option, o.during) for o in task.plan.options]
+    return [tmux_commands.mode_off(task.plan.pane.id), *during]
+
+
+def press(processes: Processes, task: Task, request: Request) -> list[list[str]]:
+    """The last look before a key: is the agent itself in front, now? No command otherwise."""
+    assert isinstance(request, requests.Press)  # noqa: S101 - see TOGETHER
+    step, pane, server = request.step, task.sight.pane, task.plan.server
+    now = (processes.again(process.id) for process in task.sight.keyed)
+    if pane is None or server is None or not any(process and in_front(process) for process in now):
+        return []
+    keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
+    return [tmux_commands.press(server, pane, keys, text)]
+
+
+Commands = Callable[[Processes, Task, Request], list[list[str]]]
+TOGETHER: dict[type[Request], Commands] = {requests.Close: close, requests.Ready: ready, requests.Press: press}
 
 
 def restore(options: Iterable[PaneOption]) -> list[list[str]]:
