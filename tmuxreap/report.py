@@ -215,7 +215,7 @@ def _plain(item: PlainResult) -> Iterator[str]:
     elif "locators" in facts:
         can = [word for word, fact in AGENT_WORDS.items() if facts.get(fact)]
         yield f"{item.name:<14}{facts['about']}"
-        yield f"{'':<14}can: {', '.join(can)}; verified: {facts['verified'] or 'no'}"
+        yield f"{'':<14}can: {', '.join(can) or 'be hung up'}; verified: {facts['verified'] or 'no'}"
     elif "drift" in facts:
         yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
         settled = "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
