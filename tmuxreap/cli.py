@@ -25,7 +25,6 @@ Targets = Annotated[
     list[str] | None,
     typer.Argument(help="NAME, 'PATTERN*', tag:X, agent:A, pid:N, all, or - for names on stdin.", metavar="TARGETS"),
 ]
-Seconds = Annotated[str | None, typer.Option(metavar="S")]
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, as it is recorded.", metavar="R")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given again.", metavar="X")]
 Server = Annotated[str | None, typer.Option("--server", help="The tmux server, as for tmux -L.", metavar="L")]

@@ -7,11 +7,10 @@ foreground is not the agent's."""
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from signal import Signals
 
 from tmuxreap import faults, ladder, requests, tmux_commands
-from tmuxreap.errors import Failure
 from tmuxreap.faults import Step
 from tmuxreap.model import Conversation, ProcessId, Row
 from tmuxreap.observe import Observer
@@ -45,8 +44,6 @@ class Task:
     read_screen: Callable[[], Screen]
     keep_draft: Callable[[str], int | None]
     capture: Callable[[], Conversation]
-    failure: Failure | None = None
-    pressed: list[str] = field(default_factory=list)
 
 
 Ladder = Generator[Request, object, Ended]

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from enum import Enum
 
 from tmuxreap.model import Conversation, ProcessId
-from tmuxreap.plan import PlannedRung
+from tmuxreap.plan import PlannedRung, fast
 from tmuxreap.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.requests import Capture, Draft, KeepDraft, Press, ReadScreen, Ready, Request, Run, Wait
 from tmuxreap.screens import Screen, State
@@ -29,7 +29,7 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
     assert isinstance(screen, Screen)  # noqa: S101 - see the request
     limit = None if run.policy.keys_timeout_s is None else run.clock.monotonic() + planned.wait_s
     way = _Way.BROKEN
-    if screen.state is State.IDLE and run.profile.idle_keys:
+    if fast(screen, run.profile):
         way = yield from _sequence(run, run.profile.idle_keys, limit, planned.wait_s)
     if way is _Way.BROKEN:
         way = yield from _safely(run, limit, planned.wait_s)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator
 from dataclasses import dataclass, field
 
 from tmuxreap.errors import Failure
@@ -78,7 +77,6 @@ class Capture:
 
 
 Request = Checkpoint | Look | Wait | Signal | Close | Ready | ReadScreen | Press | KeepDraft | Capture
-Steps = Generator[Request, object, object]
 
 
 @dataclass(frozen=True, slots=True)

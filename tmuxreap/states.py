@@ -47,8 +47,6 @@ MODES: dict[Event, str] = {
     Event.FOUND_DEAD: "lost",
 }
 
-DEFAULT_REASONS: dict[Event, str] = {Event.STOPPED: "manual_stop", Event.KILLED: "killed"}
-
 STOP_FIELDS = ("stopped_at", "stopped_at_epoch")
 TERMINATION_FIELDS = ("terminated_at", "terminated_at_epoch")
 END_FIELDS = (
