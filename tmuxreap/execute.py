@@ -12,6 +12,7 @@ from signal import Signals
 
 from tmuxreap import faults, ladder, requests, tmux_commands
 from tmuxreap.faults import Step
+from tmuxreap.ledger_records import PaneOption as RecordedOption
 from tmuxreap.model import Conversation, ProcessId, Row
 from tmuxreap.observe import Observer
 from tmuxreap.panes import in_front
@@ -211,7 +212,7 @@ Commands = Callable[[Processes, Task, Request], list[list[str]]]
 TOGETHER: dict[type[Request], Commands] = {requests.Close: close, requests.Ready: ready, requests.Press: press}
 
 
-def restore(options: Iterable[PaneOption]) -> list[list[str]]:
+def restore(options: Iterable[PaneOption | RecordedOption]) -> list[list[str]]:
     return [
         tmux_commands.unset_pane_option(option.pane, option.option)
         if option.before is None

@@ -83,3 +83,18 @@ def test_an_interrupt_says_so_and_puts_the_pane_back(real: Real, number: signal.
     assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
     assert real.row()["status"] == "running"
     assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0
+
+
+def test_killed_between_the_keys_reconcile_puts_the_pane_back(real: Real) -> None:
+    real.start("acme", "--exit-delay", "30")
+    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
+    stop = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
+    stop.kill()
+    stop.wait(timeout=10)
+    assert "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:")
+    with real.app() as app:
+        reconcile.run(app)
+    assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
+    assert real.row()["status"] == "running"
+    assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0

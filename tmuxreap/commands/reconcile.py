@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tmuxreap import tmux_commands
 from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings
 from tmuxreap.drifts import Drift, Kind, find_drifts
 from tmuxreap.ending import end_rows
+from tmuxreap.execute import restore
 from tmuxreap.ledger_records import Closing, Intent, NewEvent
 from tmuxreap.model import Row
 from tmuxreap.registry import RegistryLook
@@ -114,9 +114,4 @@ def _told_before(app: App, drift: Drift) -> bool:
 
 def _put_options_back(app: App, intent: Intent) -> None:
     for option in intent.options:
-        back = (
-            tmux_commands.unset_pane_option(option.pane, option.option)
-            if option.before is None
-            else tmux_commands.set_pane_option(option.pane, option.option, option.before)
-        )
-        app.tmux.run(option.socket, [back])
+        app.tmux.run(option.socket, restore([option]))
