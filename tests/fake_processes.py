@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from signal import Signals
 
 from tmuxreap.model import Process, ProcessId
 from tmuxreap.seams import Sent
+from tmuxreap.values import replace
 
 TICKS = 100
 OWN_PID = 99_999

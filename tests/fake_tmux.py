@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from signal import Signals
 
 from tests.fake_processes import FakeProcesses
 from tmuxreap.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
+from tmuxreap.values import replace
 
 FIRST_TTY = 34816  # /dev/pts/0
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import re
 import sqlite3
@@ -28,6 +27,7 @@ from tmuxreap.observe import Place
 from tmuxreap.plan import Policy
 from tmuxreap.results import Result
 from tmuxreap.settings import Settings
+from tmuxreap.values import replace
 
 __all__ = [
     "OWN_PID",
@@ -190,7 +190,7 @@ class Story:
 
     def _end(self, targets: tuple[str, ...], policy: Policy, pid: int, given: dict[str, object]) -> Result:
         dry_run = bool(given.pop("dry_run", False))
-        asked = dataclasses.replace(policy, **given)  # type: ignore[arg-type]
+        asked = replace(policy, **given)  # type: ignore[arg-type]
         return ending.run(self.app(pid), EndRequest(targets or ("acme",), asked, dry_run))
 
     # What is to be seen afterwards

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import subprocess
@@ -26,6 +25,7 @@ from tmuxreap.plan import Policy
 from tmuxreap.results import Result
 from tmuxreap.seams import Tmux
 from tmuxreap.settings import Settings
+from tmuxreap.values import replace
 
 PATIENCE_S = 15.0
 BURST_S = 0.06
@@ -84,7 +84,7 @@ class Real:
             command=tuple(command) or (*DEMO, *options),
         )  # fmt: skip
         with self.app() as app:
-            begun = answer(start.run(app, dataclasses.replace(request, **more)))
+            begun = answer(start.run(app, replace(request, **more)))
         self.shows(name, "demo agent · conversation")
         return begun
 
@@ -95,7 +95,7 @@ class Real:
         return self._end(Policy(Verb.KILL, "killed"), targets, dry_run, policy)
 
     def _end(self, policy: Policy, targets: Sequence[str], dry_run: bool, given: dict[str, Any]) -> Result:
-        request = stop.EndRequest(tuple(targets) or ("acme",), dataclasses.replace(policy, **given), dry_run)
+        request = stop.EndRequest(tuple(targets) or ("acme",), replace(policy, **given), dry_run)
         with self.app() as app:
             return stop.run(app, request)
 

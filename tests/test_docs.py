@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import typer
 import typer.core
 
 from tmuxreap.app import App, real_app
-from tmuxreap.cli import ALIASES, VERBS
+from tmuxreap.cli import ALIASES, VERBS, declared
 from tmuxreap.commands import agents as agents_verb
 from tmuxreap.drifts import Drift, Kind
 from tmuxreap.durations import parse_duration
@@ -27,6 +26,7 @@ from tmuxreap.requests import RungReport
 from tmuxreap.results import EndResult, Item, Result, SessionResult
 from tmuxreap.settings import Settings
 from tmuxreap.states import TRANSITIONS, Event
+from tmuxreap.values import replace
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -56,8 +56,8 @@ def codes(cell: str) -> list[str]:
 def commands() -> dict[str, typer.core.TyperCommand]:
     program = typer.Typer(add_completion=False)
     program.callback()(lambda: None)
-    for name, function in VERBS.items():
-        program.command(name)(function)
+    for name in VERBS:
+        program.command(name)(declared(name))
     group = typer.main.get_command(program)
     assert isinstance(group, typer.core.TyperGroup)
     return group.commands

@@ -19,7 +19,7 @@ from tmuxreap.plan import Policy
 
 POLICY = Policy(
     verb=Verb.KILL,
-    reason="it's \"done\"",
+    reason='it\'s "done"',
     keys_timeout_s=0.5,
     grace_s=0.0,
     force=False,

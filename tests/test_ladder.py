@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import replace
 from signal import SIGCONT, SIGKILL, SIGTERM
 
 from tests.fakes import FakeClock
@@ -32,6 +31,7 @@ from tmuxreap.requests import (
 from tmuxreap.screens import Screen, State
 from tmuxreap.seams import Sent
 from tmuxreap.sights import Sight
+from tmuxreap.values import replace
 
 ALONE = replace(SIGHT, live=Live.AGENT_GONE, agent=(), owned=Owned())
 GONE = replace(ALONE, live=Live.GONE, session=None, pane=None)

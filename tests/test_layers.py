@@ -17,7 +17,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 # A module may stand here before it exists.
 RANKS = (
     # nouns, errors, seams
-    "__init__; model; errors; seams < model; faults",
+    "__init__; values; model < values; errors < values; seams < model; faults",
     # pure: rows, states and the editing of text
     "states; rows; selectors; ownership; mask; screens; durations;"
     " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
@@ -45,7 +45,9 @@ RANKS = (
     "starting",
     "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start;"
     " commands.watch < commands.reconcile",
-    "boundary; cli < boundary; mcp; completion",
+    "boundary; mcp; completion",
+    "verbs; verbs.options; verbs.* < verbs.options",
+    "cli",
     "__main__",
 )
 PURE = (0, 1, 3)  # ranks without I/O, clock or environment
@@ -68,7 +70,7 @@ OWNERS: dict[str, set[str]] = {
     "libtmux": {"tmux"},
     "psutil": {"processes_psutil"},
     "filelock": {"files"},
-    "typer": {"cli", "boundary", "completion"},
+    "typer": {"cli", "boundary", "verbs.*"},
 }
 
 FILES = [path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from tmuxreap.locators import (
 )
 from tmuxreap.model import Conversation, ProcessId
 from tmuxreap.profiles import Profile, load_profiles
+from tmuxreap.values import replace
 
 DEMO = load_profiles(None).agents["demo"]
 AGY = load_profiles(None).agents["agy"]

@@ -56,7 +56,7 @@ class Table:
         def spare(process: Process) -> str | None:
             return f"a {process.comm}" if process.comm in ("tmux: server", "ssh-agent") else None
 
-        return owned(Index(self.processes, self.traces), self.reach(**reach), spare)
+        return owned(Index.of(self.processes, self.traces), self.reach(**reach), spare)
 
     def why(self, pid: int, **reach: object) -> str | None:
         return next((one.why for one in self.owned(**reach).own if one.process.pid == pid), None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tmuxreap.errors import Code, Failure
@@ -13,6 +11,7 @@ from tmuxreap.plan import PaneOption, Policy, fast, make_plan, refusal, why_no_k
 from tmuxreap.profiles import Profile, load_profiles
 from tmuxreap.screens import Screen, State
 from tmuxreap.sights import Sight
+from tmuxreap.values import replace
 
 DEMO = load_profiles(None).agents["demo"]
 PANE = Pane("%0", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from tests.fakes import DEMO, OWN_PID, Story
 from tmuxreap.cases import look_at
 from tmuxreap.model import Live, Row
 from tmuxreap.sights import Sight
+from tmuxreap.values import replace
 
 
 @pytest.fixture

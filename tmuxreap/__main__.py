@@ -8,10 +8,12 @@ import io
 import os
 import sys
 import time
+from importlib import import_module
 
 from tmuxreap.errors import Code, Exit, Failure, Unheard, interrupted
 
 OUT = ("stdout", "stderr")
+QUICK: dict[str, str] = {}  # words that answer before a command line is built, and the module whose `main` does it
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -50,9 +52,8 @@ def _mend_streams() -> None:
 
 def _run(words: list[str]) -> int:
     try:
-        from tmuxreap import cli
-
-        status = cli.main(words)
+        quick = QUICK.get(words[0])
+        status: int = import_module(quick if quick and "--help" not in words else "tmuxreap.cli").main(words)
         sys.stdout.flush()
         return status
     except Failure as failure:

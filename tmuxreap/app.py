@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from tmuxreap.clock import RealClock
@@ -20,16 +19,24 @@ from tmuxreap.settings import Settings, registry_or_new, registry_path
 from tmuxreap.tmux import RealTmux, socket_path
 
 
-@dataclass
 class App:
-    settings: Settings
-    given_registry: str | None
-    tmux: Tmux
-    processes: Processes
-    clock: Clock
-    place: Place
-    warnings: list[str] = field(default_factory=list)
-    progress: Progress | None = None
+    def __init__(
+        self,
+        settings: Settings,
+        given_registry: str | None,
+        tmux: Tmux,
+        processes: Processes,
+        clock: Clock,
+        place: Place,
+    ) -> None:
+        self.settings = settings
+        self.given_registry = given_registry
+        self.tmux = tmux
+        self.processes = processes
+        self.clock = clock
+        self.place = place
+        self.warnings: list[str] = []
+        self.progress: Progress | None = None
 
     @cached_property
     def registry(self) -> Registry:

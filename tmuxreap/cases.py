@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
@@ -16,13 +15,14 @@ from tmuxreap.purging import Purged, why_not
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.sights import Past, Sight, past_of, see
 from tmuxreap.states import MODES, Event
+from tmuxreap.values import replace, slotted
 from tmuxreap.world import World
 
 BANNER_OPTION = "remain-on-exit"
 SIBLINGS_OPTION = "synchronize-panes"
 
 
-@dataclass(slots=True, eq=False)
+@slotted
 class Case:
     """One row, what was seen of it, and what is going to be done: either an answer or a plan."""
 

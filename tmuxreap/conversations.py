@@ -5,7 +5,6 @@ Looks at processes, tmux and the agent's store; changes nothing."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from tmuxreap import locators
 from tmuxreap.app import App
@@ -16,11 +15,12 @@ from tmuxreap.resuming import resume_line, resume_words
 from tmuxreap.rows import recorded_conversation
 from tmuxreap.screens import Screen, State, read_screen
 from tmuxreap.sights import Sight
+from tmuxreap.values import frozen, replace
 
 STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG, "shell": State.DIALOG}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Known:
     """What was found out about the conversation of one row."""
 

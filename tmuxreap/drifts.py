@@ -4,7 +4,6 @@ writes nothing."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from tmuxreap.app import App
@@ -19,6 +18,7 @@ from tmuxreap.profiles import LOCATORS
 from tmuxreap.rows import conversation_field, recorded_conversation
 from tmuxreap.sights import Sight
 from tmuxreap.states import Changes, Ending, Event, end_changes
+from tmuxreap.values import frozen
 
 # What follows the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
@@ -37,7 +37,7 @@ class Kind(Enum):
     INTENT = "intent"  # an ending that its owner did not live to finish, of a session that is still there
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drift:
     """One disagreement: what was seen, what is written of it, and the command that settles the rest."""
 

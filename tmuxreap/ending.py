@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tmuxreap.app import App
 from tmuxreap.cases import Case, prepare
@@ -24,6 +23,7 @@ from tmuxreap.recording import UnderWay, answer_of, record
 from tmuxreap.registry import RegistryLook
 from tmuxreap.requests import Ended
 from tmuxreap.results import Item, failed_target
+from tmuxreap.values import replace
 
 DEADLINE_SLACK_S = 30.0
 TRIES = 3

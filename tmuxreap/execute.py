@@ -7,7 +7,6 @@ foreground is not the agent's."""
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from signal import Signals
 
 from tmuxreap import faults, ladder, requests, tmux_commands
@@ -23,13 +22,14 @@ from tmuxreap.requests import Ended, Request, Wait
 from tmuxreap.screens import Screen
 from tmuxreap.seams import Clock, Processes, Sent, Tmux
 from tmuxreap.sights import Past, Sight, past_of, see_again
+from tmuxreap.values import slotted
 
 COALESCE_S = 0.002  # when many end at once, a moment's patience saves a look for each
 
 FAULT_OF_RUNG = {Rung.KEYS: Step.KEYS, Rung.HANGUP: Step.HANGUP, Rung.TERM: Step.HANGUP, Rung.KILL: Step.KILL}
 
 
-@dataclass(slots=True, eq=False)
+@slotted
 class Task:
     """One session that is being ended, and the questions that its ladder asks of the rest of the program."""
 

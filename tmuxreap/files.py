@@ -12,18 +12,18 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from tmuxreap import faults
 from tmuxreap.errors import Code, Failure
 from tmuxreap.faults import Step
+from tmuxreap.values import frozen
 
 LOCK_WAIT_S = 10.0
 LOCK_POLL_S = 0.005
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stamp:
     """Which file, in which state: changes whenever another writer replaced or rewrote it."""
 
@@ -34,7 +34,7 @@ class Stamp:
     ctime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Content:
     data: bytes
     stamp: Stamp

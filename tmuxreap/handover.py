@@ -9,13 +9,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from tmuxreap.app import App
 from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import Intent
 from tmuxreap.model import ProcessId, Scope, Verb
 from tmuxreap.plan import Policy
+from tmuxreap.values import as_dict
 
 FINISH = "_finish"
 LEAVE_S = 5.0
@@ -69,7 +69,7 @@ def _wait_for(app: App, pid: int | None, until: float) -> None:
 
 
 def to_text(policy: Policy) -> str:
-    return json.dumps({**asdict(policy), "verb": policy.verb.value, "scope": policy.scope.value})
+    return json.dumps({**as_dict(policy), "verb": policy.verb.value, "scope": policy.scope.value})
 
 
 def from_text(text: str) -> Policy:

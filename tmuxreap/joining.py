@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tmuxreap.app import App
 from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import Intent
 from tmuxreap.plan import PaneOption, Plan
 from tmuxreap.results import Item, JoinedResult
+from tmuxreap.values import replace
 
 JOIN_LOOK_S = 0.05
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from tmuxreap.model import ProcessId
+from tmuxreap.values import field, frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MirrorRow:
     """A registry row in the form that existing readers of the mirror know."""
 
@@ -21,7 +21,7 @@ class MirrorRow:
     data: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mirror:
     """The registry whose bytes have this sha256. With `base`, `rows` are only those that changed since that digest."""
 
@@ -30,7 +30,7 @@ class Mirror:
     base: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewEvent:
     """`before` is the exact text of the row before the change."""
 
@@ -40,7 +40,7 @@ class NewEvent:
     before: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     id: int
     at: float
@@ -51,7 +51,7 @@ class Event:
     before: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PaneOption:
     """A pane option that is going to be changed, and what it was (None: not set on the pane)."""
 
@@ -61,7 +61,7 @@ class PaneOption:
     before: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewIntent:
     name: str
     verb: str
@@ -74,7 +74,7 @@ class NewIntent:
     plan: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intent:
     """An ending that is under way (`outcome` is None) or was. `plan` is byte for byte what was given."""
 
@@ -96,7 +96,7 @@ class Intent:
     handed_from: int | None  # the pid of the owner before this one
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Begun:
     """The row is ours. `inherited` is the ending taken over: its reason, and the options that it may have changed."""
 
@@ -104,21 +104,21 @@ class Begun:
     inherited: Intent | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Busy:
     """A living owner is at it."""
 
     intent: Intent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Closing:
     id: int
     outcome: str
     result: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Survivor:
     """A process that an ending did not get rid of."""
 
@@ -127,7 +127,7 @@ class Survivor:
     comm: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Heartbeat:
     name: str
     at: float

@@ -9,27 +9,27 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from tmuxreap import databases
 from tmuxreap.model import Conversation, ProcessId
 from tmuxreap.profiles import LOCATORS, Locator, Profile
+from tmuxreap.values import frozen
 
 NONE = Conversation(id=None, source=None, path=None, exists=False)
 CANDIDATES_LOOKED_AT = 10_000
 LINES_LOOKED_AT = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentProcess:
     id: ProcessId
     argv: tuple[str, ...]
     started_epoch: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clues:
     """All that may tell the conversation of one agent."""
 
@@ -42,7 +42,7 @@ class Clues:
     hooked: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Located:
     conversation: Conversation
     candidates: tuple[str, ...] = ()

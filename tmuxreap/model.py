@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
+
+from tmuxreap.values import field, frozen
 
 
 class Status(Enum):
@@ -73,15 +75,14 @@ class Outcome(Enum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ProcessId:
+class ProcessId(NamedTuple):
     """A process for ever: the pid, and the moment it started in clock ticks since boot (microseconds without /proc)."""
 
     pid: int
     start: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Process:
     """One process at one look. `tty` is the device number of its controlling terminal, 0 for none."""
 
@@ -105,7 +106,7 @@ class Process:
         return self.state in ("Z", "X", "x")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pane:
     id: str
     pid: int
@@ -119,7 +120,7 @@ class Pane:
     remain_on_exit: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Session:
     id: str
     name: str
@@ -130,7 +131,7 @@ class Session:
     panes: tuple[Pane, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Server:
     """A tmux server that answered. `pid` and `started` are 0 when it holds no session to ask about."""
 
@@ -143,14 +144,14 @@ class Server:
         return next((s for s in self.sessions if s.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoServer:
     """Proven: nobody listens on this socket, under any name."""
 
     socket: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unreachable:
     """tmux could not be asked. Unknown is not dead: nothing may be written on this answer."""
 
@@ -164,7 +165,7 @@ class Unreachable:
 ServerLook = Server | NoServer | Unreachable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedPane:
     pid: int | None = None
     cmd: str | None = None
@@ -174,7 +175,7 @@ class RecordedPane:
     start_ticks: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedTmux:
     """The identity of the session as it was recorded; None where another tool wrote the row."""
 
@@ -191,7 +192,7 @@ class RecordedTmux:
         return self.session_id is not None and self.session_created is not None and self.server_pid is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One registered session. `data` is the row as it was parsed, unknown keys and all."""
 
@@ -212,7 +213,7 @@ class Row:
     data: Mapping[str, object] = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BadRow:
     """A row that cannot be read or edited safely; it fails only the targets that mean it."""
 
@@ -229,7 +230,7 @@ class Remove(Enum):
     KEY = "remove"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conversation:
     id: str | None
     source: str | None

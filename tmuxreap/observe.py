@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tmuxreap.model import Process, ProcessId
 from tmuxreap.ownership import Index, Trace
 from tmuxreap.seams import Processes, Tmux
+from tmuxreap.values import frozen
 from tmuxreap.world import Names, World
 
 PTS = "/dev/pts/"
@@ -19,7 +19,7 @@ PTS_MAJOR = 136
 KERNEL = 2  # the parent of the kernel's own threads
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where this program runs."""
 
@@ -48,7 +48,7 @@ class Observer:
             host=self._place.host,
             boot_id=self._place.boot_id,
             servers=servers,
-            index=Index(processes, {p.pid: self._trace(p) for p in young}),
+            index=Index.of(processes, {p.pid: self._trace(p) for p in young}),
             names=self.names,
             tty_of=terminal_number,
             canonical=canonical,

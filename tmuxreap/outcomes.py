@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from tmuxreap.app import App
@@ -19,6 +18,7 @@ from tmuxreap.results import EndResult, Survivor
 from tmuxreap.rows import conversation_field
 from tmuxreap.states import MODES, Changes, Ending, Event, end_changes, next_status
 from tmuxreap.tools import PANE_CLOSERS, close_pane, remove_worktree
+from tmuxreap.values import replace
 
 EVENT_OF_VERB = {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
 MEGABYTE = 1024 * 1024

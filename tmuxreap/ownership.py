@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from tmuxreap.model import Process, ProcessId
+from tmuxreap.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trace:
     """What a process carries of the place that it was started in."""
 
@@ -24,7 +24,7 @@ class Trace:
     terminals: frozenset[str] = frozenset()  # /dev/pts/N behind its descriptors
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """What is known of one session, for finding its processes."""
 
@@ -37,13 +37,13 @@ class Reach:
     remembered: frozenset[ProcessId]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Belonging:
     process: Process
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Owned:
     """The processes of one session at one look."""
 
@@ -55,35 +55,40 @@ class Owned:
         return frozenset(one.process.id for one in self.own)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index:
     """All processes of one look, by each kind of evidence; made once for any number of sessions."""
 
     processes: Mapping[int, Process]
     traces: Mapping[int, Trace]
-    children: Mapping[int, list[int]] = field(init=False)
-    by_session: Mapping[int, list[int]] = field(init=False)
-    by_tty: Mapping[int, list[int]] = field(init=False)
-    by_mark: Mapping[str, list[int]] = field(init=False)
-    by_pane: Mapping[tuple[str, str], list[int]] = field(init=False)
-    by_terminal: Mapping[str, list[int]] = field(init=False)
+    children: Mapping[int, list[int]]
+    by_session: Mapping[int, list[int]]
+    by_tty: Mapping[int, list[int]]
+    by_mark: Mapping[str, list[int]]
+    by_pane: Mapping[tuple[str, str], list[int]]
+    by_terminal: Mapping[str, list[int]]
 
-    def __post_init__(self) -> None:
-        group = _grouped(self.processes.values())
-        object.__setattr__(self, "children", group(lambda p: [p.ppid]))
-        object.__setattr__(self, "by_session", group(lambda p: [p.sid]))
-        object.__setattr__(self, "by_tty", group(lambda p: [p.tty] if p.tty else []))
+    @classmethod
+    def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
+        group = _grouped(processes.values())
         marks, panes, terminals = defaultdict(list), defaultdict(list), defaultdict(list)
-        for pid, trace in self.traces.items():
+        for pid, trace in traces.items():
             if trace.mark:
                 marks[trace.mark].append(pid)
             if trace.tmux and trace.pane:
                 panes[(trace.tmux, trace.pane)].append(pid)
             for terminal in trace.terminals:
                 terminals[terminal].append(pid)
-        object.__setattr__(self, "by_mark", marks)
-        object.__setattr__(self, "by_pane", panes)
-        object.__setattr__(self, "by_terminal", terminals)
+        return cls(
+            processes=processes,
+            traces=traces,
+            children=group(lambda p: [p.ppid]),
+            by_session=group(lambda p: [p.sid]),
+            by_tty=group(lambda p: [p.tty] if p.tty else []),
+            by_mark=marks,
+            by_pane=panes,
+            by_terminal=terminals,
+        )
 
 
 SpareReason = Callable[[Process], str | None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from tmuxreap.errors import Code, Failure
@@ -12,6 +11,7 @@ from tmuxreap.panes import in_front
 from tmuxreap.profiles import Profile
 from tmuxreap.screens import Screen, State
 from tmuxreap.sights import Sight
+from tmuxreap.values import frozen
 
 HANGUP_GRACE_S = 5.0
 TERM_GRACE_S = 2.0
@@ -31,7 +31,7 @@ RUNGS: dict[Verb, tuple[Rung, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Policy:
     """What the caller asked for."""
 
@@ -54,7 +54,7 @@ class Policy:
         return HANGUP_GRACE_S if self.verb is Verb.STOP else TERM_GRACE_S
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedRung:
     rung: Rung
     wait_s: float
@@ -64,7 +64,7 @@ class PlannedRung:
         return {"name": self.rung.value, "waits_ms": round(self.wait_s * 1000), "skipped": self.skipped}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PaneOption:
     """An option of the user's pane that is changed for the time of the stop, and its value before."""
 
@@ -77,7 +77,7 @@ class PaneOption:
         return {"pane": self.pane, "option": self.option, "before": self.before, "during": self.during}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     name: str
     verb: Verb

@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import yaml
 
 from tmuxreap.errors import Code, Failure
 from tmuxreap.screens import State
+from tmuxreap.values import field, frozen
 
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 # Programs that only run another one: what they run is looked at in their place.
@@ -24,17 +24,17 @@ SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", 
 LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "sole-candidate")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pause:
     seconds: float
 
@@ -42,7 +42,7 @@ class Pause:
 KeyStep = Key | Text | Pause
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Locator:
     """One way to learn the conversation's ID; `settings` are the words of its block."""
 
@@ -50,7 +50,7 @@ class Locator:
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spare:
     """A program that is shared: it gets no signal, wherever it was started."""
 
@@ -61,7 +61,7 @@ class Spare:
         return self.program in names and (self.arguments is None or self.arguments.search(command) is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     name: str
     about: str = ""
@@ -99,7 +99,7 @@ class Profile:
         return not shared and any(name in self.process for name in program_names(argv, comm, executable))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profiles:
     agents: Mapping[str, Profile]
     common_spare: tuple[Spare, ...]

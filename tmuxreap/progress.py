@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TextIO
 
 from tmuxreap.plan import Rung
+from tmuxreap.values import field, slotted
 
 DRAW_S = 0.2
 WORDS = {
@@ -19,7 +19,7 @@ WORDS = {
 }
 
 
-@dataclass(slots=True)
+@slotted
 class Progress:
     """`monotonic` tells the time; `live` says that the line can be drawn again."""
 

@@ -8,18 +8,18 @@ import glob
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from tmuxreap.errors import Code, Failure
 from tmuxreap.locators import is_id
 from tmuxreap.model import Conversation
 from tmuxreap.profiles import Profile
+from tmuxreap.values import frozen
 
 GUESSES = frozenset({"sole-candidate"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Purged:
     """What was deleted, and what is shared with other conversations and stays."""
 

@@ -5,7 +5,6 @@ It decides one thing only: whether the row is still the one that the ending was 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from tmuxreap import faults, outcomes
@@ -22,9 +21,10 @@ from tmuxreap.registry import RegistryLook, edited_where_safe
 from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Item
 from tmuxreap.states import Changes
+from tmuxreap.values import slotted
 
 
-@dataclass(slots=True, eq=False)
+@slotted
 class UnderWay:
     """One session between its intent and its record."""
 

@@ -9,7 +9,6 @@ import errno
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -23,13 +22,13 @@ from tmuxreap.selectors import AnyRow
 from tmuxreap.states import Changes
 
 
-@dataclass(frozen=True)
 class RegistryLook:
     """The registry as it was at one moment."""
 
-    path: Path
-    content: Content
-    document: edits.Document
+    def __init__(self, path: Path, content: Content, document: edits.Document) -> None:
+        self.path = path
+        self.content = content
+        self.document = document
 
     @cached_property
     def rows(self) -> tuple[AnyRow, ...]:

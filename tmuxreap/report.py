@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from tmuxreap.durations import short_duration
@@ -16,6 +15,7 @@ from tmuxreap.model import Outcome, StoppedBy
 from tmuxreap.ownership import Belonging
 from tmuxreap.plan import Plan
 from tmuxreap.results import EndResult, Item, JoinedResult, PlainResult, Result, SessionResult
+from tmuxreap.values import frozen
 
 WAYS = {
     StoppedBy.EXIT_KEYS: "left by its own exit keys",
@@ -28,7 +28,7 @@ COLOURS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1"}
 SHOWN_NAMES = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Voice:
     """How to speak: to a script, to a person, in colour or not."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass, field
 
 from tmuxreap.errors import Failure
 from tmuxreap.model import Conversation, Outcome, ProcessId, StoppedBy
@@ -12,21 +11,22 @@ from tmuxreap.plan import Plan, Policy, Rung
 from tmuxreap.profiles import Key, Profile, Text
 from tmuxreap.seams import Clock
 from tmuxreap.sights import Sight
+from tmuxreap.values import field, frozen, slotted
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checkpoint:
     """Is the ending still ours? Answered with a bool."""
 
     rung: Rung
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """What is left? Answered with a Sight."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wait:
     """Until all of them are gone, or the time is there. Answered with those that are not gone."""
 
@@ -34,7 +34,7 @@ class Wait:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signal:
     """Answered with a dict of what became of each."""
 
@@ -42,36 +42,36 @@ class Signal:
     signals: tuple[signal.Signals, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Close:
     """Close the session (or the one pane) in tmux."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ready:
     """Make the pane ready for keys: leave a mode, keep keys from its siblings, keep the pane for the banner."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadScreen:
     """Answered with a Screen."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Press:
     """One key or one text, if the agent is in front and the pane takes keys. Answered with a bool: was it sent?"""
 
     step: Key | Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeepDraft:
     """Answered with the number of the event that holds it, or None."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capture:
     """Look for the conversation again: the agent has left. Answered with a Conversation."""
 
@@ -79,7 +79,7 @@ class Capture:
 Request = Checkpoint | Look | Wait | Signal | Close | Ready | ReadScreen | Press | KeepDraft | Capture
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RungReport:
     rung: Rung
     waited_s: float = 0.0
@@ -95,13 +95,13 @@ class RungReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     text: str
     event: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """How it went."""
 
@@ -117,7 +117,7 @@ class Ended:
     trouble: Failure | None
 
 
-@dataclass(slots=True)
+@slotted
 class Run:
     """What the ladder of one session has seen and done so far."""
 

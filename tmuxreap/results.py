@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from tmuxreap.errors import Code, Exit, Failure, shared_exit
@@ -12,6 +11,7 @@ from tmuxreap.ownership import Belonging
 from tmuxreap.plan import Plan
 from tmuxreap.requests import Draft, RungReport
 from tmuxreap.states import iso
+from tmuxreap.values import field, frozen
 
 SCHEMA = "tmuxreap/1"
 NOTHING = Conversation(None, None, None, exists=False)
@@ -26,7 +26,7 @@ class Item(Protocol):
     def as_json(self) -> dict[str, object]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Survivor:
     """A process that is still there."""
 
@@ -38,7 +38,7 @@ class Survivor:
         return {"pid": process.pid, "started": round(self.started, 2), "name": process.comm}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndResult:
     """What became of one session that was to be ended."""
 
@@ -98,7 +98,7 @@ class EndResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinedResult:
     """The outcome of another's stop that this one waited for, as its owner recorded it."""
 
@@ -109,7 +109,7 @@ class JoinedResult:
         return {**self.recorded, "joined": True}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionResult:
     """One row as it stands, and what a look says of it. `facts` are what `show` adds."""
 
@@ -156,7 +156,7 @@ class SessionResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlainResult:
     """A result that is its facts: a forgotten row, an event, a target that is not there."""
 
@@ -168,7 +168,7 @@ class PlainResult:
         return {"name": self.name, **self.facts, "error": self.failure.as_json() if self.failure else None}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """The whole answer of a command."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+from tmuxreap.values import frozen
 
 
 class State(Enum):
@@ -22,7 +23,7 @@ class State(Enum):
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Screen:
     state: State
     draft: str = ""

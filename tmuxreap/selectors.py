@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
 
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import BadRow, Row
+from tmuxreap.values import frozen
 
 AnyRow = Row | BadRow
 LONGEST_PID = 19  # digits; a longer one is no number to the kernel, nor to int()
@@ -35,7 +35,7 @@ def _never(_row: Row) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Questions:
     """What a choice may have to ask of the world: which row a process is proven to belong to, which agent a row is of,
     and which ended rows count among the running ones (for kill, those with living processes)."""
@@ -45,7 +45,7 @@ class Questions:
     counts: Callable[[Row], bool] = _never
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chosen:
     """Rows in the order in which they were first named, each once, and what was named but is not there."""
 
@@ -56,7 +56,7 @@ class Chosen:
     sweeping: bool  # these, a tag or an agent: more than was named, an agent has to say --yes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Missing:
     target: str
     failure: Failure

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tmuxreap.errors import Code, Failure
+from tmuxreap.values import frozen
 
 REGISTRY = Path(".hermes") / "agent-sessions.yaml"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     environ: Mapping[str, str]
     cwd: Path

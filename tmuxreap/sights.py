@@ -4,7 +4,6 @@ processes are the agent's. Pure: the look was made elsewhere."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import cannot_tell, find_session, pick_pane, same_server
@@ -22,12 +21,13 @@ from tmuxreap.model import (
 from tmuxreap.ownership import Owned, Reach, owned
 from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, is_busy, live_in, on_terminal
 from tmuxreap.profiles import Profile, Spare, program_names
+from tmuxreap.values import field, frozen, replace
 from tmuxreap.world import World
 
 SAME_START_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Past:
     """What is remembered of a session from before this look."""
 
@@ -38,7 +38,7 @@ class Past:
     pane_only: bool = False  # "session" then means the agent's pane and what is in it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sight:
     live: Live
     socket: str

@@ -8,7 +8,6 @@ import os
 import shlex
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from tmuxreap import tmux_commands
 from tmuxreap.app import App
@@ -27,11 +26,12 @@ from tmuxreap.rows import conversation_field, recorded_conversation
 from tmuxreap.sessions import session_result
 from tmuxreap.sights import Sight
 from tmuxreap.states import Changes, Event, Value, iso, revive_changes
+from tmuxreap.values import field, frozen, replace
 
 CONFIRM_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """One session that is to be started."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
 
 from tmuxreap.model import Conversation, Remove, Status, StoppedBy
+from tmuxreap.values import frozen
 
 Path = tuple[str, ...]
 
@@ -65,7 +65,7 @@ Value = str | int | float | bool | None | tuple[str, ...] | Remove
 Changes = Mapping[Path, Value]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ending:
     """What is known of an ending when it is written."""
 

@@ -8,7 +8,6 @@ import os
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from tmuxreap.model import Pane, Server, ServerLook, Session, Unreachable
@@ -25,6 +24,7 @@ from tmuxreap.tmux_commands import (
     unset_pane_option,
 )
 from tmuxreap.tmux_socket import socket_path, who_listens
+from tmuxreap.values import frozen
 
 __all__ = [
     "RealTmux",
@@ -71,7 +71,7 @@ LOOK_FORMAT = ":".join(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Answer:
     ok: bool
     out: bytes

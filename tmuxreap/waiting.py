@@ -12,19 +12,19 @@ import os
 import select
 import signal
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from tmuxreap.model import ProcessId
 from tmuxreap.seams import Processes
+from tmuxreap.values import frozen
 
 # From <sys/inotify.h>. The file itself is watched, not its folder: the ledger beside it changes all the time.
 IN_ATTRIB, IN_CLOSE_WRITE, IN_DELETE_SELF, IN_MOVE_SELF = 0x4, 0x8, 0x400, 0x800
 CHANGES = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Woken:
     gone: frozenset[ProcessId]
     changed: bool  # the file

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from tmuxreap.model import Process, ProcessId, ServerLook
 from tmuxreap.ownership import Index
+from tmuxreap.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Names:
     """What a process is called."""
 
@@ -17,7 +17,7 @@ class Names:
     executable: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class World:
     """One look: every process, the tmux servers that were asked, and where this program itself stands in it."""
 

@@ -6,11 +6,11 @@ Goes by the marks of the loader's events. Never changes a character, never touch
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import yaml
 
+from tmuxreap.values import replace
 from tmuxreap.yamltext import (
     LIST_KEY,
     Document,

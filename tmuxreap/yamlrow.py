@@ -6,16 +6,16 @@ Only rows without trouble come here: no anchors, aliases, tags, merge keys, doub
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import yaml
 
 from tmuxreap import yamlparse
+from tmuxreap.values import frozen
 from tmuxreap.yamltext import real_end
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """A scalar. An empty one stands right behind its colon."""
 
@@ -24,14 +24,14 @@ class Leaf:
     style: str | None = None  # its quote, | or >
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sequence:
     start: int
     end: int
     flow: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mapping:
     start: int
     end: int
@@ -44,7 +44,7 @@ class Mapping:
 Node: TypeAlias = "Leaf | Sequence | Mapping"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     key: Leaf
     colon: int | None  # none in {key}, nor before the colon of an explicit `? key`

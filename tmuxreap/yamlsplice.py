@@ -6,9 +6,9 @@ Makes splices only. Whether the text means what was asked for is checked by `edi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tmuxreap import yamlrow
+from tmuxreap.values import frozen
 from tmuxreap.yamlrow import Entry, Leaf
 from tmuxreap.yamltext import after_break, line_end, line_start, skip_gap
 from tmuxreap.yamlvalues import Value, entry, nested, written
@@ -23,7 +23,7 @@ class CannotSplice(ValueError):  # noqa: N818 - the reason, and where in the tex
         self.position = position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Splice:
     start: int
     end: int

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+
+from tmuxreap.values import field, frozen
 
 LIST_KEY = "tmux_sessions"
 BREAKS = "\r\n\x85\u2028\u2029"  # all that ends a line in YAML 1.1
@@ -35,7 +36,7 @@ class Shape(Enum):
     BLOCK = "block"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowText:
     """One item of the list. `start` and `end` enclose its text, without dash, trailing comment and blank lines.
     A row with trouble has the data that could be had, and must not be edited."""
@@ -54,7 +55,7 @@ class RowText:
     meaning: tuple[str, ...] = field(repr=False)  # its events: equal meanings are equal data, tags and anchors
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListText:
     shape: Shape
     start: int
@@ -65,7 +66,7 @@ class ListText:
     in_flow: bool  # the top level is a flow mapping, as in JSON
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     text: str = field(repr=False)
     rows: tuple[RowText, ...]

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from signal import SIGHUP, SIGKILL, Signals
 from typing import Protocol
@@ -28,6 +27,7 @@ from tmuxreap.tmux import (
     set_pane_option,
     unset_pane_option,
 )
+from tmuxreap.values import replace
 
 PROGRAM = """
 import os, signal, sys, termios, tty

@@ -199,9 +199,7 @@ def person(real: Real) -> Iterator[Callable[..., Person]]:
 
 
 @pytest.mark.parametrize(("target", "said"), [("all", "y"), ("o*", "yes"), ("all", "n"), ("o*", "")])
-def test_a_person_is_asked_and_sees_the_plan(
-    real: Real, person: Callable[..., Person], target: str, said: str
-) -> None:
+def test_a_person_is_asked_and_sees_the_plan(real: Real, person: Callable[..., Person], target: str, said: str) -> None:
     pid = herd(real, ["one"])["one"]
     asked = person("stop", target)
     asked.sees("stop them? [y/N]")

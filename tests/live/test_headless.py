@@ -152,9 +152,7 @@ CALLS = {"kitty": "@ close-window --match id:7\n", "wezterm": "cli kill-pane --p
 
 @pytest.mark.parametrize("terminal", ["kitty", "wezterm"])
 @pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
-def test_its_pane_is_closed(
-    real: Real, start: Start, stand_in: Callable[..., Path], terminal: str, verb: Verb
-) -> None:
+def test_its_pane_is_closed(real: Real, start: Start, stand_in: Callable[..., Path], terminal: str, verb: Verb) -> None:
     calls = stand_in(terminal)
     pid = start("sleep", "600")
     register(real, f"id: 7, pid: {pid}, created_epoch: {started(pid):.2f}", terminal)
@@ -178,9 +176,7 @@ def test_a_pane_that_stays_is_said(real: Real, start: Start, stand_in: Callable[
     assert (alive(pid), real.row()["status"]) == (False, "stopped")
 
 
-def test_a_pane_whose_process_had_gone_is_a_stranger_s(
-    real: Real, start: Start, stand_in: Callable[..., Path]
-) -> None:
+def test_a_pane_whose_process_had_gone_is_a_stranger_s(real: Real, start: Start, stand_in: Callable[..., Path]) -> None:
     calls = stand_in("kitty")
     stranger = start("sleep", "600")
     register(real, f"id: 7, pid: {stranger}, created_epoch: {started(stranger) - 9:.2f}", "kitty")

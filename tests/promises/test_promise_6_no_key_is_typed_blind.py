@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from signal import SIGSTOP
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.fakes import FakeAgent, Story
 from tests.real import Real, answer
+from tmuxreap.values import replace
 
 
 @pytest.fixture

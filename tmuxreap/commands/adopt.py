@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from tmuxreap.app import App
 from tmuxreap.cases import look_at
@@ -17,9 +16,10 @@ from tmuxreap.selectors import RESERVED
 from tmuxreap.sights import Sight
 from tmuxreap.starting import Launch, live_row, record_session
 from tmuxreap.states import Event, Value, iso
+from tmuxreap.values import frozen, replace
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdoptRequest:
     name: str
     agent: str | None = None

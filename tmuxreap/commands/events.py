@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from tmuxreap.app import App
 from tmuxreap.ledger_records import Event
 from tmuxreap.results import PlainResult, Result
 from tmuxreap.selectors import is_pattern, is_sweeping
+from tmuxreap.values import frozen
 
 FOLLOW_LOOK_S = 0.25
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventsRequest:
     targets: tuple[str, ...] = ()
     since_s: float | None = None

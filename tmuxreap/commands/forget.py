@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tmuxreap.app import App
 from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.edits import Unsafe, remove_row
@@ -13,9 +11,10 @@ from tmuxreap.model import Row
 from tmuxreap.registry import RegistryLook, unsafe
 from tmuxreap.results import Item, PlainResult, Result
 from tmuxreap.selectors import Wanted
+from tmuxreap.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ForgetRequest:
     targets: tuple[str, ...]
     history: bool = False

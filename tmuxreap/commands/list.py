@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings, choose_rows, not_chosen
@@ -12,6 +11,7 @@ from tmuxreap.model import Live, Row, Status
 from tmuxreap.results import Item, Result, SessionResult
 from tmuxreap.selectors import Wanted
 from tmuxreap.sessions import session_results
+from tmuxreap.values import frozen
 
 SORT_KEYS: dict[str, Callable[[SessionResult], object]] = {
     "name": lambda one: one.name,
@@ -27,7 +27,7 @@ SORT_KEYS: dict[str, Callable[[SessionResult], object]] = {
 STATUSES = tuple(status.value for status in Status if status is not Status.ARCHIVED)  # that one is shown as stopped
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListRequest:
     targets: tuple[str, ...] = ()
     status: str | None = None

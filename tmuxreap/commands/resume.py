@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tmuxreap.app import App
@@ -22,9 +21,10 @@ from tmuxreap.rows import recorded_conversation
 from tmuxreap.selectors import Wanted
 from tmuxreap.starting import CONFIRM_S, Launch, existing_folder, launch
 from tmuxreap.states import Event
+from tmuxreap.values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResumeRequest:
     targets: tuple[str, ...]
     print_only: bool = False

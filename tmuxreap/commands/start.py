@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import uuid
-from dataclasses import dataclass
 
 from tmuxreap.app import App
 from tmuxreap.cases import look_at
@@ -19,11 +18,12 @@ from tmuxreap.resuming import launch_words, launched_with
 from tmuxreap.selectors import RESERVED
 from tmuxreap.starting import CONFIRM_S, Launch, existing_folder, launch, live_row, session_exists
 from tmuxreap.states import Event, Value, iso
+from tmuxreap.values import frozen
 
 _PLAIN = re.compile(r"[^\x00-\x1f\x7f.:]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartRequest:
     name: str
     agent: str | None = None

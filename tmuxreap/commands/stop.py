@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from tmuxreap.app import App
 from tmuxreap.cases import look_at, prepare
@@ -17,9 +16,10 @@ from tmuxreap.registry import RegistryLook
 from tmuxreap.results import Item, Result, failed_target
 from tmuxreap.selectors import Chosen, Wanted
 from tmuxreap.starting import live_row
+from tmuxreap.values import frozen, replace
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndRequest:
     targets: tuple[str, ...]
     policy: Policy

@@ -6,7 +6,6 @@ import json
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from tmuxreap.app import App
 from tmuxreap.cases import look_at
@@ -15,6 +14,7 @@ from tmuxreap.errors import Failure
 from tmuxreap.model import ProcessId, Row, Server
 from tmuxreap.results import PlainResult
 from tmuxreap.states import iso
+from tmuxreap.values import frozen
 from tmuxreap.waiting import Waiter
 
 INTERVAL_S = 10.0
@@ -24,7 +24,7 @@ AGAIN_S = 0.1  # and sometimes a longer one
 EXEC_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchRequest:
     interval_s: float = INTERVAL_S
     command: str | None = None

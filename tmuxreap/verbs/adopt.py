@@ -1,0 +1,31 @@
+"""The words of `adopt`; what it does is in `commands.adopt`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import App
+from tmuxreap.boundary import answer
+from tmuxreap.results import Result
+from tmuxreap.verbs.options import Json, Quiet, Registry, Server, Tags
+
+
+def command(
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
+    server: Server = None,
+    tag: Tags = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Register a tmux session that is there already."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.adopt import AdoptRequest, run
+
+        return run(app, AdoptRequest(name, agent, server, tuple(tag or ())))
+
+    answer("adopt", registry, json, quiet, work)

@@ -1,0 +1,66 @@
+"""The words of `kill`; what it does is in `commands.kill`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.boundary import end, scope_of, seconds, task_status_of
+from tmuxreap.model import Verb
+from tmuxreap.plan import Policy
+from tmuxreap.verbs.options import (
+    Cleanup,
+    DryRun,
+    ForceNoYaml,
+    Itself,
+    Json,
+    NoForce,
+    PaneOnly,
+    Purge,
+    Quiet,
+    Reason,
+    Registry,
+    Targets,
+    WholeSession,
+    Yes,
+)
+
+
+def command(
+    targets: Targets = None,
+    reason: Reason = None,
+    grace: Annotated[
+        str | None, typer.Option("--grace", help="After SIGTERM (2); 0 kills at once.", metavar="S")
+    ] = None,
+    no_force: NoForce = False,
+    purge: Purge = False,
+    whole_session: WholeSession = False,
+    pane_only: PaneOnly = False,
+    itself: Itself = False,
+    task_status: Annotated[str, typer.Option("--task-status", help="Of its task: failed or ready.")] = "failed",
+    cleanup: Cleanup = False,
+    force_no_yaml: ForceNoYaml = False,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Kill sessions: SIGTERM, then SIGKILL; the conversation is captured first."""
+
+    def policy() -> Policy:
+        return Policy(
+            verb=Verb.KILL,
+            reason=reason or "killed",
+            grace_s=seconds(grace, "--grace"),
+            force=not no_force,
+            scope=scope_of(whole_session, pane_only),
+            itself=itself,
+            purge=purge,
+            cleanup=cleanup,
+            task_status=task_status_of(task_status),
+            unregistered=force_no_yaml,
+        )
+
+    end(Verb.KILL, policy, targets, registry, json=json, quiet=quiet, dry_run=dry_run, yes=yes)

@@ -1,0 +1,33 @@
+"""The words of `list`; what it does is in `commands.list`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import App
+from tmuxreap.boundary import answer, targets_of
+from tmuxreap.results import Result
+from tmuxreap.verbs.options import Json, Quiet, Registry, Targets
+
+
+def command(
+    targets: Targets = None,
+    status: Annotated[str | None, typer.Option("--status", help="Only rows of this status.", metavar="S")] = None,
+    live: Annotated[bool, typer.Option("--live", help="Only rows whose session is there.")] = False,
+    sort: Annotated[
+        str | None, typer.Option("--sort", help="name, status, live, idle, memory ...", metavar="KEY")
+    ] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the registered sessions, each with a look at what is alive of it."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.list import ListRequest, run
+
+        return run(app, ListRequest(targets_of(targets), status, live, sort))
+
+    answer("list", registry, json, quiet, work)

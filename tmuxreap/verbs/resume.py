@@ -1,0 +1,33 @@
+"""The words of `resume`; what it does is in `commands.resume`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import App
+from tmuxreap.boundary import answer, seconds, targets_of
+from tmuxreap.results import Result
+from tmuxreap.values import replace
+from tmuxreap.verbs.options import Json, Quiet, Registry, Targets
+
+
+def command(
+    targets: Targets = None,
+    print_only: Annotated[bool, typer.Option("--print", help="Only print the command.")] = False,
+    confirm: Annotated[str | None, typer.Option("--confirm", help="How long it has to live.", metavar="S")] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Take up the captured conversation of an ended session, in its folder."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.resume import ResumeRequest, run
+
+        request = ResumeRequest(targets_of(targets), print_only)
+        confirm_s = seconds(confirm, "--confirm")
+        return run(app, request if confirm_s is None else replace(request, confirm_s=confirm_s))
+
+    answer("resume", registry, json, quiet, work)

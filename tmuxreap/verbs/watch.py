@@ -1,0 +1,36 @@
+"""The words of `watch`; what it does is in `commands.watch`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import App
+from tmuxreap.boundary import answer, seconds, voice_of
+from tmuxreap.report import report_line
+from tmuxreap.results import Result
+from tmuxreap.verbs.options import Json, Quiet, Registry
+
+
+def command(
+    interval: Annotated[str | None, typer.Option("--interval", help="Between full looks (10).", metavar="S")] = None,
+    execute: Annotated[
+        str | None, typer.Option("--exec", help="Run with each event on stdin.", metavar="COMMAND")
+    ] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Reconcile at the moment that something happens; a line an event."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.watch import WatchRequest, run
+
+        interval_s = seconds(interval, "--interval")
+        request = WatchRequest(command=execute) if interval_s is None else WatchRequest(interval_s, execute)
+        voice = voice_of(app.settings, json, quiet)
+        run(app, request, lambda event: report_line(event, voice))
+        raise typer.Exit
+
+    answer("watch", registry, json, quiet, work)
