@@ -31,6 +31,7 @@ from tmuxreap.ledger_records import (
     NewEvent,
     NewIntent,
     PaneOption,
+    Pulse,
     Survivor,
 )
 from tmuxreap.model import ProcessId
@@ -432,6 +433,18 @@ def test_the_last_heartbeat_of_each(ledger: Ledger) -> None:
     assert ledger.heartbeats("api") == [ended, tool]
     assert {name: beat.state for name, beat in ledger.last_heartbeats().items()} == {"api": "idle", "web": "waiting"}
     assert ledger.last_heartbeat("nobody") is None
+
+
+def test_the_pulse_of_each_keeps_the_conversation_that_was_told_last(ledger: Ledger) -> None:
+    assert ledger.pulses() == {}
+    ledger.record_heartbeat(Heartbeat("api", 10.0, "idle", "session_start", "c-1", {}))
+    ledger.record_heartbeat(Heartbeat("api", 20.0, "idle", "session_start", "c-2", {}))
+    ledger.record_heartbeat(Heartbeat("api", 30.0, "working", "heartbeat", None, {}))
+    ledger.record_heartbeat(Heartbeat("web", 5.0, "waiting", "permission", None, {}))
+    assert ledger.pulses() == {
+        "api": Pulse("heartbeat", "working", 30.0, "c-2"),
+        "web": Pulse("permission", "waiting", 5.0, None),
+    }
 
 
 def test_old_heartbeats_of_that_session_make_room(ledger: Ledger) -> None:

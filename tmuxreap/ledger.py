@@ -22,6 +22,7 @@ from tmuxreap.ledger_records import (
     MirrorRow,
     NewEvent,
     NewIntent,
+    Pulse,
     Survivor,
     timestamp,
     to_json,
@@ -202,6 +203,9 @@ class Ledger:
         latest = "id IN (SELECT max(id) FROM heartbeats GROUP BY name)"
         found = self._db.fetch(f"{schema.HEARTBEAT} WHERE {latest}")
         return {row[0]: records.heartbeat_of(row) for row in found}
+
+    def pulses(self) -> dict[str, Pulse]:
+        return {row[0]: records.pulse_of(row[1:]) for row in self._db.fetch(schema.PULSE)}
 
     def set_task(self, task_id: str, status: str, error_message: str | None, now: float) -> None:
         """Change or add. Never a REPLACE: the table may be another tool's, with columns of its own."""

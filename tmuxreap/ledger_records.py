@@ -137,6 +137,18 @@ class Heartbeat:
     data: Mapping[str, object]
 
 
+@frozen
+class Pulse:
+    """The last that an agent said of itself. `state`: working, waiting (for a person), idle, ended, or empty where the
+    event told none. `kind`: session_start, prompt, tool_before, tool_after, permission, turn_end, session_end,
+    heartbeat (who sends those does it all the time), or the agent's own word for an event that we do not know."""
+
+    kind: str
+    state: str
+    at: float
+    conversation_id: str | None  # the last one that was told, by whichever event
+
+
 def timestamp(now: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
 
@@ -199,3 +211,8 @@ def intent_of(row: Sequence[Any]) -> Intent:
 def heartbeat_of(row: Sequence[Any]) -> Heartbeat:
     name, at, state, kind, conversation_id, data = row
     return Heartbeat(name, at, state, kind, conversation_id, from_json(data))
+
+
+def pulse_of(row: Sequence[Any]) -> Pulse:
+    kind, state, at, conversation_id = row
+    return Pulse(kind, state, at, conversation_id)

@@ -24,6 +24,7 @@ from tmuxreap.ledger_records import (
     MirrorRow,
     NewEvent,
     NewIntent,
+    Pulse,
     Survivor,
 )
 from tmuxreap.model import ProcessId, Row
@@ -71,6 +72,9 @@ class Books:
 
     def heartbeats(self) -> dict[str, Heartbeat]:
         return self._read(lambda ledger: ledger.last_heartbeats()) or {}
+
+    def pulses(self) -> dict[str, Pulse]:
+        return self._read(lambda ledger: ledger.pulses()) or {}
 
     def events(self, names: Collection[str] | None, since: float | None, after_id: int = 0) -> list[Event]:
         return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
