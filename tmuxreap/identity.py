@@ -32,10 +32,12 @@ def find_session(row: Row, server: ServerLook, profile: Profile | None, world: W
     its name, its pane was moved, or its process lives on in another tmux."""
     if not isinstance(server, Server):
         return _on_another_server(row, server, profile, world)
+    here = _recorded_session(row, server, world) if same_server(row, server, world) else None
+    if here is not None:
+        return here
     named = server.named(row.name)
     if row.tmux.known:
-        here = _recorded_session(row, server) if same_server(row, server, world) else None
-        return here or (None if named is None or _pane_was_ended(row, named) else _replaced(row, named))
+        return None if named is None or _pane_was_ended(row, named) else _replaced(row, named)
     if named is None:
         moved = _moved(row, [s for s in server.sessions if _has_agent(row, s, profile, world)])
         return moved or _on_another_server(row, server, profile, world)
@@ -46,12 +48,14 @@ def find_session(row: Row, server: ServerLook, profile: Profile | None, world: W
     return _replaced(row, named)
 
 
-def _recorded_session(row: Row, server: Server) -> Session | Failure | None:
-    recorded = (row.tmux.session_id, row.tmux.session_created)
-    same = next((session for session in server.sessions if (session.id, session.created) == recorded), None)
-    holders = [session for session in server.sessions if any(pane.id == row.pane.id for pane in session.panes)]
-    if holders and same not in holders:
-        return _moved(row, holders)
+def _recorded_session(row: Row, server: Server, world: World) -> Session | Failure | None:
+    if row.tmux.session_id is None or row.tmux.session_created is None:
+        return None
+    same = world.sessions.get((server.socket, row.tmux.session_id, row.tmux.session_created))
+    if row.pane.id is not None and not (same and same.holds(row.pane.id)):
+        holders = [session for session in server.sessions if session.holds(row.pane.id)]
+        if holders:
+            return _moved(row, holders)
     return same if same is not None and not _pane_was_ended(row, same) else None
 
 

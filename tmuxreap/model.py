@@ -130,6 +130,9 @@ class Session:
     grouped: bool
     panes: tuple[Pane, ...]
 
+    def holds(self, pane: str) -> bool:
+        return any(one.id == pane for one in self.panes)
+
 
 @frozen
 class Server:

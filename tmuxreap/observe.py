@@ -12,7 +12,7 @@ from tmuxreap.model import Process, ProcessId
 from tmuxreap.ownership import Index, Trace
 from tmuxreap.seams import Processes, Tmux
 from tmuxreap.values import frozen
-from tmuxreap.world import Names, World
+from tmuxreap.world import Names, World, by_identity
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
@@ -48,6 +48,7 @@ class Observer:
             host=self._place.host,
             boot_id=self._place.boot_id,
             servers=servers,
+            sessions=by_identity(servers),
             index=Index.of(processes, {p.pid: self._trace(p) for p in young}),
             names=self.names,
             tty_of=terminal_number,

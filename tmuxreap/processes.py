@@ -21,6 +21,7 @@ T = TypeVar("T")
 LOOK_AGAIN_S = 0.02  # only where the kernel cannot be asked to tell
 LISTINGS = 50  # a chain of forks is missed by one: the parent is gone before it is read, the child came after
 LONGEST_POLL_MS = 2**31 - 1  # 24 days; whoever waits longer polls again
+READ_AT_ONCE = 1 << 16
 DELETED = " (deleted)"
 
 
@@ -124,7 +125,7 @@ class LinuxProcesses:
             value = read(f"/proc/{process.pid}")
         except OSError:
             return None
-        return value if self.identify(process.pid) == process else None
+        return value if _is_still(process) else None
 
     def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
         # The start time is compared after the pidfd was opened: from then on the pid cannot go to a stranger unseen.
@@ -205,6 +206,17 @@ def _stat(pid: int) -> Process | None:
     )
 
 
+def _is_still(process: ProcessId) -> bool:
+    """The same, and alive: `_stat` in short, since it is asked after each thing that is read of a process."""
+    try:
+        facts = _read(f"/proc/{process.pid}/stat").rpartition(b")")[2].split()
+    except OSError:
+        return False
+    if int(facts[19]) != process.start:
+        return False
+    return facts[0] not in (b"Z", b"X", b"x") or int(facts[17]) > 1
+
+
 def _is_gone(process: ProcessId) -> bool:
     found = _stat(process.pid)
     if found is not None:
@@ -235,8 +247,14 @@ def _more_descriptors() -> bool:
 
 
 def _read(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
-        return file.readall()
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a third of the time of a file object, thousands of times
+    try:
+        found = b""
+        while part := os.read(descriptor, READ_AT_ONCE):
+            found += part
+        return found
+    finally:
+        os.close(descriptor)
 
 
 def _boot_epoch() -> int:

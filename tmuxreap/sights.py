@@ -111,7 +111,7 @@ def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, spares, world, past)
-    session = _still(first, server)
+    session = _still(first, server, world)
     if session is not None and first.pane is not None:
         session = _within(session, first.pane, pane_only=past.pane_only)
     reach = _reach(row, server, session, world, past)
@@ -145,13 +145,13 @@ def _within(session: Session, pane: Pane, *, pane_only: bool) -> Session | None:
     return replace(session, panes=tuple(p for p in session.panes if p.window_id == pane.window_id or not p.linked))
 
 
-def _still(first: Sight, server: ServerLook) -> Session | None:
+def _still(first: Sight, server: ServerLook, world: World) -> Session | None:
     known = first.session
     if known is None or not isinstance(server, Server) or not isinstance(first.server, Server):
         return None
     if (server.pid, server.started) != (first.server.pid, first.server.started):
         return None
-    return next((s for s in server.sessions if (s.id, s.created) == (known.id, known.created)), None)
+    return world.sessions.get((server.socket, known.id, known.created))
 
 
 def _see_headless(row: Row, socket: str, spares: Iterable[Spare], world: World, past: Past) -> Sight:
