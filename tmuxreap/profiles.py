@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import yaml
 
@@ -21,6 +21,7 @@ WRAPPERS = frozenset({"node", "bun", "deno", "env", "npx", "uvx", "nohup", "nice
 _IN_PACKAGE = re.compile(r".*/node_modules/(?!\.bin/)(?:@[^/]+/)?(?P<name>[^/]+)/")
 _PYTHON = re.compile(r"^(?:python|pypy)[0-9.]*$")
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash", "nu", "xonsh", "elvish"})
+SCRIPTS = (".js", ".mjs", ".cjs", ".py", ".sh")
 LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "sole-candidate")
 
 
@@ -119,14 +120,14 @@ class Profiles:
 
 def program_names(argv: Sequence[str], comm: str, executable: str | None) -> tuple[str, ...]:
     """What a process may be called by: its program, and behind a wrapper the program that it runs."""
-    names = [comm, PurePosixPath(executable or "").name, *_words(list(argv))]
+    names = [comm, _file_name(executable or ""), *_words(list(argv))]
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _words(argv: list[str]) -> list[str]:
     if not argv:
         return []
-    program = PurePosixPath(argv[0].lstrip("-")).name
+    program = _file_name(argv[0].lstrip("-"))
     rest = argv[1:]
     if program not in WRAPPERS and not _PYTHON.match(program):
         return [program]
@@ -143,9 +144,12 @@ def _package(path: str) -> list[str]:
 
 
 def _script(path: str) -> str:
-    return (
-        PurePosixPath(path).stem if path.endswith((".js", ".mjs", ".cjs", ".py", ".sh")) else PurePosixPath(path).name
-    )
+    name = _file_name(path)
+    return name.rpartition(".")[0] if name.endswith(SCRIPTS) else name
+
+
+def _file_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
 
 
 def load_profiles(user_file: Path | None) -> Profiles:
