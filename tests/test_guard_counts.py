@@ -67,8 +67,8 @@ AT_REST = {
     (RUNNING, "show shop"): Budget(modules=212, processes=1, may_import=BOTH),
     (RUNNING, "events"): Budget(modules=203, may_import=BOTH),
     # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its folder.
-    (RUNNING, "stop shop"): Budget(modules=220, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
-    (STOPPED, "stop shop"): Budget(modules=220, processes=1, may_import=BOTH),
+    (RUNNING, "stop shop"): Budget(modules=222, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
+    (STOPPED, "stop shop"): Budget(modules=222, processes=1, may_import=BOTH),
     # Found dead: written as such, as a stop writes it; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(modules=218, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH),
     (STOPPED, "reconcile"): Budget(modules=218, processes=1, may_import=BOTH),
@@ -81,11 +81,11 @@ LIFE = {
     "list": Budget(modules=212, processes=1, written=1, changes=1, may_import=BOTH),
     "show shop": Budget(modules=212, processes=3, written=1, changes=1, may_import=BOTH),
     "reconcile": Budget(modules=218, processes=1, written=1, changes=1, may_import=BOTH),
-    "stop shop --dry-run": Budget(modules=220, processes=4, written=1, changes=1, may_import=BOTH),
+    "stop shop --dry-run": Budget(modules=222, processes=4, written=1, changes=1, may_import=BOTH),
     # 14 clients: 4 looks, 5 screens (before each key, the banner), 1 option, 4 to act; 1 more look where death is slow.
-    "stop shop": Budget(modules=220, processes=15, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "stop shop": Budget(modules=222, processes=15, written=4, changes=2, fsyncs=2, may_import=BOTH),
     "start shop --confirm 0.2": Budget(modules=218, processes=6, written=3, changes=3, fsyncs=2, may_import=BOTH),
-    "kill shop": Budget(modules=220, processes=7, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "kill shop": Budget(modules=222, processes=7, written=4, changes=2, fsyncs=2, may_import=BOTH),
     "events": Budget(modules=203, written=1, changes=1, may_import=BOTH),
     "forget shop": Budget(modules=210, written=3, changes=2, fsyncs=2, may_import=BOTH),
 }

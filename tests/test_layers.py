@@ -19,7 +19,7 @@ RANKS = (
     # nouns, errors, seams
     "__init__; values; model < values; errors < values; seams < model; faults",
     # pure: rows, states and the editing of text
-    "states; rows; selectors; ownership; mask; screens; durations;"
+    "states; rows; selectors; ownership; mask; screens; durations; cells;"
     " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
     " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
     " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
@@ -34,7 +34,7 @@ RANKS = (
     " processes < processes_psutil; processes_psutil; locators < databases; databases; purging < locators; waiting;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
     "registry",
-    "observe; execute < observe progress; record; report; progress",
+    "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
     # the composition root, and what is asked of it
     "app",
     "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"

@@ -80,7 +80,7 @@ def test_the_line_is_cut_at_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(live=True)
     watched.display.begin(1)
     watched.display.rung("a-very-long-name-of-a-session", Rung.KEYS)
-    assert watched.news() == "\r\x1b[K0 of 1 ended · a-ve"
+    assert watched.news() == "\r\x1b[K0 of 1 ended · a-v…"
 
 
 def test_nothing_of_it_stays_on_the_screen() -> None:

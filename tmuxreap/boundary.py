@@ -15,8 +15,7 @@ from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Failure, interrupted
 from tmuxreap.model import Scope, Verb
 from tmuxreap.plan import Policy
-from tmuxreap.progress import Progress
-from tmuxreap.report import Voice, lines, report, tell_failure
+from tmuxreap.report import Voice, lines, report, tell_failure, terminal_columns
 from tmuxreap.results import Result
 from tmuxreap.settings import Settings
 
@@ -26,17 +25,20 @@ def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Ca
     settings = Settings.from_environment()
     voice = voice_of(settings, json, quiet)
     faults.arm(settings.fault)
-    app = real_app(settings, registry)
-    try:
-        result = work(app)
-    except Failure as failure:
-        result = Result(command, app.registry_name, app.clock.now(), (), tuple(app.warnings), failure)
-    except KeyboardInterrupt:  # here, where the registry is known; the parser would swallow it
-        result = Result(command, app.registry_name, app.clock.now(), (), tuple(app.warnings), interrupted())
-    finally:
-        app.close()
+    result = answered(command, real_app(settings, registry), work)
     report(result, voice)
     raise typer.Exit(int(result.exit))
+
+
+def answered(command: str, app: App, work: Callable[[App], Result]) -> Result:
+    try:
+        return work(app)
+    except Failure as failure:
+        return Result(command, app.registry_name, app.clock.now(), (), tuple(app.warnings), failure)
+    except KeyboardInterrupt:  # here, where the registry is known; the parser would swallow it
+        return Result(command, app.registry_name, app.clock.now(), (), tuple(app.warnings), interrupted())
+    finally:
+        app.close()
 
 
 def end(
@@ -55,6 +57,8 @@ def end(
 
         signal.signal(signal.SIGTERM, _interrupt)
         if not (json or quiet or dry_run):
+            from tmuxreap.progress import Progress
+
             app.progress = Progress(sys.stderr, app.clock.monotonic, live=sys.stderr.isatty())
         ask = question(voice_of(app.settings, json, quiet)) if on_terminal() else None
         return run(app, EndRequest(targets_of(targets), policy(), dry_run, yes, ask))
@@ -99,7 +103,9 @@ def on_terminal() -> bool:
 
 
 def voice_of(settings: Settings, json: bool, quiet: bool) -> Voice:
-    return Voice(json, quiet, colour=sys.stdout.isatty() and not settings.no_color)
+    terminal = sys.stdout.isatty()
+    colour = terminal and not settings.no_color
+    return Voice(json, quiet, colour, terminal_columns() if terminal else None)
 
 
 def targets_of(targets: list[str] | None) -> tuple[str, ...]:

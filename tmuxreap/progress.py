@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Callable
 from typing import TextIO
 
+from tmuxreap.cells import cut, plain
 from tmuxreap.plan import Rung
 from tmuxreap.values import field, slotted
 
@@ -35,6 +35,7 @@ class Progress:
         self.total += total
 
     def rung(self, name: str, rung: Rung) -> None:
+        name = plain(name)
         started = self.at.get(name, (rung, self.monotonic()))[1]
         self.at[name] = (rung, started)
         if not self.live:
@@ -42,7 +43,7 @@ class Progress:
         self.draw()
 
     def done(self, name: str) -> None:
-        self.at.pop(name, None)
+        self.at.pop(plain(name), None)
         self.ended += 1
         self.draw()
 
@@ -54,8 +55,10 @@ class Progress:
         self.drawn = now
         parts = [f"{name} {rung.value} {now - started:.1f} s" for name, (rung, started) in self.at.items()]
         line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
-        width = shutil.get_terminal_size().columns - 1
-        self._say(f"\r\x1b[K{line[:width]}")
+        from shutil import get_terminal_size  # with all that packs archives: only for who sits there
+
+        columns = get_terminal_size().columns - 1
+        self._say(f"\r\x1b[K{cut(line, columns)}")
 
     def _say(self, text: str) -> None:
         with contextlib.suppress(OSError):  # nobody listening any more is no reason to leave an ending half done

@@ -179,6 +179,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     failure: Failure | None = None
     more: Mapping[str, object] = field(default_factory=dict)
+    greeting: str | None = None  # for people, where there is no result
 
     @property
     def exit(self) -> Exit:

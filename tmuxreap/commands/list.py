@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings, choose_rows, not_chosen
@@ -48,7 +48,12 @@ def run(app: App, request: ListRequest) -> Result:
     found = [one for one in session_results(app, rows) if _wanted(one, request)]
     if request.sort is not None:
         found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
-    return Result("list", app.registry_name, app.clock.now(), [*found, *items], (*app.warnings, *warnings))
+    told = (*app.warnings, *warnings)
+    return Result("list", app.registry_name, app.clock.now(), [*found, *items], told, greeting=_greeting(rows))
+
+
+def _greeting(rows: Sequence[Row]) -> str | None:
+    return "none of the sessions is such a one; all of them: tmuxreap list" if rows else None
 
 
 def _known(verb: str, word: str | None, known: Iterable[str]) -> None:

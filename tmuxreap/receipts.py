@@ -1,0 +1,78 @@
+"""The receipt of an ending, and the plan of one that is not carried out, as lines for people. Decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tmuxreap.cells import Voice
+from tmuxreap.model import Outcome, StoppedBy
+from tmuxreap.ownership import Belonging
+from tmuxreap.plan import Plan
+from tmuxreap.results import EndResult
+
+WAYS = {
+    StoppedBy.EXIT_KEYS: "left by its own exit keys",
+    StoppedBy.HANGUP: "ended by hanging up",
+    StoppedBy.SIGTERM: "ended by SIGTERM",
+    StoppedBy.SIGKILL: "had to be killed",
+    StoppedBy.ALREADY_GONE: "was gone already",
+}
+SHOWN_NAMES = 6
+
+
+def receipt(one: EndResult, voice: Voice) -> Iterator[str]:
+    """What a person wants to know of one ending."""
+    if one.outcome is Outcome.PLANNED and one.plan is not None:
+        yield from _planned(one.plan, voice)
+        return
+    if one.outcome is Outcome.ALREADY_STOPPED:
+        when = f" at {one.ended_at}" if one.ended_at else ""
+        status = one.status.value if one.status else "stopped"
+        yield f"{one.name}: already {status} ({one.stop_reason or 'ended'}{when})"
+        return
+    if one.stopped_by is None:
+        yield f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'red')}"
+        return
+    took = f"{one.duration_ms / 1000:.1f} s"
+    yield f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'green')}, {WAYS[one.stopped_by]}, {took}"
+    for line in _details(one):
+        yield f"  {line}"
+
+
+def _details(one: EndResult) -> Iterator[str]:
+    for rung in one.rungs:
+        if rung.enough:
+            yield f"rung          {rung.rung.value}, enough after {round(rung.waited_s * 1000)} ms"
+        elif rung.waited_s > 0 and rung.skipped is None:
+            yield f"rung          {rung.rung.value}, not enough in {round(rung.waited_s * 1000)} ms"
+    if one.swept:
+        yield f"swept         {_names(one.swept)}"
+    if one.spared:
+        yield f"spared        {', '.join(f'{o.process.comm} ({o.process.pid}): {o.why}' for o in one.spared)}"
+    if one.draft is not None:
+        yield f"draft kept    {one.draft.text!r}"
+    if one.freed_mb:
+        yield f"memory freed  {one.freed_mb:g} MB"
+    if one.conversation.id is not None:
+        yield f"conversation  {one.conversation.id} (by {one.conversation.source or 'the row'})"
+    if one.resumable:
+        yield f"resume        tmuxreap resume {one.name}"
+    elif one.conversation.id is not None:
+        yield "resume        not possible: no message of it is on disk"
+    for warning in one.warnings:
+        yield f"warning       {warning}"
+
+
+def _planned(plan: Plan, voice: Voice) -> Iterator[str]:
+    yield f"{voice.paint(plan.name, 'bold')}: would {plan.verb.value} it (reason: {plan.reason})"
+    for rung in plan.rungs:
+        what = f"skipped: {rung.skipped}" if rung.skipped else f"waits up to {rung.wait_s:g} s"
+        yield f"  rung {rung.rung.value:<8} {what}"
+    yield from (f"  ends   {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.own)
+    yield from (f"  spares {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.spared)
+
+
+def _names(found: Iterable[Belonging]) -> str:
+    names = [f"{one.process.comm} ({one.process.pid})" for one in found]
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more
