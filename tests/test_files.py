@@ -43,7 +43,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_was_read_is_what_is_replaced(path: Path) -> None:
     content = files.read(path)
     assert content.data == b"old"
-    stamp = files.replace(path, b"new", content.stamp)
+    stamp, unsynced = files.replace(path, b"new", content.stamp)
+    assert unsynced is None
     assert path.read_bytes() == b"new"
     assert stamp == files.read(path).stamp != content.stamp
 
@@ -163,7 +164,7 @@ def test_leftovers_of_a_killed_writer_are_in_nobodys_way(path: Path) -> None:
 
     assert Child(die).answer().exit == -signal.SIGKILL
     (left,) = temporaries(path.parent)
-    assert files.replace(path, b"newer", files.read(path).stamp)
+    files.replace(path, b"newer", files.read(path).stamp)
     assert (path.read_bytes(), temporaries(path.parent)) == (b"newer", [left])
 
 

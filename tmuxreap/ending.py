@@ -6,7 +6,7 @@ look at the registry -> choose rows -> look at the world -> plan -> record the i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.cases import Case, prepare
@@ -14,7 +14,7 @@ from tmuxreap.conversations import after_exit, screen_of
 from tmuxreap.errors import Code, Failure
 from tmuxreap.execute import Executor, Task
 from tmuxreap.handover import hand_over
-from tmuxreap.joining import join, owner_alive, with_options
+from tmuxreap.joining import join, outcome_of_taker, owner_alive, under_way, with_options
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
 from tmuxreap.model import Conversation, Outcome, Row, Verb
 from tmuxreap.outcomes import not_yet
@@ -22,8 +22,10 @@ from tmuxreap.plan import Policy
 from tmuxreap.recording import UnderWay, answer_of, record
 from tmuxreap.registry import RegistryLook
 from tmuxreap.requests import Ended
-from tmuxreap.results import Item, failed_target
+from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.values import replace
+
+Ours = Callable[[Iterable[Intent]], None]
 
 DEADLINE_SLACK_S = 30.0
 TRIES = 3
@@ -33,24 +35,33 @@ def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) 
     """End these rows, all at the same time; the answers stand in the order of the rows. Interrupted, what was done is
     told, and what was not."""
     answers: dict[str, Item] = {}
-    try:
-        _end_all(app, look, rows, policy, answers)
-    except KeyboardInterrupt:
-        rest = [row.name for row in rows if row.name not in answers]
-        answers.update({name: failed_target(name, _interrupted(name, policy)) for name in rest})
+    with under_way(app) as begin:
+        try:
+            _end_all(app, look, rows, policy, answers, begin)
+        except KeyboardInterrupt:
+            rest = [row.name for row in rows if row.name not in answers]
+            answers.update({name: failed_target(name, _interrupted(name, policy)) for name in rest})
     return [answers[row.name] for row in rows]
 
 
-def _end_all(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy, answers: dict[str, Item]) -> None:
+def _end_all(
+    app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy, answers: dict[str, Item], begin: Ours
+) -> None:
     todo = list(rows)
     for _ in range(TRIES):
         if not todo:
             break
         cases = prepare(app, todo, policy)
         answers.update({case.row.name: case.answer for case in cases if case.answer is not None})
-        begun, busy, stale = _begin(app, look, [case for case in cases if case.answer is None], policy)
-        _carry_out(app, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
-        answers.update(_hand_over(app, [ending for ending in begun if ending.case.sight.mine], policy))
+        begun, busy, stale = _begin(app, look, [case for case in cases if case.answer is None], policy, begin)
+        try:
+            _carry_out(app, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
+            answers.update(_hand_over(app, [ending for ending in begun if ending.case.sight.mine], policy))
+        except BaseException:
+            _release(app, begun, {})
+            raise
+        _release(app, begun, answers)
+        _follow_takers(app, begun, policy, answers)
         todo = []
         for intent in busy:
             joined = join(app, intent)
@@ -78,7 +89,7 @@ def end_unregistered(app: App, row: Row, policy: Policy) -> Item:
 
 
 def _begin(
-    app: App, look: RegistryLook, cases: Sequence[Case], policy: Policy
+    app: App, look: RegistryLook, cases: Sequence[Case], policy: Policy, begin: Ours
 ) -> tuple[list[UnderWay], list[Intent], list[Case]]:
     """Under the lock: is the registry still what was planned on? Then each intent is recorded."""
     if not cases:
@@ -90,6 +101,7 @@ def _begin(
         fresh = [case for case in cases if case not in stale]
         news = [_new_intent(app, case, policy) for case in fresh]
         answers = app.books.begin(news, lambda it: owner_alive(app, it), take_over=policy.verb is Verb.KILL)
+        begin(answer.intent for answer in answers if isinstance(answer, Begun))
     started = app.clock.monotonic()
     begun: list[UnderWay] = []
     busy: list[Intent] = []
@@ -106,6 +118,33 @@ def _begin(
 def _unchanged(row: Row, look: RegistryLook) -> bool:
     now = look.named(row.name)
     return now is not None and (now.status, now.tmux, now.pane) == (row.status, row.tmux, row.pane)
+
+
+def _release(app: App, begun: Sequence[UnderWay], answers: Mapping[str, Item]) -> None:
+    """What failed or was interrupted stays open for `reconcile`, also while this process lives on as a server."""
+    failed = [it for it in begun if not isinstance(told := answers.get(it.case.row.name), EndResult) or _failed(told)]
+    app.books.release(ending.intent.id for ending in failed if ending.intent)
+
+
+def _failed(result: EndResult) -> bool:
+    return result.outcome in (Outcome.FAILED, Outcome.REFUSED)
+
+
+def _follow_takers(app: App, begun: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]) -> None:
+    """The session is in another's hands: whether it ended as it was asked to, its taker knows."""
+    for ending in begun:
+        name = ending.case.row.name
+        told = answers.get(name)
+        if ending.intent is None or not isinstance(told, EndResult) or told.outcome is not Outcome.TAKEN_OVER:
+            continue
+        taker = outcome_of_taker(app, ending.intent.id)
+        failure = taker.failure if taker is not None else _lost(name, policy)
+        answers[name] = replace(told, failure=failure)
+
+
+def _lost(name: str, policy: Policy) -> Failure:
+    reason = f"could not {policy.verb.value} {name}: another took it over, and what came of it is not recorded"
+    return Failure(Code.STILL_RUNNING, reason, "see what is left: tmuxreap reconcile")
 
 
 def _again(look: RegistryLook, rows: Iterable[Row]) -> tuple[list[Row], dict[str, Item]]:
@@ -142,7 +181,7 @@ def _new_intent(app: App, case: Case, policy: Policy) -> NewIntent:
 
 def _carry_out(app: App, endings: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]) -> None:
     for batch in _run(app, endings, policy):
-        answers.update(record(app, batch, policy))
+        record(app, batch, policy, answers)
 
 
 def _hand_over(app: App, endings: Sequence[UnderWay], policy: Policy) -> dict[str, Item]:

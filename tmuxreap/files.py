@@ -72,8 +72,10 @@ def locked(path: Path, step: Step = Step.LOCK) -> Iterator[None]:
         os.close(descriptor)
 
 
-def replace(path: Path, data: bytes, expected: Stamp) -> Stamp:
-    """Put new bytes in place of the file that was read: all of them or none, also through a power cut."""
+def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | None]:
+    """Put new bytes in place of the file that was read: all of them or none, also through a power cut.
+
+    The error is of the last step alone: the new file stands, and a power cut could bring the old one back."""
     target = Path(os.path.realpath(path))
     before = target.stat()
     temporary = _write_beside(target, data, before)
@@ -84,9 +86,13 @@ def replace(path: Path, data: bytes, expected: Stamp) -> Stamp:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    faults.at(Step.REPLACED)
-    _sync_folder(target.parent)
-    return stamp_of(target)
+    unsynced = None
+    try:
+        faults.at(Step.REPLACED)
+        _sync_folder(target.parent)
+    except OSError as error:
+        unsynced = error
+    return stamp_of(target), unsynced
 
 
 def create(path: Path, data: bytes) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
 from tmuxreap.app import App
 from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import Intent
@@ -12,8 +16,29 @@ from tmuxreap.values import replace
 JOIN_LOOK_S = 0.05
 
 
+_under_way: set[tuple[Path, int]] = set()  # in this very process, in whatever thread
+
+
 def owner_alive(app: App, intent: Intent) -> bool:
-    return intent.boot_id == app.place.boot_id and app.processes.again(intent.owner) is not None
+    """Also of one that lives on as a server: what it does no more has no owner."""
+    if intent.boot_id != app.place.boot_id or app.processes.again(intent.owner) is None:
+        return False
+    return intent.owner.pid != app.place.pid or (app.books.path, intent.id) in _under_way
+
+
+@contextlib.contextmanager
+def under_way(app: App) -> Iterator[Callable[[Iterable[Intent]], None]]:
+    """What is begun in here is ours until here; what was not brought to its end is nobody's from then on."""
+    ours: set[tuple[Path, int]] = set()
+
+    def begin(intents: Iterable[Intent]) -> None:
+        ours.update((app.books.path, intent.id) for intent in intents)
+        _under_way.update(ours)
+
+    try:
+        yield begin
+    finally:
+        _under_way.difference_update(ours)
 
 
 def join(app: App, intent: Intent) -> Item | None:
@@ -25,6 +50,14 @@ def join(app: App, intent: Intent) -> Item | None:
         if not owner_alive(app, now):
             return None
         app.processes.wait({now.owner}, JOIN_LOOK_S)
+
+
+def outcome_of_taker(app: App, number: int) -> Item | None:
+    """What came of a session at the hands of who took it over; None when nobody did, or did not live to say."""
+    intent = app.books.intent(number)
+    while intent is not None and intent.taken_over_by is not None:
+        intent = app.books.intent(intent.taken_over_by)
+    return join(app, intent) if intent is not None and intent.id != number else None
 
 
 def _joined(intent: Intent, closed: Intent | None) -> Item | None:

@@ -4,8 +4,8 @@ Where the ledger cannot be had the work goes on, and the answer says so."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,6 +33,8 @@ from tmuxreap.seams import Clock
 from tmuxreap.states import Changes
 
 T = TypeVar("T")
+
+NOBODY = ProcessId(0, 0)
 
 
 class Books:
@@ -76,6 +78,10 @@ class Books:
     def pulses(self) -> dict[str, Pulse]:
         return self._read(lambda ledger: ledger.pulses()) or {}
 
+    def beats(self, name: str) -> list[Heartbeat]:
+        """The latest first."""
+        return self._read(lambda ledger: ledger.heartbeats(name)) or []
+
     def events(self, names: Collection[str] | None, since: float | None, after_id: int = 0) -> list[Event]:
         return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
 
@@ -110,6 +116,11 @@ class Books:
 
     def hand_over(self, number: int, owner: ProcessId) -> bool:
         return self._with_ledger("intent_not_recorded", lambda ledger: ledger.hand_over(number, owner)) is True
+
+    def release(self, numbers: Iterable[int]) -> None:
+        """What could not be brought to its end stays open, and is nobody's: whoever comes next may finish it."""
+        for number in numbers:
+            self._with_ledger("intent_not_released", partial(Ledger.hand_over, number=number, owner=NOBODY))
 
     def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
         """The number of the event, None when it could not be recorded."""
@@ -156,7 +167,14 @@ class Books:
         return before, after
 
     def follow(self, look: RegistryLook, events: Sequence[NewEvent] = (), closings: Sequence[Closing] = ()) -> None:
-        """Bring the ledger after the registry."""
+        """Bring the ledger after the registry. Of what a power cut could undo the intents stay open."""
+        if look.unsynced is not None:
+            self._warnings.append(
+                f"registry_not_synced: it is written, but its folder could not be brought to the disk "
+                f"({look.unsynced.strerror}): run tmuxreap reconcile when that is mended"
+            )
+            self.release(closing.id for closing in closings)
+            closings = ()
         rows = [mirror_row(row) for row in look.rows if isinstance(row, Row)]
 
         def work(ledger: Ledger) -> None:

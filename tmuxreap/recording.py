@@ -4,7 +4,9 @@ It decides one thing only: whether the row is still the one that the ending was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from tmuxreap import faults, outcomes
@@ -23,6 +25,8 @@ from tmuxreap.results import EndResult, Item
 from tmuxreap.states import Changes
 from tmuxreap.values import slotted
 
+INTERRUPTS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+
 
 @slotted
 class UnderWay:
@@ -34,12 +38,47 @@ class UnderWay:
     started: float = 0.0
 
 
-def record(app: App, batch: Sequence[tuple[UnderWay, Ended]], policy: Policy) -> dict[str, Item]:
-    """Registry first, then ledger; what another took over or renewed meanwhile is left alone."""
+def record(app: App, batch: Sequence[tuple[UnderWay, Ended]], policy: Policy, answers: dict[str, Item]) -> None:
+    """Registry first, then ledger; what another took over or renewed meanwhile is left alone. The answers stand as
+    soon as the file does: an interrupt between the two would tell something else than the file."""
+    with contextlib.ExitStack() as held:
+        written = _write(app, batch, policy, answers, held)
+    if written is None:
+        return
+    results, fates, before, after = written
+    for it, _ in batch:
+        name = it.case.row.name
+        if fates.get(name) is _Fate.WRITTEN and name in results:
+            results[name] = clear_up(app, it.case, results[name], policy)
+    answers.update(results)
+    _follow(app, before, after, [pair for pair in batch if pair[0].case.row.name in results], results)
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """For milliseconds: who interrupts us now is heard afterwards."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+Written = tuple[dict[str, EndResult], dict[str, "_Fate"], RegistryLook, RegistryLook]
+
+
+def _write(
+    app: App,
+    batch: Sequence[tuple[UnderWay, Ended]],
+    policy: Policy,
+    answers: dict[str, Item],
+    held: contextlib.ExitStack,
+) -> Written | None:
     faults.at(Step.PROVEN)
     at, fates, refused = app.clock.now(), dict[str, _Fate](), dict[str, Failure]()
 
     def edit(look: RegistryLook) -> str:
+        held.enter_context(undisturbed())
         wanted: dict[str, Changes] = {}
         for ending, ended in batch:
             row = look.named(ending.case.row.name)
@@ -57,13 +96,12 @@ def record(app: App, batch: Sequence[tuple[UnderWay, Ended]], policy: Policy) ->
     try:
         before, after = app.registry.change(edit)
     except Failure as failure:
-        return {name: outcomes.unrecorded(result, failure) for name, result in plain.items()}
+        answers.update({name: outcomes.unrecorded(result, failure) for name, result in plain.items()})
+        return None
     results = {name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused}
-    for it, _ in batch:
-        if fates.get(it.case.row.name) is _Fate.WRITTEN and it.case.row.name in results:
-            results[it.case.row.name] = clear_up(app, it.case, results[it.case.row.name], policy)
-    _follow(app, before, after, [pair for pair in batch if pair[0].case.row.name in results], results)
-    return {**results, **{name: outcomes.unrecorded(plain[name], failure) for name, failure in refused.items()}}
+    answers.update(results)
+    answers.update({name: outcomes.unrecorded(plain[name], failure) for name, failure in refused.items()})
+    return results, fates, before, after
 
 
 def _follow(

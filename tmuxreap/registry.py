@@ -25,10 +25,13 @@ from tmuxreap.states import Changes
 class RegistryLook:
     """The registry as it was at one moment."""
 
-    def __init__(self, path: Path, content: Content, document: edits.Document) -> None:
+    def __init__(
+        self, path: Path, content: Content, document: edits.Document, unsynced: OSError | None = None
+    ) -> None:
         self.path = path
         self.content = content
         self.document = document
+        self.unsynced = unsynced  # why a power cut could undo what was just written
 
     @cached_property
     def rows(self) -> tuple[AnyRow, ...]:
@@ -84,10 +87,10 @@ class Registry:
         if data == look.content.data:
             return look
         try:
-            stamp = files.replace(self.resolved, data, look.content.stamp)
+            stamp, unsynced = files.replace(self.resolved, data, look.content.stamp)
         except OSError as error:
             raise _unwritable(self.path, error) from None
-        return RegistryLook(self.path, Content(data, stamp), edits.parse(text))
+        return RegistryLook(self.path, Content(data, stamp), edits.parse(text), unsynced)
 
     def change(self, edit: Callable[[RegistryLook], str]) -> tuple[RegistryLook, RegistryLook]:
         """Lock, read again, edit, write: before and after. Once more when another wrote without the lock."""

@@ -1,0 +1,126 @@
+"""One ending at a time, also in a process that lives on: what it could not finish is nobody's, not its own for ever."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from signal import SIGHUP, SIGTERM
+
+import pytest
+
+from tests.fakes import OWN_PID, Story
+from tmuxreap import faults, files
+from tmuxreap.commands import reconcile
+from tmuxreap.model import ProcessId
+from tmuxreap.results import Result
+
+OTHER_PID = 99_000
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    told = Story(tmp_path)
+    yield told
+    faults.arm("")
+    told.close()
+
+
+def only(result: Result) -> dict[str, object]:
+    (item,) = result.results
+    return item.as_json()
+
+
+def unwritten_stop(story: Story) -> None:
+    story.agent()
+    faults.arm("temp_written=ENOSPC")
+    assert only(story.stop(reason="night"))["outcome"] == "failed"
+    faults.arm("")
+
+
+def test_a_stop_after_one_that_could_not_be_written_does_not_wait_for_itself(story: Story) -> None:
+    """In one process, as a server has it: the owner of the open intent is alive, and does no more about it."""
+    unwritten_stop(story)
+    assert story.row()["status"] == "running"
+    assert (only(story.stop())["outcome"], story.row()["status"]) == ("stopped", "stopped")
+    assert story.app().books.open_intents() == {}
+
+
+def test_not_even_when_the_ledger_could_not_be_told_of_it(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tmuxreap.record.Books.release", lambda self, numbers: None)
+    unwritten_stop(story)
+    assert story.app().books.open_intents()["acme"].owner.pid == OWN_PID
+    assert only(story.stop())["outcome"] == "stopped"
+
+
+def test_reconcile_of_another_finishes_it_while_its_owner_lives_on(story: Story) -> None:
+    unwritten_stop(story)
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    reconcile.run(story.app(OTHER_PID))
+    row = story.row()
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
+    assert reconcile.run(story.app(OTHER_PID)).more["drifts"] == []
+
+
+def test_an_interrupted_stop_is_nobodys_either(story: Story) -> None:
+    story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    story.processes.after(1.0, interrupt)
+    result = story.stop()
+    assert (int(result.exit), only(result)["error"]["code"]) == (130, "interrupted")  # type: ignore[index]
+    assert only(story.stop(grace_s=0.1))["outcome"] == "stopped"
+
+
+def test_an_interrupt_between_the_file_and_the_answer_changes_neither(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands in the file is what is said."""
+    story.agent()
+    sync = files._sync_folder
+
+    def interrupted(folder: Path) -> None:
+        sync(folder)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(files, "_sync_folder", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        result = story.stop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (only(result)["outcome"], story.row()["status"]) == ("stopped", "stopped")
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM} == set()
+
+
+def test_what_was_taken_over_exits_as_its_taker_did(story: Story) -> None:
+    """The caller asked for an end: whether there was one only the taker knows."""
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM}, unkillable=True)
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    story.processes.after(1.0, lambda: story.kill(pid=OTHER_PID, grace_s=0) and None)
+    result = story.stop()
+    assert only(result)["outcome"] == "taken_over"
+    assert (int(result.exit), only(result)["error"]["code"]) == (1, "kill_failed")  # type: ignore[index]
+    assert story.processes.alive(agent.process)
+
+
+def test_a_taker_that_died_over_it_is_no_success(story: Story) -> None:
+    story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+
+    def take_over_and_die() -> None:
+        faults.arm("proven=EIO")  # a crash, as far as its row is concerned
+        with pytest.raises(OSError, match="Input/output"):
+            story.kill(pid=OTHER_PID, grace_s=0)
+        faults.arm("")
+        story.processes.die(story.processes.identify(OTHER_PID) or ProcessId(0, 0))
+
+    story.processes.after(4.0, take_over_and_die)
+    result = story.stop()
+    assert (only(result)["outcome"], int(result.exit)) == ("taken_over", 1)
+    assert "reconcile" in only(result)["error"]["hint"]  # type: ignore[index]
+    reconcile.run(story.app())
+    assert (story.row()["status"], story.row()["termination_mode"]) == ("stopped", "kill")
