@@ -30,7 +30,7 @@ RANKS = (
     " plan < panes sights;"
     " requests < plan sights; keying < plan requests; ladder < keying plan requests sights; results < plan requests",
     # owners of outside things
-    "files; settings; clock; tools; tmux < tmux_commands tmux_socket; tmux_commands; tmux_socket;"
+    "files; settings; clock; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client; tmux_commands; tmux_socket;"
     " processes < processes_psutil; processes_psutil; locators < databases; databases; purging < locators; waiting;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
     "registry",
@@ -45,7 +45,7 @@ RANKS = (
     "starting",
     "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start;"
     " commands.watch < commands.reconcile",
-    "boundary; mcp; completion",
+    "boundary; mcp < boundary mcp_schemas mcp_tools; mcp_schemas; mcp_tools < boundary; completion",
     "verbs; verbs.options; verbs.* < verbs.options",
     "cli",
     "__main__",
@@ -58,18 +58,21 @@ ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the pac
 OWNERS: dict[str, set[str]] = {
     "sqlite3": {"ledger*", "databases"},
     # In processes_psutil for ps, where there is no /proc.
-    "subprocess": {"tmux", "processes_psutil", "handover", "tools", "commands.watch"},
+    "subprocess": {"processes_psutil", "handover", "tools", "commands.watch"},
     "os.fork": set(),
     "os.system": set(),
     "os.popen": set(),
-    "os.posix_spawn": {"tmux"},
-    "os.posix_spawnp": {"tmux", "demo_agent"},
+    "os.posix_spawn": {"tmux_client"},
+    "os.posix_spawnp": {"demo_agent"},
     "os.environ": {"settings", "cli", "__main__", "demo_agent"},
     "os.getenv": {"settings", "cli", "__main__", "demo_agent"},
     "yaml": {"yaml*", "profiles"},
     "libtmux": {"tmux"},
     "psutil": {"processes_psutil"},
     "filelock": {"files"},
+    "mcp": {"mcp"},
+    "anyio": {"mcp"},
+    "pydantic": {"mcp", "mcp_tools"},
     "typer": {"cli", "boundary", "verbs.*"},
 }
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from tmuxreap.model import Pane, Server, ServerLook, Session, Unreachable
+from tmuxreap.tmux_client import Answer, TooSlow, ask
 from tmuxreap.tmux_commands import (
     CREATED,
     kill_pane_command,
@@ -24,7 +24,6 @@ from tmuxreap.tmux_commands import (
     unset_pane_option,
 )
 from tmuxreap.tmux_socket import socket_path, who_listens
-from tmuxreap.values import frozen
 
 __all__ = [
     "RealTmux",
@@ -71,17 +70,6 @@ LOOK_FORMAT = ":".join(
 )
 
 
-@frozen
-class _Answer:
-    ok: bool
-    out: bytes
-    err: bytes
-
-    @property
-    def text(self) -> str:
-        return self.out.decode("utf-8", "replace")
-
-
 class RealTmux:
     def __init__(self, env: Mapping[str, str], *, program: str = "tmux", timeout_s: float = TIMEOUT_S) -> None:
         self._env = _outside(env)
@@ -106,7 +94,7 @@ class RealTmux:
             return True
         script = "".join(" ".join(map(quoted, command)) + "\n" for command in commands)
         answer = self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
-        return isinstance(answer, _Answer) and answer.ok
+        return isinstance(answer, Answer) and answer.ok
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         join = " -J" if joined else ""
@@ -139,27 +127,19 @@ class RealTmux:
     def _empty(self, socket: str) -> Server | None:
         """A server without sessions refuses `list-panes -a`, but not this."""
         answer = self._ask(socket, NEVER_START, "list-sessions", "-F", "#{session_id}")
-        empty = isinstance(answer, _Answer) and answer.ok and not answer.out
+        empty = isinstance(answer, Answer) and answer.ok and not answer.out
         return Server(socket, 0, 0, ()) if empty else None
 
-    def _ask(self, socket: str, *words: str, stdin: bytes = b"") -> _Answer | Unreachable:
+    def _ask(self, socket: str, *words: str, stdin: bytes = b"") -> Answer | Unreachable:
         try:
-            done = subprocess.run(
-                [self._program, "-u", "-S", socket, *words],
-                input=stdin,
-                capture_output=True,
-                timeout=self._timeout_s,
-                env=self._env,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+            return ask(self._program, ["-u", "-S", socket, *words], stdin, self._env, self._timeout_s)
+        except TooSlow:
             hint = "the server may be stopped or busy: ps -o pid,stat,cmd -C 'tmux: server'"
             return Unreachable(socket, f"no answer in {self._timeout_s:g} s", hint)
         except (FileNotFoundError, PermissionError):
             return Unreachable(socket, "no tmux program on the PATH", "install tmux 3.2 or later", missing=True)
         except (OSError, ValueError) as error:
             return Unreachable(socket, str(error), "see the reason")
-        return _Answer(done.returncode == 0, done.stdout, done.stderr)
 
 
 def _outside(env: Mapping[str, str]) -> dict[str, str]:
@@ -175,7 +155,7 @@ def _make_folder(socket: str) -> None:
         os.mkdir(os.path.dirname(socket), 0o700)  # noqa: PTH102, PTH120 - pathlib is not worth its import here
 
 
-def _said(answer: _Answer) -> str:
+def _said(answer: Answer) -> str:
     return answer.err.decode("utf-8", "replace").strip() or "tmux gave an answer that could not be read"
 
 
@@ -184,7 +164,7 @@ def _whole(argument: str) -> str:
     return f"{argument[:-1]}\\;" if argument.endswith(";") else argument
 
 
-def _server(socket: str, answer: _Answer) -> Server | None:
+def _server(socket: str, answer: Answer) -> Server | None:
     """The server as listed, or None when a line is not what was asked for."""
     try:
         rows = [line.split(":", 18) for line in answer.text.split("\n") if line]
