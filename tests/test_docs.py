@@ -209,7 +209,7 @@ def test_the_readme_names_the_two_commands_and_they_can_be_run() -> None:
     assert all(os.access(ROOT / command, os.X_OK) for command in named)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "docs/json.md"])
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "docs/json.md", "docs/mcp.md"])
 def test_every_link_within_leads_somewhere(page: str) -> None:
     here = ROOT / page
     for target in re.findall(r"\]\(([^)\s]+)\)", here.read_text(encoding="utf-8")):

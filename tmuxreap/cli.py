@@ -23,6 +23,7 @@ VERBS = (
     "watch",
     "events",
     "agents",
+    "mcp",
 )
 ALIASES = {"ls": "list"}
 HIDDEN = {"_finish": "finish"}  # as `handover` calls it

@@ -20,6 +20,7 @@ class ForgetRequest:
     history: bool = False
     force: bool = False
     dry_run: bool = False
+    reason: str | None = None
 
 
 def run(app: App, request: ForgetRequest) -> Result:
@@ -69,6 +70,7 @@ def _forget(app: App, name: str, request: ForgetRequest) -> None:
     before, after = app.registry.change(edit)
     row = before.named(name)
     image = before.text_of(row) if isinstance(row, Row) else None
-    app.books.follow(after, [] if request.history else [NewEvent(name, "forgotten", {}, image)])
+    said = {} if request.reason is None else {"reason": request.reason}
+    app.books.follow(after, [] if request.history else [NewEvent(name, "forgotten", said, image)])
     if request.history:
         app.books.drop_events(name)
