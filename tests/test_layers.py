@@ -19,20 +19,20 @@ RANKS = (
     # nouns, errors, seams
     "__init__; values; model < values; errors < values; seams < model; faults",
     # pure: rows, states and the editing of text
-    "states; rows; selectors; ownership; mask; screens; durations; cells;"
+    "states; hookwords; rows; selectors; ownership; mask; screens; durations; cells; findings;"
     " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
     " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
     " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
     # agents as data: the values that planning speaks of, and the one file that they come from
-    "profiles",
+    "profiles < programs yamlblocks; programs; yamlblocks",
     # pure: what is seen, planned and answered
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
     " plan < panes sights;"
     " requests < plan sights; keying < plan requests; ladder < keying plan requests sights; results < plan requests",
     # owners of outside things
     "files; settings; clock; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client; tmux_commands; tmux_socket;"
-    " processes < processes_psutil; processes_psutil; locators < databases; databases; purging < locators; waiting;"
-    " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_schema",
+    " processes < processes_psutil; processes_psutil; speaking; pulse < speaking ledger_schema; locators < databases; databases; purging < locators; waiting;"
+    " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_copy < ledger_schema; ledger_schema; probing",
     "registry",
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
     # the composition root, and what is asked of it
@@ -41,6 +41,7 @@ RANKS = (
     " sessions < cases conversations",
     "handover; joining; recording",
     "drifts",
+    "checks; checks_registry < checks",
     "ending",
     "starting",
     "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start;"
@@ -56,15 +57,15 @@ ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the pac
 
 # An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
 OWNERS: dict[str, set[str]] = {
-    "sqlite3": {"ledger*", "databases"},
+    "sqlite3": {"ledger*", "databases", "pulse", "speaking"},
     # In processes_psutil for ps, where there is no /proc.
-    "subprocess": {"processes_psutil", "handover", "tools", "commands.watch"},
+    "subprocess": {"processes_psutil", "handover", "tools", "commands.watch", "probing"},
     "os.fork": set(),
     "os.system": set(),
     "os.popen": set(),
     "os.posix_spawn": {"tmux_client"},
     "os.posix_spawnp": {"demo_agent"},
-    "os.environ": {"settings", "cli", "__main__", "demo_agent"},
+    "os.environ": {"settings", "cli", "__main__", "demo_agent", "speaking"},
     "os.getenv": {"settings", "cli", "__main__", "demo_agent"},
     "yaml": {"yaml*", "profiles"},
     "libtmux": {"tmux"},

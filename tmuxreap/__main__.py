@@ -14,7 +14,8 @@ from importlib import import_module
 from tmuxreap.errors import Code, Exit, Failure, Unheard, interrupted
 
 OUT = ("stdout", "stderr")
-QUICK: dict[str, str] = {}  # words that answer before a command line is built, and the module whose `main` does it
+# Words that answer before a command line is built, and the module whose `main` does it.
+QUICK = {"hook": "tmuxreap.pulse", "heartbeat": "tmuxreap.pulse"}
 
 
 YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage, a tenth of its time
@@ -63,10 +64,20 @@ def _mend_streams() -> None:
             stream.reconfigure(errors=errors)
 
 
+def _quickly(words: list[str]) -> int | None:
+    """None where a command line is needed after all."""
+    quick = QUICK.get(words[0])
+    if quick is None or "--help" in words:
+        return None
+    status: int | None = import_module(quick).main(words)
+    return status
+
+
 def _run(words: list[str]) -> int:
     try:
-        quick = QUICK.get(words[0])
-        status: int = import_module(quick if quick and "--help" not in words else "tmuxreap.cli").main(words)
+        status = _quickly(words)
+        if status is None:
+            status = import_module("tmuxreap.cli").main(words)
         sys.stdout.flush()
         return status
     except Failure as failure:

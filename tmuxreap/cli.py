@@ -22,7 +22,10 @@ VERBS = (
     "reconcile",
     "watch",
     "events",
+    "heartbeat",
+    "hook",
     "agents",
+    "doctor",
     "mcp",
 )
 ALIASES = {"ls": "list"}

@@ -117,6 +117,10 @@ class Books:
     def hand_over(self, number: int, owner: ProcessId) -> bool:
         return self._with_ledger("intent_not_recorded", lambda ledger: ledger.hand_over(number, owner)) is True
 
+    def close_intents(self, closings: Sequence[Closing]) -> None:
+        now = self._clock.now()
+        self._with_ledger("intent_not_closed", lambda ledger: ledger.write(None, (), closings, now=now))
+
     def release(self, numbers: Iterable[int]) -> None:
         """What could not be brought to its end stays open, and is nobody's: whoever comes next may finish it."""
         for number in numbers:
@@ -140,6 +144,9 @@ class Books:
 
     def remember_mark(self, name: str, mark: str) -> None:
         self._with_ledger("mark_not_recorded", lambda ledger: ledger.remember_mark(name, mark, self._clock.now()))
+
+    def beat(self, beat: Heartbeat) -> None:
+        self._with_ledger("heartbeat_not_recorded", lambda ledger: ledger.record_heartbeat(beat))
 
     def drop_events(self, name: str) -> None:
         self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))

@@ -1,0 +1,184 @@
+"""Who speaks, and into which ledger: what a process is told by its environment, its parents and its conversation, held
+against the rows as the ledger mirrors them. Reads, and writes nothing.
+
+On the way of every tool call of every agent: imports next to nothing, and reads files as cheaply as it can."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+
+BUSY_S = 0.3  # a ledger that is locked for longer is given up
+REGISTRY = os.path.join(".hermes", "agent-sessions.yaml")  # noqa: PTH118 - pathlib is not worth its import here
+# Programs between an agent and us that are not the agent.
+BETWEEN = frozenset(
+    {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "env", "timeout", "nice", "uv", "uvx"}
+)
+DEPTH = 6
+DEAD = (b"Z", b"X", b"x")
+
+Facts = dict[str, object]
+Speaker = tuple[int, int, int]  # pid, start, terminal
+
+
+def read_facts(data: bytes) -> Facts:
+    try:
+        facts = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def who(db: sqlite3.Connection, agent: str, conversation: str | None, speaker: Speaker | None) -> str | None:
+    """The row of the one that speaks: by its mark, else by its pane, else by the conversation it is in.
+
+    A process without a terminal has its environment from another: a daemon that serves several agents from the pane of
+    the first, an agent that a tool of this one has started. What it says of its conversation is its own."""
+    name = None
+    if speaker is None or speaker[2]:
+        name = _marked(db, os.environ.get("TMUXREAP_ID", "")) or _in_pane(db)
+        if name is not None and agent and not _is_of(db, name, agent):
+            return None
+    return name or (_talking(db, conversation) if conversation else None)
+
+
+def _marked(db: sqlite3.Connection, mark: str) -> str | None:
+    """The session that was started with this mark, if it was not started with another one since."""
+    if not mark:
+        return None
+    found = db.execute("SELECT name FROM marks WHERE mark = ?", (mark,)).fetchone()
+    latest = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC LIMIT 1"
+    return str(found[0]) if found and db.execute(latest, found).fetchone() == (mark,) else None
+
+
+def _in_pane(db: sqlite3.Connection) -> str | None:
+    socket, _, server = os.environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
+    pane = os.environ.get("TMUX_PANE", "")
+    if not (socket and pane and server.isdigit()):
+        return None
+    for name, row in _running(db, f'"{pane}"'):
+        tmux, recorded = part_of(row, "tmux"), part_of(row, "pane")
+        there = tmux.get("socket")
+        same = isinstance(there, str) and os.path.realpath(there) == os.path.realpath(socket)
+        if same and recorded.get("id") == pane and tmux.get("server_pid") == int(server):
+            return name
+    return None
+
+
+def _talking(db: sqlite3.Connection, conversation: str) -> str | None:
+    found = [name for name, row in _running(db, conversation) if conversation in _conversations(row)]
+    return found[0] if len(found) == 1 else None
+
+
+def _conversations(row: Facts) -> list[object]:
+    return [row[key] for key in row if key.endswith(("_session_id_own", "_conversation_id_own"))]
+
+
+def _is_of(db: sqlite3.Connection, name: str, agent: str) -> bool:
+    """Not another agent that runs in the terminal of this one."""
+    found = [row for one, row in _running(db, "", name) if one == name]
+    return not found or found[0].get("agent") in (None, agent)
+
+
+def _running(db: sqlite3.Connection, holding: str, name: str | None = None) -> list[tuple[str, Facts]]:
+    """Running rows whose text holds this: few of a thousand are worth being read."""
+    text = json.dumps(holding)[1:-1] if not holding.startswith('"') else holding
+    sql = "SELECT name, data FROM sessions WHERE status = 'running' AND instr(data, ?) > 0"
+    only, values = (" AND name = ?", (text, name)) if name is not None else ("", (text,))
+    found = db.execute(sql + only, values).fetchall()
+    return [(str(one), read_facts(str(data).encode("utf-8", "replace"))) for one, data in found]
+
+
+def part_of(row: Facts, key: str) -> Facts:
+    part = row.get(key)
+    return part if isinstance(part, dict) else {}
+
+
+def speaker() -> Speaker | None:
+    """The process that we speak for: the nearest above us that only runs no other one. None where it cannot be told."""
+    pid = os.getppid()
+    for _ in range(DEPTH):
+        found = _process(pid)
+        if found is None or pid <= 1:
+            return None
+        comm, parent, start, terminal = found
+        if comm not in BETWEEN:
+            return pid, start, terminal
+        pid = parent
+    return None
+
+
+def _process(pid: int) -> tuple[str, int, int, int] | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - as above
+            text = file.read()
+    except OSError:
+        return None
+    head, _, rest = text.rpartition(b")")
+    fields = rest.split()
+    if fields[0] in DEAD:
+        return None
+    return head.partition(b"(")[2].decode("utf-8", "replace"), int(fields[1]), int(fields[19]), int(fields[4])
+
+
+# The ledger.
+
+
+def registry_here(folder: str | None) -> str | None:
+    """The registry that the session was marked with, else the nearest upwards that is no stranger's."""
+    marked = os.environ.get("TMUXREAP_REGISTRY")
+    if marked:
+        return marked
+    here = os.path.realpath(folder or os.getcwd())  # noqa: PTH109
+    trusted = {0, os.getuid()}
+    while True:
+        registry = os.path.join(here, REGISTRY)  # noqa: PTH118
+        if os.stat(here).st_uid not in trusted:  # noqa: PTH116
+            return None
+        if os.path.lexists(registry):
+            around = (os.path.dirname(registry), registry)  # noqa: PTH120
+            owners = {look(path).st_uid for look in (os.lstat, os.stat) for path in around}
+            return registry if owners <= trusted else None
+        above = os.path.dirname(here)  # noqa: PTH120
+        if above == here:
+            return None
+        here = above
+
+
+def ledger_of(registry: str | None) -> str | None:
+    """The ledger beside the registry, when there is one that is ours."""
+    if not registry:
+        return None
+    real = os.path.realpath(os.path.expanduser(registry))  # noqa: PTH111
+    stem, ending = os.path.splitext(real)  # noqa: PTH122
+    path = stem + ".db" if ending != ".db" else real + ".db"
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return path if stat.S_ISREG(found.st_mode) and found.st_uid in (0, os.geteuid()) else None
+
+
+def opened(path: str) -> sqlite3.Connection:
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return sqlite3.connect(f"file://{quoted}?mode=rw", uri=True, timeout=BUSY_S, isolation_level=None)
+
+
+def lives(pid: int, start: int, boot_id: str) -> bool:
+    found = _process(pid)
+    if found is None:
+        return not os.path.exists("/proc/self") and _answers(pid)  # noqa: PTH110
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:  # noqa: PTH123
+        return found[2] == start and file.read().strip() == boot_id
+
+
+def _answers(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,31 @@
+"""The words of `heartbeat`; the plain case is answered by `pulse` before this is read, the rest by `commands`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import App
+from tmuxreap.boundary import answer
+from tmuxreap.results import Result
+from tmuxreap.verbs.options import Json, Quiet, Registry
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(help="The row; without it, the one this is called in.")] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", help="working, waiting (for a person) or idle.", metavar="STATE")
+    ] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Note that a session is alive, and what it is at."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.heartbeat import run
+
+        return run(app, name, state)
+
+    answer("heartbeat", registry, json, quiet, work)

@@ -1,0 +1,19 @@
+"""The words of `hook`, for the help; what it does is in `pulse`, which answers before this is read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap import pulse
+
+
+def command(
+    agent: Annotated[str, typer.Argument(help="Whose hook it is, as `agents` names it.", metavar="AGENT")],
+    event: Annotated[
+        str, typer.Argument(help="The event, for agents that do not name it on stdin.", metavar="[EVENT]")
+    ] = "",
+) -> None:
+    """Called by an agent, with JSON on stdin: note what it is at, and ask it to end its turn where that is wanted."""
+    pulse.hook([agent, event] if event else [agent])
