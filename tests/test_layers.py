@@ -39,7 +39,7 @@ RANKS = (
     "app",
     "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"
     " sessions < cases conversations",
-    "handover; joining; recording",
+    "handover; joining; starts < joining; recording",
     "drifts",
     "checks; checks_registry < checks",
     "ending",

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from tmuxreap.model import Live, Pane, Process
 from tmuxreap.ownership import Index
-from tmuxreap.profiles import SHELLS, Profile
+from tmuxreap.profiles import Profile
+from tmuxreap.programs import SHELLS
 from tmuxreap.world import World
 
 TMUX_SERVER = "tmux: server"

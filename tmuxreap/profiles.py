@@ -9,20 +9,24 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import yaml
-
+from tmuxreap import yamlblocks
 from tmuxreap.errors import Code, Failure
+from tmuxreap.programs import program_names
 from tmuxreap.screens import State
 from tmuxreap.values import field, frozen
+from tmuxreap.yamlblocks import Block, Misplaced, Unreadable
 
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-# Programs that only run another one: what they run is looked at in their place.
-WRAPPERS = frozenset({"node", "bun", "deno", "env", "npx", "uvx", "nohup", "nice", "sh", "bash", "dash", "zsh", "fish"})
-_IN_PACKAGE = re.compile(r".*/node_modules/(?!\.bin/)(?:@[^/]+/)?(?P<name>[^/]+)/")
-_PYTHON = re.compile(r"^(?:python|pypy)[0-9.]*$")
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash", "nu", "xonsh", "elvish"})
-SCRIPTS = (".js", ".mjs", ".cjs", ".py", ".sh")
 LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "sole-candidate")
+LOCATOR_NEEDS = {"pidfile": ("path", "id"), "open-file": ("path",), "exit-banner": ("pattern",), "argv": ("flags",)}
+BLOCK_KEYS = (
+    "about", "verified", "process", "command", "version", "launch", "resume", "screens", "keys", "leave_s", "spare",
+    "store", "conversation",
+)  # fmt: skip
+TALK_KEYS = (
+    "id", "artifact", "message", "query", "candidates", "folder", "locators", "purge", "shared", "delete", "goes_on",
+)  # fmt: skip
+MINUTE_S = 60.0
 
 
 @frozen
@@ -56,10 +60,26 @@ class Spare:
     """A program that is shared: it gets no signal, wherever it was started."""
 
     program: str
-    arguments: re.Pattern[str] | None
+    arguments: re.Pattern[str] | None = None
+    command: re.Pattern[str] | None = None  # the whole line, of one that has its name from nowhere
 
     def matches(self, names: Sequence[str], command: str) -> bool:
+        if self.command is not None:
+            return self.command.search(command) is not None
         return self.program in names and (self.arguments is None or self.arguments.search(command) is not None)
+
+
+@frozen
+class GoesOn:
+    """How a conversation may go on without its pane, and what ends it then."""
+
+    end: str
+    roster: str | None = None  # a file of the store that lists what goes on
+    entries: str = ""  # where in it
+    pid: str = "pid"
+    started: str = "started"
+    began: re.Pattern[str] | None = None  # a turn in the conversation itself, kept open by a shared program
+    ended: re.Pattern[str] | None = None
 
 
 @frozen
@@ -69,6 +89,7 @@ class Profile:
     verified: str | None = None
     process: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    version: tuple[str, ...] = ("--version",)  # what it is asked for its version with
     launch: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
     screens: Mapping[State, re.Pattern[str]] = field(default_factory=dict)
@@ -79,15 +100,18 @@ class Profile:
     spare: tuple[Spare, ...] = ()
     store_variable: str | None = None
     store_default: str | None = None
+    store_under: str = ""  # the folder below the one that the variable names
     id_pattern: str = _UUID
     artifact: str | None = None
     message: re.Pattern[str] | None = None
     query: str | None = None
+    candidates: str | None = None
     folder: re.Pattern[str] | None = None
     locators: tuple[Locator, ...] = ()
     purge: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
+    goes_on: GoesOn | None = None
 
     @property
     def has_keys(self) -> bool:
@@ -118,185 +142,150 @@ class Profiles:
         return next((p.name for p in self.agents.values() if any(name in p.process for name in names)), None)
 
 
-def program_names(argv: Sequence[str], comm: str, executable: str | None) -> tuple[str, ...]:
-    """What a process may be called by: its program, and behind a wrapper the program that it runs."""
-    names = [comm, _file_name(executable or ""), *_words(list(argv))]
-    return tuple(dict.fromkeys(name for name in names if name))
-
-
-def _words(argv: list[str]) -> list[str]:
-    if not argv:
-        return []
-    program = _file_name(argv[0].lstrip("-"))
-    rest = argv[1:]
-    if program not in WRAPPERS and not _PYTHON.match(program):
-        return [program]
-    while rest and (rest[0].startswith("-") or "=" in rest[0]) and rest[0] != "-m":
-        rest = rest[1:]
-    if rest[:1] == ["-m"]:
-        return [program, *rest[1:2]]
-    return [program, *([_script(rest[0]), *_package(rest[0]), *_words(rest)] if rest else [])]
-
-
-def _package(path: str) -> list[str]:
-    """Of a script that is called `cli.js` as many are, the package that it lies in."""
-    return [found["name"]] if (found := _IN_PACKAGE.search(path)) else []
-
-
-def _script(path: str) -> str:
-    name = _file_name(path)
-    return name.rpartition(".")[0] if name.endswith(SCRIPTS) else name
-
-
-def _file_name(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
-
-
 def load_profiles(user_file: Path | None) -> Profiles:
-    data = _read(Path(__file__).with_name("agents.yaml"))
+    files = [Path(__file__).with_name("agents.yaml")]
     if user_file is not None and user_file.exists():
-        data = _merged(data, _read(user_file))
-    place = str(user_file or "agents.yaml")
-    agents = _mapping(data.get("agents"), place, "agents")
-    common = _mapping(data.get("common"), place, "common")
+        files.insert(0, user_file)
+    data: dict[str, object] = {}
+    for file in reversed(files):
+        try:
+            data = yamlblocks.merged(data, yamlblocks.read(file))
+        except Unreadable as error:
+            raise _bad(f"{file}: {error}") from None
+    try:
+        return _profiles(Block(data))
+    except Misplaced as error:
+        raise _bad(_told(error, files)) from None
+
+
+def _told(error: Misplaced, files: Sequence[Path]) -> str:
+    """The user's own file comes first: what is wrong in both is wrong there."""
+    for file in files:
+        place = yamlblocks.place(file, error.path)
+        if place is not None:
+            return f"{file}: {place}{'.'.join(error.path)}: {error.reason}"
+    return f"{files[0]}: {'.'.join(error.path)}: {error.reason}"
+
+
+def _bad(reason: str) -> Failure:
+    return Failure(Code.USAGE, f"could not read the agents' profiles: {reason}", "mend the block and try again")
+
+
+def _profiles(data: Block) -> Profiles:
+    data.only(("common", "agents"))
+    agents = data.blocks("agents")
     return Profiles(
-        agents={name: _profile(str(name), block, place) for name, block in agents.items()},
-        common_spare=_spares(common.get("spare"), place),
+        agents={name: _profile(name, block.only(BLOCK_KEYS)) for name, block in agents.items()},
+        common_spare=_spares(data.inner("common").only(("spare",))),
     )
 
 
-def _read(path: Path) -> dict[str, object]:
-    try:
-        loaded = yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise _bad(str(path), " ".join(str(error).split())) from None
-    return dict(_mapping(loaded, str(path), "the file"))
-
-
-def _merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
-    """Mappings key by key, all else replaced whole."""
-    result = dict(under)
-    for key, value in over.items():
-        below = result.get(key)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        result[key] = _merged(below, value) if both else value  # type: ignore[arg-type]
-    return result
-
-
-def _profile(name: str, block: object, place: str) -> Profile:
-    where = f"{place}: agents.{name}"
-    data = _mapping(block, where, "the block")
-    keys = _mapping(data.get("keys"), where, "keys")
-    store = _mapping(data.get("store"), where, "store")
-    talk = _mapping(data.get("conversation"), where, "conversation")
-    screens = _mapping(data.get("screens"), where, "screens")
+def _profile(name: str, data: Block) -> Profile:
+    keys = data.inner("keys").only(("idle", "safe", "again"))
+    store = data.inner("store").only(("variable", "under", "default"))
+    talk = data.inner("conversation").only(TALK_KEYS)
+    id_pattern = talk.pattern("id")
     return Profile(
         name=name,
-        about=str(data.get("about", "")),
-        verified=None if data.get("verified") is None else str(data["verified"]),
-        process=_strings(data.get("process"), where),
-        command=tuple(word.replace("{python}", sys.executable) for word in _strings(data.get("command"), where)),
-        launch=_strings(data.get("launch"), where),
-        resume=_strings(data.get("resume"), where),
-        screens={_state(word, where): _pattern(text, where) for word, text in screens.items()},
-        idle_keys=_keys(keys.get("idle"), where),
-        safe_keys=_keys(keys.get("safe"), where),
-        again_keys=_keys(keys.get("again"), where),
-        leave_s=float(str(data.get("leave_s", 3.0))),
-        spare=_spares(data.get("spare"), where),
-        store_variable=None if store.get("variable") is None else str(store["variable"]),
-        store_default=None if store.get("default") is None else str(store["default"]),
-        id_pattern=str(talk.get("id", _UUID)),
-        artifact=None if talk.get("artifact") is None else str(talk["artifact"]),
-        message=_optional_pattern(talk.get("message"), where),
-        query=None if talk.get("query") is None else str(talk["query"]),
-        folder=_optional_pattern(talk.get("folder"), where),
-        locators=_locators(talk.get("locators"), where),
-        purge=_inside_store(talk.get("purge"), where),
-        shared=_inside_store(talk.get("shared"), where),
-        delete=_strings(talk.get("delete"), where),
+        about=data.text("about") or "",
+        verified=data.text("verified"),
+        process=data.words("process"),
+        command=tuple(word.replace("{python}", sys.executable) for word in data.words("command")),
+        version=data.words("version") or ("--version",),
+        launch=data.words("launch"),
+        resume=data.words("resume"),
+        screens=_screens(data.inner("screens")),
+        idle_keys=_keys(keys, "idle"),
+        safe_keys=_keys(keys, "safe"),
+        again_keys=_keys(keys, "again"),
+        leave_s=data.number("leave_s", 3.0),
+        spare=_spares(data),
+        store_variable=store.text("variable"),
+        store_default=store.text("default"),
+        store_under=store.text("under") or "",
+        id_pattern=id_pattern.pattern if id_pattern else _UUID,
+        artifact=talk.text("artifact"),
+        message=talk.pattern("message"),
+        query=talk.text("query"),
+        candidates=talk.text("candidates"),
+        folder=talk.pattern("folder"),
+        locators=_locators(talk),
+        purge=_inside_store(talk, "purge"),
+        shared=_inside_store(talk, "shared"),
+        delete=talk.words("delete"),
+        goes_on=_goes_on(talk.inner("goes_on")),
     )
 
 
-def _keys(value: object, where: str) -> tuple[KeyStep, ...]:
+def _screens(data: Block) -> dict[State, re.Pattern[str]]:
+    data.only([state.value for state in State])
+    return {State(word): pattern for word in data.data if (pattern := data.pattern(word))}
+
+
+def _keys(data: Block, key: str) -> tuple[KeyStep, ...]:
     steps: list[KeyStep] = []
-    for step in _list(value, where):
-        if isinstance(step, (int, float)):
+    for step in data.list(key):
+        if isinstance(step, (int, float)) and 0 <= step < MINUTE_S:
             steps.append(Pause(float(step)))
         elif isinstance(step, str):
             steps.append(Key(step))
         elif isinstance(step, Mapping) and set(step) == {"text"}:
             steps.append(Text(str(step["text"])))
         else:
-            raise _bad(where, f"{step!r} is no key, no pause and no text")
+            raise data.bad(key, f"{step!r} is no key, no pause and no text")
     return tuple(steps)
 
 
-def _locators(value: object, where: str) -> tuple[Locator, ...]:
-    found: list[Locator] = []
-    for item in _list(value, where):
-        settings = item if isinstance(item, Mapping) else {"kind": item}
-        kind = str(settings.get("kind"))
-        if kind not in LOCATORS:
-            raise _bad(where, f"{kind!r} is no locator; there are {', '.join(LOCATORS)}")
-        found.append(Locator(kind, {str(k): v for k, v in settings.items() if k != "kind"}))
-    return tuple(found)
+def _locators(data: Block) -> tuple[Locator, ...]:
+    return tuple(_locator(block) for block in data.entries("locators", "kind"))
 
 
-def _inside_store(value: object, where: str) -> tuple[str, ...]:
-    patterns = _strings(value, where)
+def _locator(block: Block) -> Locator:
+    kind = block.text("kind") or ""
+    if kind not in LOCATORS:
+        raise block.bad("kind", f"{kind!r} is no locator; there are {', '.join(LOCATORS)}")
+    for key in LOCATOR_NEEDS.get(kind, ()):
+        if key not in block.data:
+            raise Misplaced(block.path, f"{kind} needs its {key}")
+    for key in {"open-file": ("path",), "exit-banner": ("pattern",)}.get(kind, ()):
+        pattern = block.pattern(key, _UUID)
+        if pattern is not None and "id" not in pattern.groupindex:
+            raise block.bad(key, "no group (?P<id>...) says where in it the ID stands")
+    block.words("flags")
+    return Locator(kind, {str(key): value for key, value in block.data.items() if key != "kind"})
+
+
+def _inside_store(data: Block, key: str) -> tuple[str, ...]:
+    patterns = data.words(key)
     for pattern in patterns:
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
-            raise _bad(where, f"{pattern!r} does not lie in the store")
+            raise data.bad(key, f"{pattern!r} does not lie in the store")
+        if key == "purge" and "{id}" not in pattern and "{id8}" not in pattern:
+            raise data.bad(key, f"{pattern!r} names no {{id}}: it is not this conversation's alone")
     return patterns
 
 
-def _spares(value: object, where: str) -> tuple[Spare, ...]:
+def _spares(data: Block) -> tuple[Spare, ...]:
     spares: list[Spare] = []
-    for item in _list(value, where):
-        settings = item if isinstance(item, Mapping) else {"program": item}
-        spares.append(Spare(str(settings.get("program")), _optional_pattern(settings.get("arguments"), where)))
+    for block in data.entries("spare", "program"):
+        block.only(("program", "arguments", "command"))
+        program = block.text("program")
+        if not program:
+            raise Misplaced(block.path, "a program that is spared needs a name")
+        spares.append(Spare(program, block.pattern("arguments"), block.pattern("command")))
     return tuple(spares)
 
 
-def _state(word: object, where: str) -> State:
-    try:
-        return State(word)
-    except ValueError:
-        raise _bad(where, f"{word!r} is no state of a screen") from None
-
-
-def _pattern(text: object, where: str) -> re.Pattern[str]:
-    try:
-        return re.compile(str(text), re.MULTILINE)
-    except re.error as error:
-        raise _bad(where, f"{text!r} is no pattern: {error}") from None
-
-
-def _optional_pattern(text: object, where: str) -> re.Pattern[str] | None:
-    return None if text is None else _pattern(text, where)
-
-
-def _strings(value: object, where: str) -> tuple[str, ...]:
-    return tuple(str(item) for item in _list(value, where))
-
-
-def _list(value: object, where: str) -> list[object]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise _bad(where, f"a list is due where {value!r} stands")
-    return value
-
-
-def _mapping(value: object, where: str, what: str) -> Mapping[str, object]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise _bad(where, f"{what} is no mapping")
-    return value
-
-
-def _bad(where: str, reason: str) -> Failure:
-    message = f"could not read the agents' profiles: {where}: {reason}"
-    return Failure(Code.USAGE, message, "mend the block and try again")
+def _goes_on(data: Block) -> GoesOn | None:
+    if not data.data:
+        return None
+    data.only(("end", "roster", "entries", "pid", "started", "began", "ended"))
+    return GoesOn(
+        end=data.text("end") or "",
+        roster=data.text("roster"),
+        entries=data.text("entries") or "",
+        pid=data.text("pid") or "pid",
+        started=data.text("started") or "started",
+        began=data.pattern("began"),
+        ended=data.pattern("ended"),
+    )

@@ -6,7 +6,8 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.profiles import Profile, program_names
+from tmuxreap.profiles import Profile
+from tmuxreap.programs import program_names
 
 _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\\n*?~#!{}\[\]]")
 

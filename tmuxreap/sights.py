@@ -20,7 +20,8 @@ from tmuxreap.model import (
 )
 from tmuxreap.ownership import Owned, Reach, owned
 from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, is_busy, live_in, on_terminal
-from tmuxreap.profiles import Profile, Spare, program_names
+from tmuxreap.profiles import Profile, Spare
+from tmuxreap.programs import program_names
 from tmuxreap.values import field, frozen, replace
 from tmuxreap.world import World
 

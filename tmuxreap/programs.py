@@ -1,0 +1,47 @@
+"""What a process may be called: its program, and behind a wrapper the program that it runs. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# Programs that only run another one: what they run is looked at in their place.
+WRAPPERS = frozenset({"node", "bun", "deno", "env", "npx", "uvx", "nohup", "nice", "sh", "bash", "dash", "zsh", "fish"})
+_IN_PACKAGE = re.compile(r".*/node_modules/(?!\.bin/)(?:@[^/]+/)?(?P<name>[^/]+)/")
+_PYTHON = re.compile(r"^(?:python|pypy)[0-9.]*$")
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash", "nu", "xonsh", "elvish"})
+SCRIPTS = (".js", ".mjs", ".cjs", ".py", ".sh")
+
+
+def program_names(argv: Sequence[str], comm: str, executable: str | None) -> tuple[str, ...]:
+    """What a process may be called by: its program, and behind a wrapper the program that it runs."""
+    names = [comm, _file_name(executable or ""), *_words(list(argv))]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _words(argv: list[str]) -> list[str]:
+    if not argv:
+        return []
+    program = _file_name(argv[0].lstrip("-"))
+    rest = argv[1:]
+    if program not in WRAPPERS and not _PYTHON.match(program):
+        return [program]
+    while rest and (rest[0].startswith("-") or "=" in rest[0]) and rest[0] != "-m":
+        rest = rest[1:]
+    if rest[:1] == ["-m"]:
+        return [program, *rest[1:2]]
+    return [program, *([_script(rest[0]), *_package(rest[0]), *_words(rest)] if rest else [])]
+
+
+def _package(path: str) -> list[str]:
+    """Of a script that is called `cli.js` as many are, the package that it lies in."""
+    return [found["name"]] if (found := _IN_PACKAGE.search(path)) else []
+
+
+def _script(path: str) -> str:
+    name = _file_name(path)
+    return name.rpartition(".")[0] if name.endswith(SCRIPTS) else name
+
+
+def _file_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
