@@ -10,6 +10,7 @@ from signal import Signals
 
 from tests.fake_processes import FakeProcesses
 from tmuxreap.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
+from tmuxreap.seams import Question
 from tmuxreap.values import replace
 
 FIRST_TTY = 34816  # /dev/pts/0
@@ -125,6 +126,18 @@ class FakeTmux:
             return not commands
         done = [self._do(socket, list(command)) for command in commands]  # past those that fail
         return all(done)
+
+    def ask(
+        self, socket: str, questions: Sequence[Question], first: Sequence[Sequence[str]] = ()
+    ) -> Sequence[str | None]:
+        if first:
+            self.run(socket, first)
+        return [
+            self.capture(socket, one.pane, joined=one.joined)
+            if one.option is None
+            else self.show_option(socket, one.pane, one.option)
+            for one in questions
+        ]
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         found = self._pane(socket, pane) if self._reachable(socket) else None

@@ -23,7 +23,6 @@ from tmuxreap.requests import (
     Look,
     Press,
     ReadScreen,
-    Ready,
     Request,
     Signal,
     Wait,
@@ -83,7 +82,7 @@ def test_the_requests_of_a_stop_that_goes_well() -> None:
     answers = scripted(ReadScreen=[IDLE, OURS], Wait=waits, Capture=known, Look=[ALONE, GONE])
     asked, ended = run(STOP, answers)
     assert kinds(asked) == [
-        "Checkpoint", "Ready", "ReadScreen", "Press", "Wait", "ReadScreen", "Press", "Wait", "Capture",
+        "Checkpoint", "ReadScreen", "Press", "Wait", "ReadScreen", "Press", "Wait", "Capture",
         "Checkpoint", "Look", "Close", "Look", "Look",
     ]  # fmt: skip
     assert [request.step for request in asked if isinstance(request, Press)] == [Text("/exit"), Key("Enter")]
@@ -176,6 +175,6 @@ def test_the_screen_is_read_before_each_key_that_clears_or_submits() -> None:
 
 def test_the_agent_that_had_left_is_captured_by_nobody() -> None:
     asked, ended = run(STOP, scripted(Look=GONE), ALONE)
-    assert not [request for request in asked if isinstance(request, Capture | Ready | Press)]
+    assert not [request for request in asked if isinstance(request, Capture | ReadScreen | Press)]
     assert ended.stopped_by is StoppedBy.ALREADY_GONE
     assert Look() in asked

@@ -9,7 +9,8 @@ import pytest
 
 from tmuxreap.model import NoServer, Server, Unreachable
 from tmuxreap.processes import LinuxProcesses
-from tmuxreap.tmux import RealTmux, mode_off, new_session, send_text
+from tmuxreap.tmux import RealTmux
+from tmuxreap.tmux_commands import mode_off, new_session, send_text
 
 NASTY = [
     "a;", ";", "\\;", "a\\", "\\\\", "~", "~root/x", "$HOME ${HOME}", "#{pid} #[x] ##", "# comment", "{", "}", "{ x }",

@@ -16,7 +16,8 @@ from tmuxreap.record import Books
 from tmuxreap.registry import Registry, RegistryLook
 from tmuxreap.seams import Clock, Processes, Tmux
 from tmuxreap.settings import Settings, registry_or_new, registry_path
-from tmuxreap.tmux import RealTmux, socket_path
+from tmuxreap.tmux import RealTmux
+from tmuxreap.tmux_socket import socket_path
 
 
 class App:
@@ -43,6 +44,7 @@ class App:
         return Registry(registry_path(self.settings, self.given_registry))
 
     def close(self) -> None:
+        self.processes.close()
         if "books" in self.__dict__:
             self.books.close()
 

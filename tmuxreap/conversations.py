@@ -5,9 +5,11 @@ Looks at processes, tmux and the agent's store; changes nothing."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from tmuxreap import locators
 from tmuxreap.app import App
+from tmuxreap.lingering import lingering
 from tmuxreap.locators import Clues
 from tmuxreap.model import Conversation, Process, Row
 from tmuxreap.profiles import Profile
@@ -33,7 +35,10 @@ class Known:
     def warnings(self) -> tuple[str, ...]:
         if not self.candidates:
             return ()
-        return (f"ambiguous_conversation: it could be any of {', '.join(self.candidates)}; none was recorded",)
+        could = f"any of {', '.join(self.candidates)}"
+        if len(self.candidates) == 1:
+            could = f"{self.candidates[0]}, but another agent of its kind runs in its folder"
+        return (f"ambiguous_conversation: it could be {could}; none was recorded",)
 
 
 def find_conversation(app: App, row: Row, sight: Sight, profile: Profile | None) -> Known:
@@ -45,7 +50,8 @@ def find_conversation(app: App, row: Row, sight: Sight, profile: Profile | None)
     found = located.conversation
     if found.id is None:
         found = _recorded(profile, row, clues, app.agent_of(row))
-    return Known(found, clues, _store_word(profile, environ, clues, row), located.candidates)
+    candidates = located.candidates if found.id is None else ()
+    return Known(found, clues, _store_word(app, profile, environ, clues, row), candidates)
 
 
 def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Known:
@@ -58,14 +64,14 @@ def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Kno
     before = known.conversation
     if before.id is not None:
         before = locators.checked(profile, clues.store, before.id, before.source)
-    return replace(known, conversation=locators.better(before, after))
+    found = locators.better(before, after)
+    return replace(known, conversation=found, candidates=known.candidates if found.id is None else ())
 
 
-def screen_of(app: App, profile: Profile | None, sight: Sight, known: Known) -> Screen:
+def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen:
     """The agent's state: a word of its own about being busy or asking outweighs what the screen seems to show."""
-    if profile is None or sight.pane is None:
+    if profile is None:
         return Screen(State.UNKNOWN)
-    text = app.tmux.capture(sight.socket, sight.pane.id)
     screen = read_screen(text, profile.screens) if text is not None else Screen(State.UNKNOWN)
     word = locators.agent_word(profile, known.clues)
     return replace(screen, state=STATES_OF_WORDS.get(word or "", screen.state))
@@ -79,18 +85,51 @@ def resume_command(app: App, row: Row, known: Known, profile: Profile | None) ->
 
 
 def store_environment(profile: Profile, store: str | None) -> Mapping[str, str]:
-    return {profile.store_variable: store} if store and profile.store_variable else {}
+    """What an agent must find in its environment to have this store; one without a variable finds it from its HOME."""
+    if not store:
+        return {}
+    if profile.store_variable:
+        return {profile.store_variable: _above(store, profile.store_under)}
+    default = profile.store_default or ""
+    below = default.removeprefix("~/")
+    return {"HOME": _above(store, below)} if default.startswith("~/") and store.endswith("/" + below) else {}
+
+
+def _above(folder: str, below: str) -> str:
+    return folder.removesuffix("/" + below) or "/" if below else folder
+
+
+def goes_on(app: App, known: Known, profile: Profile | None) -> tuple[str, ...]:
+    """After the end: does the conversation go on without its pane? Says so, and how to end it."""
+    conversation = known.conversation
+    if profile is None or profile.goes_on is None or conversation.id is None or known.clues.store is None:
+        return ()
+    found = lingering(profile, profile.goes_on, known.clues.store, conversation, app.processes)
+    return tuple(f"goes_on: the conversation goes on in {one.where}; end it with: {one.end}" for one in found)
 
 
 def _clues(app: App, row: Row, sight: Sight, profile: Profile) -> tuple[Clues, Mapping[str, str] | None]:
     environ = next((e for p in sight.agent if (e := app.processes.environ(p.id)) is not None), None)
     store = locators.store_of(profile, environ, _recorded_store(row), app.settings.home)
+    cwd = next((found for p in sight.agent if (found := app.processes.cwd(p.id))), row.pane.cwd)
+    store = Path(cwd or "/", store) if store is not None else None
     files = any(locator.kind == "open-file" for locator in profile.locators)
     opened = [path for p in sight.agent for path in app.processes.open_files(p.id)] if files else []
-    cwd = next((found for p in sight.agent if (found := app.processes.cwd(p.id))), row.pane.cwd)
     launched = recorded_conversation(row, profile.name) if row.data.get("conversation_source") == "launch" else None
     agents = tuple(_agent_process(app, process) for process in sight.agent)
-    return Clues(agents=agents, open_files=tuple(opened), cwd=cwd, store=store, launched=launched), environ
+    clues = Clues(agents=agents, open_files=tuple(opened), cwd=cwd, store=store, launched=launched)
+    return replace(clues, rivals=lambda: _has_rivals(app, sight, profile, cwd)), environ
+
+
+def _has_rivals(app: App, sight: Sight, profile: Profile, cwd: str | None) -> bool:
+    """A living agent of this kind in the same folder that is not this one: what it wrote cannot be told from ours."""
+    ours = {process.pid for process in sight.agent} | {one.process.pid for one in sight.owned.own}
+    others = [process for process in app.processes.look().values() if process.pid not in ours]
+    return any(
+        app.processes.cwd(process.id) == cwd
+        for process in others
+        if profile.recognises(app.processes.argv(process.id), process.comm, None)
+    )
 
 
 def _agent_process(app: App, process: Process) -> locators.AgentProcess:
@@ -110,7 +149,10 @@ def _recorded_store(row: Row) -> str | None:
     return store if isinstance(store, str) else None
 
 
-def _store_word(profile: Profile, environ: Mapping[str, str] | None, clues: Clues, row: Row) -> str | None:
+def _store_word(app: App, profile: Profile, environ: Mapping[str, str] | None, clues: Clues, row: Row) -> str | None:
     """Only a store that is not the default is worth a word in the row."""
-    given = (environ or {}).get(profile.store_variable or "")
-    return given or (_recorded_store(row) if environ is None else None)
+    if environ is None:
+        return _recorded_store(row)
+    named = bool(environ.get(profile.store_variable or ""))
+    default = locators.store_of(profile, {}, None, app.settings.home)
+    return str(clues.store) if clues.store and (named or clues.store != default) else None

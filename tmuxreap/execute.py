@@ -20,7 +20,7 @@ from tmuxreap.profiles import Key, Profile, Spare
 from tmuxreap.progress import DRAW_S, Progress
 from tmuxreap.requests import Ended, Request, Wait
 from tmuxreap.screens import Screen
-from tmuxreap.seams import Clock, Processes, Sent, Tmux
+from tmuxreap.seams import Clock, Processes, Question, Sent, Tmux
 from tmuxreap.sights import Past, Sight, past_of, see_again
 from tmuxreap.values import slotted
 
@@ -42,9 +42,9 @@ class Task:
     past: Past
     conversation: Conversation
     ours: Callable[[], bool]
-    read_screen: Callable[[], Screen]
+    read_screen: Callable[[str | None], Screen]
     keep_draft: Callable[[str], int | None]
-    capture: Callable[[], Conversation]
+    capture: Callable[[str | None], Conversation]
 
 
 Ladder = Generator[Request, object, Ended]
@@ -104,11 +104,12 @@ class Executor:
         ready = {task: request for task, request in self._asked.items() if not isinstance(request, Wait)}
         for kind, commands in TOGETHER.items():
             self._together([task for task, request in ready.items() if isinstance(request, kind)], commands)
+        self._read([task for task, request in ready.items() if isinstance(request, READ)])
         looks = [task for task, request in ready.items() if isinstance(request, requests.Look)]
         if looks:
             self._look(looks)
         for task, request in ready.items():
-            if not isinstance(request, requests.Look | requests.Close | requests.Ready | requests.Press):
+            if not isinstance(request, (requests.Look, *READ, *TOGETHER)):
                 self._advance(task, self._answer(task, request))
         return bool(ready)
 
@@ -121,12 +122,8 @@ class Executor:
                 return task.ours()
             case requests.Signal(processes, signals):
                 return {one: self._signal(one, signals) for one in sorted(processes)}
-            case requests.ReadScreen():
-                return task.read_screen()
             case requests.KeepDraft(text):
                 return task.keep_draft(text)
-            case requests.Capture():
-                return task.capture()
         raise AssertionError(request)
 
     def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
@@ -144,6 +141,21 @@ class Executor:
             answers.update({task: done or len(mine) > 1 for task in mine})
         for task in tasks:
             self._advance(task, answers.get(task, False))
+
+    def _read(self, tasks: Sequence[Task]) -> None:
+        """The panes of all of them, each server asked once; those that want it are made ready first."""
+        texts: dict[Task, str | None] = {}
+        for socket in dict.fromkeys(task.plan.socket for task in tasks):
+            mine = [task for task in tasks if task.plan.socket == socket]
+            shown = [task for task in mine if task.sight.pane is not None]
+            first = [
+                each for task in mine if self._asked[task] == requests.ReadScreen(ready=True) for each in ready(task)
+            ]
+            asked = [Question(task.sight.pane.id) for task in shown if task.sight.pane]
+            texts.update(zip(shown, self._tmux.ask(socket, asked, first), strict=True))
+        for task in tasks:
+            captured = isinstance(self._asked[task], requests.Capture)
+            self._advance(task, (task.capture if captured else task.read_screen)(texts.get(task)))
 
     def _look(self, tasks: Sequence[Task]) -> None:
         since = min(_since(task) for task in tasks)
@@ -191,7 +203,7 @@ def close(processes: Processes, task: Task, request: Request) -> list[list[str]]
     return [*panes, tmux_commands.kill_session_command(server, session)]
 
 
-def ready(processes: Processes, task: Task, request: Request) -> list[list[str]]:
+def ready(task: Task) -> list[list[str]]:
     assert task.plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
     during = [tmux_commands.set_pane_option(o.pane, o.option, o.during) for o in task.plan.options]
     return [tmux_commands.mode_off(task.plan.pane.id), *during]
@@ -209,7 +221,8 @@ def press(processes: Processes, task: Task, request: Request) -> list[list[str]]
 
 
 Commands = Callable[[Processes, Task, Request], list[list[str]]]
-TOGETHER: dict[type[Request], Commands] = {requests.Close: close, requests.Ready: ready, requests.Press: press}
+TOGETHER: dict[type[Request], Commands] = {requests.Close: close, requests.Press: press}
+READ = (requests.ReadScreen, requests.Capture)
 
 
 def restore(options: Iterable[PaneOption | RecordedOption]) -> list[list[str]]:

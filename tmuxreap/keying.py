@@ -8,7 +8,7 @@ from enum import Enum
 from tmuxreap.model import Conversation, ProcessId
 from tmuxreap.plan import PlannedRung, fast
 from tmuxreap.profiles import Key, KeyStep, Pause, Text
-from tmuxreap.requests import Capture, Draft, KeepDraft, Press, ReadScreen, Ready, Request, Run, Wait
+from tmuxreap.requests import Capture, Draft, KeepDraft, Press, ReadScreen, Request, Run, Wait
 from tmuxreap.screens import Screen, State
 
 REPEATS = 3
@@ -24,13 +24,12 @@ class _Way(Enum):
 
 def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
     assert run.profile is not None  # noqa: S101 - a plan without a profile skips the rung
-    yield Ready()
-    screen = yield ReadScreen()
+    screen = yield ReadScreen(ready=True)
     assert isinstance(screen, Screen)  # noqa: S101 - see the request
     limit = None if run.policy.keys_timeout_s is None else run.clock.monotonic() + planned.wait_s
     way = _Way.BROKEN
     if fast(screen, run.profile):
-        way = yield from _sequence(run, run.profile.idle_keys, limit, planned.wait_s)
+        way = yield from _sequence(run, run.profile.idle_keys, limit, planned.wait_s, screen)
     if way is _Way.BROKEN:
         way = yield from _safely(run, limit, planned.wait_s)
     if way is _Way.LEFT:
@@ -53,18 +52,19 @@ def _safely(run: Run, limit: float | None, leave_s: float) -> Generator[Request,
 
 
 def _sequence(
-    run: Run, steps: tuple[KeyStep, ...], limit: float | None, leave_s: float
+    run: Run, steps: tuple[KeyStep, ...], limit: float | None, leave_s: float, seen: Screen | None = None
 ) -> Generator[Request, object, _Way]:
-    """Key by key, no longer than the agent lives; then as long as it may take to leave."""
+    """Key by key, no longer than the agent lives; then as long as it may take to leave. `seen`: just now."""
     agent = frozenset(process.id for process in run.sight.agent)
     for step in steps:
         if limit is not None and run.clock.monotonic() >= limit:
             return _Way.STAYED
         left = broken = False
         if isinstance(step, Pause):
-            left = yield from _left_by(run, agent, step.seconds, limit)
+            left, seen = (yield from _left_by(run, agent, step.seconds, limit)), None
         else:
-            broken = not (yield from _press(run, step))
+            broken = not (yield from _press(run, step, seen))
+            seen = None
         if broken:
             left = yield from _left_by(run, agent, 0, limit)
             return _Way.LEFT if left else _Way.BROKEN
@@ -74,10 +74,10 @@ def _sequence(
     return _Way.LEFT if left else _Way.STAYED
 
 
-def _press(run: Run, step: Key | Text) -> Generator[Request, object, bool]:
+def _press(run: Run, step: Key | Text, seen: Screen | None) -> Generator[Request, object, bool]:
     """A key only where it can do no harm: the screen is read before each one that submits or clears."""
     if isinstance(step, Key) and step.name != "Escape":
-        screen = yield ReadScreen()
+        screen = seen or (yield ReadScreen())
         assert isinstance(screen, Screen)  # noqa: S101 - see the request
         if step.name == "Enter" and not _is_ours(run, screen):
             return False

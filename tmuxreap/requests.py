@@ -48,13 +48,11 @@ class Close:
 
 
 @frozen
-class Ready:
-    """Make the pane ready for keys: leave a mode, keep keys from its siblings, keep the pane for the banner."""
-
-
-@frozen
 class ReadScreen:
-    """Answered with a Screen."""
+    """Answered with a Screen. `ready`: the pane is made ready for keys first (a mode is left, keys are kept from its
+    siblings, the pane is kept for the banner)."""
+
+    ready: bool = False
 
 
 @frozen
@@ -76,7 +74,7 @@ class Capture:
     """Look for the conversation again: the agent has left. Answered with a Conversation."""
 
 
-Request = Checkpoint | Look | Wait | Signal | Close | Ready | ReadScreen | Press | KeepDraft | Capture
+Request = Checkpoint | Look | Wait | Signal | Close | ReadScreen | Press | KeepDraft | Capture
 
 
 @frozen

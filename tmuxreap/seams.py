@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Protocol
 
 from tmuxreap.model import Process, ProcessId, ServerLook
+from tmuxreap.values import frozen
 
 
 class Sent(Enum):
@@ -17,6 +18,15 @@ class Sent(Enum):
     SENT = "sent"
     GONE = "gone"  # that very process is no more; a stranger with its pid was not touched
     DENIED = "denied"  # alive and not ours
+
+
+@frozen
+class Question:
+    """What a pane shows, or what is set on it."""
+
+    pane: str
+    option: str | None = None
+    joined: bool = False
 
 
 class Clock(Protocol):
@@ -60,6 +70,9 @@ class Processes(Protocol):
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
         """Those of them that are gone, as soon as one is; empty after the time. Waiting for nothing is sleeping."""
 
+    def close(self) -> None:
+        """Let go of what a wait keeps open for the next one."""
+
 
 class Tmux(Protocol):
     def look(self, socket: str) -> ServerLook:
@@ -67,6 +80,11 @@ class Tmux(Protocol):
 
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
         """Carry out commands in order, past those that fail; False when any failed. Their effect is seen by looking."""
+
+    def ask(
+        self, socket: str, questions: Sequence[Question], first: Sequence[Sequence[str]] = ()
+    ) -> Sequence[str | None]:
+        """As `run` for what comes first, then as `capture` and `show_option` for each question: all in one call."""
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         """The visible screen of a pane as text without escapes; None when it could not be had. `joined`: a line that

@@ -13,6 +13,7 @@ from tmuxreap.model import Live, Row, Status
 from tmuxreap.ownership import Belonging
 from tmuxreap.results import SessionResult
 from tmuxreap.rows import recorded_conversation
+from tmuxreap.seams import Question
 from tmuxreap.sights import Sight
 
 MEGABYTE = 1024 * 1024
@@ -66,8 +67,9 @@ def shown(app: App, row: Row, sight: Sight) -> dict[str, object]:
     """What `show` adds."""
     profile = app.profile_of(row)
     known = find_conversation(app, row, sight, profile)
-    screen = screen_of(app, profile, sight, known) if sight.agent else None
-    text = app.tmux.capture(sight.socket, sight.pane.id, joined=True) if sight.pane else None
+    pane = sight.pane.id if sight.pane else ""
+    plain, text = app.tmux.ask(sight.socket, [Question(pane), Question(pane, joined=True)]) if pane else (None, None)
+    screen = screen_of(profile, known, plain) if sight.agent else None
     return {
         "processes": [_process(app, one) for one in sight.owned.own],
         "protected": [_process(app, one) for one in sight.owned.spared],

@@ -9,34 +9,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
+from tmuxreap import tmux_commands
 from tmuxreap.model import Pane, Server, ServerLook, Session, Unreachable
+from tmuxreap.seams import Question
 from tmuxreap.tmux_client import Answer, TooSlow, ask
-from tmuxreap.tmux_commands import (
-    CREATED,
-    kill_pane_command,
-    kill_session_command,
-    mode_off,
-    new_session,
-    quoted,
-    send_keys,
-    send_text,
-    set_pane_option,
-    unset_pane_option,
-)
-from tmuxreap.tmux_socket import socket_path, who_listens
-
-__all__ = [
-    "RealTmux",
-    "kill_pane_command",
-    "kill_session_command",
-    "mode_off",
-    "new_session",
-    "send_keys",
-    "send_text",
-    "set_pane_option",
-    "socket_path",
-    "unset_pane_option",
-]
+from tmuxreap.tmux_socket import who_listens
 
 TIMEOUT_S = 5.0
 SETTLE_S = 0.5  # a server that is starting or leaving gives odd answers for a moment
@@ -92,24 +69,28 @@ class RealTmux:
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
         if not commands:
             return True
-        script = "".join(" ".join(map(quoted, command)) + "\n" for command in commands)
-        answer = self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
+        answer = self._source(socket, commands)
         return isinstance(answer, Answer) and answer.ok
 
+    def ask(
+        self, socket: str, questions: Sequence[Question], first: Sequence[Sequence[str]] = ()
+    ) -> Sequence[str | None]:
+        mark = os.urandom(8).hex()
+        asked = [tmux_commands.question(one, f"{mark} {number}") for number, one in enumerate(questions)]
+        answer = self._source(socket, [*first, *asked]) if first or asked else None
+        said: dict[int, str] = {}
+        text = answer.text if isinstance(answer, Answer) else ""
+        for number in range(len(questions)):
+            before, ended, after = text.partition(f"{mark} {number}\n")
+            if ended:
+                said[number], text = before, after
+        return [_read(one, said.get(number)) for number, one in enumerate(questions)]
+
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
-        join = " -J" if joined else ""
-        # A pane that dies and remains gets a line of tmux's own at the bottom: its top line moves to the history.
-        whole, moved_up = f"capture-pane -p{join} -t '{pane}'", f"capture-pane -p{join} -S -1 -t '{pane}'"
-        answer = self._ask(socket, NEVER_START, "if-shell", "-F", "-t", pane, "#{pane_dead}", moved_up, whole)
-        if isinstance(answer, Unreachable) or not answer.ok:
-            return None
-        return answer.text.rstrip("\n ")
+        return self.ask(socket, [Question(pane, joined=joined)])[0]
 
     def show_option(self, socket: str, pane: str, option: str) -> str | None:
-        answer = self._ask(socket, NEVER_START, "show-options", "-p", "-v", "-t", pane, "--", option)
-        if isinstance(answer, Unreachable) or not answer.ok or not answer.out:
-            return None
-        return answer.text.removesuffix("\n")
+        return self.ask(socket, [Question(pane, option)])[0]
 
     def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
         """Carry out `new_session` and what follows it at once, starting a server where there is none: True and the ids
@@ -121,7 +102,7 @@ class RealTmux:
             return False, answer.reason
         # Where it cannot make its socket, tmux says so and still answers 0. Where a hook of the user's fails what
         # follows, or prints something too, the session was made all the same.
-        ids = CREATED.search(answer.text)
+        ids = tmux_commands.CREATED.search(answer.text)
         return (True, ids.group()) if ids else (False, _said(answer))
 
     def _empty(self, socket: str) -> Server | None:
@@ -129,6 +110,10 @@ class RealTmux:
         answer = self._ask(socket, NEVER_START, "list-sessions", "-F", "#{session_id}")
         empty = isinstance(answer, Answer) and answer.ok and not answer.out
         return Server(socket, 0, 0, ()) if empty else None
+
+    def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> Answer | Unreachable:
+        script = "".join(" ".join(map(tmux_commands.quoted, command)) + "\n" for command in commands)
+        return self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
 
     def _ask(self, socket: str, *words: str, stdin: bytes = b"") -> Answer | Unreachable:
         try:
@@ -140,6 +125,12 @@ class RealTmux:
             return Unreachable(socket, "no tmux program on the PATH", "install tmux 3.2 or later", missing=True)
         except (OSError, ValueError) as error:
             return Unreachable(socket, str(error), "see the reason")
+
+
+def _read(question: Question, said: str | None) -> str | None:
+    if question.option is not None:
+        return said.removesuffix("\n") if said else None
+    return said.rstrip("\n ") if said is not None else None
 
 
 def _outside(env: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from tmuxreap.model import Pane, Server, Session
+from tmuxreap.seams import Question
 
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
 CREATED = re.compile(r"^\$\d+:%\d+:\d+$", re.MULTILINE)
@@ -35,7 +36,25 @@ def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> li
     """Keys, or a text, for that pane, if it is still the one that was seen and takes keys for itself alone."""
     seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", str(pane.pid)), *TAKES_KEYS]
     command = send_text(pane.id, text) if text else send_keys(pane.id, keys)
-    return _if_same(pane.id, seen, " ".join(map(quoted, command)))
+    return _if_same(pane.id, seen, _line(command))
+
+
+def question(asked: Question, end: str) -> list[str]:
+    """Prints the answer and below it the line `end`; of a pane that is not there, nothing."""
+    pane = asked.pane
+    if asked.option is not None:
+        whole = moved_up = ["show-options", "-p", "-v", "-t", pane, "--", asked.option]
+    else:
+        whole = ["capture-pane", "-p", *(["-J"] if asked.joined else []), "-t", pane]
+        # A pane that dies and remains gets a line of tmux's own at the bottom: its top line moves to the history.
+        moved_up = [*whole, "-S", "-1"]
+    last = ["display-message", "-p", end]
+    when_dead, when_alive = (f"{_line(words)} ; {_line(last)}" for words in (moved_up, whole))
+    return ["if-shell", "-F", "-t", pane, "#{pane_dead}", when_dead, when_alive]
+
+
+def _line(words: Sequence[str]) -> str:
+    return " ".join(map(quoted, words))
 
 
 def quoted(argument: str) -> str:
@@ -66,6 +85,13 @@ def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]
     It may have been moved to another session since: it is the same pane all the same."""
     seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", str(pane.pid))]
     return _if_same(pane.id, seen, f"kill-pane -t '{pane.id}'")
+
+
+def switch_client(server: Server, session: Session, pane: Pane, client: str | None) -> list[str]:
+    """Bring a client (none: the current one) to that pane, if it is still the one that was seen."""
+    seen = [*_server_facts(server), ("pane_id", pane.id), ("session_created", str(session.created))]
+    of_client = f"-c {quoted(client)} " if client else ""
+    return _if_same(pane.id, seen, f"switch-client {of_client}-t '{pane.id}'")
 
 
 def new_session(

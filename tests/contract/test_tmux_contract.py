@@ -15,9 +15,9 @@ import pytest
 from tests.fakes import FakeClock, FakeProcesses, FakeTmux
 from tmuxreap.model import NoServer, Server, Session, Unreachable
 from tmuxreap.processes import LinuxProcesses
-from tmuxreap.seams import Processes, Tmux
-from tmuxreap.tmux import (
-    RealTmux,
+from tmuxreap.seams import Processes, Question, Tmux
+from tmuxreap.tmux import RealTmux
+from tmuxreap.tmux_commands import (
     kill_pane_command,
     kill_session_command,
     mode_off,
@@ -371,6 +371,15 @@ def test_the_screen_is_text_without_its_empty_end(arena: Arena) -> None:
     session = arena.open("one")
     assert arena.tmux.capture(arena.socket, session.panes[0].id) == "ready"
     assert arena.tmux.capture(arena.socket, "%99") is None
+
+
+def test_many_questions_are_answered_in_one_call(arena: Arena) -> None:
+    pane = arena.open("one").panes[0].id
+    asked = [Question(pane), Question("%99"), Question(pane, "@x"), Question(pane, "@y"), Question("%99", "@x")]
+    first = [["set-option", "-p", "-t", "%99", "--", "@x", "1"], set_pane_option(pane, "@x", "two words")]
+    assert arena.tmux.ask(arena.socket, asked, first) == ["ready", None, "two words", None, None]
+    assert arena.tmux.ask(arena.socket, [Question(pane, joined=True)]) == ["ready"]
+    assert arena.tmux.ask(arena.socket, []) == []
 
 
 def test_a_server_that_hangs_is_not_gone(arena: Arena) -> None:
