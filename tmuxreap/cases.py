@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
@@ -13,13 +13,11 @@ from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_k
 from tmuxreap.profiles import Profile
 from tmuxreap.purging import Purged, why_not
 from tmuxreap.results import EndResult, Item, failed_target
+from tmuxreap.shown import BANNER_OPTION, SIBLINGS_OPTION, Shown, shown_in
 from tmuxreap.sights import Past, Sight, past_of, see
 from tmuxreap.states import MODES, Event
 from tmuxreap.values import replace, slotted
 from tmuxreap.world import World
-
-BANNER_OPTION = "remain-on-exit"
-SIBLINGS_OPTION = "synchronize-panes"
 
 
 @slotted
@@ -40,32 +38,37 @@ class Case:
     registered: bool = True
 
 
-def prepare(app: App, rows: Sequence[Row], policy: Policy) -> list[Case]:
-    sights = look_at(app, rows, pane_only=policy.scope is Scope.PANE)
-    return [_case(app, row, sight, past, policy) for row, (sight, past) in zip(rows, sights, strict=True)]
+def prepare(app: App, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None) -> list[Case]:
+    """`known`: what is remembered of some of them otherwise than the ledger does."""
+    sights = look_at(app, rows, pane_only=policy.scope is Scope.PANE, known=known)
+    shown = shown_in(app.tmux, [sight for sight, _ in sights])
+    return [_case(app, row, *seen, pane, policy) for row, seen, pane in zip(rows, sights, shown, strict=True)]
 
 
-def look_at(app: App, rows: Sequence[Row], *, pane_only: bool = False) -> list[tuple[Sight, Past]]:
+def look_at(
+    app: App, rows: Sequence[Row], *, pane_only: bool = False, known: Mapping[str, Past] | None = None
+) -> list[tuple[Sight, Past]]:
     """One look for all of them."""
     sockets = {row.name: app.socket_of(row) for row in rows}
     world = app.observer.look(sockets.values(), _since(app, rows))
     survivors = app.books.survivors(app.place.boot_id)
-    return [
-        _sight(
-            app,
-            row,
-            sockets[row.name],
-            world,
-            Past(remembered=survivors.get(row.name, frozenset()), pane_only=pane_only or ended_as_pane(row)),
+    told = known or {}
+
+    def past(row: Row) -> Past:
+        if row.name in told:
+            return told[row.name]
+        needed = row.status.ended or not row.tmux.known
+        return Past(
+            mark=app.books.mark(row.name) if needed else None,
+            remembered=survivors.get(row.name, frozenset()),
+            pane_only=pane_only or ended_as_pane(row),
         )
-        for row in rows
-    ]
+
+    return [_sight(app, row, sockets[row.name], world, past(row)) for row in rows]
 
 
-def _sight(app: App, row: Row, socket: str, world: World, past: Past) -> tuple[Sight, Past]:
+def _sight(app: App, row: Row, socket: str, world: World, before: Past) -> tuple[Sight, Past]:
     profile = app.profile_of(row)
-    needed = row.status.ended or not row.tmux.known
-    before = replace(past, mark=app.books.mark(row.name) if needed else None)
     sight = see(row, socket, profile, app.spares_of(profile), world, before)
     return sight, past_of(sight, before)
 
@@ -76,12 +79,11 @@ def _since(app: App, rows: Sequence[Row]) -> int:
     return min(known, default=0) if len(known) == len(rows) else 0
 
 
-def _case(app: App, row: Row, sight: Sight, past: Past, policy: Policy) -> Case:
+def _case(app: App, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy) -> Case:
     profile, agent = app.profile_of(row), app.agent_of(row)
     known = find_conversation(app, row, sight, profile)
-    screen_text = app.tmux.capture(sight.socket, sight.pane.id, joined=True) if sight.pane else None
     memory = sum(app.processes.memory(one.process.id) for one in sight.owned.own)
-    case = Case(row, agent, profile, sight, past, known, screen_text, memory)
+    case = Case(row, agent, profile, sight, past, known, shown.joined, memory)
     failure = refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
         failure = _no_purge(app, case)
@@ -90,8 +92,8 @@ def _case(app: App, row: Row, sight: Sight, past: Past, policy: Policy) -> Case:
     elif row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
         case.answer = already_stopped(app, case)
     else:
-        screen = screen_of(app, profile, sight, known) if sight.agent and profile else None
-        options = _options(app, sight) if why_no_keys(sight, profile, policy) is None else ()
+        screen = screen_of(profile, known, shown.text) if sight.agent and profile else None
+        options = _options(sight, shown) if why_no_keys(sight, profile, policy) is None else ()
         case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options)
     return case
 
@@ -138,16 +140,13 @@ def already_stopped(app: App, case: Case) -> EndResult:
     )
 
 
-def _options(app: App, sight: Sight) -> tuple[PaneOption, ...]:
+def _options(sight: Sight, shown: Shown) -> tuple[PaneOption, ...]:
     """Options of the pane that the keys need otherwise: the pane stays for the banner, keys stay in the pane."""
     pane = sight.pane
     assert pane is not None  # noqa: S101 - keys go to a pane
     wanted = [(BANNER_OPTION, "on")] if pane.remain_on_exit != "on" and _is_direct(sight) else []
     wanted += [(SIBLINGS_OPTION, "off")] if pane.synchronized else []
-    return tuple(
-        PaneOption(pane.id, option, app.tmux.show_option(sight.socket, pane.id, option), value)
-        for option, value in wanted
-    )
+    return tuple(PaneOption(pane.id, option, shown.options.get(option), value) for option, value in wanted)
 
 
 def _is_direct(sight: Sight) -> bool:

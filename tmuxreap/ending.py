@@ -23,6 +23,7 @@ from tmuxreap.recording import UnderWay, answer_of, record
 from tmuxreap.registry import RegistryLook
 from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Item, failed_target
+from tmuxreap.sights import Past
 from tmuxreap.values import replace
 
 Ours = Callable[[Iterable[Intent]], None]
@@ -76,9 +77,9 @@ def _end_all(
     answers.update({row.name: failed_target(row.name, _restless(row.name)) for row in todo})
 
 
-def end_unregistered(app: App, row: Row, policy: Policy) -> Item:
-    """A tmux session that has no row: ended in the same way, and nothing is written of it."""
-    (case,) = prepare(app, [row], policy)
+def end_unregistered(app: App, row: Row, policy: Policy, past: Past | None = None) -> Item:
+    """What has no row: ended in the same way, and nothing is written of it. `past`: by what it is known."""
+    (case,) = prepare(app, [row], policy, {row.name: past} if past else None)
     if case.answer is not None:
         return case.answer
     ending = UnderWay(case, None, started=app.clock.monotonic())
@@ -233,8 +234,7 @@ def _task(app: App, ending: UnderWay, policy: Policy) -> Task:
     case, intent = ending.case, ending.intent
     assert case.plan is not None  # noqa: S101 - a case without an answer has a plan
 
-    def capture() -> Conversation:
-        banner = app.tmux.capture(case.sight.socket, case.sight.pane.id) if case.sight.pane else None
+    def capture(banner: str | None) -> Conversation:
         case.known = after_exit(case.profile, case.known, banner)
         return case.known.conversation
 
@@ -251,7 +251,7 @@ def _task(app: App, ending: UnderWay, policy: Policy) -> Task:
         past=case.past,
         conversation=case.known.conversation,
         ours=lambda: intent is None or app.books.still_open(intent.id),
-        read_screen=lambda: screen_of(app, case.profile, case.sight, case.known),
+        read_screen=lambda text: screen_of(case.profile, case.known, text),
         keep_draft=keep_draft,
         capture=capture,
     )
