@@ -82,5 +82,8 @@ def test_state_is_told_by_word_and_by_colour() -> None:
 
 
 def test_the_summary_names_the_next_step_where_one_is_due() -> None:
-    assert summary([SHOP]) == "1 session, 1 alive, 413.8 MB"
-    assert summary([SHOP, LONG]) == "2 sessions, 1 alive, 827.7 MB; 1 not as the registry says: tmuxreap reconcile"
+    assert list(summary([SHOP])) == ["1 session, 1 alive, 413.8 MB"]
+    assert list(summary([SHOP, LONG])) == [
+        "2 sessions, 1 alive, 827.7 MB",
+        "1 not as the registry says; see: tmuxreap reconcile",
+    ]

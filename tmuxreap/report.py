@@ -73,7 +73,7 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
 
         yield from table(sessions, voice)
         if voice.width is not None:
-            yield voice.paint(summary(sessions), "dim")
+            yield from (voice.paint(line, "dim") for line in summary(sessions))
         return
     if not result.results and result.failure is None and result.command in NOTHING:
         yield result.greeting or NOTHING[result.command]
@@ -166,11 +166,21 @@ LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
 def _finding(item: PlainResult, voice: Voice) -> Iterator[str]:
-    """One finding of `doctor`, and the command that mends it."""
+    """One finding of `doctor`, and the command that mends it: that stands on a line of its own, to be copied."""
     level = str(item.facts["level"])
-    yield f"{voice.paint(f'{level:<8}', LEVEL_COLOURS.get(level))} {item.name:<9} {item.facts['message']}"
+    first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.facts['message']}", voice)
+    yield voice.paint(level, LEVEL_COLOURS.get(level)) + first[len(level) :]
+    yield from rest
     if item.facts.get("hint"):
-        yield f"{'':<18} {voice.paint('mend:', 'bold')} {item.facts['hint']}"
+        yield f"{'':<9}{voice.paint('mend:', 'bold')} {item.facts['hint']}"
+
+
+def _wrapped(line: str, voice: Voice) -> list[str]:
+    if voice.width is None or width(line) <= voice.width:
+        return [line]
+    from textwrap import wrap  # only for who sits there
+
+    return wrap(line, max(voice.width, 20), subsequent_indent=" " * 9, break_on_hyphens=False)
 
 
 def _event_words(data: object) -> str:

@@ -54,14 +54,15 @@ def table(sessions: Sequence[SessionResult], voice: Voice) -> Iterator[str]:
         yield _line(columns, cells, [dim or one.column.colour(session) for one in columns], voice)
 
 
-def summary(sessions: Sequence[SessionResult]) -> str:
+def summary(sessions: Sequence[SessionResult]) -> Iterator[str]:
     """What it all comes to, and the next step where something is wrong."""
     alive = sum(one.live is Live.ALIVE for one in sessions)
     parts = [f"{len(sessions)} session{'s' * (len(sessions) != 1)}", f"{alive} alive"]
     if memory := sum(one.memory_mb for one in sessions):
         parts.append(_megabytes(memory))
-    drifting = sum(one.drift is not None for one in sessions)
-    return ", ".join(parts) + (f"; {drifting} not as the registry says: tmuxreap reconcile" if drifting else "")
+    yield ", ".join(parts)
+    if drifting := sum(one.drift is not None for one in sessions):
+        yield f"{drifting} not as the registry says; see: tmuxreap reconcile"
 
 
 def _natural(column: Column, sessions: Sequence[SessionResult]) -> int:

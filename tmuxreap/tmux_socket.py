@@ -100,3 +100,12 @@ def _holder(inode: str) -> int | None:
         if f"socket:[{inode}]" in held:
             return int(pid)
     return None
+
+
+def lost_servers(folder: str) -> list[tuple[str, int | None]]:
+    """Servers whose socket in that folder was deleted: where each still listens, and its pid."""
+    return [
+        (path, _holder(inode))
+        for inode, path in _listeners()
+        if os.path.dirname(path) == folder and not os.path.lexists(path)  # noqa: PTH120
+    ]

@@ -1,0 +1,90 @@
+"""`doctor`: everything that could be wrong is looked at, and each finding told with the command that mends it.
+
+It changes nothing, and what is broken does not stop it: a check that fails is a finding."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from tmuxreap import checks, checks_registry
+from tmuxreap.app import App
+from tmuxreap.checks import Patient
+from tmuxreap.errors import Code, Failure
+from tmuxreap.findings import Finding, Level, failed, problem
+from tmuxreap.ledger_copy import copy_of
+from tmuxreap.ledger_file import ledger_path
+from tmuxreap.profiles import load_profiles
+from tmuxreap.results import PlainResult, Result
+
+
+def run(app: App) -> Result:
+    name = app.registry_name
+    found = list(examine(app))
+    problems = sum(finding.level is Level.PROBLEM for finding in found)
+    items = [PlainResult(finding.check, finding.as_json()) for finding in found]
+    return Result("doctor", name, app.clock.now(), items, tuple(app.warnings), _verdict(problems))
+
+
+def _verdict(problems: int) -> Failure | None:
+    if not problems:
+        return None
+    count = "1 problem" if problems == 1 else f"{problems} problems"
+    message = f"could not find all well: {count}"
+    return Failure(Code.PROBLEMS_FOUND, message, "each has the command beside it that mends it")
+
+
+def examine(app: App) -> Iterator[Finding]:
+    yield from _guarded("profiles", lambda: _profiles(app))
+    with tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True) as folder:
+        patient, trouble = Patient(app, None), None
+        try:
+            patient = Patient(app, app.registry.look())
+            trouble = _read_a_copy(app, Path(folder))
+        except Failure as failure:
+            yield from checks_registry.registry_trouble(patient, failure)
+        for name, check in CHECKS.items():
+            yield from _guarded(name, lambda check=check: check(patient))  # type: ignore[misc]
+        yield from _guarded("ledger", lambda: checks_registry.check_ledger(patient, trouble))
+        app.close()
+
+
+CHECKS: dict[str, Callable[[Patient], Iterable[Finding]]] = {
+    "tmux": checks.check_tmux,
+    "sockets": checks.check_sockets,
+    "registry": checks_registry.check_registry,
+    "lock": checks_registry.check_lock,
+    "intents": checks_registry.check_intents,
+    "sessions": checks_registry.check_sessions,
+    "unregistered": checks.check_unregistered,
+    "agents": checks.check_agents,
+}
+
+
+def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """The others go on, whatever becomes of this one."""
+    try:
+        return list(check())
+    except Failure as failure:
+        return [failed(name, failure)]
+    except Exception as error:  # noqa: BLE001 - a doctor that falls over helps nobody
+        message = f"could not look at this: {type(error).__name__}: {error}"
+        return [problem(name, message, "this may be a bug: please report it with the message")]
+
+
+def _profiles(app: App) -> Iterator[Finding]:
+    """With broken blocks of the user's, the rest is looked at with ours."""
+    try:
+        app.profiles  # noqa: B018 - read here, where it may fail
+    except Failure as failure:
+        app.profiles = load_profiles(None)
+        yield failed("profiles", failure)
+
+
+def _read_a_copy(app: App, folder: Path) -> str | None:
+    """From here on the ledger is a copy of it: SQLite would leave files beside the real one, or set it aside."""
+    ledger = ledger_path(app.registry.resolved)
+    copy, trouble = copy_of(ledger, folder) if ledger.is_file() else (folder / "none.db", None)
+    app.books.__dict__["path"] = copy
+    return trouble
