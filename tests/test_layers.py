@@ -27,26 +27,30 @@ RANKS = (
     "profiles < programs yamlblocks; programs; yamlblocks",
     # pure: what is seen, planned and answered
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
+    " offspring < sights; verdicts < offspring;"
     " plan < panes sights;"
     " requests < plan sights; keying < plan requests; ladder < keying plan requests sights; results < plan requests",
     # owners of outside things
-    "files; settings; clock; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client; tmux_commands; tmux_socket;"
-    " processes < processes_psutil; processes_psutil; speaking; pulse < speaking ledger_schema; locators < databases; databases; purging < locators; waiting;"
+    "files; settings; clock; skills; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client;"
+    " tmux_commands; tmux_socket;"
+    " processes < processes_psutil; processes_psutil; speaking; pulse < speaking ledger_schema; locators < databases; databases; lingering < locators; purging < locators; waiting;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_copy < ledger_schema; ledger_schema; probing",
     "registry",
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
     # the composition root, and what is asked of it
     "app",
-    "conversations; cases < conversations; choosing < cases; outcomes < cases conversations;"
+    "shown; conversations; cases < conversations shown; choosing < cases; outcomes < cases conversations;"
     " sessions < cases conversations",
     "handover; joining; starts < joining; recording",
-    "drifts",
+    "drifts; nominees; remnants < nominees",
     "checks; checks_registry < checks",
     "ending",
     "starting",
     "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start;"
-    " commands.watch < commands.reconcile",
-    "boundary; mcp < boundary mcp_schemas mcp_tools; mcp_schemas; mcp_tools < boundary; completion",
+    " commands.reap < commands.stop; commands.watch < commands.reap commands.reconcile",
+    "desk",
+    "popup_view; popup < popup_view",
+    "boundary; mcp < boundary mcp_schemas mcp_tools; mcp_schemas; mcp_tools < boundary; completion < sketch vocabulary; vocabulary; sketch",
     "verbs; verbs.options; verbs.* < verbs.options",
     "cli",
     "__main__",
@@ -74,6 +78,8 @@ OWNERS: dict[str, set[str]] = {
     "mcp": {"mcp"},
     "anyio": {"mcp"},
     "pydantic": {"mcp", "mcp_tools"},
+    "textual": {"popup"},
+    "rich": {"popup", "popup_view"},
     "typer": {"cli", "boundary", "verbs.*"},
 }
 

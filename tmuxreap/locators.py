@@ -17,8 +17,9 @@ from tmuxreap.model import Conversation, ProcessId
 from tmuxreap.profiles import LOCATORS, Locator, Profile
 from tmuxreap.values import frozen
 
+GUESS = "sole-candidate"
 NONE = Conversation(id=None, source=None, path=None, exists=False)
-CANDIDATES_LOOKED_AT = 10_000
+CANDIDATES_LOOKED_AT = 100_000
 LINES_LOOKED_AT = 200
 
 
@@ -40,6 +41,7 @@ class Clues:
     banner: str | None = None  # the screen after the agent left
     launched: str | None = None
     hooked: str | None = None
+    rivals: Callable[[], bool] = lambda: False  # does another agent of this kind run in this folder?
 
 
 @frozen
@@ -54,7 +56,7 @@ def store_of(
     """The agent's store, from its own environment; else as it was recorded; else where it lies by default."""
     given = (environ or {}).get(profile.store_variable or "")
     if given:
-        return Path(given)
+        return Path(given, profile.store_under)
     if environ is None and recorded:
         return Path(recorded)
     agent_home = (environ or {}).get("HOME") or (str(home) if home else "")
@@ -68,10 +70,11 @@ def locate(profile: Profile, clues: Clues) -> Located:
     """The most trusted word on the conversation that there is."""
     for locator in sorted(profile.locators, key=lambda one: LOCATORS.index(one.kind)):
         found = tuple(dict.fromkeys(one for one in _FIND[locator.kind](profile, locator, clues) if is_id(profile, one)))
-        if len(found) == 1:
-            return Located(checked(profile, clues.store, found[0], locator.kind))
-        if len(found) > 1:
+        if not found:
+            continue
+        if len(found) > 1 or (locator.kind == GUESS and clues.rivals()):
             return Located(NONE, found)
+        return Located(checked(profile, clues.store, found[0], locator.kind))
     return Located(NONE)
 
 
@@ -97,7 +100,7 @@ def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[P
         return []
     named = {"{id}": conversation, "{id8}": conversation[:8]}  # one that is named by its beginning holds the whole ID
     pattern = re.sub(r"\{id8?\}", lambda found: glob.escape(named[found[0]]), profile.artifact)
-    paths = [path for name in _matching(store, pattern) if (path := store / name).is_file()]
+    paths = [store / name for name in _matching(store, pattern) if os.path.isfile(store / name)]  # noqa: PTH113
     if "{id}" in profile.artifact or profile.query:
         return paths
     return [path for path in paths if _holds(path, re.escape(conversation))]
@@ -132,8 +135,15 @@ def _has_message(path: Path, profile: Profile, conversation: str) -> bool:
     if profile.query is not None:
         return databases.finds(path, profile.query, conversation)
     if profile.message is None:
-        return path.stat().st_size > 0
+        return _size(path) > 0
     return _holds(path, profile.message)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _holds(path: Path, pattern: re.Pattern[str] | str) -> bool:
@@ -163,14 +173,19 @@ def _pid_files(locator: Locator, clues: Clues) -> Iterator[Mapping[str, object]]
         return
     for agent in clues.agents:
         path = clues.store / str(locator.settings["path"]).replace("{pid}", str(agent.id.pid))
-        try:
-            entry = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
-            continue
+        entry = read_json(path)
         started = locator.settings.get("started")
         if not isinstance(entry, dict) or (started and not _same_start(entry.get(str(started)), agent.id)):
             continue
         yield entry
+
+
+def read_json(path: Path) -> object:
+    """None when it is no regular file, cannot be read, or is half-written."""
+    try:
+        return json.loads(path.read_text("utf-8")) if os.path.isfile(path) else None  # noqa: PTH113
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def _same_start(value: object, process: ProcessId) -> bool:
@@ -210,7 +225,12 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
     if clues.store is None or profile.artifact is None or not clues.agents:
         return []
     started = min(agent.started_epoch for agent in clues.agents)
-    names = islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT)
+    if profile.candidates is not None:
+        asked = {"folder": os.path.realpath(clues.cwd or "/"), "since_ms": int(started * 1000)}
+        return databases.answers(clues.store / profile.artifact, profile.candidates, asked)
+    names = list(islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT))
+    if len(names) == CANDIDATES_LOOKED_AT:
+        return []  # of what was not looked at any could be it
     paths = (clues.store / name for name in names)
     fresh = [path for path in paths if _written_since(path, started) and _of_folder(path, profile, clues.cwd)]
     return [found.group(0) for path in fresh if (found := re.search(profile.id_pattern, path.name))]

@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tmuxreap.errors import Code, Failure
-from tmuxreap.locators import is_id
+from tmuxreap.locators import GUESS, is_id
 from tmuxreap.model import Conversation
 from tmuxreap.profiles import Profile
 from tmuxreap.values import frozen
-
-GUESSES = frozenset({"sole-candidate"})
 
 
 @frozen
@@ -35,7 +33,7 @@ def why_not(name: str, profile: Profile | None, store: Path | None, conversation
         return None  # no message was ever sent: there is nothing to delete
     if profile is None or not profile.purge:
         reason = "it is not known what such an agent keeps of a conversation"
-    elif conversation.source in GUESSES:
+    elif conversation.source == GUESS:
         reason = f"the conversation {conversation.id} is only the likeliest"
     elif not is_id(profile, conversation.id):
         reason = f"{conversation.id!r} is no ID of a conversation"
