@@ -27,6 +27,7 @@ from tmuxreap.results import EndResult, Item, Result, SessionResult
 from tmuxreap.settings import Settings
 from tmuxreap.states import TRANSITIONS, Event
 from tmuxreap.values import replace
+from tmuxreap.verdicts import Kind as Verdicts
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -152,6 +153,7 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     assert fields(section(JSON, "A result of stop and kill")) == {*EndResult("a", Outcome.STOPPED).as_json(), "plan"}
     assert [Outcome(name) for name in codes(end["outcome"][0])] == list(Outcome)
     assert {StoppedBy(name) for name in codes(end["stopped_by"][0])} == set(StoppedBy)
+    assert [Verdicts(name) for name in table(section(JSON, "Reap"))] == list(Verdicts)
     session = section(JSON, "A result of list, show, start, adopt and resume")
     assert fields(session) == set(SHOP.as_json())
     assert {Live(name) for name in codes(table(session)["live"][0])} == set(Live)

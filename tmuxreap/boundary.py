@@ -55,7 +55,7 @@ def end(
     def work(app: App) -> Result:
         from tmuxreap.commands.stop import EndRequest, run
 
-        signal.signal(signal.SIGTERM, _interrupt)
+        signal.signal(signal.SIGTERM, interrupt)
         if not (json or quiet or dry_run):
             from tmuxreap.progress import Progress
 
@@ -66,7 +66,7 @@ def end(
     answer(verb.value, registry, json, quiet, work)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def interrupt(number: int, frame: FrameType | None) -> None:
     """SIGTERM in the middle of an ending is as a Ctrl-C: said, and what was changed on the user's panes put back."""
     raise KeyboardInterrupt
 

@@ -112,6 +112,8 @@ def _no_purge(app: App, case: Case) -> Failure | None:
     users = _users(app, conversation.id, row.name) if conversation.id is not None else []
     if users:
         reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
+    if told_later and (case.known.candidates or conversation.source == GUESS):
+        return None
         return Failure(Code.CONVERSATION_IN_USE, reason, f"forget that row first: tmuxreap forget {users[0]}")
     return why_not(row.name, case.profile, case.known.clues.store, conversation)
 

@@ -17,6 +17,7 @@ VERBS = (
     "show",
     "stop",
     "kill",
+    "reap",
     "resume",
     "forget",
     "reconcile",

@@ -8,7 +8,7 @@ from tmuxreap.cells import Voice
 from tmuxreap.model import Outcome, StoppedBy
 from tmuxreap.ownership import Belonging
 from tmuxreap.plan import Plan
-from tmuxreap.results import EndResult
+from tmuxreap.results import EndResult, Reaped
 
 WAYS = {
     StoppedBy.EXIT_KEYS: "left by its own exit keys",
@@ -37,6 +37,19 @@ def receipt(one: EndResult, voice: Voice) -> Iterator[str]:
     yield f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'green')}, {WAYS[one.stopped_by]}, {took}"
     for line in _details(one):
         yield f"  {line}"
+
+
+def verdict(one: Reaped, voice: Voice) -> Iterator[str]:
+    """What an ending was for: the facts, as they were seen."""
+    name, evidence = str(one.result.as_json()["name"]), one.evidence
+    plain = {key: value for key, value in evidence.items() if isinstance(value, (str, int, float)) and value != ""}
+    facts = ", ".join(f"{key} {value}" for key, value in plain.items() if not isinstance(value, bool))
+    yield f"{voice.paint(name, 'bold')}: {one.verdict}: {facts}"
+    for kind in ("processes", "children"):
+        found = evidence.get(kind)
+        for child in found if isinstance(found, list) else []:
+            more = ", ".join(f"{key} {value}" for key, value in child.items() if key not in ("pid", "name"))
+            yield f"  {kind:<13} {child['pid']:>7} {child['name']} ({more})"
 
 
 def _details(one: EndResult) -> Iterator[str]:

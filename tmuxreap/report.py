@@ -13,7 +13,7 @@ from typing import TextIO
 from tmuxreap.cells import Voice, cut, pad, plain, plain_value, width
 from tmuxreap.durations import short_duration
 from tmuxreap.errors import Failure, Unheard
-from tmuxreap.results import EndResult, Item, JoinedResult, PlainResult, Result, SessionResult
+from tmuxreap.results import EndResult, Item, JoinedResult, PlainResult, Reaped, Result, SessionResult
 
 __all__ = ["Voice", "lines", "report", "report_line", "tell_failure", "terminal_columns"]
 
@@ -85,6 +85,7 @@ NOTHING = {
     "list": "no sessions yet; begin with: tmuxreap start NAME --agent AGENT",
     "stop": "nothing to stop",
     "kill": "nothing to kill",
+    "reap": "nothing to reap",
     "events": "nothing happened yet",
     "reconcile": "registry, ledger and tmux agree",
 }
@@ -95,6 +96,11 @@ def _item(item: Item, voice: Voice) -> Iterator[str]:
         from tmuxreap.receipts import receipt  # no other verb needs it
 
         yield from receipt(item, voice)
+    elif isinstance(item, Reaped):
+        from tmuxreap.receipts import verdict
+
+        yield from verdict(item, voice)
+        yield from _item(item.result, voice)
     elif isinstance(item, SessionResult):
         yield from session(item, voice)
     elif isinstance(item, JoinedResult):

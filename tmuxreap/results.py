@@ -110,6 +110,22 @@ class JoinedResult:
 
 
 @frozen
+class Reaped:
+    """An ending, and the verdict that it came from."""
+
+    result: Item
+    verdict: str
+    evidence: Mapping[str, object]
+
+    @property
+    def failure(self) -> Failure | None:
+        return self.result.failure
+
+    def as_json(self) -> dict[str, object]:
+        return {**self.result.as_json(), "verdict": self.verdict, "evidence": dict(self.evidence)}
+
+
+@frozen
 class SessionResult:
     """One row as it stands, and what a look says of it. `facts` are what `show` adds."""
 

@@ -11,6 +11,8 @@ from tmuxreap.errors import Code, Failure
 from tmuxreap.values import frozen
 
 REGISTRY = Path(".hermes") / "agent-sessions.yaml"
+# What `start` puts into the environment of a session: its own mark, its registry, and from within whom it was started.
+MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
 
 
 @frozen
@@ -57,7 +59,18 @@ class Settings:
     @property
     def mark(self) -> str | None:
         """Set when the caller runs inside a session that `start` made."""
-        return self.environ.get("TMUXREAP_ID") or None
+        return self.environ.get(MARK) or None
+
+    @property
+    def caller(self) -> str:
+        """Within whom we are called: the mark of that session, else the pane that we stand in, else nothing."""
+        server, pane = self.environ.get("TMUX", "").split(",")[1:2], self.environ.get("TMUX_PANE")
+        return self.mark or (pane_word(server[0], pane) if server and pane else "")
+
+
+def pane_word(server_pid: object, pane: str) -> str:
+    """A pane in one word."""
+    return f"{server_pid}:{pane}"
 
 
 def _working_directory() -> Path | None:

@@ -70,7 +70,7 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare],
     if session is not None and isinstance(pane, Pane):
         session = _within(session, pane, pane_only=past.pane_only)
     reach = _reach(row, server, session, world, past)
-    belongings = owned(world.index, reach, _spare_reason(spares, world))
+    belongings = owned(world.index, reach, spare_reason(spares, world))
     mine = any(one.process.pid in world.protected for one in belongings.own)
     if session is None or pane is None:
         agent = _outlived(row, belongings, profile, world)
@@ -116,7 +116,7 @@ def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world:
     if session is not None and first.pane is not None:
         session = _within(session, first.pane, pane_only=past.pane_only)
     reach = _reach(row, server, session, world, past)
-    belongings = owned(world.index, reach, _spare_reason(spares, world))
+    belongings = owned(world.index, reach, spare_reason(spares, world))
     if session is None:
         return Sight(Live.GONE, first.socket, server, owned=belongings, reach=reach)
     pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
@@ -168,7 +168,7 @@ def _see_headless(row: Row, socket: str, spares: Iterable[Spare], world: World, 
         mark=past.mark,
         remembered=past.remembered,
     )
-    found = owned(world.index, reach, _spare_reason(spares, world))
+    found = owned(world.index, reach, spare_reason(spares, world))
     trouble = None if known or past.mark or row.status.ended else _untracked(row)
     mine = any(one.process.pid in world.protected for one in found.own)
     live = Live.ALIVE if leader or (found.own and past.mark) else Live.GONE
@@ -238,7 +238,7 @@ def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
     return marks.pop() if len(marks) == 1 else None
 
 
-def _spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], str | None]:
+def spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], str | None]:
     listed = tuple(spares)
 
     def reason(process: Process) -> str | None:

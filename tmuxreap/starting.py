@@ -25,6 +25,7 @@ from tmuxreap.results import SessionResult
 from tmuxreap.rows import conversation_field, recorded_conversation
 from tmuxreap.sessions import session_result
 from tmuxreap.sights import Sight
+from tmuxreap.settings import MARK, PARENT, REGISTRY_MARK
 from tmuxreap.states import Changes, Event, Value, iso, revive_changes
 from tmuxreap.values import field, frozen, replace
 
@@ -55,7 +56,7 @@ def launch(app: App, wish: Launch) -> SessionResult:
     app.registry.check_writable()
     mark = str(uuid.uuid4())
     profile = app.profiles.of(wish.agent)
-    marks = {**wish.environment, "TMUXREAP_ID": mark, "TMUXREAP_REGISTRY": str(app.registry.resolved)}
+    marks = {**wish.environment, MARK: mark, REGISTRY_MARK: str(app.registry.resolved), PARENT: app.settings.caller}
     pane = f"={wish.name}:"
     made, said = app.tmux.create(
         wish.socket,
@@ -138,7 +139,9 @@ def live_row(
     )
 
 
-def record_session(app: App, row: Row, sight: Sight, wish: Launch, mark: str | None) -> SessionResult:
+def record_session(
+    app: App, row: Row, sight: Sight, wish: Launch, mark: str | None, closing: Sequence[Closing] = ()
+) -> SessionResult:
     """Into the registry: a new row, or the ended one made running again."""
     assert sight.pane is not None  # noqa: S101 - only sessions with a pane are recorded
     fields = _fields(app, row, sight, sight.pane, wish)
@@ -153,7 +156,7 @@ def record_session(app: App, row: Row, sight: Sight, wish: Launch, mark: str | N
     old = before.named(wish.name)
     if mark is not None:
         app.books.remember_mark(wish.name, mark)
-    app.books.follow(after, [_event(app, wish, old, before, mark)])
+    app.books.follow(after, [_event(app, row, wish, old, before, mark)], closing)
     now = after.named(wish.name)
     assert now is not None  # noqa: S101 - just written
     return session_result(app, now, replace(sight, trouble=None))
@@ -220,7 +223,7 @@ def _added(look: RegistryLook, row: Mapping[str, object]) -> str:
         raise unsafe(look.path, error) from None
 
 
-def _event(app: App, wish: Launch, old: Row | None, before: RegistryLook, mark: str | None) -> NewEvent:
+def _event(app: App, row: Row, wish: Launch, old: Row | None, before: RegistryLook, mark: str | None) -> NewEvent:
     conversation = recorded_conversation(old, wish.agent) if old else None
     data = {
         "agent": wish.agent,
@@ -238,6 +241,7 @@ def _clear_away(app: App, row: Row) -> None:
         return
     end_unregistered(app, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION))
 
+        "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
 
 def _start_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
     after = f"within {wish.confirm_s:g} s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.cases import look_at, prepare
@@ -15,6 +15,7 @@ from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook
 from tmuxreap.results import Item, Result, failed_target
 from tmuxreap.selectors import Chosen, Wanted
+from tmuxreap.sights import Past
 from tmuxreap.starting import live_row
 from tmuxreap.values import frozen, replace
 
@@ -55,9 +56,9 @@ def _not_sure(request: EndRequest) -> Failure:
     )
 
 
-def planned(app: App, rows: Sequence[Row], policy: Policy) -> list[Item]:
+def planned(app: App, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None) -> list[Item]:
     """The very plans that would be recorded."""
-    cases = prepare(app, rows, policy)
+    cases = prepare(app, rows, policy, known)
     return [case.answer or replace(not_yet(case, policy, Outcome.PLANNED), plan=case.plan) for case in cases]
 
 

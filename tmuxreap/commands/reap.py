@@ -1,0 +1,128 @@
+"""`reap`: ends by evidence. Judge, show; and with --yes judge again and end what is still judged so, as `stop` does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tmuxreap.app import App
+from tmuxreap.choosing import bad_row_warnings
+from tmuxreap.commands.stop import planned
+from tmuxreap.ending import end_rows, end_unregistered
+from tmuxreap.model import Row, Verb
+from tmuxreap.nominees import nominate
+from tmuxreap.plan import Policy
+from tmuxreap.registry import RegistryLook
+from tmuxreap.remnants import Remnant, find_remnants, row_of, verdict_of
+from tmuxreap.results import Item, Reaped, Result
+from tmuxreap.values import field, frozen
+from tmuxreap.verdicts import Kept, Kind, Limits, Verdict
+
+
+@frozen
+class ReapRequest:
+    kinds: tuple[Kind, ...] = ()  # none: all of them
+    limits: Limits = field(default_factory=Limits)
+    grace_s: float | None = None
+    cleanup: bool = False
+    task_status: str = "failed"
+    dry_run: bool = False
+    yes: bool = False
+
+    def policy(self, kind: Kind) -> Policy:
+        """What an ended session left behind says nothing of its task."""
+        task_status = None if kind is Kind.ORPHAN else self.task_status
+        return Policy(Verb.STOP, kind.value, grace_s=self.grace_s, cleanup=self.cleanup, task_status=task_status)
+
+
+@frozen
+class Found:
+    """A verdict, and what it is about: a row, or processes that have none."""
+
+    verdict: Verdict
+    row: Row | None
+    remnant: Remnant | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return self.verdict.kind, self.remnant.key if self.remnant else self.verdict.name
+
+
+def run(app: App, request: ReapRequest) -> Result:
+    look = app.registry.look()
+    found, kept = _judged(app, look, request)
+    if request.yes and not request.dry_run:
+        items, dropped = sweep(app, request, found)
+        kept = [*kept, *dropped]
+    else:
+        items = _planned(app, found, request)
+    return Result(
+        "reap",
+        app.registry_name,
+        app.clock.now(),
+        items,
+        (*app.warnings, *bad_row_warnings(look)),
+        more={"kept": [one.as_json() for one in kept]},
+    )
+
+
+def sweep(app: App, request: ReapRequest, found: Sequence[Found] | None = None) -> tuple[list[Item], list[Kept]]:
+    """End those that are judged so now; of `found`, which was seen before, those of which it still holds."""
+    look = app.registry.look()
+    if found is None:
+        found, _ = _judged(app, look, request)
+    if not found:
+        return [], []
+    again, reasons = _judged(app, look, request)
+    before, why = {one.key for one in found}, {one.name: one.why for one in reasons}
+    now = {one.key: one for one in again}
+    gone = [one.verdict.name for one in found if one.key not in now]
+    items = _ended(app, look, [one for key, one in now.items() if key in before], request)
+    return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in gone]
+
+
+def _judged(app: App, look: RegistryLook, request: ReapRequest) -> tuple[list[Found], list[Kept]]:
+    rows = [row for row in look.rows if isinstance(row, Row)]
+    kinds: Collection[Kind] = request.kinds or tuple(Kind)
+    running = [row for row in rows if not row.status.ended]
+    by_name = {row.name: row for row in running}
+    judged = nominate(app, running, kinds, request.limits)
+    found = [Found(one, by_name[one.name]) for one in judged if isinstance(one, Verdict)]
+    kept = [one for one in judged if isinstance(one, Kept)]
+    if Kind.ORPHAN in kinds:
+        remnants, more = find_remnants(app, rows)
+        found += [Found(verdict_of(app, one), one.row, one) for one in remnants]
+        kept = [*(one for one in kept if one.name not in {r.name for r in remnants if r.row}), *more]
+    return found, kept
+
+
+def _planned(app: App, found: Sequence[Found], request: ReapRequest) -> list[Item]:
+    return [_told(one, _plan(app, one, request.policy(one.verdict.kind))) for one in found]
+
+
+def _plan(app: App, one: Found, policy: Policy) -> Item:
+    if one.row is not None:
+        return planned(app, [one.row], policy)[0]
+    assert one.remnant is not None  # noqa: S101 - what has no row was found by its processes
+    return planned(app, [row_of(app, one.remnant)], policy, {one.remnant.name: one.remnant.past})[0]
+
+
+def _ended(app: App, look: RegistryLook, found: Sequence[Found], request: ReapRequest) -> list[Item]:
+    """Rows with the same verdict at the same time."""
+    items: list[Item] = []
+    for kind in Kind:
+        these = [one for one in found if one.verdict.kind is kind and one.row is not None]
+        rows = [one.row for one in these if one.row is not None]
+        ended = end_rows(app, look, rows, request.policy(kind)) if rows else []
+        items += [_told(one, item) for one, item in zip(these, ended, strict=True)]
+    return [*items, *(_swept(app, one, request) for one in found if one.row is None)]
+
+
+def _swept(app: App, one: Found, request: ReapRequest) -> Item:
+    assert one.remnant is not None  # noqa: S101 - what has no row was found by its processes
+    item = end_unregistered(app, row_of(app, one.remnant), request.policy(Kind.ORPHAN), one.remnant.past)
+    app.books.note(one.verdict.name, "reaped", {"verdict": Kind.ORPHAN.value, **one.verdict.evidence})
+    return _told(one, item)
+
+
+def _told(one: Found, item: Item) -> Item:
+    return Reaped(item, one.verdict.kind.value, one.verdict.evidence)

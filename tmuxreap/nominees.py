@@ -1,0 +1,142 @@
+"""Gathers what `verdicts` judges: who is stalled, idle or expired among the running rows. Looks, and ends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tmuxreap.app import App
+from tmuxreap.cases import look_at
+from tmuxreap.conversations import find_conversation, screen_of
+from tmuxreap.durations import parse_duration
+from tmuxreap.joining import owner_alive
+from tmuxreap.ledger_records import Pulse
+from tmuxreap.model import Live, Process, Row, Server
+from tmuxreap.offspring import offspring
+from tmuxreap.settings import MARK, PARENT, pane_word
+from tmuxreap.sights import Sight
+from tmuxreap.verdicts import Closer, Kept, Kind, Limits, Seen, Verdict, judge, running_since
+
+BEGINNINGS = ("started", "resumed", "adopted")
+
+
+def nominate(app: App, rows: Sequence[Row], kinds: Collection[Kind], limits: Limits) -> list[Verdict | Kept]:
+    """One judgement for each of these rows, which are running ones."""
+    wanted = [kind for kind in kinds if kind is not Kind.ORPHAN]
+    if not wanted or not rows:
+        return []
+    sights = [sight for sight, _ in look_at(app, rows)]
+    family = _Family(app, rows, sights)
+    began = _beginnings(app, [row for row in rows if row.data.get("ttl") is not None])
+    pulses, busy = app.books.pulses(), under_way(app)
+    return [
+        judge(
+            wanted,
+            _seen(app, row, sight, pulses.get(row.name), began.get(row.name), under_way=row.name in busy),
+            limits,
+            lambda row=row, sight=sight: _closer(app, row, sight, family),  # type: ignore[misc]
+        )
+        for row, sight in zip(rows, sights, strict=True)
+    ]
+
+
+def under_way(app: App) -> set[str]:
+    """Whom another is ending at this moment: they are his."""
+    return {name for name, intent in app.books.open_intents().items() if owner_alive(app, intent)}
+
+
+def _seen(app: App, row: Row, sight: Sight, said: Pulse | None, began: float | None, *, under_way: bool) -> Seen:
+    since = min((app.processes.started_epoch(process.id) for process in _life(sight)), default=None)
+    ttl = row.data.get("ttl")
+    return Seen(
+        name=row.name,
+        now=app.clock.now(),
+        live=sight.live,
+        mine=sight.mine,
+        under_way=under_way,
+        attached=bool(sight.session and sight.session.attached),
+        agent_since=since,
+        output_at=float(sight.session.activity) if sight.session else None,
+        in_the_way=_in_the_way(sight),
+        said=said,
+        ttl=None if ttl is None else str(ttl),
+        ttl_s=_seconds(ttl),
+        ttl_since=max((moment for moment in (began, since) if moment is not None), default=None),
+    )
+
+
+def _in_the_way(sight: Sight) -> str | None:
+    if sight.trouble is not None:
+        return sight.trouble.message
+    panes = ", ".join(f"{pane.id} (pid {pane.pid})" for pane in sight.foreign)
+    return f"other panes of its session are at work: {panes}" if panes else None
+
+
+def _life(sight: Sight) -> list[Process]:
+    """Whose beginning is that of this life: what tmux started, or the agent in it."""
+    leaders = [one.process for one in sight.owned.own if sight.reach and one.process.id in sight.reach.leaders]
+    return [*leaders, *sight.agent]
+
+
+def _seconds(ttl: object) -> float | None:
+    if isinstance(ttl, bool) or not isinstance(ttl, (str, int, float)):
+        return None
+    try:
+        return parse_duration(str(ttl))
+    except ValueError:
+        return None
+
+
+def _beginnings(app: App, rows: Sequence[Row]) -> dict[str, float]:
+    """When each was last started, resumed or adopted."""
+    names = {row.name for row in rows}
+    if not names:
+        return {}
+    return {event.name: event.at for event in app.books.events(names, None) if event.kind in BEGINNINGS}
+
+
+def _closer(app: App, row: Row, sight: Sight, family: _Family) -> Closer:
+    profile = app.profile_of(row)
+    known = find_conversation(app, row, sight, profile)
+    text = app.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
+    return Closer(
+        state=screen_of(profile, known, text).state,
+        tool_since=running_since(app.books.beats(row.name)),
+        children=offspring(sight, lambda p: app.processes.started_epoch(p.id), lambda p: agent_of(app, p) is not None),
+        sub_agents=family.of(row.name),
+    )
+
+
+def agent_of(app: App, process: Process) -> str | None:
+    """Which of the agents that are known it is."""
+    names, agents = app.observer.names(process), app.profiles.agents.values()
+    found = (one.name for one in agents if one.recognises(names.argv, process.comm, names.executable))
+    return next(found, None)
+
+
+class _Family:
+    """Who was started from within whom, by what `start` puts into the environment of a session."""
+
+    def __init__(self, app: App, rows: Sequence[Row], sights: Sequence[Sight]) -> None:
+        self._app = app
+        self._alive = {row.name: sight for row, sight in zip(rows, sights, strict=True) if sight.live is Live.ALIVE}
+        self._parents: Mapping[str, str | None] | None = None
+
+    def of(self, name: str) -> tuple[str, ...]:
+        if self._parents is None:
+            self._parents = {one: self._word(sight, PARENT) for one, sight in self._alive.items()}
+        words = self._words(self._alive[name])
+        return tuple(one for one, parent in self._parents.items() if parent in words and one != name)
+
+    def _words(self, sight: Sight) -> set[str]:
+        """How a session is called as a parent: by its mark, or by its pane."""
+        own = {self._word(sight, MARK)}
+        if isinstance(sight.server, Server) and sight.pane is not None:
+            own.add(pane_word(sight.server.pid, sight.pane.id))
+        return {word for word in own if word}
+
+    def _word(self, sight: Sight, variable: str) -> str | None:
+        for leader in sight.reach.leaders if sight.reach else ():
+            environ = self._app.processes.environ(leader)
+            if environ is not None:
+                return environ.get(variable)
+        return None
