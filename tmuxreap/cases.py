@@ -8,7 +8,8 @@ from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import ended_as_pane
-from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy
+from tmuxreap.locators import GUESS
+from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy, Verb
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
 from tmuxreap.purging import Purged, why_not
@@ -86,7 +87,7 @@ def _case(app: App, row: Row, sight: Sight, past: Past, shown: Shown, policy: Po
     case = Case(row, agent, profile, sight, past, known, shown.joined, memory)
     failure = refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
-        failure = _no_purge(app, case)
+        failure = no_purge(app, case, told_later=_told_at_exit(case, policy))
     if failure is not None:
         case.answer = replace(failed_target(row.name, failure), status=row.status, agent=agent, pid=row.pane.pid)
     elif row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
@@ -102,9 +103,17 @@ def _was_purged(row: Row) -> bool:
     return row.data.get("termination_mode") == MODES[Event.PURGED]
 
 
-def _no_purge(app: App, case: Case) -> Failure | None:
+def _told_at_exit(case: Case, policy: Policy) -> bool:
+    """Its last words will tell the conversation for certain; until then a guess is no reason to refuse."""
+    keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(case.sight.keyed)
+    return keyed and case.profile is not None and case.profile.tells_at_exit
+
+
+def no_purge(app: App, case: Case, *, told_later: bool = False) -> Failure | None:
     """The conversation must be certain, and this row's alone."""
     row, conversation = case.row, case.known.conversation
+    if told_later and (case.known.candidates or conversation.source == GUESS):
+        return None
     if case.known.candidates:
         found = ", ".join(case.known.candidates)
         reason = f"could not purge the conversation of {row.name}: it could be any of {found}"
@@ -112,8 +121,6 @@ def _no_purge(app: App, case: Case) -> Failure | None:
     users = _users(app, conversation.id, row.name) if conversation.id is not None else []
     if users:
         reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
-    if told_later and (case.known.candidates or conversation.source == GUESS):
-        return None
         return Failure(Code.CONVERSATION_IN_USE, reason, f"forget that row first: tmuxreap forget {users[0]}")
     return why_not(row.name, case.profile, case.known.clues.store, conversation)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tmuxreap.app import App
-from tmuxreap.cases import Case
-from tmuxreap.conversations import resume_command
+from tmuxreap.cases import Case, no_purge
+from tmuxreap.conversations import goes_on, resume_command
 from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.mask import kept_screen
@@ -86,7 +86,7 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         draft=ended.draft,
         freed_mb=round(case.memory / MEGABYTE, 1) if gone else 0.0,
         duration_ms=round(duration_s * 1000),
-        warnings=case.known.warnings,
+        warnings=(*case.known.warnings, *(goes_on(app, case.known, case.profile) if gone else ())),
         failure=failure_of(case, ended, policy),
     )
 
@@ -134,14 +134,26 @@ def renewed(result: EndResult) -> EndResult:
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
 
 
-def purge_if_asked(case: Case, ended: Ended, policy: Policy) -> None:
-    """After the proof of death and before it is written: a crash between the two leaves what reconcile can tell."""
+def purge_if_asked(app: App, case: Case, ended: Ended, policy: Policy) -> None:
+    """After the proof of death and before it is written: a crash between the two leaves what reconcile can tell. What
+    is known of the conversation may have changed since the plan."""
     if not policy.purge or ended.stopped_by is None:
         return
     if case.profile is None:
         case.purged = Purged()
         return
+    failure = no_purge(app, case) or _goes_on(app, case)
+    if failure is not None:
+        case.purged = Purged(failure=failure)
+        return
     case.purged = purge(case.row.name, case.profile, case.known.clues.store, ended.conversation)
+
+
+def _goes_on(app: App, case: Case) -> Failure | None:
+    on = goes_on(app, case.known, case.profile)
+    reason = f"could not purge the conversation of {case.row.name}: {on[0].partition(': ')[2]}" if on else ""
+    way_out = f"then: tmuxreap stop {case.row.name} --purge-conversation"
+    return Failure(Code.CONVERSATION_IN_USE, reason, way_out) if on else None
 
 
 def clear_up(app: App, case: Case, result: EndResult, policy: Policy) -> EndResult:

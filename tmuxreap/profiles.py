@@ -117,6 +117,10 @@ class Profile:
     def has_keys(self) -> bool:
         return bool(self.idle_keys or self.safe_keys)
 
+    @property
+    def tells_at_exit(self) -> bool:
+        return any(locator.kind == "exit-banner" for locator in self.locators)
+
     def recognises(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:
         """A daemon that serves several agents has the agent's name, and is none of them."""
         known = any(name in self.process for name in program_names(argv, comm, executable))

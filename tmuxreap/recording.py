@@ -91,7 +91,7 @@ def _write(
 
     for it, ended in batch:
         if it.intent is None or app.books.still_open(it.intent.id):
-            outcomes.purge_if_asked(it.case, ended, policy)
+            outcomes.purge_if_asked(app, it.case, ended, policy)
     plain = {it.case.row.name: answer_of(app, it, ended, policy) for it, ended in batch}
     try:
         before, after = app.registry.change(edit)
