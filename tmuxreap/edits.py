@@ -7,9 +7,10 @@ what it meant. Does not know what fields are for, and never touches a file.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
+from tmuxreap import yamlparse
 from tmuxreap.rowedits import REMOVE, Change, Changes, Path, changed
-from tmuxreap.yamlparse import parse
 from tmuxreap.yamlrow import find_colon
 from tmuxreap.yamlsplice import CannotSplice, Splice, cut_from_flow, spliced
 from tmuxreap.yamltext import (
@@ -45,6 +46,11 @@ __all__ = [
     "remove_row",
     "set_fields",
 ]
+
+
+parse = lru_cache(maxsize=4)(
+    yamlparse.parse
+)  # the same text is read under the lock again, and an edit reads its result
 
 
 class Unsafe(ValueError):  # noqa: N818 - an answer about one row, caught per target

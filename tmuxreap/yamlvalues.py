@@ -21,11 +21,12 @@ NO_VALUE = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _RESOLVER: Any = yaml.resolver.Resolver()
 # Narrower than YAML allows: what every parser, in flow and in block, reads as this very text.
-_PLAIN = re.compile(r"(?!\.\.\.)[\w/.$~](?:[\w/.$~@%+=()\- ]*[\w/.$~@%+=()\-])?\Z")
+_PLAIN = r"(?!\.\.\.)[\w/.$~](?:[\w/.$~@%+=()\- ]*[\w/.$~@%+=()\-])?\Z"
 _OTHER_BOOLEANS = frozenset("yYnN")  # by the specification, if not by PyYAML
+# Patterns are compiled when a value is written first: with such ranges it takes as long as two tmux calls.
 _RAW = r" -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_ALL_RAW = re.compile(f"[{_RAW}]*\\Z")
-_ESCAPED = re.compile(f'[^{_RAW}]|["\\\\]')
+_ALL_RAW = f"[{_RAW}]*\\Z"
+_ESCAPED = f'[^{_RAW}]|["\\\\]'
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -101,11 +102,11 @@ def _key(key: str) -> str:
 
 
 def _text(text: str, quote: str | None = None) -> str:
-    if quote == "'" and _ALL_RAW.match(text):
+    if quote == "'" and re.match(_ALL_RAW, text):
         return "'" + text.replace("'", "''") + "'"
-    if quote != '"' and _PLAIN.match(text) and _reads_as_text(text):
+    if quote != '"' and re.match(_PLAIN, text) and _reads_as_text(text):
         return text
-    return '"' + _ESCAPED.sub(_escape, text) + '"'
+    return '"' + re.sub(_ESCAPED, _escape, text) + '"'
 
 
 def _reads_as_text(text: str) -> bool:
