@@ -19,17 +19,17 @@ RANKS = (
     # nouns, errors, seams
     "__init__; values; model < values; errors < values; seams < model; faults",
     # pure: rows, states and the editing of text
-    "states; hookwords; rows; selectors; ownership; mask; screens; durations; cells; findings;"
+    "states; hookwords; rows; selectors; ownership; mask; screens; durations; sketch; vocabulary; cells; findings;"
     " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
     " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
     " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
     # agents as data: the values that planning speaks of, and the one file that they come from
-    "profiles < programs yamlblocks; programs; yamlblocks",
+    "profiles < hookblocks programs yamlblocks; programs; yamlblocks; hookblocks < yamlblocks",
     # pure: what is seen, planned and answered
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
     " offspring < sights; verdicts < offspring;"
-    " plan < panes sights;"
-    " requests < plan sights; keying < plan requests; ladder < keying plan requests sights; results < plan requests",
+    " plan < panes sights; hookfiles < jsonsplice; jsonsplice; turns < plan requests;"
+    " requests < plan sights; keying < plan requests; ladder < keying plan requests sights turns; results < plan requests",
     # owners of outside things
     "files; settings; clock; skills; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client;"
     " tmux_commands; tmux_socket;"
@@ -50,7 +50,7 @@ RANKS = (
     " commands.reap < commands.stop; commands.watch < commands.reap commands.reconcile",
     "desk",
     "popup_view; popup < popup_view",
-    "boundary; mcp < boundary mcp_schemas mcp_tools; mcp_schemas; mcp_tools < boundary; completion < sketch vocabulary; vocabulary; sketch",
+    "boundary; mcp < boundary mcp_schemas mcp_tools; mcp_schemas; mcp_tools < boundary; completion",
     "verbs; verbs.options; verbs.* < verbs.options",
     "cli",
     "__main__",

@@ -25,9 +25,13 @@ VERBS = (
     "events",
     "heartbeat",
     "hook",
+    "hooks",
     "agents",
     "doctor",
     "mcp",
+    "popup",
+    "skills",
+    "completion",
 )
 ALIASES = {"ls": "list"}
 HIDDEN = {"_finish": "finish"}  # as `handover` calls it

@@ -12,6 +12,7 @@ from pathlib import Path
 from tmuxreap import yamlblocks
 from tmuxreap.errors import Code, Failure
 from tmuxreap.programs import program_names
+from tmuxreap.hookblocks import Hooks, hooks_of
 from tmuxreap.screens import State
 from tmuxreap.values import field, frozen
 from tmuxreap.yamlblocks import Block, Misplaced, Unreadable
@@ -21,7 +22,7 @@ LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "so
 LOCATOR_NEEDS = {"pidfile": ("path", "id"), "open-file": ("path",), "exit-banner": ("pattern",), "argv": ("flags",)}
 BLOCK_KEYS = (
     "about", "verified", "process", "command", "version", "launch", "resume", "screens", "keys", "leave_s", "spare",
-    "store", "conversation",
+    "store", "conversation", "hooks",
 )  # fmt: skip
 TALK_KEYS = (
     "id", "artifact", "message", "query", "candidates", "folder", "locators", "purge", "shared", "delete", "goes_on",
@@ -112,6 +113,7 @@ class Profile:
     shared: tuple[str, ...] = ()
     delete: tuple[str, ...] = ()
     goes_on: GoesOn | None = None
+    hooks: Hooks | None = None
 
     @property
     def has_keys(self) -> bool:
@@ -221,6 +223,7 @@ def _profile(name: str, data: Block) -> Profile:
         shared=_inside_store(talk, "shared"),
         delete=talk.words("delete"),
         goes_on=_goes_on(talk.inner("goes_on")),
+        hooks=hooks_of(data.inner("hooks")),
     )
 
 

@@ -160,8 +160,11 @@ def _plain(item: PlainResult, voice: Voice) -> Iterator[str]:
         yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
         settled = "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
         yield settled
-    elif "command" in facts:
-        yield str(facts["command"])
+    elif "command" in facts or "script" in facts:
+        yield str(facts.get("command") or facts["script"]).rstrip("\n")
+    elif "diff" in facts:
+        yield f"{item.name}: hooks {facts['action']}: {facts['file']}"
+        yield from facts["diff"] if isinstance(facts["diff"], list) else ()
     else:
         words = ", ".join(f"{key} {value}" for key, value in facts.items())
         yield f"{item.name}: {words}"

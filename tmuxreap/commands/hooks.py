@@ -1,0 +1,134 @@
+"""`hooks install` and `hooks remove`: our hooks in an agent's own settings, and nothing else in them changed."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import shlex
+import shutil
+import sys
+from enum import Enum
+from pathlib import Path
+
+from tmuxreap import files, hookfiles
+from tmuxreap.app import App
+from tmuxreap.errors import Code, Failure
+from tmuxreap.files import ChangedMeanwhile
+from tmuxreap.hookblocks import Hooks
+from tmuxreap.jsonsplice import NotJson, parse
+from tmuxreap.locators import store_of
+from tmuxreap.results import PlainResult, Result
+from tmuxreap.values import frozen
+
+TRIES = 3
+SWITCHES = ("disableAllHooks",)
+
+
+class Deed(Enum):
+    INSTALL = "install"
+    REMOVE = "remove"
+
+
+DONE = {Deed.INSTALL: "installed", Deed.REMOVE: "removed"}
+
+
+@frozen
+class HooksRequest:
+    deed: Deed
+    agent: str
+    dry_run: bool = False
+
+
+def run(app: App, request: HooksRequest) -> Result:
+    hooks, path = _place(app, request)
+    before, after = _changed(app, request, hooks, path)
+    facts = {
+        "file": str(path),
+        "action": "unchanged" if before == after else "planned" if request.dry_run else DONE[request.deed],
+        "events": list(hooks.events),
+        "diff": _diff(before or "", after or "", path) if request.dry_run else [],
+    }
+    item = PlainResult(request.agent, facts)
+    return Result("hooks", None, app.clock.now(), [item], (*app.warnings, *_warnings(request, path, after)))
+
+
+def _place(app: App, request: HooksRequest) -> tuple[Hooks, Path]:
+    profile = app.profiles.of(request.agent)
+    if profile is None:
+        reason = f"could not {request.deed.value} hooks: {request.agent!r} is no agent that is known"
+        raise Failure(Code.USAGE, reason, "see the agents with: tmuxreap agents")
+    if profile.hooks is None:
+        able = ", ".join(name for name, one in app.profiles.agents.items() if one.hooks)
+        reason = f"could not {request.deed.value} hooks of {request.agent}: it is not known to have any"
+        raise Failure(Code.USAGE, reason, f"these have: {able}; others can call `tmuxreap heartbeat` themselves")
+    store = store_of(profile, app.settings.environ, None, app.settings.home)
+    if store is None:
+        reason = f"could not {request.deed.value} hooks of {request.agent}: HOME is not set"
+        raise Failure(Code.USAGE, reason, "set HOME to that of the agent")
+    return profile.hooks, store / profile.hooks.file
+
+
+def _changed(app: App, request: HooksRequest, hooks: Hooks, path: Path) -> tuple[str | None, str | None]:
+    """The text before and after; None where there is no file. Once more when another wrote it meanwhile."""
+    for _ in range(TRIES):
+        try:
+            content = files.read(path) if os.path.lexists(path) else None
+            before = None if content is None else content.data.decode("utf-8")
+            after = _edited(app, request, hooks, before)
+            if before != after and after is not None and not request.dry_run:
+                if content is None:
+                    files.create(path, after.encode())
+                else:
+                    files.replace(path, after.encode(), content.stamp)
+        except (ChangedMeanwhile, FileExistsError):
+            continue
+        except (NotJson, UnicodeDecodeError) as error:
+            raise _failed(
+                request, path, Code.USAGE, f"it is not plain JSON: {error}", "mend it; nothing was changed"
+            ) from None
+        except OSError as error:
+            raise _failed(
+                request, path, Code.PERMISSION_DENIED, str(error.strerror or error), "make it readable and writable"
+            ) from None
+        return before, after
+    raise _failed(request, path, Code.USAGE, "another program writes it again and again", "try again")
+
+
+def _edited(app: App, request: HooksRequest, hooks: Hooks, before: str | None) -> str | None:
+    if request.deed is Deed.REMOVE:
+        return None if before is None else hookfiles.removed(before, request.agent) if before.strip() else before
+    text = before if before is not None and before.strip() else "{}\n"
+    return hookfiles.installed(text, hooks, request.agent, program(app))
+
+
+def program(app: App) -> str:
+    """This very program by its whole path: the PATH of an agent is not ours."""
+    called = Path(sys.argv[0])
+    if called.name == "tmuxreap" and os.access(called, os.X_OK):
+        return shlex.quote(str(called.absolute()))
+    found = shutil.which("tmuxreap", path=app.settings.environ.get("PATH"))
+    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m tmuxreap"
+
+
+def _diff(before: str, after: str, path: Path) -> list[str]:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"{path} (now)", f"{path} (then)", lineterm=""
+    )
+    return list(lines)
+
+
+def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]:
+    if request.deed is Deed.REMOVE or after is None:
+        return []
+    with contextlib.suppress(NotJson):
+        root = parse(after)
+        for switch in SWITCHES:
+            found = root.child(switch)
+            if found is not None and after[found.start : found.end] == "true":
+                return [f"hooks_switched_off: {switch} stands in {path}: no hook is called while it does"]
+    return []
+
+
+def _failed(request: HooksRequest, path: Path, code: Code, reason: str, way_out: str) -> Failure:
+    return Failure(code, f"could not {request.deed.value} hooks of {request.agent} in {path}: {reason}", way_out)

@@ -1,0 +1,32 @@
+"""The words of `hooks`; what it does is in `commands.hooks`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import App
+from tmuxreap.boundary import answer
+from tmuxreap.errors import Code, Failure
+from tmuxreap.results import Result
+from tmuxreap.verbs.options import DryRun, Json, Quiet
+
+
+def command(
+    deed: Annotated[str, typer.Argument(help="install or remove.", metavar="install|remove")],
+    agent: Annotated[str, typer.Argument(help="Whose settings, as `agents` names it.", metavar="AGENT")],
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Have an agent tell what it is at, by hooks in its settings; or take exactly these out again."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.hooks import Deed, HooksRequest, run
+
+        if deed not in (Deed.INSTALL.value, Deed.REMOVE.value):
+            raise Failure(Code.USAGE, f"could not tell what to do with hooks: {deed!r}", "say install or remove")
+        return run(app, HooksRequest(Deed(deed), agent, dry_run))
+
+    answer("hooks", None, json, quiet, work)
