@@ -1,0 +1,383 @@
+"""The popup: the sessions, the screen of the chosen one, and a key for each thing to do with them.
+
+Owns the screen only. What is done is asked of `desk` in threads, and an ending is never left half done: whoever closes
+the popup, or pulls its terminal away, lets it finish first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import ClassVar, TypeVar
+
+from rich.text import Text
+from textual import on
+from textual.app import App as Screenful
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal, Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Button, DataTable, Footer, Static
+
+from tmuxreap import popup_view as view
+from tmuxreap.cells import plain
+from tmuxreap.desk import Desk, Seen, silent_progress
+from tmuxreap.errors import Exit
+from tmuxreap.model import Verb
+from tmuxreap.progress import Progress
+from tmuxreap.results import Result, SessionResult
+from tmuxreap.values import frozen
+
+T = TypeVar("T")
+LOOK_S = 1.0
+DRAW_S = 0.2
+WIDE = 76
+SPACIOUS = 110
+HIGH = 18
+
+
+@frozen
+class Doing:
+    """What is being done with a session."""
+
+    word: str
+    progress: Progress
+
+
+class Question(ModalScreen[bool]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Yes"),
+        Binding("n,escape,q,ctrl+c", "answer(False)", "No"),
+    ]
+    CSS = """
+    Question { align: center middle; background: ansi_default; }
+    Question > Vertical { width: auto; max-width: 100%; height: auto; padding: 0 1; border: round ansi_yellow; }
+    Question Static { width: auto; }
+    Question Horizontal { width: auto; height: 1; }
+    Question Button { margin: 0 2 0 0; min-width: 8; }
+    """
+
+    def __init__(self, text: Text) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Static(self._text)
+            with Horizontal():
+                yield Button("y yes", id="yes", compact=True)
+                yield Button("n no", id="no", compact=True)
+
+    def on_mount(self) -> None:
+        self.query_one("#no").focus()
+
+    @on(Button.Pressed)
+    def pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, agreed: bool) -> None:
+        self.dismiss(agreed)
+
+
+class Answered(Message):
+    """What a thread has to tell. Posted, and not waited for: the popup may be closing, and waiting for the thread."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        super().__init__()
+        self.tell = tell
+
+
+class Sessions(DataTable[Text]):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "Jump")]
+
+
+class Popup(Screenful[None]):
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012 - as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "end('stop')", "Stop"),
+        Binding("x", "end('kill')", "Kill"),
+        Binding("r", "resume", "Resume"),
+        Binding("space", "mark", "Mark"),
+        Binding("a", "mark_all", "All"),
+        Binding("v", "turn", "View"),
+        Binding("q,escape", "leave", "Close", key_display="q"),
+        Binding("ctrl+c,ctrl+q", "leave", show=False),
+        Binding("j", "down", show=False),
+        Binding("k", "up", show=False),
+    ]
+    CSS = """
+    Screen { background: ansi_default; }
+    #both { height: 1fr; }
+    .-wide #both { layout: horizontal; }
+    DataTable { background: ansi_default; height: 1fr; scrollbar-size-vertical: 1; }
+    .-wide DataTable { width: auto; max-width: 60%; height: 100%; }
+    DataTable > .datatable--cursor { background: ansi_default; color: ansi_default; text-style: reverse; }
+    DataTable > .datatable--hover { background: ansi_default; }
+    DataTable > .datatable--header { background: ansi_default; color: ansi_default; text-style: bold; }
+    #beside { height: 1fr; border-top: solid ansi_blue; padding: 0 1; }
+    .-wide #beside { width: 1fr; height: 100%; border-top: none; border-left: solid ansi_blue; }
+    .-low.-narrow #beside { display: none; }
+    .turned #beside, .-low.-narrow.turned #beside { display: block; border: none; }
+    .turned DataTable { display: none; }
+    #facts { height: 1; }
+    #told { height: auto; max-height: 50%; margin: 0 0 1 0; }
+    #screen { height: 1fr; }
+    #said { height: auto; max-height: 3; }
+    Footer { background: ansi_default; }
+    """
+
+    def __init__(self, desk: Desk, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(ansi_color=True)
+        self._desk = desk
+        self._monotonic = monotonic
+        self._seen = Seen()
+        self._marked: set[str] = set()
+        self._doing: dict[str, Doing] = {}
+        self._told: dict[str, Text] = {}
+        self._said: Text | None = None
+        self._threads: list[threading.Thread] = []
+        self._looking = False
+        self._leaving = False
+        self._shown: list[str] = []
+        self._columns: tuple[str, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        with Container(id="both"):
+            yield Sessions(id="sessions", cursor_type="row")
+            with Vertical(id="beside"):
+                yield Static(id="facts")
+                yield Static(id="told")
+                yield Static(id="screen")
+        yield Static(id="said")
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self.theme = "ansi-dark"  # the terminal's own colours: right on a dark one and on a light one
+        self.set_interval(LOOK_S, self._look)
+        self.set_interval(DRAW_S, self._draw_doing)
+        self._look()
+
+    # Looking
+
+    def _look(self) -> None:
+        if not self._looking:
+            self._looking = True
+            chosen = self._chosen
+            self._ask(lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen))
+
+    def _ask(self, work: Callable[[], T], tell: Callable[[T], None]) -> None:
+        """The work in a thread, and what comes of it here."""
+
+        def asked() -> None:
+            answer = work()
+            self.post_message(Answered(lambda: tell(answer)))
+
+        thread = threading.Thread(target=asked)
+        self._threads = [one for one in self._threads if one.is_alive()] + [thread]
+        thread.start()
+
+    @on(Answered)
+    def _answered(self, answered: Answered) -> None:
+        answered.tell()
+
+    def _show(self, seen: Seen, chosen: str | None) -> None:
+        self._looking = False
+        self._seen = seen
+        self._marked &= {one.name for one in seen.sessions}
+        self._draw()
+        if self._chosen != chosen:
+            self._look()  # another was chosen meanwhile: its screen
+
+    # Drawing
+
+    @property
+    def _table(self) -> Sessions:
+        return self.query_one(Sessions)
+
+    @property
+    def _chosen(self) -> str | None:
+        at = self._table.cursor_row
+        return self._shown[at] if 0 <= at < len(self._shown) else None
+
+    def _session(self, name: str | None) -> SessionResult | None:
+        return next((one for one in self._seen.sessions if one.name == name), None)
+
+    def _draw(self) -> None:
+        if not self.is_running or len(self.screen_stack) > 1:
+            return
+        self._draw_table()
+        self._draw_beside()
+        self._draw_said()
+
+    def _draw_doing(self) -> None:
+        if self._doing:
+            self._draw()
+
+    def _draw_table(self) -> None:
+        columns = view.COLUMNS if self.size.width >= SPACIOUS else view.NARROW_COLUMNS
+        names = [one.name for one in self._seen.sessions]
+        rows = [self._cells(one)[: len(columns)] for one in self._seen.sessions]
+        table = self._table
+        if (names, columns) != (self._shown, self._columns):
+            chosen = self._chosen
+            table.clear(columns=True)
+            table.add_columns(*columns)
+            table.add_rows(rows)
+            self._shown, self._columns = names, columns
+            if chosen in names:
+                table.move_cursor(row=names.index(chosen), animate=False)
+            return
+        for at, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                if table.get_cell_at((at, column)) != cell:  # type: ignore[arg-type]
+                    table.update_cell_at((at, column), cell, update_width=True)  # type: ignore[arg-type]
+
+    def _cells(self, one: SessionResult) -> tuple[Text, ...]:
+        doing = self._doing.get(one.name)
+        word = view.under_way(doing.word, doing.progress.at.get(one.name), self._monotonic()) if doing else None
+        return view.cells(one, marked=one.name in self._marked, under_way=word)
+
+    def _draw_beside(self) -> None:
+        chosen = self._session(self._chosen)
+        told = self._told.get(chosen.name) if chosen else None
+        self.query_one("#facts", Static).update(view.facts(chosen) if chosen else "")
+        self.query_one("#told", Static).update(told or "")
+        self.query_one("#told").display = told is not None
+        screen = self.query_one("#screen", Static)
+        screen.update(view.screen(self._seen.screen if chosen else "", screen.size.height))
+
+    def _draw_said(self) -> None:
+        self.query_one("#said", Static).update(self._line())
+
+    def _line(self) -> Text:
+        if self._seen.failure is not None:
+            return Text("\n").join(view.failure_lines(self._seen.failure))
+        if self._leaving:
+            return Text("closes when what is under way is through", style="yellow")
+        if self._said is not None:
+            return self._said
+        if self._seen.warnings:
+            return Text(plain(self._seen.warnings[0]), style="yellow")
+        return Text("" if self._seen.sessions else "no sessions; begin with: tmuxreap start NAME --agent AGENT")
+
+    # Keys
+
+    @on(DataTable.RowHighlighted)
+    def _moved(self) -> None:
+        self._draw_beside()
+        self._look()
+
+    @on(DataTable.RowSelected)
+    def _entered(self) -> None:
+        self.action_jump()
+
+    def _meant(self) -> list[str]:
+        """Those that are marked, else the one under the cursor; none that something is being done with."""
+        chosen = self._chosen
+        names = [name for name in self._shown if name in self._marked] or ([chosen] if chosen else [])
+        return [name for name in names if name not in self._doing]
+
+    def action_end(self, word: str) -> None:
+        verb, names = Verb(word), self._meant()
+
+        def answered(agreed: bool | None) -> None:
+            if agreed:
+                self._begin("stopping" if verb is Verb.STOP else "killing", names, verb)
+
+        if len(names) > 1:
+            self.push_screen(Question(view.question(verb, names)), answered)
+        elif names:
+            answered(True)
+
+    def action_resume(self) -> None:
+        if names := self._meant():
+            self._begin("resuming", names, None)
+
+    def _begin(self, word: str, names: list[str], verb: Verb | None) -> None:
+        progress = silent_progress(self._monotonic)
+        self._doing.update({name: Doing(word, progress) for name in names})
+        self._said = None
+
+        def work() -> Result:
+            return self._desk.end(verb, names, progress) if verb else self._desk.resume(names)
+
+        self._ask(work, lambda result: self._done(names, result))
+        self._draw()
+
+    def _done(self, names: list[str], result: Result) -> None:
+        for name in names:
+            self._doing.pop(name, None)
+            self._marked.discard(name)
+        self._told.update(view.receipts(result))
+        self._said = view.summary(result)
+        if self._leaving and not self._doing:
+            self.exit()
+            return
+        self._draw()
+        self._look()
+
+    def action_jump(self) -> None:
+        name = self._chosen
+        if name is not None:
+            self._ask(lambda: self._desk.jump(name), self._jumped)
+
+    def _jumped(self, result: Result) -> None:
+        if result.failure is None:
+            self.action_leave()
+        else:
+            self._said = Text("\n").join(view.failure_lines(result.failure))
+            self._draw_said()
+
+    def action_mark(self) -> None:
+        if self._chosen is not None:
+            self._marked ^= {self._chosen}
+            self._table.action_cursor_down()
+            self._draw()
+
+    def action_mark_all(self) -> None:
+        """All that run; none, when they are marked already."""
+        running = {one.name for one in self._seen.sessions if not one.status.ended}
+        self._marked = set() if running <= self._marked else running
+        self._draw()
+
+    def action_turn(self) -> None:
+        """Where there is no place for both: the screen instead of the table."""
+        self.screen.toggle_class("turned")
+
+    def action_down(self) -> None:
+        self._table.action_cursor_down()
+
+    def action_up(self) -> None:
+        self._table.action_cursor_up()
+
+    def action_leave(self) -> None:
+        if not self._doing:
+            self.exit()
+        self._leaving = True
+        self._draw_said()
+
+    def cut_off(self, number: int, frame: FrameType | None) -> None:
+        """The terminal is gone, or the popup is taken away, also by the very ending that it began. What draws may be
+        stuck by now: what is under way is finished beside it, and that is the end."""
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(nothing, descriptor)
+        threading.Thread(target=self._finish).start()
+
+    def _finish(self) -> None:
+        for thread in self._threads:
+            thread.join()
+        os._exit(Exit.OK)
+
+
+def run(desk: Desk) -> None:
+    popup = Popup(desk)
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, popup.cut_off)
+    popup.run()
