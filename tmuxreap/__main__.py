@@ -15,7 +15,7 @@ from tmuxreap.errors import Code, Exit, Failure, Unheard, interrupted
 
 OUT = ("stdout", "stderr")
 # Words that answer before a command line is built, and the module whose `main` does it.
-QUICK = {"hook": "tmuxreap.pulse", "heartbeat": "tmuxreap.pulse"}
+QUICK = {"hook": "tmuxreap.pulse", "heartbeat": "tmuxreap.pulse", "_complete": "tmuxreap.completion"}
 
 
 YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage, a tenth of its time
@@ -67,7 +67,8 @@ def _mend_streams() -> None:
 def _quickly(words: list[str]) -> int | None:
     """None where a command line is needed after all."""
     quick = QUICK.get(words[0])
-    if quick is None or "--help" in words:
+    asked = "--help" in words and words[0] != "_complete"  # there it is a word of the line to be completed
+    if quick is None or asked:
         return None
     status: int | None = import_module(quick).main(words)
     return status

@@ -38,7 +38,9 @@ def command(
     whole_session: WholeSession = False,
     pane_only: PaneOnly = False,
     itself: Itself = False,
-    task_status: Annotated[str, typer.Option("--task-status", help="Of its task: failed or ready.")] = "failed",
+    task_status: Annotated[
+        str, typer.Option("--task-status", help="What becomes of its task.", metavar="failed|ready")
+    ] = "failed",
     cleanup: Cleanup = False,
     force_no_yaml: ForceNoYaml = False,
     registry: Registry = None,

@@ -1,0 +1,86 @@
+"""`skills install`: our skills copied to where the agents of a project look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tmuxreap.app import App
+from tmuxreap.errors import Code, Failure
+from tmuxreap.results import PlainResult, Result
+from tmuxreap.skills import Comparison, compare, our_skills, write
+from tmuxreap.values import frozen
+
+COMMON = Path(".agents") / "skills"  # read by codex, gemini, opencode and others
+CLAUDE = Path(".claude") / "skills"  # the one place where claude looks
+
+
+@frozen
+class SkillsRequest:
+    dest: str | None = None
+    dry_run: bool = False
+    yes: bool = False
+
+
+def run(app: App, request: SkillsRequest) -> Result:
+    items = [_installed(skill_to, request) for skill_to in _wanted(app.settings.cwd, request.dest)]
+    return Result("skills", None, app.clock.now(), items)
+
+
+def _wanted(project: Path, dest: str | None) -> Iterator[Comparison | Failure]:
+    skills = our_skills()
+    for folder in _destinations(project, dest):
+        for skill in skills:
+            try:
+                yield compare(skill, folder)
+            except OSError as error:
+                yield _unwritable(folder / skill.name, error)
+
+
+def _destinations(project: Path, dest: str | None) -> list[Path]:
+    """Where .claude is there, claude is used: it gets a copy of its own, unless one is a link to the other."""
+    if dest == "":
+        raise Failure(Code.USAGE, "could not install the skills: --dest was given an empty path", "name a folder")
+    if dest is not None:
+        return [project / Path(dest).expanduser()]
+    found = [project / COMMON, *([project / CLAUDE] if (project / ".claude").is_dir() else [])]
+    return list({folder.resolve(): folder for folder in reversed(found)}.values())[::-1]
+
+
+def _installed(comparison: Comparison | Failure, request: SkillsRequest) -> PlainResult:
+    if isinstance(comparison, Failure):
+        return PlainResult("skills", {"outcome": "failed"}, comparison)
+    names = comparison.missing + comparison.old + (comparison.changed if request.yes else ())
+    outcome = _outcome(comparison, names)
+    try:
+        if not request.dry_run:
+            write(comparison, names)
+    except OSError as error:
+        return _told(comparison, "failed", _unwritable(comparison.folder, error))
+    kept = None if request.yes or not comparison.changed else _changed(comparison)
+    return _told(comparison, f"would be {outcome}" if request.dry_run and names else outcome, kept)
+
+
+def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:
+    if not names:
+        return "kept" if comparison.changed else "unchanged"
+    return "updated" if comparison.same or comparison.old or comparison.changed else "installed"
+
+
+def _told(comparison: Comparison, outcome: str, failure: Failure | None) -> PlainResult:
+    return PlainResult(comparison.skill.name, {"outcome": outcome, "folder": str(comparison.folder)}, failure)
+
+
+def _changed(comparison: Comparison) -> Failure:
+    names = ", ".join(comparison.changed)
+    return Failure(
+        Code.USAGE,
+        f"could not install {comparison.skill.name}: in {comparison.folder} somebody changed {names}",
+        "look at the difference; --yes puts ours in its place, --dest DIR installs elsewhere",
+    )
+
+
+def _unwritable(folder: Path, error: OSError) -> Failure:
+    code = Code.PERMISSION_DENIED if isinstance(error, PermissionError) else Code.USAGE
+    reason = f"could not install into {folder}: {error.strerror} ({error.filename})"
+    return Failure(code, reason, "choose another folder with --dest DIR")

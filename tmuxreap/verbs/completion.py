@@ -1,0 +1,27 @@
+"""The words of `completion`; what it does is in `commands.completion`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import App
+from tmuxreap.boundary import answer
+from tmuxreap.results import Result
+from tmuxreap.verbs.options import Json, Quiet
+
+
+def command(
+    shell: Annotated[str, typer.Argument(help="Which shell it is.", metavar="bash|zsh|fish")],
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print what a shell needs to complete our words, with live session names."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.completion import run
+
+        return run(app, shell)
+
+    answer("completion", None, json, quiet, work)

@@ -1,0 +1,38 @@
+"""The words of `skills`; what it does is in `commands.skills`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import App
+from tmuxreap.boundary import answer
+from tmuxreap.errors import Code, Failure
+from tmuxreap.results import Result
+from tmuxreap.verbs.options import DryRun, Json, Quiet, Yes
+
+
+def command(
+    action: Annotated[str, typer.Argument(help="What to do with them: install.", metavar="install")],
+    dest: Annotated[
+        str | None,
+        typer.Option(
+            "--dest", help="Where to; else .agents/skills, and .claude/skills where .claude is.", metavar="DIR"
+        ),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Copy our skills and their scripts to where the agents of a project find them."""
+
+    def work(app: App) -> Result:
+        from tmuxreap.commands.skills import SkillsRequest, run
+
+        if action != "install":
+            raise Failure(Code.USAGE, f"could not read the command: {action!r} is none of skills", "give install")
+        return run(app, SkillsRequest(dest, dry_run, yes))
+
+    answer("skills", None, json, quiet, work)

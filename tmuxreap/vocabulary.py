@@ -1,0 +1,264 @@
+"""The words of the command line, as `scripts/vocabulary` wrote them down: never edit this, run that.
+
+The completion reads them here, because building the command line takes longer than a key press may."""
+
+from __future__ import annotations
+
+Words = tuple[str, tuple[str, ...], dict[str, tuple[str, str]]]
+
+# fmt: off
+# verb: what it does, what its arguments are, and for each flag: what follows it, what it is for
+VERBS: dict[str, Words] = {
+    "start": (
+        "Start an agent in a tmux session of its own, and register it.",
+        ("NAME", "COMMAND..."), {
+        "--agent": ("A", "Which agent it is."),
+        "--cwd": ("DIR", "The folder to work in."),
+        "--tag": ("X", "A tag; may be given again."),
+        "--task-id": ("ID", ""),
+        "--ttl": ("T", "How long it may run, as 2h."),
+        "--server": ("L", "The tmux server, as for tmux -L."),
+        "--confirm": ("S", "How long it has to live."),
+        "--replace": ("", "End a living session of that name first."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "adopt": (
+        "Register a tmux session that is there already.",
+        ("NAME",), {
+        "--agent": ("A", "Which agent it is."),
+        "--server": ("L", "The tmux server, as for tmux -L."),
+        "--tag": ("X", "A tag; may be given again."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "list": (
+        "List the registered sessions, each with a look at what is alive of it.",
+        ("TARGETS",), {
+        "--status": ("running|stopped|terminated|archived", "Only rows of this status."),
+        "--live": ("", "Only rows whose session is there."),
+        "--sort": ("name|status|live|agent|idle|memory|server", "name, status, live, idle, memory ..."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "show": (
+        "Show all that is known of a session: processes and why they are its own, pane, conversation.",
+        ("TARGETS",), {
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "stop": (
+        "Stop sessions properly: exit keys, hang up, kill; proven gone, captured, recorded.",
+        ("TARGETS",), {
+        "--reason": ("R", "Why, as it is recorded."),
+        "--keys-timeout": ("S", "For the exit keys; 0 sends none."),
+        "--grace": ("S", "After hanging up (5)."),
+        "--no-force": ("", "Never send SIGKILL."),
+        "--purge-conversation": ("", "Delete its conversation for good."),
+        "--whole-session": ("", "Foreign panes too."),
+        "--pane-only": ("", "Only the agent's pane."),
+        "--self": ("", "Also the session that this is called from."),
+        "--cleanup": ("", "Remove its git worktree too, never by force."),
+        "--force-no-yaml": ("", "Also a session without a row."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--yes": ("", "Answer the question beforehand."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "kill": (
+        "Kill sessions: SIGTERM, then SIGKILL; the conversation is captured first.",
+        ("TARGETS",), {
+        "--reason": ("R", "Why, as it is recorded."),
+        "--grace": ("S", "After SIGTERM (2); 0 kills at once."),
+        "--no-force": ("", "Never send SIGKILL."),
+        "--purge-conversation": ("", "Delete its conversation for good."),
+        "--whole-session": ("", "Foreign panes too."),
+        "--pane-only": ("", "Only the agent's pane."),
+        "--self": ("", "Also the session that this is called from."),
+        "--task-status": ("failed|ready", "What becomes of its task."),
+        "--cleanup": ("", "Remove its git worktree too, never by force."),
+        "--force-no-yaml": ("", "Also a session without a row."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--yes": ("", "Answer the question beforehand."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "reap": (
+        "End what is stalled, idle, expired or left over, by evidence; without --yes only tell it.",
+        (), {
+        "--stalled": ("", "That said they work, and nothing since."),
+        "--stalled-after": ("S", "How long that may be (120)."),
+        "--idle": ("", "That show nothing, and are waited for by nobody."),
+        "--idle-after": ("D", "How long that may be (2h)."),
+        "--expired": ("", "That run longer than their ttl."),
+        "--orphans": ("", "Processes that ended sessions left behind."),
+        "--grace": ("S", "After the hangup (5)."),
+        "--task-status": ("TEXT", "Of its task: failed or ready."),
+        "--cleanup": ("", "Remove its git worktree too, never by force."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--yes": ("", "Answer the question beforehand."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "resume": (
+        "Take up the captured conversation of an ended session, in its folder.",
+        ("TARGETS",), {
+        "--print": ("", "Only print the command."),
+        "--confirm": ("S", "How long it has to live."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "forget": (
+        "Drop the rows of ended sessions; conversations stay on disk.",
+        ("TARGETS",), {
+        "--history": ("", "Its events too."),
+        "--force": ("", "Also a row that is running."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "reconcile": (
+        "Bring registry, ledger and tmux into agreement; tell what only you can decide.",
+        (), {
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "watch": (
+        "Reconcile at the moment that something happens; a line an event.",
+        (), {
+        "--interval": ("S", "Between full looks (10)."),
+        "--exec": ("COMMAND", "Run with each event on stdin."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "events": (
+        "Tell what happened.",
+        ("TARGETS",), {
+        "--follow": ("", "Go on with what comes."),
+        "--since": ("D", "No older than this, as 2h."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "heartbeat": (
+        "Note that a session is alive, and what it is at.",
+        ("",), {
+        "--state": ("STATE", "working, waiting (for a person) or idle."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "hook": (
+        "Called by an agent, with JSON on stdin: note what it is at, and ask it to end its turn where that is wanted.",
+        ("AGENT", "EVENT"), {
+        "--help": ("", "Show this message and exit."),
+    }),
+    "hooks": (
+        "Have an agent tell what it is at, by hooks in its settings; or take exactly these out again.",
+        ("install|remove", "AGENT"), {
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "agents": (
+        "List the known agents, and what can be done with each.",
+        (), {
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "doctor": (
+        "Look at all that could be wrong, and tell the command that mends it. Changes nothing.",
+        (), {
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "mcp": (
+        "Serve these verbs as tools of an MCP server, on stdin and stdout.",
+        (), {
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "popup": (
+        "See the sessions live, and end them by a key; tmuxreap.tmux opens it in a tmux popup.",
+        (), {
+        "--client": ("C", "The tmux client that jumps."),
+        "--socket": ("PATH", "The server of that client."),
+        "--registry": ("PATH", "The registry file."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "skills": (
+        "Copy our skills and their scripts to where the agents of a project find them.",
+        ("install",), {
+        "--dest": ("DIR", "Where to; else .agents/skills, and .claude/skills where .claude is."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--yes": ("", "Answer the question beforehand."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "completion": (
+        "Print what a shell needs to complete our words, with live session names.",
+        ("bash|zsh|fish",), {
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "ls": (
+        "List the registered sessions, each with a look at what is alive of it.",
+        ("TARGETS",), {
+        "--status": ("S", "Only rows of this status."),
+        "--live": ("", "Only rows whose session is there."),
+        "--sort": ("KEY", "name, status, live, idle, memory ..."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
+}
+AGENTS = {
+    "demo": "the built-in agent of the demo, the docs and the tests",
+    "claude": "Claude Code",
+    "codex": "OpenAI Codex CLI",
+    "gemini": "Gemini CLI",
+    "agy": "Antigravity; /exit or /quit ends it, its screens are not known",
+    "opencode": "opencode",
+    "qwen": "Qwen Code",
+    "copilot": "GitHub Copilot CLI",
+    "cursor-agent": "Cursor CLI; its /exit needs a second Enter",
+    "droid": "Factory Droid",
+    "goose": "goose",
+    "crush": "Crush; its conversations are in .crush/crush.db of each project",
+    "aider": "Aider; its conversations have no IDs",
+}
