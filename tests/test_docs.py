@@ -32,6 +32,7 @@ from tmuxreap.verdicts import Kind as Verdicts
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 JSON = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+PAGES = [str(page.relative_to(ROOT)) for folder in (ROOT, ROOT / "docs") for page in sorted(folder.glob("*.md"))]
 AGENTS = load_profiles(None).agents
 CONVERSATION = "e4d745b8-0584-46dc-828b-77f88ae13a1a"
 
@@ -211,7 +212,7 @@ def test_the_readme_names_the_two_commands_and_they_can_be_run() -> None:
     assert all(os.access(ROOT / command, os.X_OK) for command in named)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "docs/json.md", "docs/mcp.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_every_link_within_leads_somewhere(page: str) -> None:
     here = ROOT / page
     for target in re.findall(r"\]\(([^)\s]+)\)", here.read_text(encoding="utf-8")):

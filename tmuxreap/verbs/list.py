@@ -14,10 +14,10 @@ from tmuxreap.verbs.options import Json, Quiet, Registry, Targets
 
 def command(
     targets: Targets = None,
-    status: Annotated[str | None, typer.Option("--status", help="Only rows of this status.", metavar="S")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="running, stopped or terminated.", metavar="S")] = None,
     live: Annotated[bool, typer.Option("--live", help="Only rows whose session is there.")] = False,
     sort: Annotated[
-        str | None, typer.Option("--sort", help="name, status, live, idle, memory ...", metavar="KEY")
+        str | None, typer.Option("--sort", help="name, status, live, agent, idle, memory or server.", metavar="KEY")
     ] = None,
     registry: Registry = None,
     json: Json = False,
