@@ -45,7 +45,7 @@ def marked(mark: str) -> dict[int, str]:
     for home in Path("/proc").glob("[0-9]*"):
         try:
             if wanted in (home / "environ").read_bytes().split(b"\0") and int(home.name) != os.getpid():
-                found[int(home.name)] = (home / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found[int(home.name)] = (home / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
     return found

@@ -221,6 +221,9 @@ class FakeProcesses:
 
     # What the kernel does
 
+    def close(self) -> None:
+        pass
+
     def _where(self, wanted: Callable[[Process], bool]) -> list[FakeProcess]:
         return [fake for fake in self.table.values() if wanted(fake.now)]
 

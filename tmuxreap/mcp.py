@@ -79,9 +79,10 @@ async def _serve(calls: Calls) -> None:
 async def _leave_when_told(calls: Calls) -> None:
     with anyio.open_signal_receiver(SIGTERM, SIGINT, SIGHUP) as signals:
         async for _ in signals:
-            interrupted = await calls.interrupt()
-            # Not by the way of exceptions: the SDK's reader sits in a read that nothing interrupts.
-            os._exit(Exit.INTERRUPTED if interrupted else Exit.OK)
+            with anyio.CancelScope(shield=True):  # from an end of stdin in the same moment
+                interrupted = await calls.interrupt()
+                # Not by the way of exceptions: the SDK's reader sits in a read that nothing interrupts.
+                os._exit(Exit.INTERRUPTED if interrupted else Exit.OK)
 
 
 class Calls:
@@ -159,10 +160,10 @@ def _asked(tool: Tool, arguments: dict[str, Any]) -> Arguments:
 
 
 async def _told(_: ServerRequestContext[Any], __: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=[_tool(tool) for tool in TOOLS.values()])
+    return ListToolsResult(tools=[as_told(tool) for tool in TOOLS.values()])
 
 
-def _tool(tool: Tool) -> ToolTold:
+def as_told(tool: Tool) -> ToolTold:
     return ToolTold(
         name=tool.name,
         title=tool.title,
@@ -188,9 +189,9 @@ def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
 
 def told(result: Result) -> CallToolResult:
     """The very JSON that the command line prints, as text and as data."""
-    text = json.dumps(result.as_json(), default=str)
-    # A name may hold bytes that are no text: escaped in JSON, but no string of a protocol that is UTF-8.
-    envelope = json.loads(json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace"))
+    # A name may hold bytes that are no text: the command line escapes them, a protocol in UTF-8 has no way to.
+    text = json.dumps(result.as_json(), default=str, ensure_ascii=False).encode(errors="replace").decode()
+    envelope = json.loads(text)
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=envelope, is_error=not envelope["ok"]
     )

@@ -5,9 +5,10 @@ speaks the protocol or decides what a verb does."""
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from tmuxreap.app import App
 from tmuxreap.boundary import scope_of
@@ -33,11 +34,19 @@ def _span(given: object) -> object:
     return parse_duration(given) if isinstance(given, str) else given
 
 
+def _plain(text: str) -> str:
+    """It will stand in files and on terminals."""
+    if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in text):
+        raise ValueError("there is a control character in it")
+    return text
+
+
 MEANT = "Sessions by name; also 'PATTERN*', tag:X, agent:A, pid:N, or all."
 Targets = Annotated[list[str], BeforeValidator(_alone), Field(min_length=1, description=MEANT)]
 Reason = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_REASON),
+    AfterValidator(_plain),
     Field(description="Why, in a few words: recorded with what is done."),
 ]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_span)]

@@ -93,6 +93,9 @@ class PsutilProcesses:
                 return gone
             time.sleep(min(left_s, LOOK_AGAIN_S) if processes else left_s)
 
+    def close(self) -> None:
+        """Nothing is kept open here."""
+
     def _of(self, process: ProcessId, read: Callable[[psutil.Process], T]) -> T | None:
         found = _handle(process.pid)
         if found is None or found[1] != process:

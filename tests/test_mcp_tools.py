@@ -1,0 +1,86 @@
+"""The tools as they are told: schemas, promises and the page about them, without a server."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_docs import SHOP, codes, section, table
+from tmuxreap.drifts import Drift, Kind
+from tmuxreap.mcp import INSTRUCTIONS, as_told
+from tmuxreap.mcp_schemas import END, MORE, RESULTS, SESSION
+from tmuxreap.mcp_tools import TOOLS
+from tmuxreap.model import Outcome
+from tmuxreap.results import EndResult, PlainResult, Result
+
+PAGE = (Path(__file__).parent.parent / "docs" / "mcp.md").read_text(encoding="utf-8")
+DESTRUCTIVE = {"stop_session", "kill_session", "remove_session"}
+READ_ONLY = {"list_sessions", "show_session"}
+
+
+def told(name: str) -> dict[str, Any]:
+    return as_told(TOOLS[name]).model_dump(by_alias=True, exclude_none=True)
+
+
+def test_all_tools_are_there() -> None:
+    assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | {"reconcile", "resume_session"}
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_says_what_it_takes_and_what_it_may_do(name: str) -> None:
+    tool = told(name)
+    schema, hints = tool["inputSchema"], tool["annotations"]
+    assert tool["description"].endswith(".")
+    assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+    for argument, one in schema["properties"].items():
+        assert one["description"], argument
+        assert "title" not in one
+    assert (hints["destructiveHint"], hints["readOnlyHint"]) == (name in DESTRUCTIVE, name in READ_ONLY)
+    assert hints["openWorldHint"] is False
+    assert hints["idempotentHint"] is (name != "resume_session")
+    assert ("reason" in schema.get("required", [])) is (name in DESTRUCTIVE)
+
+
+def test_a_schema_tells_types_and_limits() -> None:
+    given = told("stop_session")["inputSchema"]["properties"]
+    assert given["targets"]["items"] == {"type": "string"}
+    assert given["reason"]["minLength"] == 1
+    assert {"minimum": 0, "type": "number"} in given["grace"]["anyOf"]
+    assert {"enum": ["running", "stopped", "terminated"], "type": "string"} in (
+        told("list_sessions")["inputSchema"]["properties"]["status"]["anyOf"]
+    )
+
+
+def test_the_answers_have_the_fields_of_the_command_line() -> None:
+    assert set(END) == set(EndResult("a", Outcome.STOPPED).as_json())
+    assert set(SESSION) == set(SHOP.as_json()) - {"error"} - {
+        "processes",
+        "protected",
+        "pane_state",
+        "locators",
+        "screen",
+    }
+    assert set(RESULTS["reconcile"]) == set(PlainResult("a", Drift("a", Kind.DEAD, "").as_json()).as_json())
+    for name, tool in TOOLS.items():
+        schema = told(name)["outputSchema"]
+        assert set(schema["required"]) == set(Result(tool.verb, None, 0.0).as_json())
+        assert set(schema["properties"]) == set(schema["required"]) | set(MORE.get(tool.verb, ()))
+
+
+def test_the_page_tells_every_tool_and_each_of_its_arguments() -> None:
+    rows = table(section(PAGE, "Tools"))
+    assert list(rows) == list(TOOLS)
+    for name, (verb, arguments, changes) in rows.items():
+        assert codes(verb) == [TOOLS[name].verb]
+        assert set(codes(arguments)) == set(told(name)["inputSchema"]["properties"])
+        assert ("destructive" in changes) is (name in DESTRUCTIVE)
+        assert (changes == "nothing") is (name in READ_ONLY)
+
+
+def test_the_instructions_name_tools_that_are_there() -> None:
+    named = set(re.findall(r"\b[a-z]+_sessions?\b", INSTRUCTIONS))
+    assert named <= set(TOOLS)
+    assert len(INSTRUCTIONS) < 1000
