@@ -17,9 +17,9 @@ PACKAGE = Path(tmuxreap.__file__).parent
 # A module may stand here before it exists.
 RANKS = (
     # nouns, errors, seams
-    "__init__; values; model < values; errors < values; seams < model; faults",
+    "__init__; values; model < values; errors < values; seams < model values; faults",
     # pure: rows, states and the editing of text
-    "states; hookwords; rows; selectors; ownership; mask; screens; durations; sketch; vocabulary; cells; findings;"
+    "states; readings; hookwords; rows; selectors; ownership; mask; screens; durations; sketch; vocabulary; cells; findings;"
     " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
     " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
     " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
@@ -33,7 +33,7 @@ RANKS = (
     # owners of outside things
     "files; settings; clock; skills; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client;"
     " tmux_commands; tmux_socket;"
-    " processes < processes_psutil; processes_psutil; speaking; pulse < speaking ledger_schema; locators < databases; databases; lingering < locators; purging < locators; waiting;"
+    " processes < processes_psutil; processes_psutil; speaking; pulse < speaking ledger_schema; locators < databases; databases; lingering < locators; purging < locators; waiting; jobs;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_copy < ledger_schema; ledger_schema; probing",
     "registry",
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
@@ -41,7 +41,7 @@ RANKS = (
     "app",
     "shown; conversations; cases < conversations shown; choosing < cases; outcomes < cases conversations;"
     " sessions < cases conversations",
-    "handover; joining; starts < joining; recording",
+    "handover; joining; starts < joining; delegation; recording < delegation",
     "drifts; nominees; remnants < nominees",
     "checks; checks_registry < checks",
     "ending",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tmuxreap.clock import RealClock
 from tmuxreap.errors import Code, Failure
@@ -18,6 +19,9 @@ from tmuxreap.seams import Clock, Processes, Tmux
 from tmuxreap.settings import Settings, registry_or_new, registry_path
 from tmuxreap.tmux import RealTmux
 from tmuxreap.tmux_socket import socket_path
+
+if TYPE_CHECKING:
+    from tmuxreap.jobs import Jobs
 
 
 class App:
@@ -41,7 +45,7 @@ class App:
 
     @cached_property
     def registry(self) -> Registry:
-        return Registry(registry_path(self.settings, self.given_registry))
+        return Registry(registry_path(self.settings, self.given_registry), self._recall)
 
     def close(self) -> None:
         self.processes.close()
@@ -58,12 +62,17 @@ class App:
 
     def registry_if_there(self) -> RegistryLook | None:
         """For `start` and `adopt`, which make one here where none is found. To be called before all else."""
-        self.registry = Registry(registry_or_new(self.settings, self.given_registry))
+        self.registry = Registry(registry_or_new(self.settings, self.given_registry), self._recall)
         return self.registry.look() if os.path.lexists(self.registry.path) else None
+
+    def _recall(self, what: str, stamp: str) -> str | None:
+        return self.books.reading(what, stamp)
 
     @cached_property
     def profiles(self) -> Profiles:
-        return load_profiles(self.settings.user_profiles)
+        if self.registry_name is None:
+            return load_profiles(self.settings.user_profiles)
+        return load_profiles(self.settings.user_profiles, self._recall, self.books.keep)
 
     @cached_property
     def observer(self) -> Observer:
@@ -72,6 +81,12 @@ class App:
     @cached_property
     def books(self) -> Books:
         return Books(self.registry, self.clock, self.warnings)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        from tmuxreap.jobs import Jobs  # few rows have one
+
+        return Jobs(self.registry.resolved)
 
     def socket_of(self, row: Row) -> str:
         """Where its server listens: as recorded while this boot lasts, else by tmux's own rules."""

@@ -28,6 +28,7 @@ from tmuxreap.ledger_records import (
     to_json,
 )
 from tmuxreap.model import ProcessId
+from tmuxreap.readings import Reading
 
 
 class Ledger:
@@ -65,15 +66,26 @@ class Ledger:
         mirror = Mirror(tuple(rows), digest)
         self._db.write(lambda db: _mirror(db, mirror))
 
+    def reading(self, what: str, stamp: str) -> str | None:
+        found = self._db.fetch("SELECT data FROM readings WHERE what = ? AND stamp = ?", (what, stamp))
+        return str(found[0][0]) if found else None
+
     def write(
-        self, mirror: Mirror | None, events: Iterable[NewEvent] = (), closings: Iterable[Closing] = (), *, now: float
+        self,
+        mirror: Mirror | None,
+        events: Iterable[NewEvent] = (),
+        closings: Iterable[Closing] = (),
+        readings: Iterable[Reading] = (),
+        *,
+        now: float,
     ) -> frozenset[int]:
-        """Rows, events and ends of intents: all or none. Returns the intents that nobody had closed before."""
-        noted, ended = tuple(events), tuple(closings)
+        """Rows, events, ends of intents, readings: all or none. Returns the intents that nobody had closed before."""
+        noted, ended, read = tuple(events), tuple(closings), [(one.what, one.stamp, one.data) for one in readings]
 
         def work(db: Connection) -> frozenset[int]:
             if mirror is not None:
                 _mirror(db, mirror)
+            db.executemany("INSERT OR REPLACE INTO readings (what, stamp, data) VALUES (?, ?, ?)", read)
             _note(db, noted, now)
             return frozenset(closing.id for closing in ended if _close(db, closing, now))
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT, data TEXT)",
@@ -34,6 +34,7 @@ TABLES = (
         DELETE FROM heartbeats WHERE name = NEW.name AND id <= (
             SELECT id FROM heartbeats WHERE name = NEW.name ORDER BY id DESC LIMIT 1 OFFSET 50);
     END""",
+    "CREATE TABLE IF NOT EXISTS readings (what TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL)",
     """CREATE TABLE IF NOT EXISTS orchestrator_task (
         task_id TEXT PRIMARY KEY, status TEXT, error_message TEXT, updated_at TEXT)""",
 )

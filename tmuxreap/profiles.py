@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap import yamlblocks
 from tmuxreap.errors import Code, Failure
-from tmuxreap.programs import program_names
 from tmuxreap.hookblocks import Hooks, hooks_of
+from tmuxreap.programs import program_names
+from tmuxreap.readings import Reading, Recall, kept, recalled, stamped
 from tmuxreap.screens import State
 from tmuxreap.values import field, frozen
 from tmuxreap.yamlblocks import Block, Misplaced, Unreadable
@@ -20,6 +21,7 @@ from tmuxreap.yamlblocks import Block, Misplaced, Unreadable
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "sole-candidate")
 LOCATOR_NEEDS = {"pidfile": ("path", "id"), "open-file": ("path",), "exit-banner": ("pattern",), "argv": ("flags",)}
+READING = "profiles"
 BLOCK_KEYS = (
     "about", "verified", "process", "command", "version", "launch", "resume", "screens", "keys", "leave_s", "spare",
     "store", "conversation", "hooks",
@@ -133,6 +135,28 @@ class Profile:
         return any(spare.matches(called, command) for spare in self.spare)
 
 
+class _Agents(Mapping[str, Profile]):
+    """Each made of its block when it is asked for: a stop needs one of a dozen, and the patterns take their time."""
+
+    def __init__(self, blocks: Mapping[str, Block]) -> None:
+        self._blocks = blocks
+        self._made: dict[str, Profile] = {}
+
+    def __getitem__(self, name: str) -> Profile:
+        if name not in self._made:
+            self._made[name] = _profile(name, self._blocks[name].only(BLOCK_KEYS))
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._blocks
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._blocks)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+
 @frozen
 class Profiles:
     agents: Mapping[str, Profile]
@@ -151,20 +175,43 @@ class Profiles:
         return next((p.name for p in self.agents.values() if any(name in p.process for name in names)), None)
 
 
-def load_profiles(user_file: Path | None) -> Profiles:
+def load_profiles(
+    user_file: Path | None,
+    recall: Recall = lambda what, stamp: None,
+    keep: Callable[[Reading | None], None] = lambda reading: None,
+) -> Profiles:
+    """`recall` and `keep`: what was read of these very files before."""
     files = [Path(__file__).with_name("agents.yaml")]
     if user_file is not None and user_file.exists():
         files.insert(0, user_file)
+    stamp = stamped(*(mark for file in files for mark in _marks(file)))
+    known = recalled(recall, READING, stamp)
+    if known is not None:
+        return _profiles(Block(known))
+    data = _read(files)
+    try:
+        profiles = _profiles(Block(data))
+        if files[1:]:
+            tuple(profiles.agents.values())  # a fault in a user's block is told by every verb, not when it is needed
+    except Misplaced as error:
+        raise _bad(_told(error, files)) from None
+    keep(kept(READING, stamp, data))
+    return profiles
+
+
+def _marks(file: Path) -> tuple[object, ...]:
+    status = file.stat()
+    return str(file), status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _read(files: Sequence[Path]) -> dict[str, object]:
     data: dict[str, object] = {}
     for file in reversed(files):
         try:
             data = yamlblocks.merged(data, yamlblocks.read(file))
         except Unreadable as error:
             raise _bad(f"{file}: {error}") from None
-    try:
-        return _profiles(Block(data))
-    except Misplaced as error:
-        raise _bad(_told(error, files)) from None
+    return data
 
 
 def _told(error: Misplaced, files: Sequence[Path]) -> str:
@@ -184,7 +231,7 @@ def _profiles(data: Block) -> Profiles:
     data.only(("common", "agents"))
     agents = data.blocks("agents")
     return Profiles(
-        agents={name: _profile(name, block.only(BLOCK_KEYS)) for name, block in agents.items()},
+        agents=_Agents(agents),
         common_spare=_spares(data.inner("common").only(("spare",))),
     )
 

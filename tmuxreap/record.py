@@ -28,6 +28,7 @@ from tmuxreap.ledger_records import (
     Survivor,
 )
 from tmuxreap.model import ProcessId, Row
+from tmuxreap.readings import Reading
 from tmuxreap.registry import Registry, RegistryLook, edited
 from tmuxreap.seams import Clock
 from tmuxreap.states import Changes
@@ -44,6 +45,7 @@ class Books:
         self._warnings = warnings
         self._ledger: Ledger | None = None
         self._unavailable = False
+        self._readings: dict[str, Reading] = {}
 
     def hope(self) -> None:
         """Who goes on for days tries again what could not be had before."""
@@ -82,6 +84,10 @@ class Books:
         """The latest first."""
         return self._read(lambda ledger: ledger.heartbeats(name)) or []
 
+    def told(self, name: str) -> list[Heartbeat]:
+        """All that a session has said of itself lately, the latest first."""
+        return self._read(lambda ledger: ledger.heartbeats(name)) or []
+
     def events(self, names: Collection[str] | None, since: float | None, after_id: int = 0) -> list[Event]:
         return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
 
@@ -89,6 +95,16 @@ class Books:
         """There is a ledger, and its mirror shows another registry."""
         digest = self._read(lambda ledger: ledger.mirrored_digest())
         return digest is not None and digest != look.content.digest
+
+    # What was slow to read
+
+    def reading(self, what: str, stamp: str) -> str | None:
+        return self._read(lambda ledger: ledger.reading(what, stamp))
+
+    def keep(self, reading: Reading | None) -> None:
+        """With the next write; who only looks writes nothing."""
+        if reading is not None:
+            self._readings[reading.what] = reading
 
     # What is under way
 
@@ -134,6 +150,9 @@ class Books:
             return ledger.events({name})[-1].id
 
         return self._with_ledger("event_not_recorded", work)
+
+    def note_all(self, events: Sequence[NewEvent]) -> None:
+        self._with_ledger("event_not_recorded", lambda ledger: ledger.write(None, events, now=self._clock.now()))
 
     def remember_survivors(self, name: str, survivors: Sequence[Survivor], intent: int | None) -> None:
         now = self._clock.now()
@@ -189,7 +208,9 @@ class Books:
             mirror = None
             if ledger.mirrored_digest() != look.content.digest:
                 mirror = Mirror(rows, look.content.digest)
-            ledger.write(mirror, events, closings, now=self._clock.now())
+                self.keep(look.reading)
+            ledger.write(mirror, events, closings, self._readings.values(), now=self._clock.now())
+            self._readings.clear()
             faults.at(Step.INTENT_CLOSED)
 
         self._with_ledger("ledger_not_written", work)

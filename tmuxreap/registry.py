@@ -11,32 +11,65 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tmuxreap import edits, files
+from tmuxreap import files
 from tmuxreap.errors import Code, Failure
 from tmuxreap.faults import Step
 from tmuxreap.files import ChangedMeanwhile, Content
 from tmuxreap.model import BadRow, Row
+from tmuxreap.readings import Reading, Recall, kept, recalled, stamped
 from tmuxreap.rows import read_row
 from tmuxreap.selectors import AnyRow
 from tmuxreap.states import Changes
 
+if TYPE_CHECKING:
+    from tmuxreap import edits  # with YAML, which a registry that was read before does not need
+
+READING = "registry"
+
 
 class RegistryLook:
-    """The registry as it was at one moment."""
+    """The registry as it was at one moment. `known`: its rows as they were read of this very content before."""
 
     def __init__(
-        self, path: Path, content: Content, document: edits.Document, unsynced: OSError | None = None
+        self,
+        path: Path,
+        content: Content,
+        known: list[dict[str, object]] | None = None,
+        unsynced: OSError | None = None,
     ) -> None:
         self.path = path
         self.content = content
-        self.document = document
+        self._known = known
         self.unsynced = unsynced  # why a power cut could undo what was just written
 
     @cached_property
+    def document(self) -> edits.Document:
+        """Its text with the places of the rows: what edits stand on."""
+        from tmuxreap import edits
+
+        data = self.content.data
+        try:
+            return edits.parse(data.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            line = data[: error.start].count(b"\n") + 1
+            raise _invalid(self.path, "it is not UTF-8 text", line, 1) from None
+        except edits.Malformed as error:
+            raise _invalid(self.path, error.reason, error.line, error.column) from None
+
+    @cached_property
     def rows(self) -> tuple[AnyRow, ...]:
+        if self._known is not None:
+            return tuple(read_row(index, data) for index, data in enumerate(self._known))
         names = Counter(_name_of(row) for row in self.document.rows)
         return tuple(_row(row, names) for row in self.document.rows)
+
+    @property
+    def reading(self) -> Reading | None:
+        """For the next look; a registry with a row that cannot be used is read anew each time."""
+        rows = [dict(row.data) for row in self.rows if isinstance(row, Row)]
+        return kept(READING, _stamp(self.content), rows) if len(rows) == len(self.rows) else None
 
     def named(self, name: str) -> Row | None:
         return next((row for row in self.rows if isinstance(row, Row) and row.name == name), None)
@@ -48,21 +81,19 @@ class RegistryLook:
 
 
 class Registry:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, recall: Recall = lambda what, stamp: None) -> None:
         self.path = path
         self.resolved = Path(os.path.realpath(path))
+        self._recall = recall
 
     def look(self) -> RegistryLook:
         content = self._read()
-        try:
-            text = content.data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = content.data[: error.start].count(b"\n") + 1
-            raise _invalid(self.path, "it is not UTF-8 text", line, 1) from None
-        try:
-            return RegistryLook(self.path, content, edits.parse(text))
-        except edits.Malformed as error:
-            raise _invalid(self.path, error.reason, error.line, error.column) from None
+        known = recalled(self._recall, READING, _stamp(content))
+        if known is not None:
+            return RegistryLook(self.path, content, known)
+        look = RegistryLook(self.path, content)
+        _ = look.document  # what cannot be read is told now
+        return look
 
     @contextlib.contextmanager
     def locked(self, step: Step = Step.LOCK) -> Iterator[None]:
@@ -90,7 +121,7 @@ class Registry:
             stamp, unsynced = files.replace(self.resolved, data, look.content.stamp)
         except OSError as error:
             raise _unwritable(self.path, error) from None
-        return RegistryLook(self.path, Content(data, stamp), edits.parse(text), unsynced)
+        return RegistryLook(self.path, Content(data, stamp), unsynced=unsynced)
 
     def change(self, edit: Callable[[RegistryLook], str]) -> tuple[RegistryLook, RegistryLook]:
         """Lock, read again, edit, write: before and after. Once more when another wrote without the lock."""
@@ -117,6 +148,8 @@ class Registry:
 
     def create(self) -> None:
         """An empty registry where there is none."""
+        from tmuxreap import edits
+
         try:
             files.create(self.resolved, edits.new_document().encode())
         except FileExistsError:
@@ -142,6 +175,8 @@ class Registry:
 
 def edited_where_safe(look: RegistryLook, changes: Mapping[str, Changes]) -> tuple[str, dict[str, Failure]]:
     """As `edited`, but a row that cannot be edited safely stands in nobody else's way."""
+    from tmuxreap import edits
+
     wanted, refused = dict(changes), dict[str, Failure]()
     while True:
         try:
@@ -156,10 +191,16 @@ def edited_where_safe(look: RegistryLook, changes: Mapping[str, Changes]) -> tup
 
 def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
     """The registry's text with these fields of these rows changed; a row that cannot be edited safely is refused."""
+    from tmuxreap import edits
+
     try:
         return edits.edit_rows(look.document, _by_index(look, changes))
     except edits.Unsafe as error:
         raise unsafe(look.path, error) from None
+
+
+def _stamp(content: Content) -> str:
+    return stamped(*content.marks)
 
 
 def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, Changes]:
@@ -167,11 +208,12 @@ def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, C
 
 
 def unsafe(path: Path, error: edits.Unsafe) -> Failure:
-    return Failure(
-        Code.ROW_INVALID,
-        f"could not edit the registry {path}: line {error.line}, column {error.column}: {error.reason}",
-        "write that row plainly (no anchors, aliases or tags), then try again",
-    )
+    place = f"could not edit the registry {path}: line {error.line}, column {error.column}"
+    if "surrogate" in error.reason:  # bytes of a file's name, as Python reads them
+        reason = f"{place}: the name of a folder in it is not UTF-8, and the registry is"
+        return Failure(Code.ROW_INVALID, reason, "rename that folder, then try again")
+    hint = "write that row plainly (no anchors, aliases or tags), then try again"
+    return Failure(Code.ROW_INVALID, f"{place}: {error.reason}", hint)
 
 
 def _name_of(row: edits.RowText) -> str | None:

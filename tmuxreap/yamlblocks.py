@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from tmuxreap.values import frozen
 
+if TYPE_CHECKING:
+    import yaml  # late where it is used: what was read before needs none
+
 Path_ = tuple[str, ...]  # the keys that lead to a value
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Misplaced(Exception):  # noqa: N818 - it says what the value is
@@ -101,9 +102,17 @@ def _text(value: object, path: Path_) -> str:
     return str(value)
 
 
+def _loader() -> Any:
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def read(path: Path) -> dict[str, object]:
+    import yaml
+
     try:
-        loaded = yaml.load(path.read_text("utf-8"), LOADER)  # noqa: S506 - one of the safe ones
+        loaded = yaml.load(path.read_text("utf-8"), _loader())  # noqa: S506 - one of the safe ones
     except yaml.MarkedYAMLError as error:
         raise Unreadable(f"{_where(error.problem_mark)}{error.problem}") from None
     except OSError as error:
@@ -127,7 +136,9 @@ def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
 
 def place(file: Path, path: Path_) -> str | None:
     """Line and column of a value in a file that could be read; None when it does not stand there."""
-    node = yaml.compose(file.read_text("utf-8"), LOADER)
+    import yaml
+
+    node = yaml.compose(file.read_text("utf-8"), _loader())
     for key in path:
         node = _below(node, key)
         if node is None:
@@ -136,6 +147,8 @@ def place(file: Path, path: Path_) -> str | None:
 
 
 def _below(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    import yaml
+
     if isinstance(node, yaml.MappingNode):
         return next((value for name, value in node.value if name.value == key), None)
     if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
