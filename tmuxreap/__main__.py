@@ -22,7 +22,7 @@ YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage,
 
 
 def run() -> None:
-    """The program. It leaves at once when all is said: to take a whole interpreter down lasts as long as a tmux call."""
+    """The program. It leaves at once when all is said: to take an interpreter down lasts as long as a tmux call."""
     gc.set_threshold(YOUNG_OBJECTS)
     status = main()
     with contextlib.suppress(OSError, ValueError):
