@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from tmuxreap.model import RecordedPane, RecordedTmux, Row, Status, Terminal
 
-LIST_KEY = "tmux_sessions"
 _CONVERSATION_FIELD = re.compile(r"^(?P<agent>[A-Za-z0-9_]+?)_(?:session|conversation)_id_own$")
 
 

@@ -283,4 +283,8 @@ def existing_folder(name: str, cwd: str) -> str:
     """A folder that is there; tmux would take another one in silence."""
     if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
         raise Failure(Code.START_FAILED, f"could not start {name}: there is no folder {cwd}", "name another with --cwd")
-    return os.path.realpath(cwd)
+    real = os.path.realpath(cwd)
+    if not real.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in real):
+        reason = f"could not start {name}: the name of the folder {real} is not UTF-8, and the registry is"
+        raise Failure(Code.START_FAILED, reason, "rename it, or name another with --cwd")
+    return real

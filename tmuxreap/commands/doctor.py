@@ -74,9 +74,9 @@ def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]
 
 
 def _profiles(app: App) -> Iterator[Finding]:
-    """With broken blocks of the user's, the rest is looked at with ours."""
+    """Read anew; with broken blocks of the user's, the rest is looked at with ours."""
     try:
-        app.profiles  # noqa: B018 - read here, where it may fail
+        app.profiles = load_profiles(app.settings.user_profiles)
     except Failure as failure:
         app.profiles = load_profiles(None)
         yield failed("profiles", failure)
