@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.cases import Case, prepare
-from tmuxreap.conversations import after_exit, screen_of
+from tmuxreap.conversations import after_exit, find_conversation, last_told, screen_of
+from tmuxreap.delegation import tell_begun
 from tmuxreap.errors import Code, Failure
 from tmuxreap.execute import Executor, Task
 from tmuxreap.handover import hand_over
@@ -184,6 +185,7 @@ def _carry_out(app: App, endings: Sequence[UnderWay], policy: Policy, answers: d
     for batch in _run(app, endings, policy):
         record(app, batch, policy, answers)
 
+    tell_begun(app, [it.case.row for it in endings], recorded=any(it.intent for it in endings))
 
 def _hand_over(app: App, endings: Sequence[UnderWay], policy: Policy) -> dict[str, Item]:
     """The caller's own session: answered now, ended when the caller has left."""

@@ -12,6 +12,7 @@ from enum import Enum
 from tmuxreap import faults, outcomes
 from tmuxreap.app import App
 from tmuxreap.cases import Case
+from tmuxreap.delegation import tell_ended
 from tmuxreap.errors import Failure
 from tmuxreap.execute import Task
 from tmuxreap.faults import Step
@@ -50,8 +51,11 @@ def record(app: App, batch: Sequence[tuple[UnderWay, Ended]], policy: Policy, an
         name = it.case.row.name
         if fates.get(name) is _Fate.WRITTEN and name in results:
             results[name] = clear_up(app, it.case, results[name], policy)
+    told = [it.case.row for it, _ in batch if it.case.row.name in results and fates[it.case.row.name] in JOB_ENDS]
+    warned, jobs = tell_ended(app, policy.verb, {row: results[row.name] for row in told})
+    results.update(warned)
     answers.update(results)
-    _follow(app, before, after, [pair for pair in batch if pair[0].case.row.name in results], results)
+    _follow(app, before, after, [pair for pair in batch if pair[0].case.row.name in results], results, jobs)
 
 
 @contextlib.contextmanager
@@ -112,6 +116,7 @@ def _follow(
     results: Mapping[str, EndResult],
 ) -> None:
     events: list[NewEvent] = []
+    jobs: Sequence[NewEvent],
     closings: list[Closing] = []
     for ending, ended in batch:
         name = ending.case.row.name
@@ -123,7 +128,7 @@ def _follow(
         if ended.survivors:
             left = [Survivor(one.process.id, app.place.boot_id, one.process.comm) for one in ended.survivors]
             app.books.remember_survivors(name, left, number)
-    app.books.follow(after, events, closings)
+    app.books.follow(after, [*events, *jobs], closings)
 
 
 class _Fate(Enum):
@@ -138,6 +143,7 @@ class _Fate(Enum):
 
 TOLD: dict[_Fate, Callable[[EndResult], EndResult]] = {
     _Fate.WRITTEN: lambda result: result,
+JOB_ENDS = (_Fate.WRITTEN, _Fate.KEPT, _Fate.VANISHED)  # else its job may go on with another's session
     _Fate.KEPT: lambda result: result,
     _Fate.TAKEN_OVER: outcomes.taken_over,
     _Fate.VANISHED: outcomes.vanished,

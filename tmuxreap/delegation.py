@@ -1,0 +1,62 @@
+"""What those who delegated a job are told of its session: that it is being ended, and how it ended. Into the ledger
+always, into the files of the job where they are; a trouble is a warning and stops nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from tmuxreap.app import App
+from tmuxreap.ledger_records import NewEvent
+from tmuxreap.model import Outcome, Row, Verb
+from tmuxreap.results import EndResult
+from tmuxreap.values import replace
+
+if TYPE_CHECKING:
+    from tmuxreap.jobs import Word
+
+ENDED = {Verb.STOP: "completed", Verb.KILL: "cancelled"}
+SILENT = (Outcome.TAKEN_OVER, Outcome.HANDED_OVER)  # another tells it
+
+
+def job_of(row: Row) -> str | None:
+    """Of a session that ended before, all was told."""
+    job = row.data.get("delegate_job_id")
+    return None if job in (None, "") or row.status.ended else str(job)
+
+
+def tell_begun(app: App, rows: Iterable[Row], *, recorded: bool) -> None:
+    """Before the first key. `recorded`: the ledger can be had; where not, it is not waited for once more."""
+    words = [_word(app, row, "progress", "terminating") for row in rows if job_of(row) is not None]
+    if words:
+        app.warnings.extend(app.jobs.tell(words).values())
+        if recorded:
+            app.books.note_all([_event(word) for word in words])
+
+
+def tell_ended(app: App, verb: Verb, results: Mapping[Row, EndResult]) -> tuple[dict[str, EndResult], list[NewEvent]]:
+    """The results, with a warning where a job could not be told, and what the ledger gets."""
+    told = {row: one for row, one in results.items() if job_of(row) is not None and one.outcome not in SILENT}
+    words = [_word(app, row, *_end(verb, one)) for row, one in told.items()]
+    troubles = app.jobs.tell(words) if words else {}
+    warned = {
+        row.name: replace(one, warnings=(*one.warnings, troubles[row.name])) if row.name in troubles else one
+        for row, one in results.items()
+    }
+    return warned, [_event(word) for word in words]
+
+
+def _word(app: App, row: Row, event: str, detail: str | None) -> Word:
+    from tmuxreap.jobs import Word  # few rows have a job
+
+    return Word(str(job_of(row)), row.name, event, detail, app.clock.now())
+
+
+def _end(verb: Verb, result: EndResult) -> tuple[str, str | None]:
+    if result.stopped_by is None:
+        return "error", result.failure.message if result.failure is not None else result.outcome.value
+    return ENDED[verb], result.stop_reason
+
+
+def _event(word: Word) -> NewEvent:
+    return NewEvent(word.session, "job", {"job": word.job, "event": word.event, "detail": word.detail})
