@@ -1,5 +1,6 @@
-"""A project as its users have it: our skills installed, `tmuxreap` on the PATH, a private tmux, the demo agent. Blocks of
-shell are run in it as they stand in a document."""
+"""A project as its users have it: our skills installed, `tmuxreap` on the PATH, a private tmux, the demo agent.
+
+Blocks of shell are run in it as they stand in a document."""
 
 from __future__ import annotations
 

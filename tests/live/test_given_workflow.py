@@ -65,7 +65,7 @@ assert s.get('stopped_at'), 'missing stopped_at'
 print(f'OK: stopped at {s[\\"stopped_at\\"]}')
 print(f'    preserved: pane.pid={s[\\"pane\\"][\\"pid\\"]}, cmd={s[\\"pane\\"][\\"cmd\\"]}, cwd={s[\\"pane\\"][\\"cwd\\"]}')
 "
-"""
+"""  # noqa: E501
 PURGED = """
 # 3. (if --purge-conversation) disk artifacts gone
 [ -f "${CLAUDE_PROJECT_DIR:-$HOME/.claude/projects}/<projkey>/<uuid>.jsonl" ] && echo "WARN: jsonl still exists" || echo "OK: jsonl purged"
