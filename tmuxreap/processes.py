@@ -193,28 +193,28 @@ def _stat(pid: int) -> Process | None:
     """One process, zombies too; None when it is gone or hidden."""
     home = f"/proc/{pid}"
     try:
-        text = _read(f"{home}/stat").decode("utf-8", "surrogateescape")
+        text = _read(f"{home}/stat")
         uid = os.stat(home).st_uid  # noqa: PTH116
     except OSError:
         return None
-    name, _, rest = text.partition("(")[2].rpartition(")")  # a name may hold spaces and parentheses
-    state, ppid, pgrp, sid, tty, tpgid, *more = rest.split()
-    if state == "Z" and int(more[11]) > 1:
-        state = "S"  # its first thread has ended, the others live
-    return Process(
-        ProcessId(pid, int(more[13])), int(ppid), int(pgrp), int(sid), int(tty), int(tpgid), state, name, uid
-    )
+    name, _, rest = text.partition(b"(")[2].rpartition(b")")  # a name may hold spaces and parentheses
+    facts = rest.split(None, 20)
+    numbers = ProcessId(pid, int(facts[19])), int(facts[1]), int(facts[2]), int(facts[3]), int(facts[4]), int(facts[5])
+    return Process(*numbers, _state(facts).decode(), name.decode("utf-8", "surrogateescape"), uid)
+
+
+def _state(facts: list[bytes]) -> bytes:
+    """Of a zombie with other threads only the first thread has ended."""
+    return b"S" if facts[0] == b"Z" and int(facts[17]) > 1 else facts[0]
 
 
 def _is_still(process: ProcessId) -> bool:
     """The same, and alive: `_stat` in short, since it is asked after each thing that is read of a process."""
     try:
-        facts = _read(f"/proc/{process.pid}/stat").rpartition(b")")[2].split()
+        facts = _read(f"/proc/{process.pid}/stat").rpartition(b")")[2].split(None, 20)
     except OSError:
         return False
-    if int(facts[19]) != process.start:
-        return False
-    return facts[0] not in (b"Z", b"X", b"x") or int(facts[17]) > 1
+    return int(facts[19]) == process.start and _state(facts) not in (b"Z", b"X", b"x")
 
 
 def _is_gone(process: ProcessId) -> bool:
