@@ -277,6 +277,19 @@ def test_what_a_program_leaves_behind_ends_with_the_question(place: Path, monkey
     until("its child is gone", lambda: not alive(child))
 
 
+def test_hooks_that_are_not_installed_are_a_note_and_mended_as_told(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(place / "bin", "claude", "echo 2.1.326")
+    monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
+    home = contents(Path(os.environ["HOME"]))
+    found = the_only(doctor(), "hooks", "note")
+    assert found["hint"] == "tmuxreap hooks install claude"
+    assert contents(Path(os.environ["HOME"])) == home
+    assert tmuxreap(*found["hint"].split()[1:], "--json").exit == 0
+    assert of(doctor(), "hooks", "ok")
+
+
 def test_blocks_of_the_user_that_are_broken_stop_nothing(registry: Path) -> None:
     own = Path(os.environ["XDG_CONFIG_HOME"]) / "tmuxreap" / "agents.yaml"
     own.parent.mkdir(parents=True)

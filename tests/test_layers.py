@@ -19,7 +19,8 @@ RANKS = (
     # nouns, errors, seams
     "__init__; values; model < values; errors < values; seams < model values; faults",
     # pure: rows, states and the editing of text
-    "states; readings; hookwords; rows; selectors; ownership; mask; screens; durations; sketch; vocabulary; cells; findings;"
+    "states; readings; hookwords; rows; selectors; ownership; mask; screens; durations; sketch; vocabulary;"
+    " cells; findings;"
     " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
     " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
     " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
@@ -29,12 +30,15 @@ RANKS = (
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
     " offspring < sights; verdicts < offspring;"
     " plan < panes sights; hookfiles < jsonsplice; jsonsplice; turns < plan requests;"
-    " requests < plan sights; keying < plan requests; ladder < keying plan requests sights turns; results < plan requests",
+    " requests < plan sights; keying < plan requests; ladder < keying plan requests sights turns;"
+    " results < plan requests",
     # owners of outside things
     "files; settings; clock; skills; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client;"
     " tmux_commands; tmux_socket;"
-    " processes < processes_psutil; processes_psutil; speaking; pulse < speaking ledger_schema; locators < databases; databases; lingering < locators; purging < locators; waiting; jobs;"
-    " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records; ledger_copy < ledger_schema; ledger_schema; probing",
+    " processes < processes_psutil; processes_psutil; speaking; pulse < speaking ledger_schema;"
+    " locators < databases; databases; lingering < locators; purging < locators; waiting; jobs;"
+    " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records;"
+    " ledger_copy < ledger_schema; ledger_schema; probing",
     "registry",
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
     # the composition root, and what is asked of it
@@ -47,6 +51,7 @@ RANKS = (
     "ending",
     "starting",
     "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start;"
+    " commands.doctor < commands.hooks;"
     " commands.reap < commands.stop; commands.watch < commands.reap commands.reconcile",
     "desk",
     "popup_view; popup < popup_view",

@@ -64,6 +64,13 @@ class Patient:
         with ThreadPoolExecutor(TOGETHER) as pool:
             return dict(zip(sockets, pool.map(self.app.tmux.look, sockets), strict=True))
 
+    @cached_property
+    def installed(self) -> dict[str, str]:
+        """The agents on the PATH, and where; the demo agent comes with us."""
+        environ, known = self.app.settings.environ, self.app.profiles.agents.values()
+        named = {p.name: p.command[0] for p in known if p.command and not p.command[0].startswith("/")}
+        return {agent: path for agent, name in named.items() if (path := find_program(name, environ))}
+
 
 def check_tmux(patient: Patient) -> Iterator[Finding]:
     environ = patient.app.settings.environ
@@ -158,19 +165,16 @@ def _server_flag(patient: Patient, socket: str) -> str:
 
 def check_agents(patient: Patient) -> Iterator[Finding]:
     """Which are installed, in which version, and whether our profile was tried on that one."""
-    environ = patient.app.settings.environ
-    profiles = [p for p in patient.app.profiles.agents.values() if p.command and not p.command[0].startswith("/")]
-    found = {p.name: path for p in profiles if (path := find_program(p.command[0], environ))}
-    if not found:
-        names = ", ".join(p.name for p in profiles)
-        yield note("agents", f"none of the known agents is on the PATH ({names})")
+    known = patient.app.profiles.agents
+    if not patient.installed:
+        yield note("agents", f"none of the known agents is on the PATH ({', '.join(known)})")
         return
     # A program that was never tried may take --version for something to do.
-    words = {p.name: [found[p.name], *(["--version"] if _tried_on(p) else [])] for p in profiles if p.name in found}
-    asked = ask_all(words, environ)
-    for profile in profiles:
-        if profile.name in asked:
-            yield _agent(profile, asked[profile.name])
+    words = {
+        name: [path, *(["--version"] if _tried_on(known[name]) else [])] for name, path in patient.installed.items()
+    }
+    for name, probe in ask_all(words, patient.app.settings.environ).items():
+        yield _agent(known[name], probe)
 
 
 def _agent(profile: Profile, probe: Probe) -> Finding:

@@ -11,11 +11,14 @@ from pathlib import Path
 from tmuxreap import checks, checks_registry
 from tmuxreap.app import App
 from tmuxreap.checks import Patient
+from tmuxreap.commands import hooks
+from tmuxreap.commands.hooks import Deed, HooksRequest
 from tmuxreap.errors import Code, Failure
-from tmuxreap.findings import Finding, Level, failed, problem
+from tmuxreap.findings import Finding, Level, failed, note, ok, problem
 from tmuxreap.ledger_copy import copy_of
 from tmuxreap.ledger_file import ledger_path
 from tmuxreap.profiles import load_profiles
+from tmuxreap.registry import Registry
 from tmuxreap.results import PlainResult, Result
 
 
@@ -40,6 +43,7 @@ def examine(app: App) -> Iterator[Finding]:
     with tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True) as folder:
         patient, trouble = Patient(app, None), None
         try:
+            app.registry = Registry(app.registry.path)  # what is in the file, not what the ledger remembers of it
             patient = Patient(app, app.registry.look())
             trouble = _read_a_copy(app, Path(folder))
         except Failure as failure:
@@ -48,6 +52,23 @@ def examine(app: App) -> Iterator[Finding]:
             yield from _guarded(name, lambda check=check: check(patient))  # type: ignore[misc]
         yield from _guarded("ledger", lambda: checks_registry.check_ledger(patient, trouble))
         app.close()
+
+
+def check_hooks(patient: Patient) -> Iterator[Finding]:
+    """Of the agents that are installed and have hooks: is there anything that `hooks install` would change?"""
+    agents = [p.name for name in patient.installed if (p := patient.app.profiles.agents[name]).hooks is not None]
+    for agent in agents:
+        try:
+            (told,) = hooks.run(patient.app, HooksRequest(Deed.INSTALL, agent, dry_run=True)).results
+        except Failure as failure:
+            yield failed("hooks", failure)
+            continue
+        facts = told.as_json()
+        if facts["action"] == "unchanged":
+            yield ok("hooks", f"{agent}: installed in {facts['file']}")
+        else:
+            message = f"{agent}: not in {facts['file']} as they are due; what it is at is read from its screen alone"
+            yield note("hooks", message, f"tmuxreap hooks install {agent}")
 
 
 CHECKS: dict[str, Callable[[Patient], Iterable[Finding]]] = {
@@ -59,6 +80,7 @@ CHECKS: dict[str, Callable[[Patient], Iterable[Finding]]] = {
     "sessions": checks_registry.check_sessions,
     "unregistered": checks.check_unregistered,
     "agents": checks.check_agents,
+    "hooks": check_hooks,
 }
 
 
