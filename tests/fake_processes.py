@@ -179,6 +179,9 @@ class FakeProcesses:
     def environ(self, process: ProcessId) -> Mapping[str, str] | None:
         return self.table[process.pid].environ if self.alive(process) else None
 
+    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+        return self.argv(process), self.executable(process)
+
     def executable(self, process: ProcessId) -> str | None:
         return self.table[process.pid].executable if self.alive(process) else None
 

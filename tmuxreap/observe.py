@@ -36,6 +36,7 @@ class Observer:
         self._processes = processes
         self._place = place
         self._names: dict[ProcessId, Names] = {}
+        self.latest: World | None = None
 
     def look(self, sockets: Iterable[str], since: int) -> World:
         """`since`: no process that started before can be of interest beyond the tree of its pane."""
@@ -44,7 +45,7 @@ class Observer:
         # A program that another one was exec'd in place of is the same process under another name.
         self._names.clear()
         young = [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
-        return World(
+        self.latest = World(
             host=self._place.host,
             boot_id=self._place.boot_id,
             servers=servers,
@@ -56,11 +57,12 @@ class Observer:
             epoch_of=self._processes.started_epoch,
             protected=callers(self._place.pid, processes),
         )
+        return self.latest
 
     def names(self, process: Process) -> Names:
         known = self._names.get(process.id)
         if known is None or not known.argv:  # asked between fork and exec it has no name yet
-            known = Names(self._processes.argv(process.id), self._processes.executable(process.id))
+            known = Names(*self._processes.called(process.id))
             self._names[process.id] = known
         return known
 

@@ -11,7 +11,7 @@ import select
 import signal as signals
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tmuxreap.model import Process, ProcessId
 from tmuxreap.seams import Processes, Sent
@@ -52,19 +52,29 @@ class LinuxProcesses:
     def __init__(self, *, pidfds: bool = True) -> None:
         self._pidfds = pidfds and hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
         self._watched: dict[ProcessId, int] = {}  # pidfds of what the last wait asked for
+        self._pages: dict[ProcessId, int] = {}  # resident at the last look
 
     def close(self) -> None:
         self._unwatch(list(self._watched))
 
     def look(self) -> Mapping[int, Process]:
         found, read = dict[int, Process](), set[int]()
+        self._pages.clear()
         for _ in range(LISTINGS):
             fresh = {int(name) for name in os.listdir("/proc") if name.isdigit()} - read  # noqa: PTH208
             if not fresh:
                 break
             read |= fresh
-            found.update((pid, process) for pid in sorted(fresh) if (process := _stat(pid)) and not process.dead)
+            found.update((pid, process) for pid in sorted(fresh) if (process := self._seen(pid)) and not process.dead)
         return found
+
+    def _seen(self, pid: int) -> Process | None:
+        facts = _facts(pid)
+        if facts is None:
+            return None
+        process = _process(pid, facts)
+        self._pages[process.id] = int(facts.numbers[21])
+        return process
 
     def identify(self, pid: int) -> ProcessId | None:
         found = _stat(pid)
@@ -80,6 +90,9 @@ class LinuxProcesses:
     def environ(self, process: ProcessId) -> Mapping[str, str] | None:
         return self._of(process, _environ)
 
+    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+        return self._of(process, _called) or ((), None)
+
     def executable(self, process: ProcessId) -> str | None:
         return self._of(process, lambda home: _linked(f"{home}/exe"))
 
@@ -90,7 +103,8 @@ class LinuxProcesses:
         return self._of(process, _open_files) or ()
 
     def memory(self, process: ProcessId) -> int:
-        return self._of(process, _resident) or 0
+        pages = self._pages.get(process) or self._of(process, _resident) or 0
+        return pages * resource.getpagesize()
 
     def started_epoch(self, process: ProcessId) -> float:
         return _boot_epoch() + process.start / os.sysconf("SC_CLK_TCK")
@@ -189,8 +203,19 @@ class LinuxProcesses:
             return None
 
 
+class _Facts(NamedTuple):
+    name: bytes
+    numbers: list[bytes]  # from the third field on: the state first
+    uid: int
+
+
 def _stat(pid: int) -> Process | None:
     """One process, zombies too; None when it is gone or hidden."""
+    facts = _facts(pid)
+    return None if facts is None else _process(pid, facts)
+
+
+def _facts(pid: int) -> _Facts | None:
     home = f"/proc/{pid}"
     try:
         text = _read(f"{home}/stat")
@@ -198,14 +223,19 @@ def _stat(pid: int) -> Process | None:
     except OSError:
         return None
     name, _, rest = text.partition(b"(")[2].rpartition(b")")  # a name may hold spaces and parentheses
-    facts = rest.split(None, 20)
-    numbers = ProcessId(pid, int(facts[19])), int(facts[1]), int(facts[2]), int(facts[3]), int(facts[4]), int(facts[5])
-    return Process(*numbers, _state(facts).decode(), name.decode("utf-8", "surrogateescape"), uid)
+    return _Facts(name, rest.split(None, 22), uid)
 
 
-def _state(facts: list[bytes]) -> bytes:
+def _process(pid: int, facts: _Facts) -> Process:
+    n = facts.numbers
+    name = facts.name.decode("utf-8", "surrogateescape")
+    identity = ProcessId(pid, int(n[19]))
+    return Process(identity, int(n[1]), int(n[2]), int(n[3]), int(n[4]), int(n[5]), _state(n).decode(), name, facts.uid)
+
+
+def _state(numbers: list[bytes]) -> bytes:
     """Of a zombie with other threads only the first thread has ended."""
-    return b"S" if facts[0] == b"Z" and int(facts[17]) > 1 else facts[0]
+    return b"S" if numbers[0] == b"Z" and int(numbers[17]) > 1 else numbers[0]
 
 
 def _is_still(process: ProcessId) -> bool:
@@ -266,9 +296,18 @@ def _argv(home: str) -> tuple[str, ...]:
     return tuple(map(os.fsdecode, words.split(b"\0"))) if words else ()
 
 
+def _called(home: str) -> tuple[tuple[str, ...], str | None]:
+    try:
+        program = _linked(f"{home}/exe")
+    except OSError:  # another user's may be hidden, and its words not
+        program = None
+    return _argv(home), program
+
+
 def _environ(home: str) -> Mapping[str, str]:
     """Tolerant: a program may have written over it. The first of two settings counts, as for getenv."""
-    settings = (os.fsdecode(entry).partition("=") for entry in reversed(_read(f"{home}/environ").split(b"\0")))
+    entries = _read(f"{home}/environ").decode("utf-8", "surrogateescape").split("\0")
+    settings = (entry.partition("=") for entry in reversed(entries))
     return {name: value for name, equals, value in settings if name and equals}
 
 
@@ -289,4 +328,4 @@ def _open_files(home: str) -> tuple[str, ...]:
 
 
 def _resident(home: str) -> int:
-    return int(_read(f"{home}/statm").split()[1]) * resource.getpagesize()
+    return int(_read(f"{home}/statm").split()[1])

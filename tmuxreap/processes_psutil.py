@@ -56,6 +56,9 @@ class PsutilProcesses:
     def environ(self, process: ProcessId) -> Mapping[str, str] | None:
         return self._of(process, lambda handle: handle.environ())
 
+    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+        return self.argv(process), self.executable(process)
+
     def executable(self, process: ProcessId) -> str | None:
         return self._of(process, lambda handle: handle.exe()) or None
 

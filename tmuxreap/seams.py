@@ -52,13 +52,16 @@ class Processes(Protocol):
 
     def executable(self, process: ProcessId) -> str | None: ...
 
+    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+        """`argv` and `executable` in one go."""
+
     def cwd(self, process: ProcessId) -> str | None: ...
 
     def open_files(self, process: ProcessId) -> tuple[str, ...]:
         """Paths behind its descriptors, as the kernel names them (a vanished one ends in ' (deleted)')."""
 
     def memory(self, process: ProcessId) -> int:
-        """Bytes resident; 0 when it is gone or not readable."""
+        """Bytes resident, at the last look where that saw it; 0 when it is gone or not readable."""
 
     def started_epoch(self, process: ProcessId) -> float: ...
 
