@@ -66,9 +66,11 @@ def _look(app: App, request: EndRequest) -> RegistryLook | None:
     """With --force-no-yaml a registry that is not there, or broken, is no obstacle."""
     try:
         return app.registry.look()
-    except Failure:
+    except Failure as failure:
         if not request.policy.unregistered:
             raise
+        if failure.code is Code.REGISTRY_NOT_FOUND:
+            app.registry_if_there()  # there is none: who asks the one that could be here learns nothing
         return None
 
 
