@@ -43,7 +43,7 @@ RANKS = (
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
     # the composition root, and what is asked of it
     "app",
-    "shown; conversations; cases < conversations shown; choosing < cases; outcomes < cases conversations;"
+    "shown; conversations; cases < conversations shown; choosing < cases; worktrees; outcomes < cases conversations worktrees;"
     " sessions < cases conversations",
     "handover; joining; starts < joining; delegation; recording < delegation",
     "drifts; nominees; remnants < nominees",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tmuxreap.app import App
 from tmuxreap.cases import Case, no_purge
 from tmuxreap.conversations import goes_on, resume_command
@@ -17,8 +15,9 @@ from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Survivor
 from tmuxreap.rows import conversation_field
 from tmuxreap.states import MODES, Changes, Ending, Event, end_changes, next_status
-from tmuxreap.tools import PANE_CLOSERS, close_pane, remove_worktree
+from tmuxreap.tools import PANE_CLOSERS, close_pane
 from tmuxreap.values import replace
+from tmuxreap.worktrees import clean_up
 
 EVENT_OF_VERB = {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
 MEGABYTE = 1024 * 1024
@@ -162,10 +161,8 @@ def clear_up(app: App, case: Case, result: EndResult, policy: Policy) -> EndResu
     # A pane's number alone may name a stranger's by now: its process must have been seen in it.
     if row.terminal in PANE_CLOSERS and row.pane.id is not None and case.sight.live is Live.ALIVE:
         failure = close_pane(row.name, row.terminal, row.pane.id, app.settings.environ) or failure
-    worktree = row.data.get("worktree")
-    if policy.cleanup and isinstance(worktree, str):
-        whole = str(Path(row.pane.cwd or "/", worktree))
-        failure = remove_worktree(row.name, whole, app.settings.environ) or failure
+    if policy.cleanup:
+        failure = clean_up(app, row) or failure
     if policy.task_status is not None and row.task_id is not None:
         app.books.set_task(row.task_id, policy.task_status, f"Agent killed: {policy.reason}")
     return replace(result, failure=failure)

@@ -41,7 +41,9 @@ CLOSED_ALREADY: Mapping[Terminal, str] = {
 def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Failure | None:
     """With git's own command, which refuses what would lose work."""
     words = ["git", "-C", worktree, "worktree", "remove", worktree]
-    reason = _run(words, environ, GIT_TIMEOUT_S)
+    # A caller that is a git hook has a repository of its own in its environment; this is about another.
+    plain = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
+    reason = _run(words, plain, GIT_TIMEOUT_S)
     if reason is None:
         return None
     return Failure(
