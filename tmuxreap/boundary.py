@@ -20,6 +20,9 @@ from tmuxreap.results import Result
 from tmuxreap.settings import Settings
 
 
+if TYPE_CHECKING:
+    from tmuxreap.verdicts import Kind
+
 def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[App], Result]) -> None:
     """The boundary of every verb: what it could not do becomes an answer too."""
     settings = Settings.from_environment()
@@ -85,6 +88,19 @@ def task_status_of(word: str) -> str:
 
 
 def question(voice: Voice) -> Callable[[Result], bool]:
+def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
+    """For a program that goes on by itself: without the left-overs, which a person should have seen before."""
+    from tmuxreap.verdicts import Kind
+
+    known = {kind.value: kind for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)}
+    wanted = [word.strip() for word in words.split(",")]
+    unknown = next((word for word in wanted if word not in known), None)
+    if unknown is not None:
+        reason = f"could not read {flag}: {unknown!r} is not one of {', '.join(known)}"
+        raise Failure(Code.USAGE, reason, f"as in: {flag} stalled,idle")
+    return tuple(known[word] for word in dict.fromkeys(wanted))
+
+
     def ask(plan: Result) -> bool:
         for line in lines(plan, voice):
             print(line, file=sys.stderr)

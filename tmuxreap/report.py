@@ -169,6 +169,8 @@ def _plain(item: PlainResult, voice: Voice) -> Iterator[str]:
         words = ", ".join(f"{key} {value}" for key, value in facts.items())
         yield f"{item.name}: {words}"
 
+    elif "verdict" in facts:
+        yield f"{item.name}: {facts['verdict']}: {facts['outcome']}"
 
 AGENT_WORDS = {"exit keys": "exit_keys", "ID at start": "takes_an_id", "resume": "resume", "purge": "purge"}
 LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}

@@ -8,12 +8,14 @@ from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings
 from tmuxreap.commands.stop import planned
 from tmuxreap.ending import end_rows, end_unregistered
+from tmuxreap.errors import Failure
 from tmuxreap.model import Row, Verb
 from tmuxreap.nominees import nominate
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook
 from tmuxreap.remnants import Remnant, find_remnants, row_of, verdict_of
-from tmuxreap.results import Item, Reaped, Result
+from tmuxreap.results import Item, PlainResult, Reaped, Result
+from tmuxreap.states import iso
 from tmuxreap.values import field, frozen
 from tmuxreap.verdicts import Kept, Kind, Limits, Verdict
 
@@ -78,6 +80,17 @@ def sweep(app: App, request: ReapRequest, found: Sequence[Found] | None = None) 
     gone = [one.verdict.name for one in found if one.key not in now]
     items = _ended(app, look, [one for key, one in now.items() if key in before], request)
     return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in gone]
+
+
+def sweep_for_watch(app: App, kinds: tuple[Kind, ...]) -> list[PlainResult]:
+    """The same at a full look of `watch`, as events; what is in the way of it is told by the look itself."""
+    try:
+        items, _ = sweep(app, ReapRequest(kinds, yes=True))
+    except Failure:
+        return []
+    at = iso(app.clock.now())
+    told = [({k: v for k, v in item.as_json().items() if k != "error"}, item.failure) for item in items]
+    return [PlainResult(str(f["name"]), {"event": "reaped", "timestamp": at, **f}, failure) for f, failure in told]
 
 
 def _judged(app: App, look: RegistryLook, request: ReapRequest) -> tuple[list[Found], list[Kept]]:
