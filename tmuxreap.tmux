@@ -115,9 +115,9 @@ open_popup() {
     [ -z "$registry" ] || words="$words --registry $(quoted "$registry")"
     width=$(option @tmuxreap-width)
     height=$(option @tmuxreap-height)
-    # With -EE what went wrong stays to be read, until Escape.
+    # With -EE what went wrong stays to be read, until Escape. The size is that of the popup, not of where tmux was started.
     tmux display-popup -EE -c "$1" -t "$2" -d '#{pane_current_path}' -w "${width:-90%}" -h "${height:-80%}" \
-        "$clean -u TMUX $words" || true
+        "$clean -u TMUX -u COLUMNS -u LINES $words" || true
 }
 
 case ${1:-load} in

@@ -45,7 +45,7 @@ RANKS = (
     "app",
     "shown; conversations; cases < conversations shown; choosing < cases; worktrees; outcomes < cases conversations worktrees;"
     " sessions < cases conversations",
-    "handover; joining; starts < joining; delegation; recording < delegation",
+    "handover; joining; starts < joining; delegation; recording < delegation; segment",
     "drifts; nominees; remnants < nominees",
     "checks; checks_registry < checks",
     "ending",

@@ -26,7 +26,7 @@ from textual.widgets import Button, DataTable, Footer, Static
 from tmuxreap import popup_view as view
 from tmuxreap.cells import plain
 from tmuxreap.desk import Desk, Seen, silent_progress
-from tmuxreap.errors import Exit
+from tmuxreap.errors import Code, Exit, Failure
 from tmuxreap.model import Verb
 from tmuxreap.progress import Progress
 from tmuxreap.results import Result, SessionResult
@@ -175,8 +175,13 @@ class Popup(Screenful[None]):
         """The work in a thread, and what comes of it here."""
 
         def asked() -> None:
-            answer = work()
-            self.post_message(Answered(lambda: tell(answer)))
+            try:
+                answer = work()
+            except Exception as error:  # noqa: BLE001 - a bug: told where it can be seen
+                bug = error
+                self.post_message(Answered(lambda: _raise(bug)))
+            else:
+                self.post_message(Answered(lambda: tell(answer)))
 
         thread = threading.Thread(target=asked)
         self._threads = [one for one in self._threads if one.is_alive()] + [thread]
@@ -240,7 +245,7 @@ class Popup(Screenful[None]):
 
     def _cells(self, one: SessionResult) -> tuple[Text, ...]:
         doing = self._doing.get(one.name)
-        word = view.under_way(doing.word, doing.progress.at.get(one.name), self._monotonic()) if doing else None
+        word = view.under_way(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic()) if doing else None
         return view.cells(one, marked=one.name in self._marked, under_way=word)
 
     def _draw_beside(self) -> None:
@@ -381,3 +386,11 @@ def run(desk: Desk) -> None:
     for number in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, popup.cut_off)
     popup.run()
+    if popup.return_code:
+        raise Failure(
+            Code.BUG, "could not go on with the popup", "this is a bug: please report it with the lines above"
+        )
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -110,6 +110,18 @@ def new_session(
     return ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *size, *environment, "--", *_shell_free(command)]
 
 
+def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
+    """The command, where each of these global options has one of these values ("": it is not set)."""
+    any_of = [[f"#{{==:#{{{name}}},{_in_format(value)}}}" for value in values] for name, values in wanted.items()]
+    either = [reduce(lambda left, right: f"#{{||:{left},{right}}}", equal) for equal in any_of]
+    return ["if-shell", "-F", reduce(lambda left, right: f"#{{&&:{left},{right}}}", either), command]
+
+
+def _in_format(text: str) -> str:
+    """As one argument of a format, taken as it is."""
+    return re.sub(r"[,}]", lambda found: f"#{found.group()}", _no_format(text))
+
+
 def _shell_free(command: Sequence[str]) -> list[str]:
     # tmux gives a single word to the shell, several to exec. env becomes the program, under the same pid.
     return ["env", *command] if len(command) == 1 else [*command]

@@ -1,0 +1,241 @@
+"""The plugin on a real server, seen through a real client: one key, one popup, one agent less."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real import Real, alive, until
+from tmuxreap.segment import ASKED, TOLD, Segment
+from tmuxreap.sights import Sight
+
+pytestmark = pytest.mark.live
+
+PLUGIN = Path(__file__).parent.parent.parent / "tmuxreap.tmux"
+OUTER = ["tmux", "-u", "-f", "/dev/null", "-L", "outer"]  # a server whose only pane is the client's terminal
+COLOURS = re.compile(r"\x1b\[[0-9;]*?(?:3[0-7]|4[0-7]|9[0-7]|10[0-7]|[34]8;)[0-9;]*m")
+
+
+class Seat:
+    """A person's terminal, attached to one session of the server."""
+
+    def __init__(self, real: Real) -> None:
+        self.real = real
+
+    def attach(self, name: str, size: tuple[int, int] = (100, 30)) -> None:
+        words = f"exec env -u TMUX -u TMUX_PANE tmux -u -S {self.real.socket} attach -t ={name}"
+        place = ["-d", "-s", "seat", "-x", str(size[0]), "-y", str(size[1])]
+        subprocess.run([*OUTER, "new-session", *place, words], check=True)
+        until("a client", lambda: self.real.tmux("list-clients"))
+
+    def keys(self, *keys: str) -> None:
+        subprocess.run([*OUTER, "send-keys", "-t", "seat:", *keys], check=True)
+
+    def screen(self, *flags: str) -> str:
+        told = subprocess.run([*OUTER, "capture-pane", "-p", *flags, "-t", "seat:"], capture_output=True, text=True)
+        return told.stdout
+
+    def shows(self, *texts: str) -> None:
+        try:
+            until(f"{texts} on the screen", lambda: all(text in self.screen() for text in texts))
+        except AssertionError:
+            raise AssertionError(f"{texts}, but:\n{self.screen()}") from None
+
+    def opens(self) -> None:
+        self.keys("C-b", "A")
+
+
+@pytest.fixture
+def seat(real: Real) -> Iterator[Seat]:
+    real.tmux("new-session", "-d", "-s", "mine", "-c", str(real.folder), "sleep 600")
+    words = f"env PYTHONPATH={PLUGIN.parent} {sys.executable} -m tmuxreap"
+    real.tmux("set-option", "-g", "@tmuxreap-command", words)
+    real.tmux("set-option", "-g", "@tmuxreap-registry", str(real.registry))
+    seat = Seat(real)
+    yield seat
+    subprocess.run([*OUTER, "kill-server"], capture_output=True, check=False)
+
+
+def plugin(real: Real, *words: str) -> None:
+    real.tmux("run-shell", " ".join([str(PLUGIN), *words]))
+
+
+def options(real: Real) -> str:
+    return real.tmux("show-options", "-g")
+
+
+def keys_of(real: Real) -> str:
+    return real.tmux("list-keys")
+
+
+def popups(real: Real) -> list[str]:
+    """On that server."""
+    lines = {pid: _command_line(pid) for pid in os.listdir("/proc") if pid.isdigit()}
+    return [pid for pid, line in lines.items() if b"\0popup\0" in line and real.socket.encode() in line]
+
+
+def _command_line(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_one_key_opens_it_and_another_stops_the_agent(seat: Seat) -> None:
+    real = seat.real
+    real.start("acme")
+    pid = real.pid("acme")
+    plugin(real)
+    seat.attach("mine")
+    seat.opens()
+    seat.shows("NAME", "acme", "alive", "demo agent · conversation")
+    seat.keys("s")
+    seat.shows("acme: stopped, left by its own exit keys", "acme  stopped", "rung ")
+    assert not alive(pid)
+    assert real.row("acme")["status"] == "stopped"
+    assert real.sessions() == {"mine"}
+    seat.keys("q")
+    until("the popup closed", lambda: "NAME" not in seat.screen())
+
+
+def test_the_session_under_the_popup_is_stopped_to_the_end(seat: Seat) -> None:
+    """The client leaves with the session, and the popup's terminal with the client."""
+    real = seat.real
+    real.start("acme")
+    plugin(real)
+    seat.attach("acme")
+    seat.opens()
+    seat.shows("acme", "alive")
+    seat.keys("s")
+    until("the row is stopped", lambda: real.row("acme")["status"] == "stopped")
+    until("the popup is gone", lambda: not popups(real))
+    (ended,) = real.events("stopped")
+    assert ended["stopped_by"] == "exit_keys"
+    assert real.show("acme")["processes"] == []
+    with real.app() as app:
+        assert not app.books.open_intents()
+
+
+def test_enter_goes_to_the_session(seat: Seat) -> None:
+    real = seat.real
+    real.start("acme")
+    plugin(real)
+    seat.attach("mine", (40, 12))
+    real.tmux("set-environment", "-g", "NO_COLOR", "1")
+    seat.opens()
+    seat.shows("acme", "alive")
+    assert not COLOURS.search(seat.screen("-e").partition("└")[0])
+    seat.keys("Enter")
+    until("the client is there", lambda: real.tmux("list-clients", "-F", "#{session_name}") == "acme")
+    until("the popup closed", lambda: not popups(real))
+
+
+def test_loading_twice_is_loading_once_and_unloading_leaves_nothing(seat: Seat) -> None:
+    real = seat.real
+    options_before, keys_before = options(real), keys_of(real)
+    plugin(real)
+    options_once, keys_once = options(real), keys_of(real)
+    assert set(keys_once.splitlines()) - set(keys_before.splitlines())
+    plugin(real)
+    assert (options(real), keys_of(real)) == (options_once, keys_once)
+    real.tmux("set-option", "-g", "@tmuxreap-key", "M-a")
+    plugin(real)
+    bound = [line for line in keys_of(real).splitlines() if "tmuxreap.tmux" in line]
+    assert len(bound) == 1
+    assert "M-a" in bound[0]
+    real.tmux("set-option", "-gu", "@tmuxreap-key")
+    plugin(real, "unload")
+    assert (options(real), keys_of(real)) == (options_before, keys_before)
+
+
+def test_a_key_that_is_taken_is_left(seat: Seat) -> None:
+    real = seat.real
+    real.tmux("bind-key", "-T", "prefix", "A", "display-message", "mine")
+    before = keys_of(real)
+    plugin(real)
+    assert keys_of(real) == before
+
+
+def without_textual(folder: Path) -> str:
+    (folder / "textual.py").write_text("raise ModuleNotFoundError('as if', name='textual')\n")
+    return f"env PYTHONPATH={folder}:{PLUGIN.parent} {sys.executable} -m tmuxreap"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (without_textual, "pipx install 'tmuxreap[popup]'"),
+        (lambda folder: f"{folder}/nowhere", "nowhere"),
+    ],
+)
+def test_what_is_missing_is_said(seat: Seat, command: Callable[[Path], str], told: str, tmp_path: Path) -> None:
+    real = seat.real
+    real.tmux("set-option", "-g", "@tmuxreap-command", command(tmp_path))
+    plugin(real)
+    seat.attach("mine")
+    seat.opens()
+    seat.shows(told)
+    seat.keys("Escape")
+    until("the popup closed", lambda: told not in seat.screen())
+
+
+def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
+    real.start("acme")
+    real.tmux("new-session", "-d", "-s", "mine", "sleep 600")
+
+    def status() -> str:
+        return real.tmux("show-options", "-gqv", TOLD)
+
+    with real.app() as app:
+        from tmuxreap.cases import look_at
+
+        def sights() -> list[Sight]:
+            rows = [row for row in app.registry.look().rows if row.status.value == "running"]  # type: ignore[union-attr]
+            return [sight for sight, _ in look_at(app, rows)]  # type: ignore[arg-type]
+
+        segment = Segment(app)
+        segment.tell(sights(), again=True)
+        assert status() == ""
+        real.tmux("set-option", "-g", ASKED, "on")
+        segment.tell(sights(), again=False)
+        assert status() == ""  # nothing changed: no client was sent
+        segment.tell(sights(), again=True)
+        assert status() == "agents 1"
+        os.kill(real.pid(), 9)
+        until("the session closed", lambda: "acme" not in real.sessions())
+        segment.tell(sights(), again=False)
+        assert status() == "agents 0 !1"
+        real.tmux("set-option", "-g", "@tmuxreap-registry", "/else,where}/#{pid}")
+        segment.leave()
+        assert status() == "agents 0 !1"  # another registry's
+        real.tmux("set-option", "-gu", "@tmuxreap-registry")
+        segment.leave()
+        assert status() == ""
+        assert TOLD not in options(real)
+
+
+def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Path) -> None:
+    real.folder = tmp_path / "a,b}#{pid}#[x]"
+    real.folder.mkdir()
+    real.registry = real.folder / "agents.yaml"
+    real.registry.write_text("tmux_sessions: []\n")
+    real.start("acme")
+    real.tmux("set-option", "-g", ASKED, "on")
+    real.tmux("set-option", "-g", "@tmuxreap-registry", str(real.registry))
+    with real.app() as app:
+        from tmuxreap.cases import look_at
+
+        segment = Segment(app)
+        segment.tell([sight for sight, _ in look_at(app, app.registry.look().rows)], again=True)  # type: ignore[arg-type]
+    assert real.tmux("show-options", "-gqv", TOLD) == "agents 1"
+
+
+def test_the_plugin_is_clean_shell() -> None:
+    subprocess.run(["sh", "-n", str(PLUGIN)], check=True)
+    assert os.access(PLUGIN, os.X_OK)
