@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,9 +20,9 @@ from tmuxreap.report import Voice, lines, report, tell_failure, terminal_columns
 from tmuxreap.results import Result
 from tmuxreap.settings import Settings
 
-
 if TYPE_CHECKING:
     from tmuxreap.verdicts import Kind
+
 
 def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[App], Result]) -> None:
     """The boundary of every verb: what it could not do becomes an answer too."""
@@ -87,7 +88,6 @@ def task_status_of(word: str) -> str:
     return word
 
 
-def question(voice: Voice) -> Callable[[Result], bool]:
 def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
     """For a program that goes on by itself: without the left-overs, which a person should have seen before."""
     from tmuxreap.verdicts import Kind
@@ -101,6 +101,7 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
     return tuple(known[word] for word in dict.fromkeys(wanted))
 
 
+def question(voice: Voice) -> Callable[[Result], bool]:
     def ask(plan: Result) -> bool:
         for line in lines(plan, voice):
             print(line, file=sys.stderr)
