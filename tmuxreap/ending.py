@@ -182,10 +182,10 @@ def _new_intent(app: App, case: Case, policy: Policy) -> NewIntent:
 
 
 def _carry_out(app: App, endings: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]) -> None:
+    tell_begun(app, [it.case.row for it in endings], recorded=any(it.intent for it in endings))
     for batch in _run(app, endings, policy):
         record(app, batch, policy, answers)
 
-    tell_begun(app, [it.case.row for it in endings], recorded=any(it.intent for it in endings))
 
 def _hand_over(app: App, endings: Sequence[UnderWay], policy: Policy) -> dict[str, Item]:
     """The caller's own session: answered now, ended when the caller has left."""

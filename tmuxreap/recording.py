@@ -114,9 +114,9 @@ def _follow(
     after: RegistryLook,
     batch: Sequence[tuple[UnderWay, Ended]],
     results: Mapping[str, EndResult],
+    jobs: Sequence[NewEvent],
 ) -> None:
     events: list[NewEvent] = []
-    jobs: Sequence[NewEvent],
     closings: list[Closing] = []
     for ending, ended in batch:
         name = ending.case.row.name
@@ -141,9 +141,9 @@ class _Fate(Enum):
     RENEWED = "renewed"
 
 
+JOB_ENDS = (_Fate.WRITTEN, _Fate.KEPT, _Fate.VANISHED)  # else its job may go on with another's session
 TOLD: dict[_Fate, Callable[[EndResult], EndResult]] = {
     _Fate.WRITTEN: lambda result: result,
-JOB_ENDS = (_Fate.WRITTEN, _Fate.KEPT, _Fate.VANISHED)  # else its job may go on with another's session
     _Fate.KEPT: lambda result: result,
     _Fate.TAKEN_OVER: outcomes.taken_over,
     _Fate.VANISHED: outcomes.vanished,

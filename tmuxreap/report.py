@@ -156,6 +156,8 @@ def _plain(item: PlainResult, voice: Voice) -> Iterator[str]:
         yield f"{'':<14}can: {', '.join(can) or 'be hung up'}; verified: {facts['verified'] or 'no'}"
     elif "level" in facts:
         yield from _finding(item, voice)
+    elif "verdict" in facts:
+        yield f"{item.name}: {facts['verdict']}: {facts['outcome']}"
     elif "drift" in facts:
         yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
         settled = "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
@@ -169,8 +171,6 @@ def _plain(item: PlainResult, voice: Voice) -> Iterator[str]:
         words = ", ".join(f"{key} {value}" for key, value in facts.items())
         yield f"{item.name}: {words}"
 
-    elif "verdict" in facts:
-        yield f"{item.name}: {facts['verdict']}: {facts['outcome']}"
 
 AGENT_WORDS = {"exit keys": "exit_keys", "ID at start": "takes_an_id", "resume": "resume", "purge": "purge"}
 LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}

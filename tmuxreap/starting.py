@@ -231,6 +231,7 @@ def _event(app: App, row: Row, wish: Launch, old: Row | None, before: RegistryLo
         "conversation": wish.conversation,
         "conversation_before": conversation,
         "mark": mark,
+        "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
         "at": iso(app.clock.now()),
     }
     return NewEvent(wish.name, wish.event.value, data, before.text_of(old) if old else None)
@@ -241,7 +242,6 @@ def _clear_away(app: App, row: Row) -> None:
         return
     end_unregistered(app, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION))
 
-        "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
 
 def _start_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
     after = f"within {wish.confirm_s:g} s"
