@@ -63,6 +63,16 @@ def _version(wanted: bool) -> None:
 
 
 def _program(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which it is, and leave.")
+    ] = False,
 ) -> None:
-    """End AI coding agents in tmux properly."""
+    """End AI coding agents in tmux properly.
+
+    \b
+    tmuxreap start acme --agent claude    begin, and register it
+    tmuxreap list                         what there is, and what is alive
+    tmuxreap stop acme                    end it: gone, captured, recorded
+    tmuxreap resume acme                  go on with its conversation
+    tmuxreap reconcile                    after a crash or a reboot
+    """

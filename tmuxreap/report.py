@@ -77,8 +77,18 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         return
     if not result.results and result.failure is None and result.command in NOTHING:
         yield result.greeting or NOTHING[result.command]
+    if "plan" in result.more:
+        yield from _launch(result.more["plan"])
     for item in items:
         yield from _item(item, voice)
+
+
+def _launch(plan: object) -> Iterator[str]:
+    """What a start would run."""
+    import shlex
+
+    if isinstance(plan, dict):
+        yield f"would start it: {shlex.join(plan['command'])}"
 
 
 NOTHING = {

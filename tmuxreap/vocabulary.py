@@ -15,7 +15,7 @@ VERBS: dict[str, Words] = {
         "--agent": ("A", "Which agent it is."),
         "--cwd": ("DIR", "The folder to work in."),
         "--tag": ("X", "A tag; may be given again."),
-        "--task-id": ("ID", ""),
+        "--task-id": ("ID", "Of its task in the ledger."),
         "--ttl": ("T", "How long it may run, as 2h."),
         "--server": ("L", "The tmux server, as for tmux -L."),
         "--confirm": ("S", "How long it has to live."),
@@ -38,18 +38,18 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "list": (
-        "List the registered sessions, each with a look at what is alive of it.",
+        "List the sessions, each with a look at what is alive of it.",
         ("TARGETS",), {
-        "--status": ("running|stopped|terminated|archived", "Only rows of this status."),
+        "--status": ("running|stopped|terminated|archived", "running, stopped or terminated."),
         "--live": ("", "Only rows whose session is there."),
-        "--sort": ("name|status|live|agent|idle|memory|server", "name, status, live, idle, memory ..."),
+        "--sort": ("name|status|live|agent|idle|memory|server", "name, status, live, agent, idle, memory or server."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--help": ("", "Show this message and exit."),
     }),
     "show": (
-        "Show all that is known of a session: processes and why they are its own, pane, conversation.",
+        "Show all that is known of a session.",
         ("TARGETS",), {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
@@ -57,11 +57,12 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "stop": (
-        "Stop sessions properly: exit keys, hang up, kill; proven gone, captured, recorded.",
+        "Stop sessions: exit keys, hang up, kill; proven gone.",
         ("TARGETS",), {
         "--reason": ("R", "Why, as it is recorded."),
         "--keys-timeout": ("S", "For the exit keys; 0 sends none."),
         "--grace": ("S", "After hanging up (5)."),
+        "--after-turn": ("S", "First let it end its turn, at most so long."),
         "--no-force": ("", "Never send SIGKILL."),
         "--purge-conversation": ("", "Delete its conversation for good."),
         "--whole-session": ("", "Foreign panes too."),
@@ -77,7 +78,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "kill": (
-        "Kill sessions: SIGTERM, then SIGKILL; the conversation is captured first.",
+        "Kill sessions: SIGTERM, then SIGKILL.",
         ("TARGETS",), {
         "--reason": ("R", "Why, as it is recorded."),
         "--grace": ("S", "After SIGTERM (2); 0 kills at once."),
@@ -97,7 +98,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "reap": (
-        "End what is stalled, idle, expired or left over, by evidence; without --yes only tell it.",
+        "End what is stalled, idle, expired or left over.",
         (), {
         "--stalled": ("", "That said they work, and nothing since."),
         "--stalled-after": ("S", "How long that may be (120)."),
@@ -116,7 +117,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "resume": (
-        "Take up the captured conversation of an ended session, in its folder.",
+        "Take up the conversation of an ended session, in its folder.",
         ("TARGETS",), {
         "--print": ("", "Only print the command."),
         "--confirm": ("S", "How long it has to live."),
@@ -137,7 +138,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "reconcile": (
-        "Bring registry, ledger and tmux into agreement; tell what only you can decide.",
+        "Bring registry, ledger and tmux into agreement.",
         (), {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
@@ -146,7 +147,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "watch": (
-        "Reconcile at the moment that something happens; a line an event.",
+        "Reconcile at the moment that something happens.",
         (), {
         "--interval": ("S", "Between full looks (10)."),
         "--exec": ("COMMAND", "Run with each event on stdin."),
@@ -175,12 +176,12 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "hook": (
-        "Called by an agent, with JSON on stdin: note what it is at, and ask it to end its turn where that is wanted.",
+        "Note what an agent is at: called by its own hooks.",
         ("AGENT", "EVENT"), {
         "--help": ("", "Show this message and exit."),
     }),
     "hooks": (
-        "Have an agent tell what it is at, by hooks in its settings; or take exactly these out again.",
+        "Have an agent tell what it is at, by hooks in its settings.",
         ("install|remove", "AGENT"), {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
@@ -195,7 +196,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "doctor": (
-        "Look at all that could be wrong, and tell the command that mends it. Changes nothing.",
+        "Tell what is wrong, and the command that mends it.",
         (), {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
@@ -203,7 +204,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "mcp": (
-        "Serve these verbs as tools of an MCP server, on stdin and stdout.",
+        "Serve these verbs to agents as tools, by MCP.",
         (), {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
@@ -211,7 +212,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "popup": (
-        "See the sessions live, and end them by a key; tmuxreap.tmux opens it in a tmux popup.",
+        "See the sessions live, and end them by a key.",
         (), {
         "--client": ("C", "The tmux client that jumps."),
         "--socket": ("PATH", "The server of that client."),
@@ -219,7 +220,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "skills": (
-        "Copy our skills and their scripts to where the agents of a project find them.",
+        "Copy our skills and scripts into a project.",
         ("install",), {
         "--dest": ("DIR", "Where to; else .agents/skills, and .claude/skills where .claude is."),
         "--json": ("", "Answer with one JSON document."),
@@ -229,18 +230,18 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "completion": (
-        "Print what a shell needs to complete our words, with live session names.",
+        "Print what a shell needs to complete our words.",
         ("bash|zsh|fish",), {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--help": ("", "Show this message and exit."),
     }),
     "ls": (
-        "List the registered sessions, each with a look at what is alive of it.",
+        "List the sessions, each with a look at what is alive of it.",
         ("TARGETS",), {
-        "--status": ("S", "Only rows of this status."),
+        "--status": ("S", "running, stopped or terminated."),
         "--live": ("", "Only rows whose session is there."),
-        "--sort": ("KEY", "name, status, live, idle, memory ..."),
+        "--sort": ("KEY", "name, status, live, agent, idle, memory or server."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),

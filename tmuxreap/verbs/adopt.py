@@ -13,7 +13,7 @@ from tmuxreap.verbs.options import Json, Quiet, Registry, Server, Tags
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="Of the tmux session.", metavar="NAME")],
     agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
     server: Server = None,
     tag: Tags = None,

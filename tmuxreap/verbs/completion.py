@@ -17,7 +17,13 @@ def command(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print what a shell needs to complete our words, with live session names."""
+    """Print what a shell needs to complete our words.
+
+    \b
+    source <(tmuxreap completion bash)      in ~/.bashrc
+    source <(tmuxreap completion zsh)       in ~/.zshrc, after compinit
+    tmuxreap completion fish >~/.config/fish/completions/tmuxreap.fish
+    """
 
     def work(app: App) -> Result:
         from tmuxreap.commands.completion import run

@@ -9,7 +9,10 @@ from tmuxreap.verbs.options import Json, Quiet, Registry
 
 
 def command(registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Look at all that could be wrong, and tell the command that mends it. Changes nothing."""
+    """Tell what is wrong, and the command that mends it.
+
+    It looks at all that could be, and changes nothing.
+    """
 
     def work(app: App) -> Result:
         from tmuxreap.commands.doctor import run

@@ -15,5 +15,8 @@ def command(
         str, typer.Argument(help="The event, for agents that do not name it on stdin.", metavar="[EVENT]")
     ] = "",
 ) -> None:
-    """Called by an agent, with JSON on stdin: note what it is at, and ask it to end its turn where that is wanted."""
+    """Note what an agent is at: called by its own hooks.
+
+    With JSON on stdin; where that is wanted, the agent is asked to end its turn.
+    """
     pulse.hook([agent, event] if event else [agent])

@@ -20,7 +20,10 @@ def command(
     quiet: Quiet = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Have an agent tell what it is at, by hooks in its settings; or take exactly these out again."""
+    """Have an agent tell what it is at, by hooks in its settings.
+
+    Or take exactly these out again.
+    """
 
     def work(app: App) -> Result:
         from tmuxreap.commands.hooks import Deed, HooksRequest, run

@@ -49,7 +49,15 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Kill sessions: SIGTERM, then SIGKILL; the conversation is captured first."""
+    """Kill sessions: SIGTERM, then SIGKILL.
+
+    \b
+    tmuxreap kill acme                 it hangs: 2 s to leave, then by force
+    tmuxreap kill acme --grace 0       by force at once
+    tmuxreap kill pid:4711             the session that this process is of
+
+    The conversation is captured first, and can be resumed.
+    """
 
     def policy() -> Policy:
         return Policy(

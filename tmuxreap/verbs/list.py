@@ -23,7 +23,7 @@ def command(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the registered sessions, each with a look at what is alive of it."""
+    """List the sessions, each with a look at what is alive of it."""
 
     def work(app: App) -> Result:
         from tmuxreap.commands.list import ListRequest, run

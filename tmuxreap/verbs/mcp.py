@@ -14,7 +14,7 @@ from tmuxreap.verbs.options import Json, Quiet, Registry
 
 
 def command(registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Serve these verbs as tools of an MCP server, on stdin and stdout."""
+    """Serve these verbs to agents as tools, by MCP."""
 
     def work(app: App) -> Result:
         try:

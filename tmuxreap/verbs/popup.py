@@ -19,7 +19,10 @@ def command(
     socket: Annotated[str | None, typer.Option("--socket", help="The server of that client.", metavar="PATH")] = None,
     registry: Registry = None,
 ) -> None:
-    """See the sessions live, and end them by a key; tmuxreap.tmux opens it in a tmux popup."""
+    """See the sessions live, and end them by a key.
+
+    tmuxreap.tmux opens it in a tmux popup.
+    """
 
     def work(app: App) -> Result:
         if not on_terminal():

@@ -33,7 +33,10 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """End what is stalled, idle, expired or left over, by evidence; without --yes only tell it."""
+    """End what is stalled, idle, expired or left over.
+
+    Each by evidence that is quoted; without --yes it is only told.
+    """
 
     def work(app: App) -> Result:
         from tmuxreap.commands.reap import ReapRequest, run

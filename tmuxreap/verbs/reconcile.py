@@ -9,7 +9,10 @@ from tmuxreap.verbs.options import DryRun, Json, Quiet, Registry
 
 
 def command(registry: Registry = None, json: Json = False, quiet: Quiet = False, dry_run: DryRun = False) -> None:
-    """Bring registry, ledger and tmux into agreement; tell what only you can decide."""
+    """Bring registry, ledger and tmux into agreement.
+
+    What only you can decide is told, with the command that settles it.
+    """
 
     def work(app: App) -> Result:
         from tmuxreap.commands.reconcile import run

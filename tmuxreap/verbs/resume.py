@@ -21,7 +21,7 @@ def command(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take up the captured conversation of an ended session, in its folder."""
+    """Take up the conversation of an ended session, in its folder."""
 
     def work(app: App) -> Result:
         from tmuxreap.commands.resume import ResumeRequest, run

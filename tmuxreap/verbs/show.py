@@ -9,7 +9,10 @@ from tmuxreap.verbs.options import Json, Quiet, Registry, Targets
 
 
 def command(targets: Targets = None, registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Show all that is known of a session: processes and why they are its own, pane, conversation."""
+    """Show all that is known of a session.
+
+    Its processes and why they are its own, its pane, its conversation, its screen.
+    """
 
     def work(app: App) -> Result:
         from tmuxreap.commands.show import run

@@ -26,7 +26,10 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Copy our skills and their scripts to where the agents of a project find them."""
+    """Copy our skills and scripts into a project.
+
+    To where its agents look for them.
+    """
 
     def work(app: App) -> Result:
         from tmuxreap.commands.skills import SkillsRequest, run

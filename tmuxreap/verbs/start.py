@@ -14,12 +14,12 @@ from tmuxreap.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="NAME")],
-    command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND...]")] = None,
+    name: Annotated[str, typer.Argument(help="Of the session and of its row.", metavar="NAME")],
+    command: Annotated[list[str] | None, typer.Argument(help="Instead of the agent's own.", metavar="[-- COMMAND...]")] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
     cwd: Annotated[str | None, typer.Option("--cwd", help="The folder to work in.", metavar="DIR")] = None,
     tag: Tags = None,
-    task_id: Annotated[str | None, typer.Option("--task-id", metavar="ID")] = None,
+    task_id: Annotated[str | None, typer.Option("--task-id", help="Of its task in the ledger.", metavar="ID")] = None,
     ttl: Annotated[str | None, typer.Option("--ttl", help="How long it may run, as 2h.", metavar="T")] = None,
     server: Server = None,
     confirm: Annotated[str | None, typer.Option("--confirm", help="How long it has to live.", metavar="S")] = None,

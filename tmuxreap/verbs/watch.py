@@ -22,7 +22,7 @@ def command(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Reconcile at the moment that something happens; a line an event."""
+    """Reconcile at the moment that something happens."""
 
     def work(app: App) -> Result:
         from tmuxreap.commands.watch import WatchRequest, run
