@@ -106,6 +106,11 @@ class Books:
         if reading is not None:
             self._readings[reading.what] = reading
 
+    def remember(self, look: RegistryLook) -> None:
+        """A long registry is parsed once; of a short one a look leaves no trace."""
+        if look.was_slow and self.registry.is_ours:
+            self.follow(look)
+
     # What is under way
 
     def begin(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tmuxreap import edits  # with YAML, which a registry that was read before does not need
 
 READING = "registry"
+MANY_ROWS = 100  # from here on parsing is what one waits for
 
 
 class RegistryLook:
@@ -64,6 +65,10 @@ class RegistryLook:
             return tuple(read_row(index, data) for index, data in enumerate(self._known))
         names = Counter(_name_of(row) for row in self.document.rows)
         return tuple(_row(row, names) for row in self.document.rows)
+
+    @property
+    def was_slow(self) -> bool:
+        return self._known is None and len(self.rows) >= MANY_ROWS
 
     @property
     def reading(self) -> Reading | None:
@@ -111,6 +116,11 @@ class Registry:
             raise _unwritable(self.path, PermissionError(errno.EACCES, "its folder cannot be written"))
         if not os.access(self.resolved, os.W_OK):
             raise _unwritable(self.path, PermissionError(errno.EACCES, "it is write-protected"))
+
+    @property
+    def is_ours(self) -> bool:
+        """Who only looks leaves nothing in another's folder."""
+        return self.resolved.stat().st_uid == os.getuid() and os.access(self.resolved.parent, os.W_OK)
 
     def replace(self, look: RegistryLook, text: str) -> RegistryLook:
         """Write under the lock what was edited from this look; ChangedMeanwhile when it is no longer the file."""

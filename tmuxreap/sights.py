@@ -240,12 +240,15 @@ def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
 
 def spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], str | None]:
     listed = tuple(spares)
+    programs = frozenset(spare.program for spare in listed)
 
     def reason(process: Process) -> str | None:
         if process.comm == TMUX_SERVER:
             return "a tmux server"
         names = world.names(process)
         called = program_names(names.argv[:1], process.comm, names.executable)
+        if programs.isdisjoint(called):
+            return None
         command = " ".join(names.argv)
         found = next((spare for spare in listed if spare.matches(called, command)), None)
         return f"a shared {found.program}" if found else None

@@ -46,6 +46,7 @@ def run(app: App, request: ListRequest) -> Result:
         chosen = choose_rows(app, look, request.targets, Wanted.ALL)
         rows, items, warnings = list(chosen.rows), not_chosen(look, chosen), ()
     found = [one for one in session_results(app, rows) if _wanted(one, request)]
+    app.books.remember(look)
     if request.sort is not None:
         found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     told = (*app.warnings, *warnings)
