@@ -124,22 +124,19 @@ def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
 
 
 def check_intents(patient: Patient) -> Iterator[Finding]:
+    """Those of the living; what a dead one had begun is a disagreement."""
     if patient.look is None:
         return
-    names = {row.name for row in patient.rows}
     for name, intent in patient.app.books.open_intents().items():
         if owner_alive(patient.app, intent):
             yield note("intents", f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}")
-        elif name not in names:
-            yield note("intents", f"a {intent.verb} of {name}, which has no row, was begun by one who died",
-                       f"tmuxreap kill {shlex.quote(name)} --force-no-yaml")  # fmt: skip
 
 
 def check_sessions(patient: Patient) -> Iterator[Finding]:
     """Where the registry is not what is true; the same that `reconcile` would find."""
     if patient.look is None:
         return
-    drifts, _ = find_drifts(patient.app, patient.rows)
+    drifts = find_drifts(patient.app, patient.rows).drifts
     for drift in drifts:
         if drift.kind is Kind.UNREGISTERED:
             continue  # looked for on more servers than these

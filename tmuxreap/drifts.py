@@ -3,6 +3,7 @@ writes nothing."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
@@ -10,12 +11,13 @@ from tmuxreap.app import App
 from tmuxreap.cases import look_at
 from tmuxreap.conversations import find_conversation
 from tmuxreap.joining import owner_alive
-from tmuxreap.ledger_records import Intent
-from tmuxreap.model import Live, Row, Scope, Server, Session, Verb
+from tmuxreap.ledger_records import START, Intent, PaneOption
+from tmuxreap.model import Live, Row, Scope, Server, Session, Unreachable, Verb
 from tmuxreap.panes import agent_in
 from tmuxreap.plan import Policy
 from tmuxreap.profiles import LOCATORS
 from tmuxreap.rows import conversation_field, recorded_conversation
+from tmuxreap.settings import MARK
 from tmuxreap.sights import Sight
 from tmuxreap.states import Changes, Ending, Event, end_changes
 from tmuxreap.values import frozen
@@ -37,6 +39,9 @@ class Kind(Enum):
     INTENT = "intent"  # an ending that its owner did not live to finish, of a session that is still there
 
 
+NOT_RECORDED = frozenset({Kind.UNREGISTERED, Kind.REVIVED, Kind.REPLACED})
+
+
 @frozen
 class Drift:
     """One disagreement: what was seen, what is written of it, and the command that settles the rest."""
@@ -48,6 +53,8 @@ class Drift:
     intent: Intent | None = None  # of a dead owner: closed with this
     hint: str | None = None
     finish: Policy | None = None  # what was begun, and has only remains to end
+    restore: tuple[PaneOption, ...] = ()  # what we had changed on the user's panes, and still is
+    cause: str | None = None  # how the agent came to its end, as far as the kernel says it
 
     def as_json(self) -> dict[str, object]:
         settled = self.changes is not None or self.finish is not None or self.kind is Kind.LEDGER
@@ -57,23 +64,82 @@ class Drift:
             "evidence": self.evidence,
             "settled": settled,
             "hint": self.hint,
+            "cause": self.cause,
         }
 
 
-def find_drifts(app: App, rows: Sequence[Row]) -> tuple[list[Drift], bool]:
-    """All of them, and whether every tmux server that was asked gave an answer."""
+@frozen
+class Found:
+    drifts: list[Drift]
+    confirmed: bool  # every tmux server that was asked gave an answer
+    seen: tuple[tuple[Row, Sight], ...]
+
+
+def find_drifts(app: App, rows: Sequence[Row], only: frozenset[str] | None = None) -> Found:
+    """All of them; or those of some rows alone, where only these can have changed."""
+    if only is not None:
+        rows = [row for row in rows if row.name in only]
     intents = app.books.open_intents()
     found: list[Drift] = []
     confirmed = True
     sights = [sight for sight, _ in look_at(app, rows)]
+    busy = {name for name, intent in intents.items() if owner_alive(app, intent)}
+    starts = {name: intent for name, intent in intents.items() if intent.verb == START and name not in busy}
     for row, sight in zip(rows, sights, strict=True):
         confirmed = confirmed and sight.live is not Live.UNKNOWN
-        intent = intents.get(row.name)
-        if intent is not None and owner_alive(app, intent):
-            continue  # somebody is at it: the row is his
-        found += _of_row(app, row, sight, intent)
-    found += _unregistered(app, rows, sights)
-    return found, confirmed
+        if row.name not in busy:  # else somebody is at it: the row is his
+            found += _of_row(app, row, sight, intents.get(row.name) if row.name not in starts else None)
+    if only is not None:
+        return Found(found, confirmed, tuple(zip(rows, sights, strict=True)))
+    found += [drift for drift in _unregistered(app, rows, sights) if drift.name not in busy]
+    for intent in starts.values():
+        found = _with_start(app, found, rows, intent)
+    names = {row.name for row in rows}
+    lost = [it for name, it in intents.items() if name not in names and name not in busy and name not in starts]
+    found += [
+        Drift(it.name, Kind.INTENT, f"a {it.verb} of it was not closed, and its row is gone", {}, it) for it in lost
+    ]
+    return Found(found, confirmed, tuple(zip(rows, sights, strict=True)))
+
+
+def _with_start(app: App, found: list[Drift], rows: Sequence[Row], intent: Intent) -> list[Drift]:
+    """A start whose owner died: what it made and nobody recorded is told for as long as it is there."""
+    facts = json.loads(intent.plan)
+    server = app.tmux.look(facts["socket"])
+    if isinstance(server, Unreachable):
+        return found
+    row = next((row for row in rows if row.name == intent.name), None)
+    session = server.named(intent.name) if isinstance(server, Server) else None
+    if session is None or (row is not None and _is_recorded(row, session)) or not _made_by(app, session, intent):
+        return [*found, Drift(intent.name, Kind.INTENT, "a start of it was not closed", {}, intent)]
+    others = [drift for drift in found if drift.name != intent.name or drift.kind not in NOT_RECORDED]
+    flag = f" --server {facts['server']}" if facts["server"] else ""
+    return [
+        *others,
+        Drift(
+            intent.name,
+            Kind.UNREGISTERED if row is None else Kind.REVIVED,
+            "a start made its session, and was ended before it was recorded",
+            hint=f"tmuxreap adopt {intent.name} --agent {facts['agent']}{flag}",
+            restore=tuple(
+                PaneOption(server.socket, pane.id, "remain-on-exit", None)
+                for pane in session.panes
+                if pane.remain_on_exit == "on" and not pane.dead
+            ),
+        ),
+    ]
+
+
+def _is_recorded(row: Row, session: Session) -> bool:
+    known = (row.tmux.session_id, row.tmux.session_created)
+    return not row.status.ended and known == (session.id, session.created)
+
+
+def _made_by(app: App, session: Session, intent: Intent) -> bool:
+    """By its mark; where nobody carries it any more, by its age."""
+    leaders = (app.processes.identify(pane.pid) for pane in session.panes if not pane.dead)
+    marks = {(app.processes.environ(one) or {}).get(MARK) for one in leaders if one} - {None}
+    return json.loads(intent.plan)["mark"] in marks if marks else session.created >= int(intent.created_at)
 
 
 def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
@@ -172,7 +238,9 @@ def _unregistered(app: App, rows: Sequence[Row], sights: Sequence[Sight]) -> lis
 
 
 def _agents_in(app: App, socket: str, sessions: Sequence[Session]) -> Mapping[str, str]:
-    world = app.observer.look([socket], 0)
+    world = app.observer.latest  # just made, for the rows
+    if world is None or socket not in world.servers:
+        world = app.observer.look([socket], 0)
     return {
         session.name: profile.name
         for session in sessions

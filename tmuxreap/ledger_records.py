@@ -74,6 +74,9 @@ class NewIntent:
     plan: str
 
 
+START = "start"  # the verb of an intent that makes a session; all others end one
+
+
 @frozen
 class Intent:
     """An ending that is under way (`outcome` is None) or was. `plan` is byte for byte what was given."""

@@ -96,6 +96,8 @@ def _write(
     for it, ended in batch:
         if it.intent is None or app.books.still_open(it.intent.id):
             outcomes.purge_if_asked(app, it.case, ended, policy)
+    if policy.purge:
+        faults.at(Step.PURGED)
     plain = {it.case.row.name: answer_of(app, it, ended, policy) for it, ended in batch}
     try:
         before, after = app.registry.change(edit)

@@ -7,15 +7,16 @@ from __future__ import annotations
 import os
 import shlex
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from tmuxreap import tmux_commands
+from tmuxreap import faults, tmux_commands
 from tmuxreap.app import App
 from tmuxreap.cases import look_at
 from tmuxreap.edits import Unsafe, add_row
 from tmuxreap.ending import end_unregistered
 from tmuxreap.errors import Code, Failure
-from tmuxreap.ledger_records import NewEvent
+from tmuxreap.faults import Step
+from tmuxreap.ledger_records import Closing, NewEvent
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Pane, RecordedPane, RecordedTmux, Row, Scope, Server, Session, Status, Terminal, Verb
 from tmuxreap.plan import Policy
@@ -24,8 +25,9 @@ from tmuxreap.registry import RegistryLook, edited, unsafe
 from tmuxreap.results import SessionResult
 from tmuxreap.rows import conversation_field, recorded_conversation
 from tmuxreap.sessions import session_result
-from tmuxreap.sights import Sight
 from tmuxreap.settings import MARK, PARENT, REGISTRY_MARK
+from tmuxreap.sights import Sight
+from tmuxreap.starts import Start, announced
 from tmuxreap.states import Changes, Event, Value, iso, revive_changes
 from tmuxreap.values import field, frozen, replace
 
@@ -55,6 +57,11 @@ def launch(app: App, wish: Launch) -> SessionResult:
     """Failure, with nothing left behind, when the agent is not alive and recognised after the confirmation time."""
     app.registry.check_writable()
     mark = str(uuid.uuid4())
+    with announced(app, wish.name, wish.event.value, wish.socket, wish.server, wish.agent, mark) as start:
+        return _launched(app, wish, mark, start)
+
+
+def _launched(app: App, wish: Launch, mark: str, start: Start) -> SessionResult:
     profile = app.profiles.of(wish.agent)
     marks = {**wish.environment, MARK: mark, REGISTRY_MARK: str(app.registry.resolved), PARENT: app.settings.caller}
     pane = f"={wish.name}:"
@@ -65,20 +72,23 @@ def launch(app: App, wish: Launch) -> SessionResult:
         tmux_commands.set_pane_option(pane, "remain-on-exit", "on"),
     )
     if not made:
+        start.cleared()
         raise _not_made(app, wish, said)
+    faults.at(Step.CREATED)
     session_id, pane_id, pid = said.split(":")  # as CREATED_FORMAT has it
     row = _synthetic(app, wish, session_id)
     try:
         sight = _confirmed(app, wish, profile, row, pane_id, int(pid))
     except BaseException:  # also when a person loses patience
-        _clear_away(app, row)
+        start.cleared(gone=_clear_away(app, row))
         raise
+    faults.at(Step.CONFIRMED)
     assert sight.pane is not None  # noqa: S101 - it was confirmed
     app.tmux.run(wish.socket, [tmux_commands.unset_pane_option(sight.pane.id, "remain-on-exit")])
     try:
-        return record_session(app, row, sight, wish, mark)
+        return record_session(app, row, sight, wish, mark, start.closing)
     except Failure:
-        _clear_away(app, row)  # one that runs and stands nowhere would be nobody's to stop
+        start.cleared(gone=_clear_away(app, row))  # one that runs and stands nowhere would be nobody's to stop
         raise
 
 
@@ -225,7 +235,7 @@ def _added(look: RegistryLook, row: Mapping[str, object]) -> str:
 
 def _event(app: App, row: Row, wish: Launch, old: Row | None, before: RegistryLook, mark: str | None) -> NewEvent:
     conversation = recorded_conversation(old, wish.agent) if old else None
-    data = {
+    data: dict[str, object] = {
         "agent": wish.agent,
         "command": shlex.join(wish.words),
         "conversation": wish.conversation,
@@ -237,10 +247,11 @@ def _event(app: App, row: Row, wish: Launch, old: Row | None, before: RegistryLo
     return NewEvent(wish.name, wish.event.value, data, before.text_of(old) if old else None)
 
 
-def _clear_away(app: App, row: Row) -> None:
+def _clear_away(app: App, row: Row) -> bool:
     if not row.tmux.known:  # gone already; by its name alone a stranger's could be meant
-        return
-    end_unregistered(app, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION))
+        return False
+    ended = end_unregistered(app, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION))
+    return ended.failure is None
 
 
 def _start_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:

@@ -19,8 +19,10 @@ NEIGHBOUR = """
   # a row of somebody else
   - {name: other, status: stopped, note: 'kept: as it is'}
 """
-# The lock and the look come before anything is done; the kill rung is not reached by an agent that leaves.
-STEPS = [step for step in Step if step not in (Step.LOCK, Step.READ, Step.KILL)]
+# The lock and the look come before anything is done; the kill rung is not reached by an agent that leaves; and other
+# verbs pass the rest (fault_matrix).
+OTHERS = (Step.LOCK, Step.READ, Step.KILL, Step.CREATED, Step.CONFIRMED, Step.PURGED)
+STEPS = [step for step in Step if step not in OTHERS]
 
 
 def crash(real: Real, step: Step, fault: str) -> int:

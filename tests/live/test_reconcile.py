@@ -157,9 +157,9 @@ def test_tmux_that_cannot_be_asked_says_nothing_of_death(real: Real) -> None:
 def test_a_row_that_is_just_being_ended_is_its_owner_s(real: Real) -> None:
     real.start()
     real.tmux("kill-session", "-t", "=acme")
-    me = real_processes().identify(os.getpid())
-    assert me is not None
-    intend(real, me)
+    another = real_processes().identify(os.getppid())
+    assert another is not None
+    intend(real, another)
     with unchanged(real):
         assert drifts(run(real)) == {}
 

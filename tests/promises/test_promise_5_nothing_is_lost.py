@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests import fault_matrix
 from tests.command_line import KILLED, Answer, Child, temporaries
 from tests.command_line import tmuxreap as run
 from tmuxreap.__main__ import main
@@ -247,3 +248,30 @@ def test_a_start_that_cannot_be_written_leaves_no_agent(
     assert "new:" not in listing.stdout
     assert run(*words).exit == 0
     assert run("kill", "new", "--grace", "1", "--json").exit == 0
+
+
+# The whole matrix is `python -m tests.fault_matrix`; here stands what differs from what is tried above.
+QUICK = [
+    *[("start", step, "kill") for step in fault_matrix.MADE],
+    *[("start", step, "EIO") for step in (Step.INTENT, Step.WRITE_LOCK, Step.FOLDER_SYNCED)],
+    *[("resume", step, "kill") for step in (Step.CREATED, Step.TEMP_WRITTEN, Step.REPLACED)],
+    *[("kill", step, "kill") for step in (Step.HANGUP, Step.KILL, Step.PROVEN, Step.TEMP_SYNCED)],
+    *[("purge", step, "kill") for step in (Step.PROVEN, Step.PURGED, Step.REPLACED)],
+    *[("reconcile", step, "kill") for step in (Step.TEMP_WRITTEN, Step.REPLACED, Step.LEDGER)],
+    *[("adopt", step, "kill") for step in (Step.TEMP_WRITTEN, Step.LEDGER)],
+    *[("stop", step, "ledger_broken") for step in (Step.INTENT, Step.PROVEN, Step.LEDGER)],
+    ("stop", Step.PROVEN, "ledger_locked"),
+    ("kill", Step.INTENT, "clock_back"),
+]
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[fault_matrix.Bench]:
+    with fault_matrix.bench() as made:
+        yield made
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("verb", "step", "fault"), QUICK, ids=lambda value: getattr(value, "value", value))
+def test_reconcile_settles(verb: str, step: Step, fault: str, bench: fault_matrix.Bench) -> None:
+    print(f"{verb} {step.value}={fault}: {fault_matrix.check(bench, verb, step, fault)}")

@@ -6,6 +6,7 @@ from tmuxreap.app import App
 from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.edits import Unsafe, remove_row
 from tmuxreap.errors import Code, Failure
+from tmuxreap.joining import owner_alive
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.model import Row
 from tmuxreap.registry import RegistryLook, unsafe
@@ -48,7 +49,8 @@ def _check(app: App, row: Row, request: ForgetRequest) -> None:
             f"could not forget {row.name}: its row says that it is running",
             f"stop it first: tmuxreap stop {row.name}, or forget it all the same with --force",
         )
-    if row.name in app.books.open_intents() and not request.force:
+    intent = app.books.open_intents().get(row.name)
+    if intent is not None and owner_alive(app, intent) and not request.force:
         raise Failure(
             Code.SESSION_ALIVE,
             f"could not forget {row.name}: it is just being ended",

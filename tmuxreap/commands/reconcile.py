@@ -13,28 +13,46 @@ from tmuxreap.ledger_records import Closing, Intent, NewEvent
 from tmuxreap.model import Row
 from tmuxreap.registry import RegistryLook
 from tmuxreap.results import PlainResult, Result
+from tmuxreap.sights import Sight
 from tmuxreap.states import Changes
+from tmuxreap.values import replace
 
 SETTLED = {Kind.DEAD: "recorded as ended", Kind.ID_CHANGED: "recorded its conversation", Kind.INTENT: "closed it"}
 
 
 def run(app: App, *, dry_run: bool = False) -> Result:
+    return settle(app, dry_run=dry_run)[0]
+
+
+Seen = tuple[tuple[Row, Sight], ...]
+
+
+def settle(
+    app: App,
+    *,
+    dry_run: bool = False,
+    only: frozenset[str] | None = None,
+    causes: Mapping[str, str] | None = None,
+) -> tuple[Result, Seen]:
+    """And what was seen of each row. `only`: the rows that can have changed; `causes`: what is known of ends."""
     look = app.registry.look()
     rows = [row for row in look.rows if isinstance(row, Row)]
-    drifts, confirmed = find_drifts(app, rows)
-    if app.books.is_behind(look):
+    found = find_drifts(app, rows, only)
+    drifts = [replace(drift, cause=(causes or {}).get(drift.name)) for drift in found.drifts]
+    if only is None and app.books.is_behind(look):
         drifts.append(Drift("", Kind.LEDGER, "the mirror in the ledger is not the registry's", {}))
-    if not dry_run:
+    if only is None and not dry_run:
         app.registry.sweep(lambda pid: app.processes.identify(pid) is not None)
     actions = [] if dry_run else _settle(app, look, rows, drifts)
-    return Result(
+    result = Result(
         "reconcile",
         app.registry_name,
         app.clock.now(),
         [PlainResult(drift.name, drift.as_json()) for drift in drifts],
         (*app.warnings, *bad_row_warnings(look)),
-        more={"tmux_confirmed": confirmed, "drifts": [drift.as_json() for drift in drifts], "actions": actions},
+        more={"tmux_confirmed": found.confirmed, "drifts": [drift.as_json() for drift in drifts], "actions": actions},
     )
+    return result, found.seen
 
 
 def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[Drift]) -> list[dict[str, object]]:
@@ -58,14 +76,20 @@ def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[
     finished: list[dict[str, object]] = [
         {"name": d.name, "drift": d.kind.value, "action": _finish(app, d)} for d in drifts if d.finish
     ]
+    for option in (option for drift in drifts for option in drift.restore):
+        app.tmux.run(option.socket, restore([option]))
     for drift in drifts:
         # Only of a session that was just seen to be the recorded one: pane ids begin anew with a new server.
-        if drift.intent is not None and drift.kind is Kind.INTENT and not before[drift.name].status.ended:
+        if drift.intent is not None and drift.kind is Kind.INTENT and _is_running(before, drift):
             _put_options_back(app, drift.intent)
     settled: list[dict[str, object]] = [
         {"name": d.name, "drift": d.kind.value, "action": SETTLED.get(d.kind, "healed")} for d in done
     ]
     return settled + finished
+
+
+def _is_running(before: Mapping[str, Row], drift: Drift) -> bool:
+    return drift.name in before and not before[drift.name].status.ended
 
 
 def _finish(app: App, drift: Drift) -> str:
@@ -103,7 +127,7 @@ def _closings(drifts: Sequence[Drift]) -> list[Closing]:
 
 def _event(look: RegistryLook, drift: Drift) -> NewEvent:
     row = look.named(drift.name)
-    data = {"evidence": drift.evidence, "reason": drift.intent.reason if drift.intent else None}
+    data = {"evidence": drift.evidence, "reason": drift.intent.reason if drift.intent else None, "cause": drift.cause}
     return NewEvent(drift.name, drift.kind.value, data, look.text_of(row) if row else None)
 
 

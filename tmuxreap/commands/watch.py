@@ -1,4 +1,7 @@
-"""`watch`: what `reconcile` does, at the moment that something happens, and in full every interval."""
+"""`watch`: what `reconcile` does, at the moment that something happens, and in full every interval.
+
+After a death only the rows that it touches are looked at; the whole is looked at when the registry changed and when
+the time is up."""
 
 from __future__ import annotations
 
@@ -7,19 +10,22 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
+from tmuxreap import files
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.commands import reconcile
+from tmuxreap.commands.reconcile import Seen
 from tmuxreap.errors import Failure
-from tmuxreap.model import ProcessId, Row, Server
+from tmuxreap.files import Stamp
+from tmuxreap.model import ProcessId, Server
 from tmuxreap.results import PlainResult
+from tmuxreap.segment import Segment
+from tmuxreap.sights import Sight
 from tmuxreap.states import iso
 from tmuxreap.values import frozen
 from tmuxreap.waiting import Waiter
 
 INTERVAL_S = 10.0
-SETTLE_S = 0.01  # an agent that was all of its session: tmux takes a moment to close what is left of it
-SETTLE_LOOKS = 5
+SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)  # tmux takes a moment to close what is left of an agent
 AGAIN_S = 0.1  # and sometimes a longer one
 EXEC_S = 30.0
 
@@ -35,22 +41,112 @@ Tell = Callable[[PlainResult], None]
 
 def run(app: App, request: WatchRequest, tell: Tell) -> None:
     """Until it is asked to end."""
-    told = _Told(tell, request.command)
-    waiter = Waiter(app.processes, app.registry.resolved)
+    waiter, segment = Waiter(app.processes, app.registry.resolved), Segment(app)
     try:
-        due = app.clock.monotonic()
+        _Watch(app, waiter, _Told(tell, request.command), segment).run(request.interval_s)
+    finally:
+        segment.leave()
+        waiter.close()
+
+
+@frozen
+class _Watched:
+    """The processes whose end is one of this row: its agent, what tmux started in its pane, and the server."""
+
+    socket: str
+    agent: tuple[ProcessId, ...]
+    server: ProcessId | None
+
+    @property
+    def all(self) -> frozenset[ProcessId]:
+        return frozenset((*self.agent, self.server) if self.server else self.agent)
+
+
+class _Watch:
+    def __init__(self, app: App, waiter: Waiter, told: _Told, segment: Segment) -> None:
+        self._app = app
+        self._waiter = waiter
+        self._told = told
+        self._segment = segment
+        self._sights: dict[str, Sight] = {}  # of running rows
+        self._rows: dict[str, _Watched] = {}
+        self._known: Stamp | None = None
+
+    def run(self, interval_s: float) -> None:
+        clock = self._app.clock
+        due = clock.monotonic()
         while True:
-            watched = _look(app, told)
-            if app.clock.monotonic() >= due:
-                due = app.clock.monotonic() + request.interval_s
-            woken = waiter.wait(watched, due - app.clock.monotonic())
+            self._waiter.arm()  # before we look: what is written after that wakes us up
+            if clock.monotonic() >= due or _stamp(self._app) != self._known:
+                due = clock.monotonic() + interval_s
+                self._look(None, {})
+            self._waiter.arm()
+            if _stamp(self._app) != self._known:
+                continue
+            everybody = frozenset[ProcessId]().union(*(one.all for one in self._rows.values()))
+            woken = self._waiter.wait(everybody, due - clock.monotonic())
             if woken.ending:
                 return
             if woken.gone:
-                _let_tmux_close(app, {watched[process] for process in woken.gone}, woken.gone)
-                due = min(due, app.clock.monotonic() + AGAIN_S)
-    finally:
-        waiter.close()
+                self._after(woken.gone)
+                due = min(due, clock.monotonic() + AGAIN_S)
+            elif not woken.changed:
+                due = clock.monotonic()  # the time is up, by a clock that went on while the machine slept
+
+    def _after(self, gone: frozenset[ProcessId]) -> None:
+        """Only these rows can have changed; the file is written first, the rest is looked at a moment later."""
+        touched = {name: one for name, one in self._rows.items() if one.all & gone}
+        _let_tmux_close(self._app, {one.socket for one in touched.values()}, gone)
+        causes = {name: cause for name, one in touched.items() if (cause := self._cause(one, gone))}
+        self._waiter.remember_memory()
+        self._look(frozenset(touched), causes)
+
+    def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
+        if row.server in gone:
+            said = self._waiter.how_ended(row.server)
+            return f"its tmux server ended{f' ({said})' if said else ''}"
+        return next((said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))), None)
+
+    def _look(self, only: frozenset[str] | None, causes: Mapping[str, str]) -> None:
+        """Reconcile, and who is to be watched from now on."""
+        app, at = self._app, self._app.clock.now()
+        app.books.hope()
+        before = _stamp(app)
+        try:
+            result, seen = reconcile.settle(app, only=only, causes=causes)
+        except Failure as failure:
+            self._told.trouble(at, failure)
+            self._rows, self._known = {}, before
+            return
+        # What we have written ourselves is no news; what another wrote meanwhile is looked at next.
+        self._known = _stamp(app) if result.more["actions"] else before
+        self._follow(seen, only, {str(item.as_json()["name"]) for item in result.results if _is_over(item.as_json())})
+        self._told.drifts(at, [item.as_json() for item in result.results], only)
+        self._segment.tell(self._sights.values(), again=only is None)
+
+    def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
+        for name in self._sights.keys() if only is None else only:
+            self._rows.pop(name, None)
+        sights = {row.name: sight for row, sight in seen if not row.status.ended and row.name not in over}
+        kept = {} if only is None else {name: one for name, one in self._sights.items() if name not in only}
+        self._sights = {**kept, **sights}
+        self._rows.update({name: self._watched(sight) for name, sight in sights.items()})
+
+    def _watched(self, sight: Sight) -> _Watched:
+        server = self._app.processes.identify(sight.server.pid) if isinstance(sight.server, Server) else None
+        leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
+        return _Watched(sight.socket, tuple({one.id: one for one in sight.agent}) + tuple(leaders), server)
+
+
+def _stamp(app: App) -> Stamp | None:
+    try:
+        return files.stamp_of(app.registry.resolved)
+    except OSError:
+        return None
+
+
+def _is_over(drift: Mapping[str, object]) -> bool:
+    return drift["drift"] == "dead" and bool(drift["settled"])
 
 
 class _Told:
@@ -61,11 +157,12 @@ class _Told:
         self._command = command
         self._standing: set[tuple[str, str]] = set()
 
-    def drifts(self, at: float, drifts: Iterable[Mapping[str, object]]) -> None:
+    def drifts(self, at: float, drifts: Iterable[Mapping[str, object]], only: frozenset[str] | None = None) -> None:
         found = {(str(drift["name"]), str(drift["drift"])): drift for drift in drifts}
         for key in found.keys() - self._standing:
             self._event(at, found[key])
-        self._standing = {key for key, drift in found.items() if not drift["settled"]}
+        untouched = {key for key in self._standing if only is not None and key[0] not in only}
+        self._standing = untouched | {key for key, drift in found.items() if not drift["settled"]}
 
     def trouble(self, at: float, failure: Failure) -> None:
         """A registry that cannot be read for a moment: said once, and the watch goes on."""
@@ -82,31 +179,12 @@ class _Told:
 def _let_tmux_close(app: App, sockets: Iterable[str], gone: Iterable[ProcessId]) -> None:
     """Until no pane names a process that is gone, but for those that are to stay; not longer than a moment."""
     pids = {process.pid for process in gone}
-    for _ in range(SETTLE_LOOKS):
-        app.processes.wait((), SETTLE_S)
+    for pause_s in SETTLE_S:
+        app.processes.wait((), pause_s)
         servers = [server for socket in sockets if isinstance(server := app.tmux.look(socket), Server)]
         panes = [pane for server in servers for session in server.sessions for pane in session.panes]
         if not any(pane.pid in pids and pane.remain_on_exit == "off" for pane in panes):
             return
-
-
-def _look(app: App, told: _Told) -> dict[ProcessId, str]:
-    """Reconcile, and who is to be watched from now on: agents, what tmux started, and the servers themselves."""
-    at = app.clock.now()
-    app.books.hope()
-    try:
-        result = reconcile.run(app)
-        told.drifts(at, [item.as_json() for item in result.results])
-        rows = [row for row in app.registry.look().rows if isinstance(row, Row) and not row.status.ended]
-    except Failure as failure:
-        told.trouble(at, failure)
-        return {}
-    found: dict[ProcessId, str] = {}
-    for sight, _ in look_at(app, rows):
-        server = app.processes.identify(sight.server.pid) if isinstance(sight.server, Server) else None
-        own = {process.id for process in sight.agent} | (sight.reach.leaders if sight.reach else frozenset())
-        found.update({process: sight.socket for process in (*own, server) if process is not None})
-    return found
 
 
 def _execute(command: str, event: str) -> None:

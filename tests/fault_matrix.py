@@ -1,0 +1,319 @@
+"""Every verb that writes x every step on its way x every way in which the world may end there, on a real tmux server.
+
+`python -m tests.fault_matrix` runs all of it and prints the table; the tests run the part that is quick."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.command_line import KILLED, Answer, Child, temporaries
+from tmuxreap import faults, record
+from tmuxreap.__main__ import main as program
+from tmuxreap.faults import Step
+from tmuxreap.ledger import Ledger
+
+ABOVE = "# of three hands\r\ntmux_sessions:\r\n  - {name: flow, status: stopped, note: 'x'}   # untouched\r\n"
+BELOW = "  # of b\r\n  - name: b\r\n    status: 'stopped'\r\n    odd: !x {y: [1]}\r\n"
+END = "end: 1\r\n"
+ID = "11111111-2222-4333-8444-555555555555"
+
+ERRORS = ("ENOSPC", "EIO", "EROFS")
+FAULTS = ("kill", *ERRORS, "clock_back", "ledger_locked", "ledger_broken")
+WRITE = (Step.WRITE_LOCK, Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED, Step.REPLACED, Step.FOLDER_SYNCED)
+LEDGER = (Step.LEDGER, Step.INTENT_CLOSED)
+MADE = (Step.INTENT, Step.CREATED, Step.CONFIRMED, *WRITE, *LEDGER)
+PASSED = {
+    "start": (Step.READ, *MADE),
+    "adopt": (Step.READ, *WRITE, *LEDGER),
+    "resume": (Step.READ, *MADE),
+    "stop": (Step.READ, Step.LOCK, Step.INTENT, Step.KEYS, Step.HANGUP, Step.PROVEN, *WRITE, *LEDGER),
+    "kill": (Step.READ, Step.LOCK, Step.INTENT, Step.HANGUP, Step.KILL, Step.PROVEN, *WRITE, *LEDGER),
+    "purge": (Step.READ, Step.LOCK, Step.INTENT, Step.KEYS, Step.HANGUP, Step.PROVEN, Step.PURGED, *WRITE, *LEDGER),
+    "forget": (Step.READ, *WRITE, *LEDGER),
+    "reconcile": (Step.READ, *WRITE, *LEDGER),
+}
+CALLS = (Step.CREATED, Step.CONFIRMED, Step.KEYS, Step.HANGUP, Step.KILL, Step.PROVEN, Step.PURGED)  # no file: no disk
+CASES = [
+    (verb, step, fault)
+    for verb, steps in PASSED.items()
+    for step in steps
+    for fault in FAULTS
+    if not (fault in ERRORS and step in CALLS)
+]
+
+PROFILE = """
+agents:
+  toy:
+    process: [toy]
+    command: [{toy}]
+    launch: [--id, '{{id}}']
+    resume: [--resume, '{{id}}']
+    screens: {{idle: '^toy>\\s*\\Z'}}
+    keys: {{idle: [{{text: /exit}}, Enter], safe: [{{text: /exit}}, Enter]}}
+    store: {{variable: TOY_HOME, default: ~/.toy}}
+    conversation:
+      artifact: '{{id}}.jsonl'
+      message: user
+      purge: ['{{id}}.jsonl', '{{id}}']
+      locators: [launch, {{kind: argv, flags: [--id, --resume]}}]
+"""
+TOY = """#!/bin/sh
+[ -n "$STUBBORN" ] && trap '' TERM HUP
+mkdir -p "$HOME/.toy"; echo user > "$HOME/.toy/$2.jsonl"
+printf 'toy> \\n'
+while read -r line; do [ "$line" = /exit ] && [ -z "$STUBBORN" ] && exit 0; done
+"""
+
+
+class Bench:
+    """A folder, a server that lasts, and the wreck of the world in between."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = str(folder / "s")
+        self.registry = folder / "r" / "agent-sessions.yaml"
+        toy = folder / "toy"
+        toy.write_text(TOY)
+        toy.chmod(0o755)
+        (folder / "tmuxreap").mkdir()
+        (folder / "tmuxreap" / "agents.yaml").write_text(PROFILE.format(toy=toy))
+        self.toy = str(toy)
+        self.tmux("new-session", "-d", "-s", "quiet", "sleep", "600")
+
+    def close(self) -> None:
+        subprocess.run(["tmux", "-N", "-S", self.socket, "kill-server"], capture_output=True, timeout=5, check=False)
+
+    def tmux(self, *words: str) -> str:
+        where = ["tmux", "-f", "/dev/null", "-S", self.socket]
+        environ = {name: value for name, value in os.environ.items() if name != "TESTED_BY"}  # it outlives a test
+        done = subprocess.run([*where, *words], env=environ, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout
+
+    def run(self, *words: str, fault: tuple[Step, str] | None = None) -> Answer:
+        def work() -> int:
+            faults._fail = break_as(self.registry)
+            opened = Ledger.open
+            record.Ledger.open = lambda path, *, now: opened(path, now=now, busy_s=0.02)  # type: ignore
+            os.environ.update(HOME=str(self.folder), XDG_CONFIG_HOME=str(self.folder), TMUX_TMPDIR=str(self.folder))
+            os.environ.update(TMUXREAP_REGISTRY=str(self.registry), PATH=f"{self.folder}:{os.environ['PATH']}")
+            os.environ["TMUXREAP_FAULT"] = f"{fault[0].value}={fault[1]}" if fault else ""
+            for name in ("TMUX", "TMUX_PANE", "TMUXREAP_ID"):
+                os.environ.pop(name, None)
+            os.chdir(self.folder)
+            return program([*words, "--json"])
+
+        return Child(work).answer()
+
+    def prepare(self, verb: str) -> None:
+        shutil.rmtree(self.registry.parent, ignore_errors=True)
+        self.registry.parent.mkdir()
+        self.registry.write_bytes((ABOVE + BELOW + END).encode())
+        environ = ["-e", f"HOME={self.folder}"]
+        if verb == "adopt":
+            self.tmux(
+                "new-session", "-d", "-s", "a", *environ, self.toy, "--id", "11111111-2222-4333-8444-555555555555"
+            )
+        elif verb != "start":
+            stubborn = ("--", "env", "STUBBORN=1", self.toy) if verb == "kill" else ()
+            self.done("start", "a", "--agent", "toy", "--confirm", "0.02", "--server", self.socket, *stubborn)
+        if verb in ("resume", "forget"):
+            self.done("stop", "a")
+        if verb == "reconcile":
+            self.end()
+
+    def done(self, *words: str) -> None:
+        answer = self.run(*words)
+        assert answer.exit == 0, answer
+
+    def words(self, verb: str) -> tuple[str, ...]:
+        return {
+            "start": ("start", "a", "--agent", "toy", "--confirm", "0.02", "--server", self.socket),
+            "adopt": ("adopt", "a", "--agent", "toy", "--server", self.socket),
+            "resume": ("resume", "a", "--confirm", "0.02"),
+            "stop": ("stop", "a", "--reason", "why", "--yes"),
+            "kill": ("kill", "a", "--reason", "why", "--grace", "0.02", "--yes"),
+            "purge": ("stop", "a", "--reason", "why", "--purge-conversation", "--yes"),
+            "forget": ("forget", "a"),
+            "reconcile": ("reconcile",),
+        }[verb]
+
+    def end(self) -> None:
+        """Of whatever is called a, session and processes."""
+        listed = subprocess.run(
+            ["tmux", "-N", "-S", self.socket, "list-panes", "-s", "-t", "=a:", "-F", "#{pane_pid}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        for pid in map(int, listed.stdout.split()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        subprocess.run(["tmux", "-N", "-S", self.socket, "kill-session", "-t", "=a:"], capture_output=True, check=False)
+
+    # What is to be seen
+
+    def alive(self) -> bool:
+        return "a" in self.tmux("list-sessions", "-F", "#{session_name}").split()
+
+    def row(self) -> dict[str, Any] | None:
+        text = re.sub(r"!x ", "", self.registry.read_bytes().decode())
+        return next((row for row in yaml.safe_load(text)["tmux_sessions"] if row["name"] == "a"), None)
+
+    def whole(self) -> None:
+        text = self.registry.read_bytes().decode()
+        assert yaml.compose(text) is not None
+        assert text.startswith(ABOVE), text
+        assert BELOW in text, text
+        assert text.endswith(END), text
+        self.row()
+
+    def free(self) -> None:
+        with open(f"{self.registry}.lock", "a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def open_intents(self) -> list[str]:
+        ledger = self.registry.with_suffix(".db")
+        if not ledger.exists():
+            return []
+        with contextlib.closing(sqlite3.connect(ledger)) as db:
+            return [name for (name,) in db.execute("SELECT name FROM intents WHERE outcome IS NULL")]
+
+
+def break_as(registry: Path) -> Any:
+    """In the child: how the world ends."""
+    held = []
+
+    def fail(fault: str) -> None:
+        if fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        faults.arm("")
+        ledger = registry.with_suffix(".db")
+        if fault == "clock_back":
+            real = time.time
+            time.time = lambda: real() - 86_400.0
+        elif fault == "ledger_locked":
+            if ledger.exists():
+                held.append(sqlite3.connect(ledger, isolation_level=None))
+                held[0].execute("BEGIN IMMEDIATE")
+        elif fault == "ledger_broken":
+            if ledger.exists():
+                ledger.write_bytes(b"no database " * 400)
+                ledger.with_name(ledger.name + "-wal").unlink(missing_ok=True)
+        else:
+            number: int = getattr(errno, fault)
+            raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def check(bench: Bench, verb: str, step: Step, fault: str) -> str:
+    """Break it, reconcile twice, and say what is there then; whatever must hold after any of it is asserted."""
+    bench.prepare(verb)
+    try:
+        return _checked(bench, verb, step, fault)
+    finally:
+        bench.end()
+
+
+def _checked(bench: Bench, verb: str, step: Step, fault: str) -> str:
+    answer = bench.run(*bench.words(verb), fault=(step, fault))
+    assert (answer.exit == KILLED) is (fault == "kill"), answer
+    assert answer.exit not in (70, 99), answer
+    bench.whole()
+    bench.free()
+    first = bench.run("reconcile")
+    assert first.exit == 0, first
+    bench.whole()
+    settled = bench.registry.read_bytes()
+    second = bench.run("reconcile")
+    assert second.json["actions"] == [], (answer, first, second)
+    assert bench.registry.read_bytes() == settled
+    assert temporaries(bench.registry.parent) == []
+    drifts = {one["name"]: one["drift"] for one in second.json["drifts"]}
+    row, alive = bench.row(), bench.alive()
+    if alive:
+        told = row is not None and row["status"] == "running" and not drifts
+        strange = verb == "adopt" and row is None  # of a server that the registry does not name
+        assert told or "a" in drifts or strange, (answer, first.out, second.out, row)
+        assert bench.tmux("show-options", "-p", "-t", "=a:") == "", (answer, first, second)
+    else:
+        assert row is None or row["status"] != "running", (answer, first.out, row)
+        assert drifts == {}, second
+    assert bench.open_intents() == [] or "a" in drifts, (answer, second)
+    if row is not None and row["status"] != "running" and verb in ("stop", "kill", "purge"):
+        lost = fault == "ledger_broken" or row.get("termination_mode") == "lost"
+        assert lost or row.get("stop_reason") == "why", row
+    return told_as(row, alive, drifts)
+
+
+def told_as(row: dict[str, Any] | None, alive: bool, drifts: dict[str, str]) -> str:
+    if drifts:
+        return f"alive, told: {drifts['a']}"
+    if row is None:
+        return "no row, its session alive" if alive else "no row, no session"
+    mode = row.get("termination_mode")
+    return str(row["status"]) + (f" ({mode})" if mode and not alive else "")
+
+
+def table(found: dict[tuple[str, Step, str], str]) -> Iterator[str]:
+    """Steps in a row that end alike stand in one line."""
+    heads = ["kill", "disk (ENOSPC, EIO, EROFS)", "clock set back", "ledger locked", "ledger broken"]
+    yield "| verb | step | " + " | ".join(heads) + " |"
+    yield "|---" * (len(heads) + 2) + "|"
+    for verb, steps in PASSED.items():
+        lines = [(step.value, tuple(cell(found, verb, step, head) for head in heads)) for step in steps]
+        for cells, same in groupby(lines, key=lambda line: line[1]):
+            yield f"| {verb} | {', '.join(name for name, _ in same)} | {' | '.join(cells)} |"
+
+
+def cell(found: dict[tuple[str, Step, str], str], verb: str, step: Step, head: str) -> str:
+    kinds = ERRORS if head.startswith("disk") else (head.replace("clock set back", "clock back").replace(" ", "_"),)
+    told = {found[(verb, step, fault)] for fault in kinds if (verb, step, fault) in found}
+    return " / ".join(sorted(told)) or "-"
+
+
+@contextlib.contextmanager
+def bench() -> Iterator[Bench]:
+    folder = Path(tempfile.mkdtemp(prefix="tr", dir="/tmp"))
+    made = Bench(folder)
+    try:
+        yield made
+    finally:
+        made.close()
+        shutil.rmtree(folder)
+
+
+def main(words: Sequence[str]) -> int:
+    found: dict[tuple[str, Step, str], str] = {}
+    failed = 0
+    cases = [case for case in CASES if not words or case[0] in words]
+    with bench() as made:
+        for case in cases:
+            try:
+                found[case] = check(made, *case)
+            except Exception as error:
+                failed += 1
+                found[case] = "**wrong**"
+                print(case[0], case[1].value, case[2], type(error).__name__, str(error)[:3000], file=sys.stderr)
+    print("\n".join(table(found)))
+    print(f"\n{len(cases)} cases, {failed} wrong")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,71 @@
+"""The word that a session is being made, kept from before it is there until its row stands: what runs and stands
+nowhere would be nobody's to stop. Owns this kind of intent; ends nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+
+from tmuxreap.app import App
+from tmuxreap.errors import Code, Failure
+from tmuxreap.joining import owner_alive, under_way
+from tmuxreap.ledger_records import START, Busy, Closing, Intent, NewIntent
+from tmuxreap.model import Scope
+
+LONGEST_S = 60.0
+
+
+@contextlib.contextmanager
+def announced(
+    app: App, name: str, event: str, socket: str, server: str | None, agent: str, mark: str
+) -> Iterator[Start]:
+    """Open until the row stands (`closing`) or all is `cleared` away; what fails otherwise is told by `reconcile`."""
+    plan = json.dumps({"socket": socket, "server": server, "agent": agent, "mark": mark})
+    with under_way(app) as ours:
+        intent = _begun(app, name, event, plan)
+        ours([intent] if intent else [])
+        start = Start(event, intent)
+        try:
+            yield start
+        except BaseException:
+            if intent is not None:
+                _give_up(app, intent, cleared=start.is_cleared)
+            raise
+
+
+class Start:
+    def __init__(self, event: str, intent: Intent | None) -> None:
+        self.closing = () if intent is None else (Closing(intent.id, event, {}),)
+        self.is_cleared = False
+
+    def cleared(self, *, gone: bool = True) -> None:
+        """Nothing of it is there, or nothing any more."""
+        self.is_cleared = gone
+
+
+def _give_up(app: App, intent: Intent, *, cleared: bool) -> None:
+    if cleared:
+        app.books.close_intents([Closing(intent.id, "failed", {})])
+    else:
+        app.books.release([intent.id])
+
+
+def _begun(app: App, name: str, event: str, plan: str) -> Intent | None:
+    owner = app.processes.identify(app.place.pid)
+    assert owner is not None  # noqa: S101 - this very process
+    deadline = app.clock.now() + LONGEST_S
+    place = app.place.boot_id
+    new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
+    (answer,) = app.books.begin([new], lambda intent: owner_alive(app, intent), take_over=False)
+    if isinstance(answer, Busy):
+        raise _busy(name, answer.intent)
+    return answer.intent if answer else None
+
+
+def _busy(name: str, intent: Intent) -> Failure:
+    doing = "started" if intent.verb == START else "ended"
+    reason = f"could not start {name}: it is just being {doing} by the process {intent.owner.pid}"
+    return Failure(Code.SESSION_EXISTS, reason, "wait for that, then see: tmuxreap list")
+
+
