@@ -14,7 +14,7 @@ from tmuxreap.model import Live
 from tmuxreap.offspring import Child, What
 from tmuxreap.screens import State
 from tmuxreap.states import iso
-from tmuxreap.values import frozen
+from tmuxreap.values import frozen, replace
 
 STALLED_AFTER_S = 120.0
 IDLE_AFTER_S = 7200.0
@@ -219,12 +219,13 @@ def _no_stall(seen: Seen, closer: Closer) -> str | None:
         return None  # who sends these all the time is judged by their age alone
     if _prompt_since(seen, closer):
         return "its turn is over: it has shown its prompt since"
-    at_work = [child for child in closer.children if _of_tool(child, closer)]
-    return _working(at_work, closer)
+    return _working([tool for child in closer.children if (tool := _of_tool(child, closer))], closer)
 
 
-def _of_tool(child: Child, closer: Closer) -> bool:
-    return child.what is What.AGENT or child.started >= closer.tool_since - SAME_MOMENT_S
+def _of_tool(child: Child, closer: Closer) -> Child | None:
+    if child.what is What.AGENT:
+        return child
+    return replace(child, what=What.TOOL) if child.started >= closer.tool_since - SAME_MOMENT_S else None
 
 
 def _no_idling(seen: Seen, closer: Closer) -> str | None:
