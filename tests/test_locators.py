@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tmuxreap import databases, locators
 from tmuxreap.locators import (
     NONE,
     AgentProcess,
@@ -142,6 +145,81 @@ def test_without_the_agent_nobody_guesses(store: Path) -> None:
     assert found(Clues(store=store, cwd="/w")) == (None, None)
 
 
+def test_what_another_agent_of_the_folder_may_have_written_is_no_answer(store: Path) -> None:
+    talk(store, ONE)
+    located = locate(DEMO, Clues((bare(),), store=store, cwd="/w", rivals=lambda: True))
+    assert (located.conversation, located.candidates) == (NONE, (ONE,))
+
+
+def test_rivals_do_not_matter_to_who_is_told(store: Path) -> None:
+    pidfile(store, ONE)
+    assert found(Clues((AGENT,), store=store, rivals=lambda: pytest.fail("nobody needed to look"))) == (ONE, "pidfile")
+
+
+def test_a_store_of_ten_thousand_is_looked_through(store: Path) -> None:
+    folder = store / "conversations"
+    old = talk(store, TWO, at=1.0)
+    for number in range(10_000):
+        os.link(old, folder / f"{number:08x}-6d0c-4f63-9b53-1d5f0c6f2a11.jsonl")
+    talk(store, ONE)
+    assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
+
+
+def test_in_a_store_too_big_to_be_looked_through_nobody_guesses(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locators, "CANDIDATES_LOOKED_AT", 2)
+    talk(store, ONE)
+    assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
+    talk(store, TWO, at=1.0)
+    assert found(Clues((bare(),), store=store, cwd="/w")) == (None, None)
+
+
+# Conversations in a database
+
+KEPT = """
+    create table session (id text, directory text, parent_id text, time_updated integer);
+    create table message (session_id text);
+    insert into session values
+        ('ses_mine', '/w', null, 2000000), ('ses_old', '/w', null, 999999),
+        ('ses_elsewhere', '/w/a', null, 2000000), ('ses_of_a_helper', '/w', 'ses_mine', 2000000);
+    insert into message values ('ses_mine'), ('ses_old');
+"""
+OPENCODE = load_profiles(None).agents["opencode"]
+TUI = AgentProcess(ProcessId(42, 777), ("opencode",), 1000.0)
+
+
+def database(store: Path, more: str = "") -> Clues:
+    with closing(sqlite3.connect(store / "opencode.db")) as books:
+        books.executescript(KEPT + more)
+    return Clues((TUI,), store=store, cwd="/w")
+
+
+def test_the_only_one_of_this_folder_in_a_database(tmp_path: Path) -> None:
+    clues = database(tmp_path, "insert into session values ('ses_new', '/w', null, 1000000);")
+    assert locate(OPENCODE, clues).candidates == ("ses_mine", "ses_new")
+    with closing(sqlite3.connect(tmp_path / "opencode.db")) as books, books:
+        books.execute("delete from session where id = 'ses_new'")
+    path = str(tmp_path / "opencode.db")
+    assert locate(OPENCODE, clues).conversation == Conversation("ses_mine", "sole-candidate", path, exists=True)
+
+
+@pytest.mark.parametrize("text", [b"", b"no database", None])
+def test_a_database_that_cannot_be_read_says_nothing(tmp_path: Path, text: bytes | None) -> None:
+    if text is not None:
+        (tmp_path / "opencode.db").write_bytes(text)
+    assert locate(OPENCODE, Clues((TUI,), store=tmp_path, cwd="/w")).conversation == NONE
+    assert not checked(OPENCODE, tmp_path, "ses_mine", None).exists
+
+
+def test_a_database_that_is_being_written_is_waited_for_but_not_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "PATIENCE_S", 0.01)
+    clues = database(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "opencode.db", isolation_level=None)) as writer:
+        writer.execute("begin exclusive")
+        assert locate(OPENCODE, clues).conversation == NONE
+
+
 # On disk
 
 
@@ -156,6 +234,24 @@ def test_it_exists_with_a_message_only(store: Path) -> None:
     assert not checked(DEMO, store, ONE, None).exists
     path.write_text('{"role": "user", "text": "x"}\n{"half a li')
     assert checked(DEMO, store, ONE, None).exists
+
+
+@pytest.mark.parametrize("kind", ["missing", "a file", "a fifo", "a loop"])
+def test_a_store_that_is_none_says_nothing(tmp_path: Path, kind: str) -> None:
+    store = tmp_path / "store"
+    if kind == "a file":
+        store.write_text("x")
+    elif kind == "a loop":
+        store.symlink_to(store)
+    elif kind == "a fifo":
+        for folder in ("sessions", "conversations"):
+            (store / folder).mkdir(parents=True)
+        os.mkfifo(store / "sessions" / "42.json")  # who opened one would wait for ever
+        os.mkfifo(store / "conversations" / f"{ONE}.jsonl")
+    clues = Clues((AGENT,), store=store, cwd="/w")
+    assert found(clues) == (ONE, "argv")
+    assert found(replace(clues, agents=(bare(),))) == (None, None)
+    assert not checked(DEMO, store, ONE, None).exists
 
 
 def test_another_s_conversation_is_not_it(store: Path) -> None:
@@ -197,6 +293,9 @@ def test_the_store_is_the_agent_s_own(tmp_path: Path) -> None:
     assert store_of(DEMO, None, "/recorded", tmp_path) == Path("/recorded")
     assert store_of(DEMO, None, None, tmp_path) == tmp_path / ".tmuxreap-demo"
     assert store_of(DEMO, None, None, None) is None
+    assert store_of(DEMO, {}, None, None) is None, "no HOME anywhere"
+    assert store_of(OPENCODE, {"XDG_DATA_HOME": "/d"}, None, tmp_path) == Path("/d/opencode")
+    assert store_of(OPENCODE, {"HOME": "/h"}, None, tmp_path) == Path("/h/.local/share/opencode")
     assert store_of(replace(DEMO, store_default=None), {}, None, tmp_path) is None
 
 

@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -237,10 +238,12 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
 
 
 def _written_since(path: Path, started: float) -> bool:
+    """And a regular file: who opened a pipe would wait for ever."""
     try:
-        return path.stat().st_mtime >= started
+        looked = path.stat()
     except OSError:
         return False
+    return stat.S_ISREG(looked.st_mode) and looked.st_mtime >= started
 
 
 def _of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:

@@ -31,7 +31,7 @@ def why_not(name: str, profile: Profile | None, store: Path | None, conversation
     reason = None
     if conversation.id is None:
         return None  # no message was ever sent: there is nothing to delete
-    if profile is None or not profile.purge:
+    if profile is None or not (profile.purge or profile.delete):
         reason = "it is not known what such an agent keeps of a conversation"
     elif conversation.source == GUESS:
         reason = f"the conversation {conversation.id} is only the likeliest"
@@ -64,9 +64,15 @@ def purge(name: str, profile: Profile, store: Path | None, conversation: Convers
 
 def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:
     """Deepest first, so that a folder goes after what is named in it."""
-    patterns = [pattern.replace("{id}", glob.escape(conversation)) for pattern in profile.purge]
-    names = {name for pattern in patterns for name in glob.glob(pattern, root_dir=store)}  # noqa: PTH207
+    names = {name for pattern in profile.purge for name in _named(pattern, store, conversation)}
     return sorted((store / name for name in names), key=lambda path: (-len(path.parts), str(path)))
+
+
+def _named(pattern: str, store: Path, conversation: str) -> list[str]:
+    """What is named by the beginning of an ID alone must hold the whole of it."""
+    whole = pattern.replace("{id}", glob.escape(conversation)).replace("{id8}", glob.escape(conversation[:8]))
+    found = glob.glob(whole, root_dir=store)  # noqa: PTH207
+    return found if "{id}" in pattern else [name for name in found if _mentions(store / name, conversation)]
 
 
 def _inside(path: Path, store: Path) -> bool:
@@ -93,6 +99,8 @@ def _left(profile: Profile, store: Path, conversation: str) -> Iterator[str]:
 
 
 def _mentions(path: Path, conversation: str) -> bool:
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as lines:
             return any(conversation.encode() in line for line in lines)

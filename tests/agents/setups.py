@@ -34,7 +34,6 @@ class Setup:
     seed: Callable[[Place], dict[str, str]]  # writes its configuration, answers its environment
     newline: str = "C-j"  # the key that begins another line of a prompt
     options: tuple[str, ...] = ()
-    told_late: bool = False  # only its last words tell the conversation: one that is killed has none
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
 
 
@@ -131,9 +130,9 @@ def _copilot(place: Place) -> dict[str, str]:
 
 SETUPS = {
     "claude": Setup("@anthropic-ai/claude-code", "claude", _claude, options=("--permission-mode", "default")),
-    "codex": Setup("@openai/codex", "codex", _codex, told_late=True, fast_s=7),
+    "codex": Setup("@openai/codex", "codex", _codex, fast_s=7),
     "gemini": Setup("@google/gemini-cli", "gemini", _gemini),
     "qwen": Setup("@qwen-code/qwen-code", "qwen", _qwen, options=("--approval-mode", "default")),
-    "opencode": Setup("opencode-ai", "opencode", _opencode, told_late=True),
+    "opencode": Setup("opencode-ai", "opencode", _opencode),
     "copilot": Setup("@github/copilot", "copilot", _copilot),
 }
