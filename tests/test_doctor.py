@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,22 @@ def test_a_broken_registry_is_told_with_line_and_column(registry: Path) -> None:
     answer = doctor()
     assert answer.exit == 1
     assert "line 5, column 1" in the_only(answer, "registry")["message"]
+
+
+def test_a_registry_that_is_a_pipe_is_not_waited_for(registry: Path) -> None:
+    registry.unlink()
+    os.mkfifo(registry)
+    assert "no regular file" in the_only(doctor(), "registry")["message"]
+
+
+def test_where_no_file_can_be_made_the_rest_is_looked_at(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(*_: object, **__: object) -> object:
+        raise FileNotFoundError("no usable temporary directory")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", nowhere)
+    answer = doctor()
+    assert "no usable temporary directory" in the_only(answer, "place")["message"]
+    assert of(answer, "registry", "ok")
 
 
 def test_a_bad_row_is_told_with_line_and_column(registry: Path) -> None:

@@ -340,3 +340,12 @@ def test_a_lock_leaves_no_descriptor(path: Path) -> None:
         with files.locked(path):
             files.replace(path, os.urandom(8), files.read(path).stamp)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="no regular file"):
+        files.read(pipe)
+    with pytest.raises(IsADirectoryError):
+        files.read(tmp_path)

@@ -65,11 +65,16 @@ class Patient:
             return dict(zip(sockets, pool.map(self.app.tmux.look, sockets), strict=True))
 
     @cached_property
+    def programs(self) -> dict[str, str]:
+        """Each agent's program, by its name; the demo agent comes with us."""
+        known = self.app.profiles.agents.values()
+        return {p.name: p.command[0] for p in known if p.command and not p.command[0].startswith("/")}
+
+    @cached_property
     def installed(self) -> dict[str, str]:
-        """The agents on the PATH, and where; the demo agent comes with us."""
-        environ, known = self.app.settings.environ, self.app.profiles.agents.values()
-        named = {p.name: p.command[0] for p in known if p.command and not p.command[0].startswith("/")}
-        return {agent: path for agent, name in named.items() if (path := find_program(name, environ))}
+        """The agents on the PATH, and where."""
+        environ = self.app.settings.environ
+        return {agent: path for agent, name in self.programs.items() if (path := find_program(name, environ))}
 
 
 def check_tmux(patient: Patient) -> Iterator[Finding]:
@@ -167,7 +172,7 @@ def check_agents(patient: Patient) -> Iterator[Finding]:
     """Which are installed, in which version, and whether our profile was tried on that one."""
     known = patient.app.profiles.agents
     if not patient.installed:
-        yield note("agents", f"none of the known agents is on the PATH ({', '.join(known)})")
+        yield note("agents", f"none of the known agents is on the PATH: {', '.join(patient.programs)}")
         return
     # A program that was never tried may take --version for something to do.
     words = {

@@ -62,9 +62,16 @@ def stamp_of(path: Path) -> Stamp:
 def read(path: Path) -> Content:
     """The file as it was at one moment; a write during the read is seen by the stamp."""
     faults.at(Step.READ)
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
         data = file.read()
         return Content(data, _stamp(os.fstat(file.fileno())))
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Also where it is a pipe: nobody may ever write into that."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 @contextlib.contextmanager

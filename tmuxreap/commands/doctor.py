@@ -4,6 +4,8 @@ It changes nothing, and what is broken does not stop it: a check that fails is a
 
 from __future__ import annotations
 
+import contextlib
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -40,12 +42,21 @@ def _verdict(problems: int) -> Failure | None:
 
 def examine(app: App) -> Iterator[Finding]:
     yield from _guarded("profiles", lambda: _profiles(app))
-    with tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True) as folder:
+    with contextlib.ExitStack() as held:
         patient, trouble = Patient(app, None), None
+        folder = Path(os.devnull, "nowhere")
+        try:
+            folder = Path(
+                held.enter_context(tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True))
+            )
+        except OSError as error:
+            yield problem(
+                "place", f"no file can be made for a moment: {error}", "make room, or set TMPDIR to a folder of yours"
+            )
         try:
             app.registry = Registry(app.registry.path)  # what is in the file, not what the ledger remembers of it
             patient = Patient(app, app.registry.look())
-            trouble = _read_a_copy(app, Path(folder))
+            trouble = _read_a_copy(app, folder)
         except Failure as failure:
             yield from checks_registry.registry_trouble(patient, failure)
         for name, check in CHECKS.items():
