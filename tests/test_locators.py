@@ -108,6 +108,12 @@ def test_a_flag_with_or_without_a_sign(argv: tuple[str, ...]) -> None:
     assert found(Clues((replace(AGENT, argv=argv),))) == (TWO, "argv")
 
 
+@pytest.mark.parametrize("argv", [(), ("a",), ("a", "--resume")])
+def test_without_an_id_a_command_line_says_nothing(argv: tuple[str, ...]) -> None:
+    """Also one that has left since it was seen, and has no command line any more."""
+    assert found(Clues((replace(AGENT, argv=argv),))) == (None, None)
+
+
 def test_two_answers_are_none_and_are_listed() -> None:
     other = AgentProcess(ProcessId(43, 1), ("a", "--resume", TWO), 1000.0)
     located = locate(DEMO, Clues((AGENT, other)))

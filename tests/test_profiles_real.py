@@ -26,6 +26,26 @@ def test_a_daemon_that_all_panes_share_is_no_agent_although_it_has_its_name() ->
     assert not codex.recognises([program, "app-server", "daemon", "pid-update-loop"], "codex", program)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/opt/claude-code/bin/claude.exe daemon run --origin transient",
+        "/home/a/.local/share/claude/versions/2.1.326 daemon run --origin transient",
+        "claude bg-pty-host --bg-pty-host /tmp/cc-daemon-0/x/spare/1.pty.sock 200 50",
+        "claude bg-spare --bg-spare /tmp/cc-daemon-0/x/spare/1.claim.sock",
+    ],
+)
+def test_the_daemon_that_has_the_background_sessions_of_all_is_no_claude(command: str) -> None:
+    claude, argv = AGENTS["claude"], command.split()
+    assert claude.shares(argv, "claude.exe", None)
+    assert not claude.recognises(argv, "claude", None)
+
+
+@pytest.mark.parametrize("command", ["claude", "claude daemon", "claude daemon run the tests", "grep claude daemon run"])
+def test_a_claude_that_speaks_of_a_daemon_is_none(command: str) -> None:
+    assert not AGENTS["claude"].shares(command.split(), "claude", None)
+
+
 def test_a_script_with_a_name_of_many_is_known_by_its_package() -> None:
     script = "/home/a/lib/node_modules/@qwen-code/qwen-code/cli.js"
     assert AGENTS["qwen"].recognises(["/usr/bin/node", "--expose-gc", script], "node", "/usr/bin/node")

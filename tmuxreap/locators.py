@@ -214,9 +214,9 @@ def _argv(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
 
 
 def _flag_values(argv: tuple[str, ...], flag: str) -> Iterator[str]:
-    for word, following in zip(argv, (*argv[1:], ""), strict=True):
+    for place, word in enumerate(argv):
         if word == flag:
-            yield following
+            yield from argv[place + 1 : place + 2]
         elif word.startswith(flag + "="):
             yield word.removeprefix(flag + "=")
 
