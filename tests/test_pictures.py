@@ -1,0 +1,60 @@
+"""The pictures show what the program says today: its words, not its bytes. Made anew by scripts/pictures."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.cells import Voice
+from tmuxreap.commands import list as listing
+from tmuxreap.popup import Popup, Sessions
+from tmuxreap.popup_view import NARROW_COLUMNS
+from tmuxreap.report import lines
+
+ROOT = Path(__file__).parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+
+
+def seen(name: str) -> str:
+    svg = (PICTURES / f"{name}.svg").read_text(encoding="utf-8")
+    return html.unescape(re.sub(r"<[^>]+>", "", svg)).replace("\xa0", " ")
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def test_the_receipt_has_the_words_of_a_receipt(tmp_path: Path) -> None:
+    story = Story(tmp_path)
+    story.agent("shop")
+    app = story.app()
+    listed = next(iter(lines(listing.run(app, listing.ListRequest()), Voice())))
+    told = [*lines(story.stop("shop"), Voice())]
+    story.close()
+    shown = squeezed(seen("receipt"))
+    assert all(word in shown for word in listed.split() if word != "TAGS")
+    assert squeezed(told[0].partition(", ")[2].rpartition(",")[0]) in shown
+    labels = [re.split(r"\s{2,}", line.strip())[0] for line in told[1:]]
+    assert {"rung", "conversation", "resume"} <= set(labels)
+    assert [label for label in labels if squeezed(label) not in shown] == []
+
+
+def test_the_popup_has_the_words_of_the_popup() -> None:
+    shown = squeezed(seen("popup"))
+    words = [binding.description for binding in (*Popup.BINDINGS, *Sessions.BINDINGS) if binding.show]  # type: ignore[union-attr]
+    assert len(words) == 8
+    assert [word for word in (*words, *NARROW_COLUMNS) if word not in shown] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tmux.md"])
+def test_each_picture_is_there_and_shows_nothing_from_elsewhere(page: str) -> None:
+    told = re.findall(r"!\[[^]]*\]\(([^)]+\.svg)\)", (ROOT / page).read_text(encoding="utf-8"))
+    assert told
+    for link in told:
+        svg = ((ROOT / page).parent / link).read_text(encoding="utf-8")
+        assert not re.search(r"url\([\"']?https?:|href=", svg)
+        assert svg.startswith("<svg")
