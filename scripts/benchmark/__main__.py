@@ -1,0 +1,59 @@
+"""./scripts/bench [--quick] [--json] [--plot FILE]"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmark.cases import Case, Line
+from benchmark.plot import plotted
+from benchmark.world import World
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./scripts/bench", description="How fast tmuxreap is, as ratios of one run.")
+    parser.add_argument("--quick", action="store_true", help="fewer turns, and no more than 100 sessions")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.add_argument("--plot", type=Path, help="write how cost grows with the work into this SVG")
+    asked = parser.parse_args()
+    subprocess.run([sys.executable, "-m", "compileall", "-q", *map(str, _packages())], check=False)
+    begun = time.monotonic()
+    lines: list[Line] = []
+    with World() as world:
+        case = Case(world, asked.quick)
+        for line in case.lines():
+            lines.append(line)
+            print(told(line), file=sys.stderr if asked.json else sys.stdout, flush=True)
+        about = {"python": platform.python_version(), "tmux": world.tmux("-V").strip(), "machine": platform.machine()}
+    if asked.plot:
+        asked.plot.write_text(plotted(case.points))
+    broken = [line for line in lines if line.kept is False]
+    if asked.json:
+        print(
+            json.dumps({**about, "seconds": round(time.monotonic() - begun), "lines": [asdict(line) for line in lines]})
+        )
+    else:
+        print(f"\n{about}; {time.monotonic() - begun:.0f} s; {len(broken)} above the limit")
+    return 0
+
+
+def told(line: Line) -> str:
+    ratio = "" if line.ratio is None else f"{line.ratio:7.1f} x {line.unit}" if line.unit else ""
+    limit = "" if line.kept is None else f"  (at most {line.limit:g})" if line.kept else f"  ABOVE {line.limit:g}"
+    return f"{line.what:58} {line.who:32} {line.milliseconds:8.1f} ms  p95 {line.p95:8.1f} {ratio}{limit}"
+
+
+def _packages() -> list[Path]:
+    import tmuxreap
+
+    return [Path(tmuxreap.__file__).parent]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

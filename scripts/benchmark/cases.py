@@ -1,0 +1,217 @@
+"""What is measured. Each case makes its sessions, lets the contenders take turns, and gives rows of the table."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from benchmark.timing import Samples, in_turns, peak_mb, timed
+from benchmark.world import HERE, World
+
+LEAVES_S = 0.1
+PLAIN = [sys.executable, "-c", "pass"]
+
+
+@dataclass
+class Line:
+    """One line of the table: a time, in units of something else of the same run, and what it may be at most."""
+
+    what: str
+    who: str
+    milliseconds: float
+    p95: float
+    ratio: float | None = None
+    unit: str = "py"
+    limit: float | None = None
+
+    @property
+    def kept(self) -> bool | None:
+        return None if self.limit is None or self.ratio is None else self.ratio <= self.limit
+
+
+class Case:
+    def __init__(self, world: World, quick: bool) -> None:
+        self.world, self.quick = world, quick
+        self.py = 0.0
+        self.points: dict[str, list[tuple[int, float]]] = {}
+
+    def lines(self) -> Iterator[Line]:
+        yield from self.start_up()
+        yield from self.stop_one()
+        yield from self.stop_many()
+        yield from self.listed()
+        yield from self.one_among_many()
+        yield from self.hundred_writers()
+
+    # Small things
+
+    def plain(self) -> Samples:
+        return in_turns({"py": lambda: self.spawn(PLAIN)}, 15)["py"]
+
+    def spawn(self, command: list[str]) -> None:
+        subprocess.run(command, env=self.world.env, cwd=self.world.folder, capture_output=True, check=False)
+
+    def line(self, what: str, who: str, samples: Samples, limit: float | None = None) -> Line:
+        ratio = samples.median / self.py
+        return Line(what, who, samples.median * 1000, samples.p95 * 1000, ratio, "py", limit)
+
+    def start_up(self) -> Iterator[Line]:
+        self.world.sessions(["one"], str(self.world.sleeper) + " 1000", prompt=False)
+        self.world.register()
+        self.world.run("reconcile")
+        (pane,) = [line.split()[2] for line in self.world.panes()]
+        told = {**self.world.env, "TMUX": f"{self.world.socket},1,0", "TMUX_PANE": pane}
+        hook = json.dumps({"hook_event_name": "PostToolUse", "session_id": "none", "cwd": "/"})
+
+        def hooked() -> None:
+            command = ["tmuxreap", "hook", "claude"]
+            subprocess.run(
+                command, env=told, cwd=self.world.folder, input=hook, text=True, capture_output=True, check=True
+            )
+
+        samples = in_turns(
+            {
+                "python -c pass": lambda: self.spawn(PLAIN),
+                "tmux ls": lambda: self.spawn(["tmux", "ls"]),
+                "heartbeat": lambda: self.spawn(["tmuxreap", "heartbeat", "one", "--state", "working"]),
+                "hook": hooked,
+                "completion": lambda: self.spawn(["tmuxreap", "_complete", "stop", "o"]),
+                "--version": lambda: self.spawn(["tmuxreap", "--version"]),
+            },
+            7 if self.quick else 21,
+        )
+        self.py = samples["python -c pass"].median
+        limits = {"heartbeat": 4.0, "hook": 4.0, "completion": 4.0}
+        for name, found in samples.items():
+            yield self.line(name, "", found, limits.get(name))
+        self.world.clear()
+
+    # Stops
+
+    def stop_one(self) -> Iterator[Line]:
+        turns = 3 if self.quick else 9
+        leave = {
+            "tmuxreap": lambda name: self.spawn(["tmuxreap", "stop", name]),
+            "script of the same libraries": lambda name: self.spawn(
+                [sys.executable, str(HERE / "naive.py"), "stop", name]
+            ),
+            "shell loop": lambda name: self.spawn([str(HERE / "loop.sh"), name]),
+            "floor": lambda name: self.spawn([sys.executable, str(HERE / "floor.py"), name]),
+        }
+        for delay, limit in ((0.0, None), (LEAVES_S, 11.0)):
+            yield from self._stops(f"stop one, agent takes {delay * 1000:g} ms", leave, delay, turns, limit)
+        self.world.sessions([f"s{n}" for n in range(3)], str(self.world.stubborn))
+        self.world.register()
+        names = iter(f"s{n}" for n in range(3))
+        command = ["--keys-timeout", "0.2", "--grace", "0.2"]
+        samples = in_turns({"t": lambda: self.spawn(["tmuxreap", "stop", next(names), *command])}, 3, 0.4)["t"]
+        yield self.line("stop one that ignores everything (0.2 s for keys, 0.2 s grace)", "tmuxreap", samples)
+        self.world.clear()
+
+    def _stops(
+        self, what: str, ways: dict[str, Callable[[str], object]], delay: float, turns: int, limit: float | None
+    ) -> Iterator[Line]:
+        names = [f"a{number}" for number in range(turns * len(ways))]
+        self.world.sessions(names, f"{self.world.agent} {delay:g}")
+        self.world.register()
+        self.world.run("list")
+        left = iter(names)
+        samples = in_turns({who: lambda way=way: way(next(left)) for who, way in ways.items()}, turns, delay)
+        for who, found in samples.items():
+            yield self.line(what, who, found, limit if who == "tmuxreap" else None)
+        self.world.clear()
+
+    def stop_many(self) -> Iterator[Line]:
+        for count in (1, 10, 100):
+            for verb in ("stop", "kill") if count == 100 else ("stop",):
+                yield from self._many(verb, count)
+
+    def _many(self, verb: str, count: int) -> Iterator[Line]:
+        turns = 1 if self.quick else 3
+        names = [f"m{number}" for number in range(count)]
+        ours, theirs = Samples(less=LEAVES_S if verb == "stop" else 0.0), Samples()
+        for _ in range(turns):
+            self.world.sessions(names, f"{self.world.agent} {LEAVES_S}")
+            self.world.register()
+            ours.seconds.append(timed(lambda: self.world.run(verb, "all", "--yes")))
+            self.world.sessions(names, f"{self.world.agent} {LEAVES_S}")
+            script = "".join(f"kill-session -t ={name}\n" for name in names)
+            theirs.seconds.append(timed(lambda: self.world.tmux("source-file", "-", given=script)))  # noqa: B023
+            self.world.clear()
+        self.points.setdefault(f"{verb} all", []).append((count, ours.median))
+        ratio = ours.median / theirs.median
+        limit = 2.5 if (verb, count) == ("stop", 100) else None
+        what = f"{verb} {count} at once"
+        yield Line(what, "tmuxreap", ours.median * 1000, ours.p95 * 1000, ratio, "kills in one client", limit)
+        yield Line(what, "kill-session in one tmux client", theirs.median * 1000, theirs.p95 * 1000, 1.0, "", None)
+
+    # Looks
+
+    def listed(self) -> Iterator[Line]:
+        started = 0
+        for count in (1, 100) if self.quick else (1, 100, 1000):
+            names = [f"l{number}" for number in range(started, count)]
+            self.world.sessions(names, f"{self.world.sleeper} 1000", prompt=False)
+            started = count
+            self.world.register()
+            self.world.run("list")
+            ways = {
+                "tmux ls": lambda: self.spawn(["tmux", "ls"]),
+                "list --json": lambda: self.spawn(["tmuxreap", "list", "--json"]),
+                "list": lambda: self.spawn(["tmuxreap", "list"]),
+                "reconcile in sync": lambda: self.spawn(["tmuxreap", "reconcile"]),
+            }
+            if count <= 100:
+                ways["script of the same libraries"] = lambda: self.spawn(
+                    [sys.executable, str(HERE / "naive.py"), "list"]
+                )
+            samples = in_turns(ways, 5 if self.quick else 9)
+            ls = samples["tmux ls"].median
+            for who, found in samples.items():
+                ratio = (found.median - 7 * self.py) / ls if who != "tmux ls" else 1.0
+                limit = 6.0 if (who, count) == ("list --json", 1000) else None
+                unit = "tmux ls, after 7 py"
+                yield Line(
+                    f"{count} sessions", who, found.median * 1000, found.p95 * 1000, max(ratio, 0.0), unit, limit
+                )
+                if who not in ("tmux ls", "script of the same libraries"):
+                    self.points.setdefault(who, []).append((count, found.median))
+            peak = peak_mb(["tmuxreap", "list", "--json"], self.world.env, self.world.folder)
+            yield Line(f"{count} sessions", "peak memory of list --json (MB)", peak, peak, None, "", None)
+        self.world.clear()
+
+    # Writes
+
+    def one_among_many(self) -> Iterator[Line]:
+        for count in (10, 100, 1000) if self.quick else (10, 100, 1000, 10000):
+            turns = 3 if self.quick else 5
+            self.world.register({f"r{number}": "bench" for number in range(count)})
+            self.world.run("list", "r0")
+            names = iter(f"r{number}" for number in range(turns))
+            found = in_turns({"t": lambda names=names: self.world.run("forget", next(names))}, turns)["t"]
+            self.points.setdefault("one row changed", []).append((count, found.median))
+            yield self.line(f"one row changed among {count}", "tmuxreap", found)
+
+    def hundred_writers(self) -> Iterator[Line]:
+        names = [f"w{number}" for number in range(100)]
+        times = {}
+        for words in (("forget", "--dry-run"), ("forget",)):
+            self.world.register(dict.fromkeys(names, "bench"))
+            self.world.run("list")
+            times[words] = timed(lambda: self._at_once([["tmuxreap", *words, name] for name in names]))  # noqa: B023
+        lost = self.world.registry.read_text().count("- name:")
+        ratio = times[("forget",)] / times[("forget", "--dry-run")]
+        what = f"100 processes change 100 rows at once ({lost} lost)"
+        yield Line(what, "tmuxreap", times[("forget",)] * 1000, 0.0, ratio, "the same with --dry-run", 3.0)
+
+    def _at_once(self, commands: list[list[str]]) -> None:
+        quiet = subprocess.DEVNULL
+        running = [
+            subprocess.Popen(command, env=self.world.env, cwd=self.world.folder, stdout=quiet, stderr=quiet)
+            for command in commands
+        ]
+        for process in running:
+            process.wait()

@@ -1,0 +1,56 @@
+"""Times in one run: contenders take turns, so that what else the machine does meets them all."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Samples:
+    """Seconds; `less` is what the agent itself takes, and is nobody's to save."""
+
+    seconds: list[float] = field(default_factory=list)
+    less: float = 0.0
+
+    @property
+    def median(self) -> float:
+        return max(statistics.median(self.seconds) - self.less, 0.0)
+
+    @property
+    def p95(self) -> float:
+        ordered = sorted(self.seconds)
+        return max(ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))] - self.less, 0.0)
+
+
+def timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def in_turns(contenders: Mapping[str, Callable[[], object]], turns: int, less: float = 0.0) -> dict[str, Samples]:
+    samples = {name: Samples(less=less) for name in contenders}
+    for turn in range(turns):
+        names = list(contenders)
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            samples[name].seconds.append(timed(contenders[name]))
+    return samples
+
+
+def peak_mb(command: Sequence[str], env: Mapping[str, str], folder: Path) -> float:
+    """The most that the program held at once, as the kernel tells at its end."""
+    program = (
+        "import os, subprocess, sys, resource; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], env=dict(env), cwd=folder, capture_output=True, text=True, check=True
+    )
+    return int(done.stdout) / (1024 if os.uname().sysname == "Linux" else 1024 * 1024)

@@ -1,0 +1,140 @@
+"""A world of its own for the benchmark: a tmux server on a private socket, a HOME, a registry, agents that do nothing
+but leave. Whatever it starts it ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+STEP = 50  # sessions are started in steps: the machine is shared
+HERE = Path(__file__).parent
+
+PROFILE = """agents:
+  bench:
+    about: a program that leaves when a key is typed
+    process: [benchagent]
+    screens: {idle: '^>'}
+    keys: {idle: [q], safe: [q]}
+"""
+AGENT = """#!/bin/sh
+# Shows a prompt, and leaves $1 seconds after a key.
+stty -echo -icanon min 1 time 0 2>/dev/null
+printf '> '
+dd bs=1 count=1 >/dev/null 2>&1
+exec sleep "$1"
+"""
+STUBBORN = """#!/bin/sh
+trap '' HUP TERM INT
+printf '> '
+while :; do sleep 60; done
+"""
+
+
+class World:
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="tmuxreap-bench."))
+        self.registry = self.folder / ".hermes" / "agent-sessions.yaml"
+        for name in ("tmux", "home/.config/tmuxreap", "bin", "stubborn", ".hermes"):
+            (self.folder / name).mkdir(parents=True)
+        (self.folder / "home/.config/tmuxreap/agents.yaml").write_text(PROFILE)
+        self.agent = self._program("bin/benchagent", AGENT)
+        self.stubborn = self._program("stubborn/benchagent", STUBBORN)
+        self.sleeper = self.folder / "benchagent"
+        self.sleeper.symlink_to(shutil.which("sleep") or "/bin/sleep")
+        self.env = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(self.folder / "home"),
+            "TMUX_TMPDIR": str(self.folder / "tmux"),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm",
+        }
+        self.socket = str(self.folder / "tmux" / f"tmux-{os.getuid()}" / "default")
+        self.tmux("new-session", "-d", "-s", "keep", "sleep 1000")
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pids = [line.split()[1] for line in self.panes()]
+        self.tmux("kill-server")
+        for pid in pids:
+            _end(int(pid))
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _program(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def tmux(self, *words: str, given: str = "") -> str:
+        command = ["tmux", "-u", *words]
+        done = subprocess.run(command, env=self.env, input=given, capture_output=True, text=True, check=False)
+        return done.stdout
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """One command of tmuxreap, as a user calls it."""
+        return subprocess.run(
+            ["tmuxreap", *words], env=self.env, cwd=self.folder, capture_output=True, text=True, check=False
+        )
+
+    def panes(self) -> list[str]:
+        fields = ("session_name", "pane_pid", "pane_id", "session_id", "session_created", "pid", "start_time")
+        listed = self.tmux("list-panes", "-a", "-F", " ".join(f"#{{{field}}}" for field in fields))
+        return [line for line in listed.splitlines() if not line.startswith("keep ")]
+
+    def sessions(self, names: Sequence[str], command: str, *, prompt: bool = True) -> None:
+        for first in range(0, len(names), STEP):
+            part = names[first : first + STEP]
+            self.tmux("source-file", "-", given="".join(f"new-session -d -s {name} '{command}'\n" for name in part))
+            until = time.monotonic() + 20
+            while prompt and time.monotonic() < until and not all(self._prompts(name) for name in part):
+                time.sleep(0.05)
+        time.sleep(0.3)
+
+    def _prompts(self, name: str) -> bool:
+        return ">" in self.tmux("capture-pane", "-p", "-t", f"={name}:")
+
+    def register(self, ended: Mapping[str, str] | None = None) -> None:
+        """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones; and no ledger."""
+        for path in self.registry.parent.iterdir():
+            path.unlink()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        rows = []
+        for line in self.panes():
+            name, pid, pane, session, created, server, started = line.split()
+            ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+            rows.append(
+                f"  - name: {name}\n    status: running\n    agent: bench\n    start_command: benchagent\n"
+                f"    tags: [bench]\n    pane: {{pid: {pid}, id: '{pane}', cwd: {self.folder}, start_ticks: {ticks}}}\n"
+                f"    tmux: {{socket: {self.socket}, host: {socket.gethostname()}, boot_id: {boot},"
+                f" server_pid: {server}, server_started: {started}, session_id: '{session}',"
+                f" session_created: {created}}}\n"
+            )
+        rows += [
+            f"  - name: {name}\n    status: stopped\n    agent: {agent}\n" for name, agent in (ended or {}).items()
+        ]
+        self.registry.write_text("tmux_sessions:" + ("\n" + "".join(rows) if rows else " []\n"))
+
+    def clear(self) -> None:
+        """No session but the one that keeps the server."""
+        pids = [int(line.split()[1]) for line in self.panes()]
+        names = [line.split()[0] for line in self.panes()]
+        self.tmux("source-file", "-", given="".join(f"kill-session -t ={name}\n" for name in names))
+        for pid in pids:
+            _end(pid)
+
+
+def _end(pid: int) -> None:
+    """Only what this benchmark started in its own tmux server comes here."""
+    try:
+        os.kill(pid, 9)
+    except ProcessLookupError:
+        return
