@@ -60,8 +60,7 @@ class Case:
 
     def start_up(self) -> Iterator[Line]:
         self.world.sessions(["one"], str(self.world.sleeper) + " 1000", prompt=False)
-        self.world.register()
-        self.world.run("reconcile")
+        self.world.run("adopt", "one", "--agent", "bench")
         (pane,) = [line.split()[2] for line in self.world.panes()]
         told = {**self.world.env, "TMUX": f"{self.world.socket},1,0", "TMUX_PANE": pane}
         hook = json.dumps({"hook_event_name": "PostToolUse", "session_id": "none", "cwd": "/"})
