@@ -29,7 +29,7 @@ RANKS = (
     # pure: what is seen, planned and answered
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
     " offspring < sights; verdicts < offspring;"
-    " plan < panes sights; hookfiles < jsonsplice; jsonsplice; turns < plan requests;"
+    " plan < panes sights; hookfiles < jsonsplice; jsonsplice; turns < requests sights;"
     " requests < plan sights; keying < plan requests; ladder < keying plan requests sights turns;"
     " results < plan requests",
     # owners of outside things

@@ -4,11 +4,12 @@ Looks at processes, tmux and the agent's store; changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap import locators
 from tmuxreap.app import App
+from tmuxreap.hookwords import SESSION_END
 from tmuxreap.lingering import lingering
 from tmuxreap.locators import Clues
 from tmuxreap.model import Conversation, Process, Row
@@ -77,6 +78,12 @@ def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen
     return replace(screen, state=STATES_OF_WORDS.get(word or "", screen.state))
 
 
+def last_told(app: App, row: Row, sight: Sight) -> str:
+    """The state that the agent itself told last in this life of its; empty where it told none."""
+    since = min((app.processes.started_epoch(process.id) for process in sight.agent), default=0.0)
+    return next((beat.state for beat in app.books.told(row.name) if beat.state and beat.at >= since), "")
+
+
 def resume_command(app: App, row: Row, known: Known, profile: Profile | None) -> str | None:
     if profile is None or not profile.resume or known.conversation.id is None or not known.conversation.exists:
         return None
@@ -117,8 +124,20 @@ def _clues(app: App, row: Row, sight: Sight, profile: Profile) -> tuple[Clues, M
     opened = [path for p in sight.agent for path in app.processes.open_files(p.id)] if files else []
     launched = recorded_conversation(row, profile.name) if row.data.get("conversation_source") == "launch" else None
     agents = tuple(_agent_process(app, process) for process in sight.agent)
-    clues = Clues(agents=agents, open_files=tuple(opened), cwd=cwd, store=store, launched=launched)
+    hooked = _hooked(app, row, agents, profile)
+    clues = Clues(agents, tuple(opened), cwd, store, launched=launched, hooked=hooked)
     return replace(clues, rivals=lambda: _has_rivals(app, sight, profile, cwd)), environ
+
+
+def _hooked(app: App, row: Row, agents: Sequence[locators.AgentProcess], profile: Profile) -> str | None:
+    """What the agent's own hooks told last, this very process: not one before it, nor one that a tool of it started.
+
+    At the end of a conversation its hook may be the slower one: it says nothing of the next."""
+    if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
+        return None
+    ours = {(agent.id.pid, agent.id.start) for agent in agents}
+    told = (beat for beat in app.books.told(row.name) if beat.conversation_id and beat.kind != SESSION_END)
+    return next((beat.conversation_id for beat in told if (beat.data.get("pid"), beat.data.get("start")) in ours), None)
 
 
 def _has_rivals(app: App, sight: Sight, profile: Profile, cwd: str | None) -> bool:

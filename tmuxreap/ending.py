@@ -5,8 +5,10 @@ look at the registry -> choose rows -> look at the world -> plan -> record the i
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from tmuxreap.app import App
 from tmuxreap.cases import Case, prepare
@@ -22,7 +24,7 @@ from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
 from tmuxreap.recording import UnderWay, answer_of, record
 from tmuxreap.registry import RegistryLook
-from tmuxreap.requests import Ended
+from tmuxreap.requests import Ended, Heard
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.sights import Past
 from tmuxreap.values import replace
@@ -168,6 +170,7 @@ def _new_intent(app: App, case: Case, policy: Policy) -> NewIntent:
     owner = app.processes.identify(app.place.pid)
     assert owner is not None  # noqa: S101 - this very process
     longest_s = sum(rung.wait_s for rung in case.plan.rungs if rung.skipped is None)
+    longest_s += case.plan.after_turn_s or 0.0
     return NewIntent(
         name=case.row.name,
         verb=policy.verb.value,
@@ -227,9 +230,16 @@ def _run(app: App, endings: Sequence[UnderWay], policy: Policy) -> Iterable[list
     for ending in endings:
         ending.task = _task(app, ending, policy)
         of_task[id(ending.task)] = ending
-    executor = Executor(app.observer, app.tmux, app.processes, app.clock, app.progress)
+    executor = Executor(app.observer, app.tmux, app.processes, app.clock, app.progress, partial(_ready_to_write, app))
     for batch in executor.run([ending.task for ending in endings if ending.task]):
         yield [(of_task[id(task)], ended) for task, ended in batch]
+
+
+def _ready_to_write(app: App) -> None:
+    """What the record will need takes as long as an agent takes to leave: YAML is loaded, and the registry parsed."""
+    with contextlib.suppress(Failure):  # told when it is written
+        look = app.registry.look()
+        _ = look.document, look.content.digest
 
 
 def _task(app: App, ending: UnderWay, policy: Policy) -> Task:
@@ -242,6 +252,16 @@ def _task(app: App, ending: UnderWay, policy: Policy) -> Task:
 
     def keep_draft(text: str) -> int | None:
         return app.books.note(case.row.name, "draft", {"text": text}) if case.registered else None
+
+    def hear() -> Heard:
+        ours = intent is None or app.books.still_open(intent.id)
+        return Heard(ours, last_told(app, case.row, case.sight) if ours else "")
+
+    def recall() -> Conversation:
+        case.known = find_conversation(app, case.row, case.sight, case.profile)
+        if case.sight.pane:
+            case.last_screen = app.tmux.capture(case.sight.socket, case.sight.pane.id, joined=True)
+        return case.known.conversation
 
     return Task(
         row=case.row,
@@ -256,6 +276,8 @@ def _task(app: App, ending: UnderWay, policy: Policy) -> Task:
         read_screen=lambda text: screen_of(case.profile, case.known, text),
         keep_draft=keep_draft,
         capture=capture,
+        hear=hear,
+        recall=recall,
     )
 
 

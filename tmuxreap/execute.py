@@ -45,6 +45,8 @@ class Task:
     read_screen: Callable[[str | None], Screen]
     keep_draft: Callable[[str], int | None]
     capture: Callable[[str | None], Conversation]
+    hear: Callable[[], requests.Heard]
+    recall: Callable[[], Conversation]
 
 
 Ladder = Generator[Request, object, Ended]
@@ -52,9 +54,17 @@ Ladder = Generator[Request, object, Ended]
 
 class Executor:
     def __init__(
-        self, observer: Observer, tmux: Tmux, processes: Processes, clock: Clock, progress: Progress | None = None
+        self,
+        observer: Observer,
+        tmux: Tmux,
+        processes: Processes,
+        clock: Clock,
+        progress: Progress | None = None,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
+        """`meanwhile` is done once, while the first agents leave."""
         self._progress = progress
+        self._meanwhile: Callable[[], None] | None = meanwhile
         self._observer = observer
         self._tmux = tmux
         self._processes = processes
@@ -124,6 +134,12 @@ class Executor:
                 return {one: self._signal(one, signals) for one in sorted(processes)}
             case requests.KeepDraft(text):
                 return task.keep_draft(text)
+            case requests.Hear():
+                if self._progress:
+                    self._progress.turn(task.plan.name)
+                return task.hear()
+            case requests.Recall():
+                return task.recall()
         raise AssertionError(request)
 
     def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
@@ -167,6 +183,9 @@ class Executor:
 
     def _wait(self) -> None:
         """Until somebody is gone or somebody's time is up."""
+        if self._meanwhile is not None:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            meanwhile()
         waits = {task: request for task, request in self._asked.items() if isinstance(request, Wait)}
         awaited = {process for wait in waits.values() for process in wait.processes}
         until = min(wait.until for wait in waits.values())

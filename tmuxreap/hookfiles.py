@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from tmuxreap.jsonsplice import Node, parse, with_item, with_member, without
 from tmuxreap.hookblocks import Hooks
+from tmuxreap.jsonsplice import Node, parse, with_item, with_member, without
 
 HOOKS = "hooks"
 

@@ -25,6 +25,7 @@ from tmuxreap.requests import (
 )
 from tmuxreap.seams import Clock, Sent
 from tmuxreap.sights import Sight
+from tmuxreap.turns import finish_turn
 
 LOOK_AGAIN_S = 0.05
 TERM = (signal.SIGTERM, signal.SIGCONT)  # a stopped process handles no TERM
@@ -46,10 +47,14 @@ def climb(
     """From the first key to the proof of death."""
     run = Run(plan, profile, policy, clock, sight, conversation)
     run.agent_left = sight.live is not Live.ALIVE and not sight.agent
+    if plan.after_turn_s is not None:
+        still_ours = yield from finish_turn(run, plan.after_turn_s)
+        if not still_ours or run.sight.trouble is not None:
+            return _ended(run, _outcome(run, False) if still_ours else Outcome.TAKEN_OVER, None)
     gone = False
     for planned in plan.rungs:
-        if planned.skipped is not None:
-            run.rungs.append(RungReport(planned.rung, skipped=planned.skipped))
+        if (skipped := planned.skipped or _left_itself(run, planned)) is not None:
+            run.rungs.append(RungReport(planned.rung, skipped=skipped))
             continue
         if gone:
             run.rungs.append(RungReport(planned.rung, skipped="nothing was left"))
@@ -61,6 +66,11 @@ def climb(
         if run.sight.trouble is not None:
             break  # who cannot be asked once is not asked at every rung: each question takes its whole time
     return _ended(run, _outcome(run, gone), _stopped_by(run) if gone else None)
+
+
+def _left_itself(run: Run, planned: PlannedRung) -> str | None:
+    waited = run.plan.after_turn_s is not None and run.last is None
+    return "the agent left by itself" if planned.rung is Rung.KEYS and waited and run.agent_left else None
 
 
 def _one_rung(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
@@ -191,5 +201,6 @@ def _ended(run: Run, outcome: Outcome, stopped_by: StoppedBy | None) -> Ended:
         swept=tuple(one for one in run.swept.values() if one.process.id not in alive),
         survivors=survivors,
         denied=run.denied,
+        turn_cut=run.turn_cut,
         trouble=run.sight.trouble,
     )

@@ -85,9 +85,19 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         draft=ended.draft,
         freed_mb=round(case.memory / MEGABYTE, 1) if gone else 0.0,
         duration_ms=round(duration_s * 1000),
-        warnings=(*case.known.warnings, *(goes_on(app, case.known, case.profile) if gone else ())),
+        warnings=(
+            *_turn(ended, policy),
+            *case.known.warnings,
+            *(goes_on(app, case.known, case.profile) if gone else ()),
+        ),
         failure=failure_of(case, ended, policy),
     )
+
+
+def _turn(ended: Ended, policy: Policy) -> tuple[str, ...]:
+    if not ended.turn_cut:
+        return ()
+    return (f"turn_not_finished: it was still in its turn after {policy.after_turn_s or 0:g} s",)
 
 
 def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:

@@ -45,6 +45,7 @@ class Policy:
     itself: bool = False
     unregistered: bool = False
     cleanup: bool = False
+    after_turn_s: float | None = None
     task_status: str | None = None
 
     @property
@@ -94,6 +95,7 @@ class Plan:
     own: tuple[Belonging, ...]
     spared: tuple[Belonging, ...]
     agent_pids: tuple[int, ...]
+    after_turn_s: float | None = None  # so long the agent may take to end its turn; its hooks read it here
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -110,7 +112,11 @@ class Plan:
             "options": [option.as_json() for option in self.options],
             "processes": [_belonging(one) for one in self.own],
             "spared": [_belonging(one) for one in self.spared],
+            **self._turn(),
         }
+
+    def _turn(self) -> dict[str, object]:
+        return {} if self.after_turn_s is None else {"after_turn": {"waits_ms": round(self.after_turn_s * 1000)}}
 
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
@@ -174,6 +180,7 @@ def make_plan(
         own=sight.owned.own,
         spared=sight.owned.spared,
         agent_pids=tuple(process.pid for process in sight.agent) or ((sight.pane.pid,) if sight.pane else ()),
+        after_turn_s=policy.after_turn_s if sight.live is Live.ALIVE else None,
     )
 
 

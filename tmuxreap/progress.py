@@ -29,6 +29,7 @@ class Progress:
     total: int = 0
     ended: int = 0
     at: dict[str, tuple[Rung, float]] = field(default_factory=dict)
+    turns: dict[str, float] = field(default_factory=dict)  # whose end is awaited first
     drawn: float = 0.0
 
     def begin(self, total: int) -> None:
@@ -36,24 +37,36 @@ class Progress:
 
     def rung(self, name: str, rung: Rung) -> None:
         name = plain(name)
+        self.turns.pop(name, None)
         started = self.at.get(name, (rung, self.monotonic()))[1]
         self.at[name] = (rung, started)
         if not self.live:
             self._say(f"{name}: {WORDS[rung]}\n")
         self.draw()
 
+    def turn(self, name: str) -> None:
+        """It may end its turn first."""
+        name = plain(name)
+        if name not in self.turns:
+            self.turns[name] = self.monotonic()
+            if not self.live:
+                self._say(f"{name}: waiting for its turn to end\n")
+        self.draw()
+
     def done(self, name: str) -> None:
         self.at.pop(plain(name), None)
+        self.turns.pop(plain(name), None)
         self.ended += 1
         self.draw()
 
     def draw(self) -> None:
         """Not more often than an eye can follow; all that is going on when it all fits."""
         now = self.monotonic()
-        if not self.live or (now - self.drawn < DRAW_S and self.at):
+        if not self.live or (now - self.drawn < DRAW_S and (self.at or self.turns)):
             return
         self.drawn = now
         parts = [f"{name} {rung.value} {now - started:.1f} s" for name, (rung, started) in self.at.items()]
+        parts += [f"{name} turn {now - since:.1f} s" for name, since in self.turns.items()]
         line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
         from shutil import get_terminal_size  # with all that packs archives: only for who sits there
 

@@ -78,6 +78,8 @@ def _details(one: EndResult) -> Iterator[str]:
 
 def _planned(plan: Plan, voice: Voice) -> Iterator[str]:
     yield f"{voice.paint(plan.name, 'bold')}: would {plan.verb.value} it (reason: {plan.reason})"
+    if plan.after_turn_s is not None:
+        yield f"  turn          waits up to {plan.after_turn_s:g} s for the agent to end it"
     for rung in plan.rungs:
         what = f"skipped: {rung.skipped}" if rung.skipped else f"waits up to {rung.wait_s:g} s"
         yield f"  rung {rung.rung.value:<8} {what}"

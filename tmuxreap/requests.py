@@ -74,7 +74,23 @@ class Capture:
     """Look for the conversation again: the agent has left. Answered with a Conversation."""
 
 
-Request = Checkpoint | Look | Wait | Signal | Close | ReadScreen | Press | KeepDraft | Capture
+@frozen
+class Hear:
+    """What has come of a turn that is to end? Answered with what was heard."""
+
+
+@frozen
+class Heard:
+    ours: bool  # the ending is
+    state: str  # as the agent told it last; empty where it tells nothing
+
+
+@frozen
+class Recall:
+    """Time has gone by, the agent lives: look for its conversation again. Answered with a Conversation."""
+
+
+Request = Checkpoint | Look | Wait | Signal | Close | ReadScreen | Press | KeepDraft | Capture | Hear | Recall
 
 
 @frozen
@@ -113,6 +129,7 @@ class Ended:
     survivors: tuple[Belonging, ...]
     denied: bool
     trouble: Failure | None
+    turn_cut: bool = False  # it was still in its turn when the ladder began
 
 
 @slotted
@@ -131,3 +148,4 @@ class Run:
     last: Rung | None = None
     draft: Draft | None = None
     denied: bool = False
+    turn_cut: bool = False

@@ -34,6 +34,9 @@ def command(
         str | None, typer.Option("--keys-timeout", help="For the exit keys; 0 sends none.", metavar="S")
     ] = None,
     grace: Annotated[str | None, typer.Option("--grace", help="After hanging up (5).", metavar="S")] = None,
+    after_turn: Annotated[
+        str | None, typer.Option("--after-turn", help="First let it end its turn, at most so long.", metavar="S")
+    ] = None,
     no_force: NoForce = False,
     purge: Purge = False,
     whole_session: WholeSession = False,
@@ -47,7 +50,17 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Stop sessions properly: exit keys, hang up, kill; proven gone, captured, recorded."""
+    """Stop sessions: exit keys, hang up, kill; proven gone.
+
+    \b
+    tmuxreap stop acme                  let it leave, else make it
+    tmuxreap stop acme --reason night   and say why
+    tmuxreap stop acme --dry-run        what would be done
+    tmuxreap stop 'acme-*' tag:nightly  many at the same time
+    tmuxreap stop acme --self           the session that you are in
+
+    Its conversation is captured, and what became of it is recorded.
+    """
 
     def policy() -> Policy:
         return Policy(
@@ -55,6 +68,7 @@ def command(
             reason=reason or "manual_stop",
             keys_timeout_s=seconds(keys_timeout, "--keys-timeout"),
             grace_s=seconds(grace, "--grace"),
+            after_turn_s=seconds(after_turn, "--after-turn"),
             force=not no_force,
             scope=scope_of(whole_session, pane_only),
             itself=itself,
