@@ -98,13 +98,6 @@ def test_no_verb_and_no_flag_is_told_that_is_not_there() -> None:
     assert all(f"also: {alias}" in part for alias in ALIASES)
 
 
-def test_what_is_told_to_be_missing_is_missing() -> None:
-    words = codes(section(README, "Not yet").partition("How it is built")[0])
-    assert words
-    there = {flag for command in commands().values() for flag in flags(command)} | set(VERBS)
-    assert not there & set(words)
-
-
 def test_each_span_of_time_is_read() -> None:
     line = section(README, "Verbs").partition("Spans of time:")[2].partition("\n")[0]
     assert [parse_duration(span) for span in codes(line)] == [90, 90, 900, 7200, 86400]
