@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.command_line import tmuxreap
 from tests.real import DEMO, Real, alive, until
 from tmuxreap.commands import reap, start
 from tmuxreap.commands.reap import ReapRequest
@@ -218,3 +221,30 @@ def test_a_ttl_that_is_over_ends_who_has_it(real: Real) -> None:
     until("the time", lambda: "short" in told(reaped(real, Kind.EXPIRED, yes=False)))
     assert told(reaped(real, Kind.EXPIRED)) == {"short": ("expired", "stopped")}
     assert real.sessions() == {"long", "free"}
+
+
+def test_a_watch_reaps_what_it_is_told_to(real: Real) -> None:
+    for name in ("short", "stays"):
+        real.start(name, ttl="1" if name == "short" else None)
+    words = ["watch", "--json", "--interval", "0.2", "--reap", "expired", "--registry", str(real.registry)]
+    watch = subprocess.Popen([sys.executable, "-m", "tmuxreap", *words], stdout=subprocess.PIPE, text=True)
+    try:
+        assert watch.stdout is not None
+        event = json.loads(watch.stdout.readline())
+    finally:
+        watch.terminate()
+        watch.communicate()
+    facts = {key: event[key] for key in ("event", "name", "verdict", "outcome", "stop_reason", "error")}
+    assert facts == {
+        "event": "reaped", "name": "short", "verdict": "expired", "outcome": "stopped", "stop_reason": "expired",
+        "error": None,
+    }  # fmt: skip
+    assert event["evidence"]["ttl"] == "1"
+    assert real.sessions() == {"stays"}
+    assert real.row("stays")["status"] == "running"
+
+
+def test_a_watch_is_told_whom_to_reap_in_words_that_it_knows(real: Real) -> None:
+    answer = tmuxreap("watch", "--reap", "idle,orphan", "--registry", str(real.registry))
+    assert answer.exit == 2
+    assert "could not read --reap: 'orphan' is not one of stalled, idle, expired" in answer.err

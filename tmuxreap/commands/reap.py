@@ -67,11 +67,9 @@ def run(app: App, request: ReapRequest) -> Result:
     )
 
 
-def sweep(app: App, request: ReapRequest, found: Sequence[Found] | None = None) -> tuple[list[Item], list[Kept]]:
-    """End those that are judged so now; of `found`, which was seen before, those of which it still holds."""
+def sweep(app: App, request: ReapRequest, found: Sequence[Found]) -> tuple[list[Item], list[Kept]]:
+    """End those of which the verdict still holds."""
     look = app.registry.look()
-    if found is None:
-        found, _ = _judged(app, look, request)
     if not found:
         return [], []
     again, reasons = _judged(app, look, request)
@@ -82,10 +80,12 @@ def sweep(app: App, request: ReapRequest, found: Sequence[Found] | None = None) 
     return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in gone]
 
 
-def sweep_for_watch(app: App, kinds: tuple[Kind, ...]) -> list[PlainResult]:
-    """The same at a full look of `watch`, as events; what is in the way of it is told by the look itself."""
+def sweep_for_watch(app: App, kinds: tuple[Kind, ...], but_not: Collection[str]) -> list[PlainResult]:
+    """The same after a full look of `watch`, as events; what is in the way of it is told by the look itself."""
+    request = ReapRequest(kinds, yes=True)
     try:
-        items, _ = sweep(app, ReapRequest(kinds, yes=True))
+        found, _ = _judged(app, app.registry.look(), request)
+        items, _ = sweep(app, request, [one for one in found if one.verdict.name not in but_not])
     except Failure:
         return []
     at = iso(app.clock.now())

@@ -22,6 +22,7 @@ from tmuxreap.segment import Segment
 from tmuxreap.sights import Sight
 from tmuxreap.states import iso
 from tmuxreap.values import frozen
+from tmuxreap.verdicts import Kind
 from tmuxreap.waiting import Waiter
 
 INTERVAL_S = 10.0
@@ -34,6 +35,7 @@ EXEC_S = 30.0
 class WatchRequest:
     interval_s: float = INTERVAL_S
     command: str | None = None
+    reap: tuple[Kind, ...] = ()  # whom to end, after each full look
 
 
 Tell = Callable[[PlainResult], None]
@@ -43,7 +45,7 @@ def run(app: App, request: WatchRequest, tell: Tell) -> None:
     """Until it is asked to end."""
     waiter, segment = Waiter(app.processes, app.registry.resolved), Segment(app)
     try:
-        _Watch(app, waiter, _Told(tell, request.command), segment).run(request.interval_s)
+        _Watch(app, waiter, _Told(tell, request.command), segment, request.reap).run(request.interval_s)
     finally:
         segment.leave()
         waiter.close()
@@ -63,11 +65,13 @@ class _Watched:
 
 
 class _Watch:
-    def __init__(self, app: App, waiter: Waiter, told: _Told, segment: Segment) -> None:
+    def __init__(self, app: App, waiter: Waiter, told: _Told, segment: Segment, reap: tuple[Kind, ...]) -> None:
         self._app = app
         self._waiter = waiter
         self._told = told
         self._segment = segment
+        self._reap = reap
+        self._stuck: set[str] = set()  # whom to end was tried in vain: once is enough
         self._sights: dict[str, Sight] = {}  # of running rows
         self._rows: dict[str, _Watched] = {}
         self._known: Stamp | None = None
@@ -80,6 +84,7 @@ class _Watch:
             if clock.monotonic() >= due or _stamp(self._app) != self._known:
                 due = clock.monotonic() + interval_s
                 self._look(None, {})
+                self._reap_some()
             self._waiter.arm()
             if _stamp(self._app) != self._known:
                 continue
@@ -92,6 +97,16 @@ class _Watch:
                 due = min(due, clock.monotonic() + AGAIN_S)
             elif not woken.changed:
                 due = clock.monotonic()  # the time is up, by a clock that went on while the machine slept
+
+    def _reap_some(self) -> None:
+        if not self._reap:
+            return
+        from tmuxreap.commands.reap import sweep_for_watch
+
+        for event in sweep_for_watch(self._app, self._reap, self._stuck):
+            self._told.say(event)
+            if event.failure is not None:
+                self._stuck.add(event.name)
 
     def _after(self, gone: frozenset[ProcessId]) -> None:
         """Only these rows can have changed; the file is written first, the rest is looked at a moment later."""
@@ -171,9 +186,13 @@ class _Told:
 
     def _event(self, at: float, facts: Mapping[str, object]) -> None:
         event = {"event": facts["drift"], "timestamp": iso(at), **facts}
-        self._tell(PlainResult(str(facts["name"]), event))
+        self.say(PlainResult(str(facts["name"]), event))
+
+    def say(self, event: PlainResult) -> None:
+        self._tell(event)
         if self._command is not None:
-            threading.Thread(target=_execute, args=(self._command, json.dumps(event)), daemon=True).start()
+            told = json.dumps(dict(event.facts), default=str)
+            threading.Thread(target=_execute, args=(self._command, told), daemon=True).start()
 
 
 def _let_tmux_close(app: App, sockets: Iterable[str], gone: Iterable[ProcessId]) -> None:

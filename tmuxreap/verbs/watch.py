@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tmuxreap.app import App
-from tmuxreap.boundary import answer, seconds, voice_of
+from tmuxreap.boundary import answer, kinds_of, seconds, voice_of
 from tmuxreap.report import report_line
 from tmuxreap.results import Result
 from tmuxreap.verbs.options import Json, Quiet, Registry
@@ -18,6 +18,9 @@ def command(
     execute: Annotated[
         str | None, typer.Option("--exec", help="Run with each event on stdin.", metavar="COMMAND")
     ] = None,
+    reap: Annotated[
+        str | None, typer.Option("--reap", help="End what is so, too.", metavar="stalled,idle,expired")
+    ] = None,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -25,10 +28,11 @@ def command(
     """Reconcile at the moment that something happens."""
 
     def work(app: App) -> Result:
-        from tmuxreap.commands.watch import WatchRequest, run
+        from tmuxreap.commands.watch import INTERVAL_S, WatchRequest, run
 
         interval_s = seconds(interval, "--interval")
-        request = WatchRequest(command=execute) if interval_s is None else WatchRequest(interval_s, execute)
+        kinds = () if reap is None else kinds_of(reap, "--reap")
+        request = WatchRequest(INTERVAL_S if interval_s is None else interval_s, execute, kinds)
         voice = voice_of(app.settings, json, quiet)
         run(app, request, lambda event: report_line(event, voice))
         raise typer.Exit
