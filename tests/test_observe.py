@@ -117,6 +117,17 @@ def test_the_caller_and_all_above_it_are_protected(processes: Counted) -> None:
     assert observer(processes).look([], 0).protected == {OWN_PID}
 
 
+def test_who_stands_outside_does_not_see_itself(processes: Counted) -> None:
+    """A finisher whose parent lives on in the session that it ends."""
+    child = processes.add("tmux", parent=processes.identify(OWN_PID))
+    looking = observer(processes)
+    looking.stand_outside()
+    world = looking.look([], 0)
+    assert OWN_PID not in world.index.processes
+    assert child.pid in world.index.processes
+    assert world.protected == frozenset()
+
+
 @pytest.mark.parametrize(
     ("path", "number"),
     [("/dev/pts/0", 34816), ("/dev/pts/255", 35071), ("/dev/pts/256", 1083392), ("/dev/nowhere", 0), ("", 0)],

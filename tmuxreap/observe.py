@@ -37,11 +37,18 @@ class Observer:
         self._place = place
         self._names: dict[ProcessId, Names] = {}
         self.latest: World | None = None
+        self._outside = False
+
+    def stand_outside(self) -> None:
+        """The finisher is no part of what it ends, though it may be a child of it: it does not see itself."""
+        self._outside = True
 
     def look(self, sockets: Iterable[str], since: int) -> World:
         """`since`: no process that started before can be of interest beyond the tree of its pane."""
         servers = {socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}
-        processes = self._processes.look()
+        processes = dict(self._processes.look())
+        if self._outside:
+            processes.pop(self._place.pid, None)
         # A program that another one was exec'd in place of is the same process under another name.
         self._names.clear()
         young = [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,8 +16,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.live.test_bulk import PROGRAM, call, herd
-from tests.mcp_client import ByHand, calls, envelope, served, together
-from tests.real import Real, alive, until
+from tests.mcp_client import HELLO, ByHand, calls, envelope, served, together
+from tests.real import DEMO, Real, alive, until
 from tmuxreap import __version__
 
 pytestmark = pytest.mark.live
@@ -32,8 +33,6 @@ def timeless(told: Any) -> Any:
 
 
 def printed(real: Real, *words: str) -> Any:
-    import json
-
     return timeless(json.loads(call(real, *words, "--json").stdout))
 
 
@@ -145,6 +144,25 @@ def test_the_own_session_is_answered_first_and_ended_then(real: Real) -> None:
     until("the end", lambda: real.row()["status"] == "stopped")
     assert real.row()["stop_reason"] == "all done"
     until("the closed session", lambda: real.sessions() == {"quiet"})
+
+
+def test_a_server_that_lives_on_in_the_session_goes_with_it(real: Real) -> None:
+    """Its finisher is a child of it, and no part of what it ends."""
+    told, there = real.folder / "told", real.folder / "there"
+    told.touch()
+    os.mkfifo(there)
+    server = f"{' '.join(PROGRAM)} mcp --registry {real.registry} <{there} >{told} 2>{real.folder}/err"
+    real.start(command=["sh", "-c", f"{server} & exec {' '.join(DEMO)}"])
+    call = {"name": "stop_session", "arguments": {"targets": ["acme"], "reason": "all done"}}
+    with there.open("w") as talk:  # open to the end: as a client that goes on with its work
+        for message in ({"id": 0, "method": "initialize", "params": HELLO}, {"method": "notifications/initialized"},
+                        {"id": 1, "method": "tools/call", "params": call}):  # fmt: skip
+            talk.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        talk.flush()
+        until("the answer", lambda: '"handed_over"' in told.read_text())
+        until("the end", lambda: real.row()["status"] == "stopped")
+    assert (real.row()["stop_reason"], real.row()["stopped_by"]) == ("all done", "exit_keys")
+    assert (real.folder / "err").read_text() == ""
 
 
 def test_one_who_means_many_has_to_say_so_and_spares_himself(real: Real) -> None:

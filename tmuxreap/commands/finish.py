@@ -9,6 +9,7 @@ from tmuxreap.results import Item, Result
 
 
 def run(app: App, number: int, policy: str) -> Result:
+    app.observer.stand_outside()
     intent = caller_has_left(app, number)
     items: list[Item] = finish(app, intent, from_text(policy)) if intent is not None else []
     return Result("finish", app.registry_name, app.clock.now(), items, tuple(app.warnings))
