@@ -54,7 +54,7 @@ RANKS = (
     " commands.doctor < commands.hooks;"
     " commands.reap < commands.stop; commands.watch < commands.reap commands.reconcile",
     "desk",
-    "popup_view; popup < popup_view",
+    "popup_view; popup_parts; popup < popup_parts popup_view",
     "boundary; mcp < boundary mcp_schemas mcp_tools; mcp_schemas; mcp_tools < boundary; completion",
     "verbs; verbs.options; verbs.* < verbs.options",
     "cli",
@@ -83,8 +83,8 @@ OWNERS: dict[str, set[str]] = {
     "mcp": {"mcp"},
     "anyio": {"mcp"},
     "pydantic": {"mcp", "mcp_tools"},
-    "textual": {"popup"},
-    "rich": {"popup", "popup_view"},
+    "textual": {"popup", "popup_parts"},
+    "rich": {"popup*"},
     "typer": {"cli", "boundary", "verbs.*"},
 }
 

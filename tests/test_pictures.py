@@ -11,7 +11,8 @@ import pytest
 from tests.fakes import Story
 from tmuxreap.cells import Voice
 from tmuxreap.commands import list as listing
-from tmuxreap.popup import Popup, Sessions
+from tmuxreap.popup import Popup
+from tmuxreap.popup_parts import Sessions
 from tmuxreap.popup_view import NARROW_COLUMNS
 from tmuxreap.report import lines
 

@@ -16,7 +16,8 @@ from textual.widgets import Static
 from tests.fakes import Story
 from tmuxreap.desk import Client, Desk
 from tmuxreap.model import Verb
-from tmuxreap.popup import Popup, Question
+from tmuxreap.popup import Popup
+from tmuxreap.popup_parts import Question
 from tmuxreap.progress import Progress
 from tmuxreap.results import Result
 
@@ -241,10 +242,10 @@ def test_a_click_chooses_and_a_second_one_jumps(story: Story) -> None:
     shop = story.agent("shop")
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
-        await pilot.click("#sessions", offset=(6, 2))
+        await pilot.click("Sessions", offset=(6, 2))
         await until(pilot, lambda: popup._chosen == "shop")
         assert not any(command[0] == "if-shell" for command in story.told())
-        await pilot.click("#sessions", offset=(6, 2))
+        await pilot.click("Sessions", offset=(6, 2))
         await until(pilot, lambda: not popup.is_running)
 
     played(Held(story), play)

@@ -18,19 +18,16 @@ from textual import on
 from textual.app import App as Screenful
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal, Vertical
-from textual.message import Message
-from textual.screen import ModalScreen
-from textual.widgets import Button, DataTable, Footer, Static
+from textual.containers import Container, Vertical
+from textual.widgets import DataTable, Footer, Static
 
 from tmuxreap import popup_view as view
 from tmuxreap.cells import plain
 from tmuxreap.desk import Desk, Seen, silent_progress
 from tmuxreap.errors import Code, Exit, Failure
 from tmuxreap.model import Verb
-from tmuxreap.progress import Progress
+from tmuxreap.popup_parts import Answered, Doing, Question, Sessions
 from tmuxreap.results import Result, SessionResult
-from tmuxreap.values import frozen
 
 T = TypeVar("T")
 LOOK_S = 1.0
@@ -38,61 +35,6 @@ DRAW_S = 0.2
 WIDE = 76
 SPACIOUS = 110
 HIGH = 18
-
-
-@frozen
-class Doing:
-    """What is being done with a session."""
-
-    word: str
-    progress: Progress
-
-
-class Question(ModalScreen[bool]):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Yes"),
-        Binding("n,escape,q,ctrl+c", "answer(False)", "No"),
-    ]
-    CSS = """
-    Question { align: center middle; background: ansi_default; }
-    Question > Vertical { width: auto; max-width: 100%; height: auto; padding: 0 1; border: round ansi_yellow; }
-    Question Static { width: auto; }
-    Question Horizontal { width: auto; height: 1; }
-    Question Button { margin: 0 2 0 0; min-width: 8; }
-    """
-
-    def __init__(self, text: Text) -> None:
-        super().__init__()
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Static(self._text)
-            with Horizontal():
-                yield Button("y yes", id="yes", compact=True)
-                yield Button("n no", id="no", compact=True)
-
-    def on_mount(self) -> None:
-        self.query_one("#no").focus()
-
-    @on(Button.Pressed)
-    def pressed(self, event: Button.Pressed) -> None:
-        self.dismiss(event.button.id == "yes")
-
-    def action_answer(self, agreed: bool) -> None:
-        self.dismiss(agreed)
-
-
-class Answered(Message):
-    """What a thread has to tell. Posted, and not waited for: the popup may be closing, and waiting for the thread."""
-
-    def __init__(self, tell: Callable[[], None]) -> None:
-        super().__init__()
-        self.tell = tell
-
-
-class Sessions(DataTable[Text]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "Jump")]
 
 
 class Popup(Screenful[None]):
@@ -108,29 +50,8 @@ class Popup(Screenful[None]):
         Binding("v", "turn", "View"),
         Binding("q,escape", "leave", "Close", key_display="q"),
         Binding("ctrl+c,ctrl+q", "leave", show=False),
-        Binding("j", "down", show=False),
-        Binding("k", "up", show=False),
     ]
-    CSS = """
-    Screen { background: ansi_default; }
-    #both { height: 1fr; }
-    .-wide #both { layout: horizontal; }
-    DataTable { background: ansi_default; height: 1fr; scrollbar-size-vertical: 1; }
-    .-wide DataTable { width: auto; max-width: 60%; height: 100%; }
-    DataTable > .datatable--cursor { background: ansi_default; color: ansi_default; text-style: reverse; }
-    DataTable > .datatable--hover { background: ansi_default; }
-    DataTable > .datatable--header { background: ansi_default; color: ansi_default; text-style: bold; }
-    #beside { height: 1fr; border-top: solid ansi_blue; padding: 0 1; }
-    .-wide #beside { width: 1fr; height: 100%; border-top: none; border-left: solid ansi_blue; }
-    .-low.-narrow #beside { display: none; }
-    .turned #beside, .-low.-narrow.turned #beside { display: block; border: none; }
-    .turned DataTable { display: none; }
-    #facts { height: 1; }
-    #told { height: auto; max-height: 50%; margin: 0 0 1 0; }
-    #screen { height: 1fr; }
-    #said { height: auto; max-height: 3; }
-    Footer { background: ansi_default; }
-    """
+    CSS_PATH = "popup.tcss"
 
     def __init__(self, desk: Desk, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(ansi_color=True)
@@ -144,12 +65,10 @@ class Popup(Screenful[None]):
         self._threads: list[threading.Thread] = []
         self._looking = False
         self._leaving = False
-        self._shown: list[str] = []
-        self._columns: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
         with Container(id="both"):
-            yield Sessions(id="sessions", cursor_type="row")
+            yield Sessions()
             with Vertical(id="beside"):
                 yield Static(id="facts")
                 yield Static(id="told")
@@ -169,10 +88,10 @@ class Popup(Screenful[None]):
         if not self._looking:
             self._looking = True
             chosen = self._chosen
-            self._ask(lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen))
+            self._ask(lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen), daemon=True)
 
-    def _ask(self, work: Callable[[], T], tell: Callable[[T], None]) -> None:
-        """The work in a thread, and what comes of it here."""
+    def _ask(self, work: Callable[[], T], tell: Callable[[T], None], *, daemon: bool = False) -> None:
+        """The work in a thread, and what comes of it here. `daemon`: nobody waits for it at the end."""
 
         def asked() -> None:
             try:
@@ -183,7 +102,7 @@ class Popup(Screenful[None]):
             else:
                 self.post_message(Answered(lambda: tell(answer)))
 
-        thread = threading.Thread(target=asked)
+        thread = threading.Thread(target=asked, daemon=daemon)
         self._threads = [one for one in self._threads if one.is_alive()] + [thread]
         thread.start()
 
@@ -207,8 +126,7 @@ class Popup(Screenful[None]):
 
     @property
     def _chosen(self) -> str | None:
-        at = self._table.cursor_row
-        return self._shown[at] if 0 <= at < len(self._shown) else None
+        return self._table.chosen
 
     def _session(self, name: str | None) -> SessionResult | None:
         return next((one for one in self._seen.sessions if one.name == name), None)
@@ -227,21 +145,7 @@ class Popup(Screenful[None]):
     def _draw_table(self) -> None:
         columns = view.COLUMNS if self.size.width >= SPACIOUS else view.NARROW_COLUMNS
         names = [one.name for one in self._seen.sessions]
-        rows = [self._cells(one)[: len(columns)] for one in self._seen.sessions]
-        table = self._table
-        if (names, columns) != (self._shown, self._columns):
-            chosen = self._chosen
-            table.clear(columns=True)
-            table.add_columns(*columns)
-            table.add_rows(rows)
-            self._shown, self._columns = names, columns
-            if chosen in names:
-                table.move_cursor(row=names.index(chosen), animate=False)
-            return
-        for at, row in enumerate(rows):
-            for column, cell in enumerate(row):
-                if table.get_cell_at((at, column)) != cell:  # type: ignore[arg-type]
-                    table.update_cell_at((at, column), cell, update_width=True)  # type: ignore[arg-type]
+        self._table.show(columns, names, [self._cells(one)[: len(columns)] for one in self._seen.sessions])
 
     def _cells(self, one: SessionResult) -> tuple[Text, ...]:
         doing = self._doing.get(one.name)
@@ -285,7 +189,7 @@ class Popup(Screenful[None]):
     def _meant(self) -> list[str]:
         """Those that are marked, else the one under the cursor; none that something is being done with."""
         chosen = self._chosen
-        names = [name for name in self._shown if name in self._marked] or ([chosen] if chosen else [])
+        names = [name for name in self._table.names if name in self._marked] or ([chosen] if chosen else [])
         return [name for name in names if name not in self._doing]
 
     def action_end(self, word: str) -> None:
@@ -330,7 +234,7 @@ class Popup(Screenful[None]):
     def action_jump(self) -> None:
         name = self._chosen
         if name is not None:
-            self._ask(lambda: self._desk.jump(name), self._jumped)
+            self._ask(lambda: self._desk.jump(name), self._jumped, daemon=True)
 
     def _jumped(self, result: Result) -> None:
         if result.failure is None:
@@ -355,12 +259,6 @@ class Popup(Screenful[None]):
         """Where there is no place for both: the screen instead of the table."""
         self.screen.toggle_class("turned")
 
-    def action_down(self) -> None:
-        self._table.action_cursor_down()
-
-    def action_up(self) -> None:
-        self._table.action_cursor_up()
-
     def action_leave(self) -> None:
         if not self._doing:
             self.exit()
@@ -377,7 +275,8 @@ class Popup(Screenful[None]):
 
     def _finish(self) -> None:
         for thread in self._threads:
-            thread.join()
+            if not thread.daemon:
+                thread.join()
         os._exit(Exit.OK)
 
 
