@@ -154,7 +154,7 @@ def _below(node: yaml.Node | None, key: str) -> yaml.Node | None:
     if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
         below: yaml.Node = node.value[int(key)]
         return below
-    return None
+    return node if isinstance(node, yaml.ScalarNode) else None  # a bare word that stands for a block
 
 
 def _where(mark: yaml.Mark | None) -> str:

@@ -1,0 +1,131 @@
+"""Agents that do not tell their conversation, or tell it with their last words alone; and those that go on without
+their pane."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real import Real, answer
+from tmuxreap.commands import stop
+from tmuxreap.errors import Code
+from tmuxreap.model import Verb
+from tmuxreap.plan import Policy
+from tmuxreap.results import Result
+
+pytestmark = pytest.mark.live
+
+BANNER = {"kind": "exit-banner", "pattern": "tmuxreap-demo --resume (?P<id>{id})"}
+
+
+def told_by(*locators: object, **more: object) -> None:
+    """What the demo agent is known by, from now on."""
+    folder = Path(os.environ["XDG_CONFIG_HOME"], "tmuxreap")
+    folder.mkdir()
+    talk = {"locators": list(locators), **more}
+    (folder / "agents.yaml").write_text(json.dumps({"agents": {"demo": {"launch": [], "conversation": talk}}}))
+
+
+def talked(real: Real, name: str = "acme") -> str:
+    real.start(name)
+    real.say(f"hello from {name}", name)
+    return real.session_file(name)["sessionId"]
+
+
+def purged(real: Real, name: str = "acme", **policy: Any) -> Result:
+    request = stop.EndRequest((name,), Policy(Verb.STOP, "manual_stop", purge=True, **policy), yes=True)
+    with real.app() as app:
+        return stop.run(app, request)
+
+
+def conversations(real: Real) -> set[str]:
+    return {path.stem for path in (real.store / "conversations").iterdir()}
+
+
+def test_who_is_killed_is_told_by_its_folder_and_resumed(real: Real) -> None:
+    told_by("sole-candidate")
+    mine = talked(real)
+    killed = answer(real.kill())
+    assert (killed["conversation"]["id"], killed["conversation"]["source"]) == (mine, "sole-candidate")
+    assert (killed["resumable"], killed["warnings"]) == (True, [])
+    real.resume()
+    real.shows("acme", "hello from acme")
+
+
+def test_of_two_in_one_folder_none_is_guessed(real: Real) -> None:
+    told_by("sole-candidate")
+    one = talked(real)
+    real.start("other")  # has not said a word: the only conversation there is could still be its own
+    killed = answer(real.kill())
+    assert (killed["conversation"]["id"], killed["resumable"]) == (None, False)
+    reason = f"it could be {one}, but another agent of its kind runs in its folder; none was recorded"
+    assert killed["warnings"] == [f"ambiguous_conversation: {reason}"]
+
+
+def test_last_words_decide_between_two(real: Real) -> None:
+    told_by(BANNER, "sole-candidate")
+    one, two = talked(real), talked(real, "other")
+    for name, mine in (("acme", one), ("other", two)):
+        stopped = answer(real.stop(name))
+        assert (stopped["conversation"]["id"], stopped["conversation"]["source"]) == (mine, "exit-banner")
+        assert (stopped["resumable"], stopped["warnings"]) == (True, [])
+
+
+def test_last_words_make_a_purge_certain(real: Real) -> None:
+    told_by(BANNER, "sole-candidate")
+    mine, other = talked(real), talked(real, "other")
+    assert answer(purged(real))["outcome"] == "terminated"
+    assert conversations(real) == {other}
+    assert mine != other
+
+
+def test_a_guess_is_never_purged(real: Real) -> None:
+    told_by("sole-candidate")
+    mine = talked(real)
+    result = purged(real)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert (conversations(real), "acme" in real.sessions()) == ({mine}, True)
+
+
+def test_without_last_words_the_session_is_ended_and_the_guess_is_kept(real: Real) -> None:
+    """A purge was begun because the banner would tell; what came instead was the hangup."""
+    told_by({**BANNER, "pattern": "never said (?P<id>{id})"}, "sole-candidate")
+    mine = talked(real)
+    result = purged(real)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    row = real.row()
+    assert (row["status"], row["termination_mode"], row["resumable"]) == ("stopped", "graceful", True)
+    assert (conversations(real), "acme" in real.sessions()) == ({mine}, False)
+
+
+ROSTER = {"roster": "roster.json", "entries": "workers", "pid": "pid", "started": "start", "end": "demo stop {entry}"}
+
+
+def in_the_background(real: Real, conversation: str) -> None:
+    """Some other process of the user's goes on with it."""
+    worker = real.bystander()
+    start = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[19]
+    entry = {"pid": worker, "start": start, "resumed": conversation}
+    (real.store / "roster.json").write_text(json.dumps({"workers": {"w1": entry}}))
+
+
+def test_a_conversation_that_goes_on_is_told_with_what_ends_it(real: Real) -> None:
+    told_by({"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}, goes_on=ROSTER)
+    in_the_background(real, talked(real))
+    (warning,) = answer(real.stop())["warnings"]
+    assert warning.startswith("goes_on: the conversation goes on in the background session w1 (")
+    assert warning.endswith("); end it with: demo stop w1")
+
+
+def test_a_conversation_that_goes_on_is_not_purged(real: Real) -> None:
+    told_by({"kind": "pidfile", "path": "sessions/{pid}.json", "id": "sessionId"}, goes_on=ROSTER)
+    mine = talked(real)
+    in_the_background(real, mine)
+    result = purged(real)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.CONVERSATION_IN_USE]
+    assert (conversations(real), "quiet" in real.sessions()) == ({mine}, True)
+    assert real.row()["termination_mode"] == "graceful"

@@ -1,0 +1,72 @@
+"""`agents`: who is known, and what the user's own file changes in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import Answer
+from tests.command_line import tmuxreap as run
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "tmuxreap").mkdir()
+    return tmp_path / "tmuxreap" / "agents.yaml"
+
+
+def of(answer: Answer, name: str) -> dict[str, Any]:
+    (found,) = [one for one in answer.json["results"] if one["name"] == name]
+    return found
+
+
+def test_each_agent_says_what_it_can(mine: Path) -> None:
+    answer = run("agents", "--json")
+    claude = of(answer, "claude")
+    assert (claude["exit_keys"], claude["takes_an_id"], claude["purge"]) == (True, True, True)
+    assert claude["resume"] == "claude --resume {id}"
+    assert claude["locators"][0] in ("hook", "pidfile")
+    aider = of(answer, "aider")
+    assert (aider["exit_keys"], aider["resume"], aider["locators"]) == (False, None, [])
+
+
+def test_a_new_agent_is_one_block_and_no_code(mine: Path) -> None:
+    mine.write_text("agents:\n  pi: {about: mine, process: [pi], command: [pi], resume: [--session, '{id}']}\n")
+    answer = run("agents", "--json")
+    pi = of(answer, "pi")
+    assert (pi["about"], pi["exit_keys"], pi["resume"]) == ("mine", False, "pi --session {id}")
+    assert of(answer, "claude")["exit_keys"]
+
+
+def test_a_word_of_an_agent_s_block_is_changed_and_the_others_stay(mine: Path) -> None:
+    before = of(run("agents", "--json"), "claude")
+    mine.write_text("agents: {claude: {about: ours}}\n")
+    after = of(run("agents", "--json"), "claude")
+    assert (after.pop("about"), before.pop("about")) == ("ours", "Claude Code")
+    assert after == before
+
+
+def test_a_fault_in_the_user_s_file_is_told_with_its_place(mine: Path) -> None:
+    mine.write_text("agents:\n  claude:\n    conversation:\n      locators: [guess]\n")
+    answer = run("agents", "--json")
+    assert answer.exit == 2
+    assert answer.error["code"] == "usage"
+    place = f"{mine}: line 4, column 18: agents.claude.conversation.locators.0.kind"
+    assert answer.error["message"].startswith(f"could not read the agents' profiles: {place}: 'guess' is no locator")
+
+
+def test_without_a_home_there_is_no_file_of_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert run("agents").exit == 0
+
+
+def test_a_row_of_an_agent_that_nobody_knows_is_shown(mine: Path, tmp_path: Path) -> None:
+    registry = tmp_path / "agent-sessions.yaml"
+    registry.write_text("tmux_sessions:\n  - {name: acme, status: stopped, agent: nobody}\n")
+    answer = run("list", "--registry", str(registry), "--json")
+    assert (answer.exit, of(answer, "acme")["agent"]) == (0, "nobody")
+    assert run("resume", "acme", "--registry", str(registry), "--json").codes == ["not_resumable"]
