@@ -13,7 +13,10 @@ import pytest
 
 from tests.fakes import FakeAgent, Story
 from tmuxreap import jobs
+from tmuxreap.commands import reconcile
 from tmuxreap.jobs import Jobs, Word
+from tmuxreap.ledger_records import NewIntent
+from tmuxreap.model import ProcessId
 
 WORD = Word("job-7", "acme", "completed", "manual_stop", 1_795_000_000.0)
 AT = "2026-11-18T11:06:40Z"
@@ -226,3 +229,25 @@ def test_a_readonly_folder_is_a_warning(folder: Path) -> None:
 
     assert Child(work).answer().exit == 0
     folder.chmod(0o700)
+
+
+@pytest.mark.parametrize(("verb", "event"), [("stop", "completed"), ("kill", "cancelled")])
+def test_who_died_before_he_told_it_is_helped_out_by_reconcile(story: Story, verb: str, event: str) -> None:
+    agent = delegated(story)
+    intent = NewIntent("acme", verb, "enough", "agent", ProcessId(4242, 1), story.BOOT, story.clock.now() + 9, (), "{}")
+    with story.ledger() as ledger:
+        ledger.begin_intent(intent, owner_alive=lambda _: False, take_over=False, now=story.clock.now())
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.processes.die(agent.process)
+    reconcile.run(story.app())
+    assert story.row()["status"] == "stopped"
+    assert noted(story) == [(event, "enough")]
+
+
+def test_a_job_whose_agent_was_found_dead_is_its_own_to_tell(story: Story) -> None:
+    agent = delegated(story)
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.processes.die(agent.process)
+    reconcile.run(story.app())
+    assert story.row()["status"] == "terminated"
+    assert noted(story) == []

@@ -15,7 +15,7 @@ from tmuxreap.commands import reap
 from tmuxreap.commands.reap import ReapRequest
 from tmuxreap.ledger_file import ledger_path
 from tmuxreap.ledger_records import Heartbeat, NewEvent, NewIntent, Survivor
-from tmuxreap.model import ProcessId
+from tmuxreap.model import ProcessId, Unreachable
 from tmuxreap.results import Result
 from tmuxreap.verdicts import Kind, Limits
 
@@ -392,3 +392,22 @@ def test_thresholds_can_be_given(story: Story) -> None:
 def _ttl(story: Story, span: str) -> None:
     text = story.path.read_text()
     story.path.write_text(text.replace('"agent": "demo"', f'"agent": "demo", "ttl": "{span}"'))
+
+
+def test_an_ended_row_whose_session_lives_has_no_orphans(story: Story) -> None:
+    agent = story.agent(status="stopped")
+    helper = story.processes.add("node", parent=agent.process, new_session=True)
+    assert not reaped(story).results
+    assert story.processes.alive(agent.process)
+    assert story.processes.alive(helper)
+
+
+def test_where_tmux_cannot_be_asked_nothing_is_reaped(story: Story) -> None:
+    agent = hung(story)
+    _, helper = left_behind(story, "left")
+    story.tmux.answers[story.SOCKET] = Unreachable(story.SOCKET, "no answer", "try again")
+    result = reaped(story)
+    assert not result.results
+    assert kept(result) == "it could not be looked at"
+    assert story.processes.alive(agent.process)
+    assert story.processes.alive(helper)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tmuxreap.app import App
-from tmuxreap.ledger_records import NewEvent
+from tmuxreap.ledger_records import Intent, NewEvent
 from tmuxreap.model import Outcome, Row, Verb
 from tmuxreap.results import EndResult
 from tmuxreap.values import replace
@@ -44,6 +44,16 @@ def tell_ended(app: App, verb: Verb, results: Mapping[Row, EndResult]) -> tuple[
         for row, one in results.items()
     }
     return warned, [_event(word) for word in words]
+
+
+def tell_finished(app: App, endings: Iterable[tuple[Row, Intent]]) -> None:
+    """Of sessions that were ended, by one that died before it had said so."""
+    ended = {verb.value: event for verb, event in ENDED.items()}
+    known = [(row, it) for row, it in endings if job_of(row) is not None and it.verb in ended]
+    words = [_word(app, row, ended[intent.verb], intent.reason) for row, intent in known]
+    if words:
+        app.warnings.extend(app.jobs.tell(words).values())
+        app.books.note_all([_event(word) for word in words])
 
 
 def _word(app: App, row: Row, event: str, detail: str | None) -> Word:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings
+from tmuxreap.delegation import tell_finished
 from tmuxreap.drifts import Drift, Kind, find_drifts
 from tmuxreap.ending import end_rows
 from tmuxreap.execute import restore
@@ -73,6 +74,7 @@ def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[
     elif drifts:
         done[:] = [drift for drift in drifts if drift.changes is not None]
         app.books.follow(look, events(look), _closings(drifts))
+    tell_finished(app, [(before[d.name], d.intent) for d in done if d.kind is Kind.DEAD and d.intent is not None])
     finished: list[dict[str, object]] = [
         {"name": d.name, "drift": d.kind.value, "action": _finish(app, d)} for d in drifts if d.finish
     ]
