@@ -113,7 +113,7 @@ class FakeAgent:
 def plans_of(registry: Path) -> list[str]:
     """Of every ending that was ever begun."""
     with contextlib.closing(sqlite3.connect(ledger_path(registry))) as db:
-        return [plan for (plan,) in db.execute("SELECT plan FROM intents ORDER BY id")]
+        return [plan for (plan,) in db.execute("SELECT plan FROM intents WHERE verb IN ('stop', 'kill') ORDER BY id")]
 
 
 class Story:

@@ -175,7 +175,9 @@ class Executor:
 
     def _look(self, tasks: Sequence[Task]) -> None:
         since = min(_since(task) for task in tasks)
-        world = self._observer.look((task.plan.socket for task in tasks), since)
+        asked = {task.plan.socket for task in tasks if self._asked[task] == requests.Look()}
+        known = {task.plan.socket: task.sight.server for task in tasks if task.plan.socket not in asked}
+        world = self._observer.look(asked, since, known)
         for task in tasks:
             task.sight = see_again(task.row, task.profile, task.spares, world, task.past)
             task.past = past_of(task.sight, task.past)

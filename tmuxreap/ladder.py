@@ -107,7 +107,7 @@ def _settle(
     signalled: set[ProcessId] = set()
     clean, closed = 0, False
     while True:
-        yield from _look(run)
+        yield from _look(run, processes_only=clean > 0)
         left, there = run.sight.owned.ids, run.sight.session is not None
         if run.sight.trouble is not None:
             return False
@@ -151,8 +151,8 @@ def _strike(
         yield Close()
 
 
-def _look(run: Run) -> Generator[Request, object, None]:
-    sight = yield Look()
+def _look(run: Run, *, processes_only: bool = False) -> Generator[Request, object, None]:
+    sight = yield Look(processes_only)
     assert isinstance(sight, Sight)  # noqa: S101 - see the request
     run.sight = sight
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from tmuxreap.model import Process, ProcessId
+from tmuxreap.model import Process, ProcessId, ServerLook
 from tmuxreap.ownership import Index, Trace
 from tmuxreap.seams import Processes, Tmux
 from tmuxreap.values import frozen
@@ -43,9 +43,10 @@ class Observer:
         """The finisher is no part of what it ends, though it may be a child of it: it does not see itself."""
         self._outside = True
 
-    def look(self, sockets: Iterable[str], since: int) -> World:
-        """`since`: no process that started before can be of interest beyond the tree of its pane."""
-        servers = {socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}
+    def look(self, sockets: Iterable[str], since: int, known: Mapping[str, ServerLook] | None = None) -> World:
+        """`since`: no process that started before can be of interest beyond the tree of its pane. `known`: servers that
+        need not be asked."""
+        servers = {**(known or {}), **{socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}}
         processes = dict(self._processes.look())
         if self._outside:
             processes.pop(self._place.pid, None)

@@ -23,7 +23,10 @@ class Checkpoint:
 
 @frozen
 class Look:
-    """What is left? Answered with a Sight."""
+    """What is left? Answered with a Sight. `processes_only`: the session was seen to be gone, and since a server gives
+    an id once, it is not asked again."""
+
+    processes_only: bool = False
 
 
 @frozen

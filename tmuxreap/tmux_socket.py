@@ -4,7 +4,6 @@ never speaks to a server and never starts or signals one."""
 from __future__ import annotations
 
 import os
-import socket as sockets
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -46,6 +45,8 @@ def who_listens(socket: str) -> NoServer | Unreachable | None:
 
 
 def _connect(socket: str) -> None:
+    import socket as sockets  # needed only where tmux gave no answer
+
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client:
         client.settimeout(CONNECT_S)
         client.connect(socket)

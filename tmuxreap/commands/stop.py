@@ -16,7 +16,6 @@ from tmuxreap.registry import RegistryLook
 from tmuxreap.results import Item, Result, failed_target
 from tmuxreap.selectors import Chosen, Wanted
 from tmuxreap.sights import Past
-from tmuxreap.starting import live_row
 from tmuxreap.values import frozen, replace
 
 
@@ -118,6 +117,8 @@ def _unregistered(app: App, name: str, request: EndRequest) -> Item:
     socket = app.socket_named(None)
     server = app.tmux.look(socket)
     session = server.named(name) if isinstance(server, Server) else None
+    from tmuxreap.starting import live_row  # with YAML, which no other stop needs before its keys
+
     row = live_row(app, name, None, None, server if isinstance(server, Server) else None, session)
     if session is None and isinstance(server, Server):
         return failed_target(name, _neither(name))
