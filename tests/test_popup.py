@@ -256,6 +256,18 @@ def test_a_click_chooses_and_a_second_one_jumps(story: Story) -> None:
     assert "session_created" in jump[-2]
 
 
+def test_a_line_that_is_too_long_is_cut_and_the_end_of_the_screen_is_shown(story: Story) -> None:
+    lines = [f"{number} " + "x" * 300 for number in range(40)]
+    story.agent("acme").pane.screen = "\n".join([*lines, "> the prompt"])
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: "> the prompt" in cells(popup))
+        assert "39 xxx" in cells(popup)
+        assert "38 xxx" in cells(popup)
+
+    played(Desk(story.app), play)
+
+
 def test_a_jump_to_another_server_says_how(story: Story) -> None:
     story.agent("acme")
 

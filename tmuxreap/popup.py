@@ -186,14 +186,17 @@ class Popup(Screenful[None]):
     def _entered(self) -> None:
         self.action_jump()
 
-    def _meant(self) -> list[str]:
-        """Those that are marked, else the one under the cursor; none that something is being done with."""
+    def _meant(self, verb: Verb | None = None) -> list[str]:
+        """Those that are marked, else the one under the cursor; none that something is being done with, but a stop
+        may be hurried by a kill."""
         chosen = self._chosen
         names = [name for name in self._table.names if name in self._marked] or ([chosen] if chosen else [])
-        return [name for name in names if name not in self._doing]
+        hurried = {name for name, doing in self._doing.items() if (doing.verb, verb) == (Verb.STOP, Verb.KILL)}
+        return [name for name in names if name not in self._doing or name in hurried]
 
     def action_end(self, word: str) -> None:
-        verb, names = Verb(word), self._meant()
+        verb = Verb(word)
+        names = self._meant(verb)
 
         def answered(agreed: bool | None) -> None:
             if agreed:
@@ -209,22 +212,24 @@ class Popup(Screenful[None]):
             self._begin("resuming", names, None)
 
     def _begin(self, word: str, names: list[str], verb: Verb | None) -> None:
-        progress = silent_progress(self._monotonic)
-        self._doing.update({name: Doing(word, progress) for name in names})
+        doing = Doing(word, verb, silent_progress(self._monotonic))
+        self._doing.update(dict.fromkeys(names, doing))
         self._said = None
 
         def work() -> Result:
-            return self._desk.end(verb, names, progress) if verb else self._desk.resume(names)
+            return self._desk.end(verb, names, doing.progress) if verb else self._desk.resume(names)
 
-        self._ask(work, lambda result: self._done(names, result))
+        self._ask(work, lambda result: self._done(doing, result))
         self._draw()
 
-    def _done(self, names: list[str], result: Result) -> None:
-        for name in names:
-            self._doing.pop(name, None)
-            self._marked.discard(name)
-        self._told.update(view.receipts(result))
-        self._said = view.summary(result)
+    def _done(self, doing: Doing, result: Result) -> None:
+        """What was hurried by a kill is told by the kill."""
+        mine = {name for name, now in self._doing.items() if now is doing}
+        for name in mine:
+            del self._doing[name]
+        self._marked -= mine
+        self._told.update({name: told for name, told in view.receipts(result).items() if name in mine})
+        self._said = view.summary(result) if mine else self._said
         if self._leaving and not self._doing:
             self.exit()
             return

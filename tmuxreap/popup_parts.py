@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Button, DataTable, Static
 
+from tmuxreap.model import Verb
 from tmuxreap.progress import Progress
 from tmuxreap.values import frozen
 
@@ -24,6 +25,7 @@ class Doing:
     """What is being done with a session."""
 
     word: str
+    verb: Verb | None  # none: it is resumed
     progress: Progress
 
 

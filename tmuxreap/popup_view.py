@@ -59,13 +59,13 @@ def under_way(verb: str, rung: tuple[Rung, float] | None, now: float) -> str:
 
 def facts(one: SessionResult) -> Text:
     known = [one.agent, one.cwd, one.conversation_id and f"conversation {one.conversation_id[:8]}"]
-    return Text(plain(" · ".join(str(fact) for fact in known if fact)), style="dim", no_wrap=True, overflow="ellipsis")
+    return Text(plain(" · ".join(str(fact) for fact in known if fact)), style="dim")
 
 
 def screen(text: str, height: int) -> Text:
     """The end of it, where agents have their prompt."""
     kept = "\n".join(plain(text, keep="\n").split("\n")[-max(height, 1) :])
-    return Text(kept, no_wrap=True, overflow="crop")
+    return Text(kept)
 
 
 def receipts(result: Result) -> dict[str, Text]:

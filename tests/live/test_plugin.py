@@ -239,3 +239,20 @@ def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Pat
 def test_the_plugin_is_clean_shell() -> None:
     subprocess.run(["sh", "-n", str(PLUGIN)], check=True)
     assert os.access(PLUGIN, os.X_OK)
+
+
+def test_a_stop_that_takes_its_time_is_hurried_by_a_kill(seat: Seat) -> None:
+    real = seat.real
+    real.start("acme", "--exit-delay", "60", "--ignore", "hup,term")
+    plugin(real)
+    seat.attach("mine")
+    seat.opens()
+    seat.shows("acme", "alive")
+    seat.keys("s")
+    seat.shows("exit keys")
+    seat.keys("x")
+    seat.shows("acme: killed, had to be killed")
+    (ended,) = real.events("killed")
+    assert ended["stopped_by"] == "sigkill"
+    assert real.row("acme")["termination_mode"] == "kill"
+    assert real.sessions() == {"mine"}
