@@ -151,6 +151,7 @@ VERBS: dict[str, Words] = {
         (), {
         "--interval": ("S", "Between full looks (10)."),
         "--exec": ("COMMAND", "Run with each event on stdin."),
+        "--reap": ("stalled,idle,expired", "End what is so, too."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),

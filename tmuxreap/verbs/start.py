@@ -15,7 +15,9 @@ from tmuxreap.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags
 
 def command(
     name: Annotated[str, typer.Argument(help="Of the session and of its row.", metavar="NAME")],
-    command: Annotated[list[str] | None, typer.Argument(help="Instead of the agent's own.", metavar="[-- COMMAND...]")] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Instead of the agent's own.", metavar="[-- COMMAND...]")
+    ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
     cwd: Annotated[str | None, typer.Option("--cwd", help="The folder to work in.", metavar="DIR")] = None,
     tag: Tags = None,
