@@ -14,10 +14,10 @@ from tmuxreap.mcp import INSTRUCTIONS, as_told
 from tmuxreap.mcp_schemas import END, MORE, RESULTS, SESSION
 from tmuxreap.mcp_tools import TOOLS
 from tmuxreap.model import Outcome
-from tmuxreap.results import EndResult, PlainResult, Result
+from tmuxreap.results import EndResult, PlainResult, Reaped, Result
 
 PAGE = (Path(__file__).parent.parent / "docs" / "mcp.md").read_text(encoding="utf-8")
-DESTRUCTIVE = {"stop_session", "kill_session", "remove_session"}
+DESTRUCTIVE = {"stop_session", "kill_session", "reap", "remove_session"}
 READ_ONLY = {"list_sessions", "show_session"}
 
 
@@ -64,6 +64,8 @@ def test_the_answers_have_the_fields_of_the_command_line() -> None:
         "screen",
     }
     assert set(RESULTS["reconcile"]) == set(PlainResult("a", Drift("a", Kind.DEAD, "").as_json()).as_json())
+    reaped = Reaped(EndResult("a", Outcome.STOPPED), "idle", {}).as_json()
+    assert set(RESULTS["reap"]) == set(reaped)
     for name, tool in TOOLS.items():
         schema = told(name)["outputSchema"]
         assert set(schema["required"]) == set(Result(tool.verb, None, 0.0).as_json())

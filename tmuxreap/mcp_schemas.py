@@ -29,7 +29,14 @@ def _object(properties: Mapping[str, Schema], required: tuple[str, ...] = ()) ->
 
 ERROR = _or_null(_object({"code": TEXT, "message": TEXT, "hint": TEXT}, ("code", "message", "hint")))
 PROCESS = _object({"pid": COUNT, "name": TEXT, "why": TEXT, "started": NUMBER}, ("pid", "name"))
-DRIFT = {"name": TEXT, "drift": TEXT, "evidence": TEXT, "settled": FLAG, "hint": _or_null(TEXT)}
+DRIFT = {
+    "name": TEXT,
+    "cause": _or_null(TEXT),
+    "drift": TEXT,
+    "evidence": TEXT,
+    "settled": FLAG,
+    "hint": _or_null(TEXT),
+}
 ACTION = _object({"name": TEXT, "drift": TEXT, "action": TEXT})
 CONVERSATION = _object({"id": _or_null(TEXT), "source": _or_null(TEXT), "path": _or_null(TEXT), "exists": FLAG})
 RUNG = _object({"name": TEXT, "waited_ms": COUNT, "enough": FLAG, "skipped": _or_null(TEXT)})
@@ -87,11 +94,13 @@ RESULTS: dict[str, dict[str, Schema]] = {
     "show": {**SESSION, "status": _or_null(TEXT), **SHOWN},
     "stop": END,
     "kill": END,
+    "reap": {**END, "verdict": TEXT, "evidence": _object({})},
     "reconcile": {**DRIFT, "error": ERROR},
     "resume": {**SESSION, "status": _or_null(TEXT), "command": TEXT, "error": ERROR},
     "forget": FORGOTTEN,
 }
 MORE: dict[str, dict[str, Schema]] = {
+    "reap": {"kept": _list(_object({"name": TEXT, "why": TEXT}))},
     "reconcile": {"tmux_confirmed": FLAG, "drifts": _list(_object(DRIFT)), "actions": _list(ACTION)},
 }
 

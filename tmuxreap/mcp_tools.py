@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tmuxreap.app import App
 from tmuxreap.boundary import scope_of
-from tmuxreap.commands import forget, reconcile, resume, show, stop
+from tmuxreap.commands import forget, reap, reconcile, resume, show, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Failure
@@ -21,6 +21,7 @@ from tmuxreap.plan import Policy
 from tmuxreap.results import Result
 from tmuxreap.selectors import is_sweeping
 from tmuxreap.values import frozen
+from tmuxreap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
 
 LONGEST_REASON = 1000
 
@@ -147,12 +148,16 @@ class StopSession(_End):
     proven gone, its conversation is captured for a later resume, and the registry says so. Stopping one that has ended
     is fine."""
 
+    after_turn: Annotated[
+        Seconds | None, Field(description="First let the agent end its turn, for at most so many seconds.")
+    ] = None
     keys_timeout: Annotated[Seconds | None, Field(description="Seconds for the exit keys; 0 sends none.")] = None
 
     def policy(self) -> Policy:
         return Policy(
             verb=Verb.STOP,
             reason=self.reason,
+            after_turn_s=self.after_turn,
             keys_timeout_s=self.keys_timeout,
             grace_s=self.grace,
             force=not self.no_force,
@@ -181,6 +186,45 @@ class KillSession(_End):
             cleanup=self.cleanup,
             task_status=self.task_status,
         )
+
+
+class Reap(Arguments):
+    """End what the evidence says is stalled, idle, past its ttl, or left behind by ended sessions. Each verdict quotes
+    its evidence; what cannot be told is kept. Without `yes` the plan is answered and nothing is done: read it first."""
+
+    reason: Reason
+    stalled: Annotated[bool, Field(description="Said that they work, and nothing since. None of the four: all.")] = (
+        False
+    )
+    stalled_after: Annotated[Seconds, Field(description="Seconds that this may last.")] = STALLED_AFTER_S
+    idle: Annotated[bool, Field(description="No output, not attached, not busy, waiting for nobody.")] = False
+    idle_after: Annotated[Seconds, Field(description="Seconds that this may last.")] = IDLE_AFTER_S
+    expired: Annotated[bool, Field(description="Running longer than their ttl.")] = False
+    orphans: Annotated[bool, Field(description="Processes that ended sessions left behind.")] = False
+    grace: Annotated[Seconds | None, Field(description="Seconds between asking and SIGKILL.")] = None
+    cleanup: Annotated[bool, Field(description="Remove their git worktrees afterwards, never by force.")] = False
+    task_status: Annotated[Literal["failed", "ready"], Field(description="What becomes of their tasks.")] = "failed"
+    yes: Annotated[bool, Field(description="Do it; else only the plan is answered.")] = False
+    dry_run: DryRun = False
+
+    def run(self, app: App) -> Result:
+        asked = {
+            Kind.STALLED: self.stalled,
+            Kind.IDLE: self.idle,
+            Kind.EXPIRED: self.expired,
+            Kind.ORPHAN: self.orphans,
+        }
+        request = reap.ReapRequest(
+            kinds=tuple(kind for kind, wanted in asked.items() if wanted),
+            limits=Limits(self.stalled_after, self.idle_after),
+            grace_s=self.grace,
+            cleanup=self.cleanup,
+            task_status=self.task_status,
+            dry_run=self.dry_run,
+            yes=self.yes,
+            why=self.reason,
+        )
+        return reap.run(app, request)
 
 
 class Reconcile(Arguments):
@@ -244,6 +288,9 @@ TOOLS = {
         Tool("show_session", "Show an agent session", "show", ShowSession, read_only=True),
         Tool("stop_session", "Stop agent sessions", "stop", StopSession, destructive=True, idempotent=True),
         Tool("kill_session", "Kill agent sessions", "kill", KillSession, destructive=True, idempotent=True),
+        Tool(
+            "reap", "End what is stalled, idle, expired or left over", "reap", Reap, destructive=True, idempotent=True
+        ),
         Tool("reconcile", "Reconcile registry and tmux", "reconcile", Reconcile, idempotent=True),
         Tool("resume_session", "Resume agent sessions", "resume", ResumeSession),
         Tool("remove_session", "Forget ended sessions", "forget", RemoveSession, destructive=True, idempotent=True),

@@ -51,7 +51,7 @@ class MockModel:
 
     def reply(self, body: dict[str, Any]) -> Reply:
         said = _last_words(body)
-        tools = _tools(body)
+        tools = tools_of(body)
         shell = next((name for name in SHELLS if name in tools), None)
         if TOOL in said and shell:
             return Reply("I will run it.", shell, _arguments(tools[shell], self.command))
@@ -61,14 +61,14 @@ class MockModel:
 def _last_words(body: dict[str, Any]) -> str:
     """What the person said last; nothing when a tool has answered since, or when the agent asks for itself."""
     turns = body.get("messages") or body.get("input") or body.get("contents") or []
-    if not isinstance(turns, list) or not turns or not _tools(body):
+    if not isinstance(turns, list) or not turns or not tools_of(body):
         return ""
     last = json.dumps(turns[-1])
     answered = re.search(r'"(?:tool_result|function_call_output|functionResponse)"|"role": "tool"', last)
     return "" if answered else last
 
 
-def _tools(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def tools_of(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for tool in body.get("tools") or []:
         for one in tool.get("functionDeclarations") or [tool.get("function") or tool]:

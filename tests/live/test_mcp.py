@@ -65,6 +65,7 @@ def test_every_answer_is_the_json_of_the_command_line(real: Real) -> None:
             ("kill", "acme", "--reason", "r", "--grace", "1", "--dry-run"),
         ),
         (("reconcile", {}), ("reconcile",)),
+        (("reap", {"reason": "r", "expired": True, "idle_after": "1h"}), ("reap", "--expired", "--idle-after", "1h")),
         (("resume_session", {"targets": ["acme"], "print": True}), ("resume", "acme", "--print")),
         (("resume_session", {"targets": ["gone"]}), ("resume", "gone")),
         (("remove_session", {"targets": ["acme"], "reason": "r"}), ("forget", "acme")),
@@ -74,7 +75,7 @@ def test_every_answer_is_the_json_of_the_command_line(real: Real) -> None:
     answers = calls(real, *(asked for asked, _ in pairs))
     for told, (_, words) in zip(answers, pairs, strict=True):
         assert timeless(told) == printed(real, *words), words
-    assert [told["exit_code"] for told in answers] == [0, 0, 0, 0, 0, 3, 0, 0, 1, 1, 1, 2]
+    assert [told["exit_code"] for told in answers] == [0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 1, 1, 2]
     assert real.row()["status"] == "running"
 
 
@@ -119,6 +120,27 @@ def test_a_server_keeps_nothing_open_from_call_to_call(real: Real) -> None:
         assert client.answer("stop_session", targets=[name], reason="r", keys_timeout=0, grace=0)["ok"]
     assert len(list(kept.iterdir())) == before
     assert client.leaves() == (0, [])
+
+
+def test_what_is_reaped_was_told_before_with_its_evidence(real: Real) -> None:
+    herd(real, ["idle", "young"])
+    real.edit("- name: idle", "- ttl: 0s\n    name: idle")
+    told, done = calls(real, ("reap", {"reason": "night", "expired": True}),
+                       ("reap", {"reason": "night", "expired": True, "yes": True}))  # fmt: skip
+    assert [(one["name"], one["outcome"], one["verdict"]) for one in told["results"]] == [
+        ("idle", "planned", "expired")
+    ]
+    assert told["results"][0]["evidence"]
+    assert [(one["name"], one["outcome"]) for one in done["results"]] == [("idle", "stopped")]
+    assert (real.row("idle")["stop_reason"], real.row("young")["status"]) == ("expired: night", "running")
+
+
+def test_a_turn_may_be_ended_first(real: Real) -> None:
+    real.start("acme", "--state", "busy")
+    (told,) = calls(real, ("stop_session", {"targets": ["acme"], "reason": "r", "after_turn": 0.3}))
+    (one,) = told["results"]
+    assert one["outcome"] == "stopped"
+    assert any(warning.startswith("turn_not_finished") for warning in one["warnings"])
 
 
 # The caller's own session

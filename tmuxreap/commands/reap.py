@@ -29,11 +29,13 @@ class ReapRequest:
     task_status: str = "failed"
     dry_run: bool = False
     yes: bool = False
+    why: str | None = None  # the caller's own words, after the verdict
 
     def policy(self, kind: Kind) -> Policy:
         """What an ended session left behind says nothing of its task."""
         task_status = None if kind is Kind.ORPHAN else self.task_status
-        return Policy(Verb.STOP, kind.value, grace_s=self.grace_s, cleanup=self.cleanup, task_status=task_status)
+        reason = kind.value if self.why is None else f"{kind.value}: {self.why}"
+        return Policy(Verb.STOP, reason, grace_s=self.grace_s, cleanup=self.cleanup, task_status=task_status)
 
 
 @frozen
