@@ -41,7 +41,9 @@ def hook(words: list[str]) -> int:
 
 
 def _hooked(words: list[str]) -> dict[str, object] | None:
-    agent = words[0] if words else ""
+    if not words:
+        return None
+    agent = words[0]
     given = [word for word in words[1:] if word.startswith("{")]  # some agents pass the event as an argument
     facts = read_facts(given[-1].encode("utf-8", "replace") if given else read_input(0))
     told = [word for word in words[1:] if not word.startswith(("{", "-"))]  # some do not name it in what they say
