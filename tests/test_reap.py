@@ -17,6 +17,7 @@ from tmuxreap.ledger_file import ledger_path
 from tmuxreap.ledger_records import Heartbeat, NewEvent, NewIntent, Survivor
 from tmuxreap.model import ProcessId, Unreachable
 from tmuxreap.results import Result
+from tmuxreap.values import replace
 from tmuxreap.verdicts import Kind, Limits
 
 HOUR_S = 3600.0
@@ -103,7 +104,7 @@ def test_the_child_of_a_running_tool_keeps_its_agent(story: Story) -> None:
 
 def test_the_servers_that_came_with_an_agent_keep_it_not(story: Story) -> None:
     agent = story.agent()
-    story.processes.add("node", "mcp-server", parent=agent.process)
+    story.processes.add("node", "mcp-server", parent=agent.process, open_files=["socket:[7]", "/dev/null"])
     passes(story, 3 * HOUR_S)
     result = reaped(story, Kind.IDLE)
     assert told(result) == {"acme": ("idle", "stopped")}
@@ -121,6 +122,24 @@ def test_working_children_keep_an_idle_agent(story: Story, words: tuple[str, ...
     passes(story, 3 * HOUR_S)
     assert told_of.strip("()") in kept(reaped(story, Kind.IDLE))
     assert story.processes.alive(agent.process)
+
+
+def test_what_came_with_an_agent_and_talks_to_nobody_keeps_it(story: Story) -> None:
+    agent = story.agent()
+    story.processes.add("sleep", parent=agent.process, open_files=["/dev/pts/0"])
+    passes(story, 3 * HOUR_S)
+    assert "background" in kept(reaped(story, Kind.IDLE))
+
+
+@pytest.mark.parametrize(("launcher", "told_of"), [("node", "idle"), ("python3", "agent")])
+def test_what_a_launcher_starts_at_once_is_the_agent_itself(story: Story, launcher: str, told_of: str) -> None:
+    agent = story.agent()
+    table = story.processes.table[agent.process.pid]
+    table.now = replace(table.now, comm=launcher)
+    story.processes.add(*DEMO, parent=agent.process)
+    passes(story, 3 * HOUR_S)
+    result = reaped(story, Kind.IDLE, yes=False)
+    assert told_of in (kept(result) or str(told(result)))
 
 
 def test_an_orchestrator_lives_as_long_as_a_session_that_was_started_from_within_it(story: Story) -> None:

@@ -11,7 +11,7 @@ from tmuxreap.durations import parse_duration
 from tmuxreap.joining import owner_alive
 from tmuxreap.ledger_records import Pulse
 from tmuxreap.model import Live, Process, Row, Server
-from tmuxreap.offspring import offspring
+from tmuxreap.offspring import Ask, offspring
 from tmuxreap.settings import MARK, PARENT, pane_word
 from tmuxreap.sights import Sight
 from tmuxreap.verdicts import Closer, Kept, Kind, Limits, Seen, Verdict, judge, running_since
@@ -101,9 +101,16 @@ def _closer(app: App, row: Row, sight: Sight, family: _Family) -> Closer:
     return Closer(
         state=screen_of(profile, known, text).state,
         tool_since=running_since(app.books.beats(row.name)),
-        children=offspring(sight, lambda p: app.processes.started_epoch(p.id), lambda p: agent_of(app, p) is not None),
+        children=offspring(sight, _ask(app)),
         sub_agents=family.of(row.name),
     )
+
+
+def _ask(app: App) -> Ask:
+    def talks(process: Process) -> bool:
+        return any(path.startswith(("pipe:", "socket:")) for path in app.processes.open_files(process.id))
+
+    return Ask(lambda p: app.processes.started_epoch(p.id), lambda p: agent_of(app, p) is not None, talks)
 
 
 def agent_of(app: App, process: Process) -> str | None:

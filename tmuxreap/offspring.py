@@ -13,7 +13,8 @@ from tmuxreap.programs import SHELLS
 from tmuxreap.sights import Sight
 from tmuxreap.values import frozen
 
-RELAUNCH_S = 5.0  # a program that starts itself once more does so at once; one that comes later is another agent
+RELAUNCH_S = 5.0  # a launcher starts its agent at once; one that comes later, or from no launcher, is another agent
+LAUNCHERS = frozenset({"node", "MainThread", "bun", "deno"})
 HELPERS_S = 60.0  # in this time after its own start an agent starts its servers
 
 
@@ -24,6 +25,7 @@ class What(Enum):
     TOOL = "tool"  # below a shell: so agents run what they are asked to
     AGENT = "agent"
     LATER = "started later"
+    BACKGROUND = "background"  # it talks to nobody
     RUNNING = "running"  # on a processor at the very moment
 
 
@@ -42,20 +44,27 @@ class Child:
         return {"pid": self.pid, "name": self.name, "what": self.what.value}
 
 
-def offspring(
-    sight: Sight, epoch_of: Callable[[Process], float], is_agent: Callable[[Process], bool]
-) -> tuple[Child, ...]:
-    """`is_agent`: the program of any agent that is known."""
+@frozen
+class Ask:
+    """What is asked of a process: when it began, whether it is a known agent's program, and whether it talks to
+    another by a pipe or a socket, as the servers of agents do and what was left in the background does not."""
+
+    epoch: Callable[[Process], float]
+    is_agent: Callable[[Process], bool]
+    talks: Callable[[Process], bool]
+
+
+def offspring(sight: Sight, ask: Ask) -> tuple[Child, ...]:
     own = {one.process.pid: one.process for one in sight.owned.own}
-    core = _core(sight, own, epoch_of)
+    core = _core(sight, own, ask.epoch)
     above = {pid for one in core for pid in _line(one.ppid, own)}
     leaders = {pane.pid for pane in sight.session.panes} if sight.session else set()
     branches: dict[int, list[Process]] = {}
     for pid, process in own.items():
         if pid not in core_pids(core) and pid not in above and pid not in leaders:
             branches.setdefault(_top(process, own, core_pids(core) | above | leaders), []).append(process)
-    began = min((epoch_of(one) for one in core), default=0.0)
-    return tuple(_child(own[top], branch, began, epoch_of, is_agent) for top, branch in sorted(branches.items()))
+    began = min((ask.epoch(one) for one in core), default=0.0)
+    return tuple(_child(own[top], branch, began, ask) for top, branch in sorted(branches.items()))
 
 
 def core_pids(core: tuple[Process, ...]) -> set[int]:
@@ -69,7 +78,9 @@ def _core(sight: Sight, own: dict[int, Process], epoch_of: Callable[[Process], f
     core = dict.fromkeys(firsts)
     for one in sorted(recognised.values(), key=lambda process: process.id.start):
         parent = recognised.get(one.ppid)
-        if parent in core and parent is not None and epoch_of(one) - epoch_of(parent) <= RELAUNCH_S:
+        if parent is None or parent not in core or parent.comm not in LAUNCHERS:
+            continue
+        if epoch_of(one) - epoch_of(parent) <= RELAUNCH_S:
             core[one] = None
     return tuple(core)
 
@@ -88,21 +99,17 @@ def _top(process: Process, own: dict[int, Process], known: set[int]) -> int:
     return next((pid for pid in line if own[pid].ppid in known or own[pid].ppid not in own), line[-1])
 
 
-def _child(
-    top: Process,
-    branch: list[Process],
-    began: float,
-    epoch_of: Callable[[Process], float],
-    is_agent: Callable[[Process], bool],
-) -> Child:
-    agent = next((one for one in branch if is_agent(one)), None)
+def _child(top: Process, branch: list[Process], began: float, ask: Ask) -> Child:
+    agent = next((one for one in branch if ask.is_agent(one)), None)
     if agent is not None:
         what = What.AGENT
     elif any(one.state in ("R", "D") for one in branch):
         what = What.RUNNING
     elif top.comm in SHELLS:
         what = What.TOOL
+    elif ask.epoch(top) - began > HELPERS_S:
+        what = What.LATER
     else:
-        what = What.LATER if epoch_of(top) - began > HELPERS_S else What.HELPER
+        what = What.HELPER if ask.talks(top) else What.BACKGROUND
     shown = agent or top
-    return Child(shown.pid, shown.comm, what, max(epoch_of(one) for one in branch))
+    return Child(shown.pid, shown.comm, what, max(ask.epoch(one) for one in branch))

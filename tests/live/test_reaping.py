@@ -114,7 +114,7 @@ def test_an_orchestrator_lives_as_long_as_the_agent_that_it_started(real: Real) 
 
 def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
     for name in ("idle", "asks", "watched", "parent", "works"):
-        background = "sh -c 'sleep 600; true' & exec " if name == "parent" else "sleep 600 & exec "  # as a server is
+        background = "sh -c 'sleep 600; true' & exec " if name == "parent" else "tail -f /dev/null | cat & exec "
         real.start(name, command=["sh", "-c", background + " ".join(DEMO)])
     real.submit("/ask", "asks")
     real.submit("/work 600", "works")
