@@ -15,6 +15,7 @@ CREATED = re.compile(r"^\$\d+:%\d+:\d+$", re.MULTILINE)
 TAKES_KEYS = (("pane_in_mode", "0"), ("pane_dead", "0"), ("pane_input_off", "0"), ("pane_synchronized", "0"))
 
 _UNQUOTED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
+_OCTAL = {octet: f"\\{octet:03o}" for octet in range(256) if octet not in _UNQUOTED}
 
 
 def mode_off(pane: str) -> list[str]:
@@ -59,8 +60,8 @@ def _line(words: Sequence[str]) -> str:
 
 def quoted(argument: str) -> str:
     """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes: octal is plain."""
-    octets = argument.encode("utf-8", "surrogateescape")
-    return '"' + "".join(chr(o) if o in _UNQUOTED else f"\\{o:03o}" for o in octets) + '"'
+    octets = argument.encode("utf-8", "surrogateescape").decode("latin-1")
+    return f'"{octets.translate(_OCTAL)}"'
 
 
 def set_pane_option(pane: str, option: str, value: str) -> list[str]:
