@@ -11,6 +11,7 @@ import pytest
 from tests.command_line import tmuxreap
 from tests.test_guard_counts import MAIN, counted
 from tmuxreap.cli import VERBS
+from tmuxreap.commands.completion import SCRIPTS
 from tmuxreap.profiles import load_profiles
 from tmuxreap.vocabulary import VERBS as WORDS
 
@@ -98,9 +99,7 @@ def test_another_registry_and_agents_of_the_user_are_known(project: Path) -> Non
     assert offered("start", "--agent", "home") == {"homemade": "yours"}
 
 
-@pytest.mark.parametrize(
-    "words", [(), ("nosuch", ""), ("stop", "--nosuch", "x"), ("agents", ""), ("stop", "\udcff")]
-)
+@pytest.mark.parametrize("words", [(), ("nosuch", ""), ("stop", "--nosuch", "x"), ("agents", ""), ("stop", "\udcff")])
 def test_what_is_not_known_is_not_offered(words: tuple[str, ...]) -> None:
     assert not set(offered(*words)) - set(VERBS) - {"ls"}
 
@@ -114,6 +113,18 @@ def test_no_registry_and_a_broken_one_are_silence(project: Path) -> None:
     assert offered("stop", "") == {}
     registry.mkdir()
     assert offered("stop", "") == {}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_printed_as_it_is(shell: str) -> None:
+    answer = tmuxreap("completion", shell)
+    assert answer.out == (SCRIPTS / f"tmuxreap.{shell}").read_text()
+
+
+def test_a_shell_that_is_not_known_is_refused() -> None:
+    answer = tmuxreap("completion", "csh")
+    assert (answer.exit, answer.out) == (2, "")
+    assert "way out: give bash, zsh, fish" in answer.err
 
 
 def test_nobody_reads_it() -> None:

@@ -172,8 +172,10 @@ def _plain(item: PlainResult, voice: Voice) -> Iterator[str]:
         yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
         settled = "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
         yield settled
-    elif "command" in facts or "script" in facts:
-        yield str(facts.get("command") or facts["script"]).rstrip("\n")
+    elif "command" in facts:
+        yield str(facts["command"])
+    elif "script" in facts:
+        yield from facts["script"] if isinstance(facts["script"], list) else ()
     elif "diff" in facts:
         yield f"{item.name}: hooks {facts['action']}: {facts['file']}"
         yield from facts["diff"] if isinstance(facts["diff"], list) else ()

@@ -15,5 +15,5 @@ SHELLS = ("bash", "zsh", "fish")
 def run(app: App, shell: str) -> Result:
     if shell not in SHELLS:
         raise Failure(Code.USAGE, f"could not complete for {shell!r}: it is not known", f"give {', '.join(SHELLS)}")
-    script = (SCRIPTS / f"tmuxreap.{shell}").read_text(encoding="utf-8")
+    script = (SCRIPTS / f"tmuxreap.{shell}").read_text(encoding="utf-8").splitlines()
     return Result("completion", None, app.clock.now(), [PlainResult(shell, {"script": script})])

@@ -4,12 +4,13 @@ function __tmuxreap_offers
     set -l words (commandline -opc)
     set -l current (commandline -ct)
     set -e words[1]
-    set -l offers (command tmuxreap _complete $words "$current" 2>/dev/null)
-    if test "$offers[1]" = :files
-        __fish_complete_path "$current"
-    else if test (count $offers) -gt 0
-        printf '%s\n' $offers
-    end
+    command tmuxreap _complete $words "$current" 2>/dev/null
 end
 
-complete -c tmuxreap -f -k -a '(__tmuxreap_offers)'
+function __tmuxreap_means_files
+    string match -q ':files*' (__tmuxreap_offers)
+end
+
+complete -c tmuxreap -f
+complete -c tmuxreap -n __tmuxreap_means_files -F
+complete -c tmuxreap -n 'not __tmuxreap_means_files' -k -a '(__tmuxreap_offers)'
