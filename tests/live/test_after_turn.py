@@ -1,0 +1,95 @@
+"""`stop --after-turn` on real tmux: the turn is awaited, cut off when its time is up, and given way to others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from tests.real import Real, answer, until
+from tmuxreap.ledger import Ledger
+from tmuxreap.ledger_file import ledger_path
+from tmuxreap.results import Result
+
+
+def in_background(work: Callable[[], Result]) -> Future[dict[str, Any]]:
+    """A thread of its own each: nothing is shared but the registry, as between two programs."""
+    came: Future[dict[str, Any]] = Future()
+
+    def run() -> None:
+        try:
+            came.set_result(answer(work()))
+        except BaseException as error:
+            came.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return came
+
+
+def waiting(real: Real) -> bool:
+    with Ledger.open(ledger_path(real.registry), now=time.time()) as ledger:
+        intent = ledger.open_intent("acme")
+        return intent is not None and '"after_turn"' in intent.plan
+
+
+def test_the_turn_is_awaited_and_then_it_goes_quickly(real: Real) -> None:
+    real.start("acme", "--state", "busy")
+    stopping = in_background(lambda: real.stop(after_turn_s=10.0))
+    until("the intent", lambda: waiting(real))
+    time.sleep(0.3)  # it stays at work, and nothing is pressed
+    assert not stopping.done()
+    assert "working" in real.screen()
+    real.keys("acme", "Escape")  # the person ends the turn
+    began = time.monotonic()
+    result = stopping.result(10)
+    assert time.monotonic() - began < 1.5
+    assert (result["outcome"], result["stopped_by"], result["warnings"]) == ("stopped", "exit_keys", [])
+    assert result["duration_ms"] >= 300
+
+
+def test_one_that_is_idle_is_not_waited_for(real: Real) -> None:
+    real.start()
+    result = answer(real.stop(after_turn_s=10.0))
+    assert result["outcome"] == "stopped"
+    assert result["duration_ms"] < 2000
+
+
+def test_when_the_time_is_up_the_ladder_begins_all_the_same(real: Real) -> None:
+    real.start("acme", "--state", "busy")
+    result = answer(real.stop(after_turn_s=0.4))
+    assert result["outcome"] == "stopped"
+    assert result["warnings"] == ["turn_not_finished: it was still in its turn after 0.4 s"]
+    assert result["duration_ms"] >= 400
+
+
+def test_a_kill_takes_over_and_a_second_stop_joins(real: Real) -> None:
+    real.start("acme", "--state", "busy")
+    first = in_background(lambda: real.stop(after_turn_s=30.0))
+    until("the intent", lambda: waiting(real))
+    second = in_background(real.stop)
+    killed = answer(real.kill())
+    assert killed["outcome"] == "killed"
+    assert first.result(10)["outcome"] == "taken_over"
+    assert second.result(10)["outcome"] in ("killed", "already_stopped")
+    assert real.row()["termination_mode"] == "kill"
+
+
+def test_one_that_leaves_by_itself_is_swept_up_after(real: Real) -> None:
+    real.start("acme", "--state", "busy")
+    stopping = in_background(lambda: real.stop(after_turn_s=30.0))
+    until("the intent", lambda: waiting(real))
+    real.keys("acme", "Escape", "C-c")
+    time.sleep(0.05)
+    real.keys("acme", "C-c")
+    result = stopping.result(10)
+    assert result["outcome"] == "stopped"
+    assert result["warnings"] == []
+    assert real.row()["status"] == "stopped"
+
+
+def test_the_plan_says_so(real: Real) -> None:
+    real.start()
+    assert answer(real.stop(dry_run=True, after_turn_s=90.0))["plan"]["after_turn"] == {"waits_ms": 90_000}
+    assert "after_turn" not in answer(real.stop(dry_run=True))["plan"]
