@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import DEMO, OWN_PID, FakeAgent, Story
+from tests.fakes import DEMO, OWN_PID, FakeAgent, FakeSession, Story
 from tmuxreap.commands import reap
 from tmuxreap.commands.reap import ReapRequest
 from tmuxreap.ledger_file import ledger_path
@@ -168,6 +168,17 @@ def test_who_is_looked_at_lives(story: Story, kind: Kind) -> None:
     assert story.processes.alive(agent.process)
 
 
+def test_who_is_looked_at_through_another_session_lives(story: Story) -> None:
+    agent = hung(story)
+    sessions = story.tmux.servers[story.SOCKET].sessions
+    twin = FakeSession("$9", "twin", 1, panes=sessions[0].panes, attached=1, grouped=True)
+    sessions.append(twin)
+    assert kept(reaped(story, Kind.STALLED)) == "somebody is attached to it"
+    assert story.processes.alive(agent.process)
+    twin.attached = 0
+    assert told(reaped(story, Kind.STALLED, yes=False)) == {"acme": ("stalled", "planned")}
+
+
 @pytest.mark.parametrize("kind", [Kind.STALLED, Kind.IDLE, Kind.EXPIRED])
 def test_an_open_dialog_is_never_answered_by_reap(story: Story, kind: Kind) -> None:
     agent = story.agent(state="dialog")
@@ -317,6 +328,14 @@ def test_what_an_earlier_life_left_is_ended_and_the_new_one_lives(story: Story) 
     assert not story.processes.alive(helper)
     assert story.processes.alive(agent.process)
     assert story.row()["status"] == "running"
+
+
+def test_what_the_ledger_and_a_mark_both_tell_of_is_told_once(story: Story) -> None:
+    _, helper = left_behind(story)
+    story.path.write_text("tmux_sessions: []\n")
+    with story.ledger() as ledger:
+        ledger.remember_survivors("acme", [Survivor(helper, story.BOOT, "node")], now=1.0)
+    assert [item.as_json()["outcome"] for item in reaped(story, Kind.ORPHAN).results] == ["stopped"]
 
 
 def test_a_survivor_that_only_the_ledger_remembers_is_an_orphan(story: Story) -> None:

@@ -53,7 +53,7 @@ def _seen(app: App, row: Row, sight: Sight, said: Pulse | None, began: float | N
         live=sight.live,
         mine=sight.mine,
         under_way=under_way,
-        attached=bool(sight.session and sight.session.attached),
+        attached=_is_watched(sight),
         agent_since=since,
         output_at=float(sight.session.activity) if sight.session else None,
         in_the_way=_in_the_way(sight),
@@ -62,6 +62,13 @@ def _seen(app: App, row: Row, sight: Sight, said: Pulse | None, began: float | N
         ttl_s=_seconds(ttl),
         ttl_since=max((moment for moment in (began, since) if moment is not None), default=None),
     )
+
+
+def _is_watched(sight: Sight) -> bool:
+    """By anybody: also through another session that shows the same pane (a group, a linked window)."""
+    sessions = sight.server.sessions if isinstance(sight.server, Server) else ()
+    own = {pane.id for pane in sight.session.panes} if sight.session else set()
+    return any(one.attached and own & {pane.id for pane in one.panes} for one in sessions)
 
 
 def _in_the_way(sight: Sight) -> str | None:

@@ -86,7 +86,9 @@ class _Strays:
     def of_ledger(self, registered: set[str]) -> list[Remnant]:
         survivors = self._app.books.survivors(self._app.place.boot_id)
         strangers = {name: ids for name, ids in survivors.items() if name not in registered | self._left_alone}
-        return self._remnants({(name, None): ids - self._claimed for name, ids in strangers.items()})
+        remnants = self._remnants({(name, None): ids - self._claimed for name, ids in strangers.items()})
+        self._claimed |= {one.process.id for remnant in remnants for one in remnant.own}
+        return remnants
 
     def of_marks(self) -> list[Remnant]:
         living = {sight.reach.mark for sight in self._sights if sight.reach is not None}
