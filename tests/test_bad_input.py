@@ -310,14 +310,14 @@ def test_a_thousand_rows(registry: Path) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_unreadable_file(verb: str, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     registry.write_text(ROW)
-    opened = Path.open
+    opened = os.open
 
-    def denied(path: Path, *args: str) -> object:
-        if path == registry:
+    def denied(path: str | Path, *args: int, **more: int | None) -> int:
+        if Path(path) == registry:
             raise PermissionError(errno.EACCES, "Permission denied")
-        return opened(path, *args)
+        return opened(path, *args, **more)
 
-    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(os, "open", denied)
     refused(run(*VERBS[verb]), 5, "permission_denied", "permission denied")
     monkeypatch.undo()
     assert registry.read_text() == ROW

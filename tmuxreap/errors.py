@@ -35,7 +35,6 @@ class Code(Enum):
     START_FAILED = ("start_failed", Exit.FAILED)
     NOT_RESUMABLE = ("not_resumable", Exit.FAILED)
     CONVERSATION_IN_USE = ("conversation_in_use", Exit.FAILED)
-    PROBLEMS_FOUND = ("problems_found", Exit.FAILED)
     USAGE = ("usage", Exit.USAGE)
     SESSION_NOT_REGISTERED = ("session_not_registered", Exit.NO_TARGET)
     PROCESS_NOT_FOUND = ("process_not_found", Exit.NO_TARGET)

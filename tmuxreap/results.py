@@ -196,13 +196,14 @@ class Result:
     failure: Failure | None = None
     more: Mapping[str, object] = field(default_factory=dict)
     greeting: str | None = None  # for people, where there is no result
+    status: Exit = Exit.OK  # where nothing failed: the answer itself may be no
 
     @property
     def exit(self) -> Exit:
         if self.failure is not None:
             return self.failure.code.exit
         codes = [item.failure.code for item in self.results if item.failure is not None]
-        return Exit.INTERRUPTED if Code.INTERRUPTED in codes else shared_exit(codes)
+        return Exit.INTERRUPTED if Code.INTERRUPTED in codes else shared_exit(codes) or self.status
 
     def as_json(self) -> dict[str, object]:
         return {

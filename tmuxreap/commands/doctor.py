@@ -15,7 +15,7 @@ from tmuxreap.app import App
 from tmuxreap.checks import Patient
 from tmuxreap.commands import hooks
 from tmuxreap.commands.hooks import Deed, HooksRequest
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Exit, Failure
 from tmuxreap.findings import Finding, Level, failed, note, ok, problem
 from tmuxreap.ledger_copy import copy_of
 from tmuxreap.ledger_file import ledger_path
@@ -27,17 +27,10 @@ from tmuxreap.results import PlainResult, Result
 def run(app: App) -> Result:
     name = app.registry_name
     found = list(examine(app))
-    problems = sum(finding.level is Level.PROBLEM for finding in found)
     items = [PlainResult(finding.check, finding.as_json()) for finding in found]
-    return Result("doctor", name, app.clock.now(), items, tuple(app.warnings), _verdict(problems))
-
-
-def _verdict(problems: int) -> Failure | None:
-    if not problems:
-        return None
-    count = "1 problem" if problems == 1 else f"{problems} problems"
-    message = f"could not find all well: {count}"
-    return Failure(Code.PROBLEMS_FOUND, message, "each has the command beside it that mends it")
+    well = all(finding.level is not Level.PROBLEM for finding in found)
+    status = Exit.OK if well else Exit.FAILED
+    return Result("doctor", name, app.clock.now(), items, tuple(app.warnings), status=status)
 
 
 def examine(app: App) -> Iterator[Finding]:
