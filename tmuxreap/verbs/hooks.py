@@ -10,12 +10,13 @@ from tmuxreap.app import App
 from tmuxreap.boundary import answer
 from tmuxreap.errors import Code, Failure
 from tmuxreap.results import Result
-from tmuxreap.verbs.options import DryRun, Json, Quiet
+from tmuxreap.verbs.options import DryRun, Json, Quiet, Registry
 
 
 def command(
     deed: Annotated[str, typer.Argument(help="install or remove.", metavar="install|remove")],
     agent: Annotated[str, typer.Argument(help="Whose settings, as `agents` names it.", metavar="AGENT")],
+    registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
     dry_run: DryRun = False,
@@ -32,4 +33,4 @@ def command(
             raise Failure(Code.USAGE, f"could not tell what to do with hooks: {deed!r}", "say install or remove")
         return run(app, HooksRequest(Deed(deed), agent, dry_run))
 
-    answer("hooks", None, json, quiet, work)
+    answer("hooks", registry, json, quiet, work)
