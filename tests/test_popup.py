@@ -13,6 +13,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from tests.command_line import tmuxreap
 from tests.fakes import Story
 from tmuxreap.desk import Client, Desk
 from tmuxreap.model import Verb
@@ -292,3 +293,10 @@ def test_a_bug_is_not_kept_quiet(story: Story) -> None:
 
     with pytest.raises(ZeroDivisionError):
         played(Broken(story.app), play)
+
+
+def test_without_a_terminal_it_says_what_to_use(story: Story) -> None:
+    answer = tmuxreap("popup", "--registry", str(story.path))
+    assert answer.exit == 2
+    assert "could not open the popup: this is no terminal" in answer.err
+    assert "tmuxreap list --json" in answer.err
