@@ -161,6 +161,21 @@ def test_a_key_that_could_not_be_sent_is_the_last() -> None:
     assert [request.step for request in asked if isinstance(request, Press)] == [Key("Escape"), Key("C-u")]
 
 
+def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
+    """The process that has the terminal is gone, its launcher not yet: no key reaches it, and it leaves by those sent."""
+    living, told = frozenset({AGENT.id}), Conversation("id", "exit-banner", None, exists=True)
+    waits = [living, living, frozenset()]  # after the Escape, at the key that failed, after the time to leave
+    answers = scripted(ReadScreen=Screen(State.BUSY), Press=[True, False], Wait=waits, Capture=told, Look=GONE)
+    _, ended = run(STOP, answers)
+    assert ended.stopped_by is StoppedBy.EXIT_KEYS
+
+
+def test_who_got_no_key_is_not_waited_for() -> None:
+    asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Press=False, Look=GONE))
+    assert kinds(asked)[:4] == ["Checkpoint", "ReadScreen", "Press", "Wait"]
+    assert kinds(asked)[4] == "Checkpoint"
+
+
 def test_no_key_comes_after_its_time() -> None:
     asked, _ = run(replace(STOP, keys_timeout_s=0.2), scripted(ReadScreen=Screen(State.BUSY), Look=GONE))
     assert [request.step for request in asked if isinstance(request, Press)] == [Key("Escape")]

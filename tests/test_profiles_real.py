@@ -29,7 +29,7 @@ def test_a_daemon_that_all_panes_share_is_no_agent_although_it_has_its_name() ->
 @pytest.mark.parametrize(
     "command",
     [
-        "/opt/claude-code/bin/claude.exe daemon run --origin transient",
+        "/home/a/node_modules/claude-code/bin/claude.exe daemon run --origin transient",
         "/home/a/.local/share/claude/versions/2.1.326 daemon run --origin transient",
         "claude bg-pty-host --bg-pty-host /tmp/cc-daemon-0/x/spare/1.pty.sock 200 50",
         "claude bg-spare --bg-spare /tmp/cc-daemon-0/x/spare/1.claim.sock",

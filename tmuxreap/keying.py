@@ -19,7 +19,8 @@ class _Way(Enum):
 
     LEFT = "the agent left"
     STAYED = "it did not"
-    BROKEN = "a key could not be sent"
+    BROKEN = "no key could be sent"
+    CUT = "one could not be sent after others were"
 
 
 def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
@@ -30,7 +31,7 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
     way = _Way.BROKEN
     if fast(screen, run.profile):
         way = yield from _sequence(run, run.profile.idle_keys, limit, planned.wait_s, screen)
-    if way is _Way.BROKEN:
+    if way in (_Way.BROKEN, _Way.CUT):
         way = yield from _safely(run, limit, planned.wait_s)
     if way is _Way.LEFT:
         run.agent_left = True
@@ -48,6 +49,9 @@ def _safely(run: Run, limit: float | None, leave_s: float) -> Generator[Request,
         if way is not _Way.STAYED or (limit is not None and run.clock.monotonic() >= limit):
             break
         way = yield from _sequence(run, run.profile.again_keys, limit, pause_s)
+    if way is _Way.CUT:  # it leaves by what was sent: of its several processes one, and the terminal, are gone first
+        left = yield from _left_by(run, _agent(run), leave_s, limit)
+        way = _Way.LEFT if left else _Way.STAYED
     return way
 
 
@@ -55,7 +59,7 @@ def _sequence(
     run: Run, steps: tuple[KeyStep, ...], limit: float | None, leave_s: float, seen: Screen | None = None
 ) -> Generator[Request, object, _Way]:
     """Key by key, no longer than the agent lives; then as long as it may take to leave. `seen`: just now."""
-    agent = frozenset(process.id for process in run.sight.agent)
+    agent, sent = _agent(run), False
     for step in steps:
         if limit is not None and run.clock.monotonic() >= limit:
             return _Way.STAYED
@@ -67,11 +71,16 @@ def _sequence(
             seen = None
         if broken:
             left = yield from _left_by(run, agent, 0, limit)
-            return _Way.LEFT if left else _Way.BROKEN
+            return _Way.LEFT if left else _Way.CUT if sent else _Way.BROKEN
         if left:
             return _Way.LEFT
+        sent = sent or not isinstance(step, Pause)
     left = yield from _left_by(run, agent, leave_s, limit)
     return _Way.LEFT if left else _Way.STAYED
+
+
+def _agent(run: Run) -> frozenset[ProcessId]:
+    return frozenset(process.id for process in run.sight.agent)
 
 
 def _press(run: Run, step: Key | Text, seen: Screen | None) -> Generator[Request, object, bool]:
