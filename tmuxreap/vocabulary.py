@@ -107,7 +107,7 @@ VERBS: dict[str, Words] = {
         "--expired": ("", "That run longer than their ttl."),
         "--orphans": ("", "Processes that ended sessions left behind."),
         "--grace": ("S", "After the hangup (5)."),
-        "--task-status": ("TEXT", "Of its task: failed or ready."),
+        "--task-status": ("failed|ready", "What becomes of its task."),
         "--cleanup": ("", "Remove its git worktree too, never by force."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
@@ -184,6 +184,7 @@ VERBS: dict[str, Words] = {
     "hooks": (
         "Have an agent tell what it is at, by hooks in its settings.",
         ("install|remove", "AGENT"), {
+        "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),

@@ -84,7 +84,7 @@ def test_the_blocks_of_monitor(project: Project) -> None:
     project.start("crashed-demo")
     project.run("kill -9 $(tmux list-panes -s -t '=crashed-demo:' -F '#{pane_pid}')")
     until("its session is gone", lambda: "crashed" not in project.run("tmux ls", exit_code=None))
-    before, reconciled, watch, *after = blocks("monitor")
+    before, reconciled, watch, reap, *after = blocks("monitor")
     assert "crashed-demo" in project.run(before)
     once = project.run("set -eu\n" + reconciled)
     assert re.match(r"crashed-demo\tdead\twritten\t\S", once)
@@ -94,7 +94,7 @@ def test_the_blocks_of_monitor(project: Project) -> None:
     project.run("kill -9 $(tmux list-panes -s -t '=shop-demo:' -F '#{pane_pid}')")
     assert '"drift": "dead"' in watching.line()
     assert watching.interrupted() == 0
-    for block in after:
+    for block in (reap, *after):
         project.run("set -euo pipefail\n" + block)
     assert {project.row(name)["status"] for name in (NAME, "crashed-demo")} == {"terminated"}
 

@@ -25,7 +25,9 @@ def command(
     expired: Annotated[bool, typer.Option("--expired", help="That run longer than their ttl.")] = False,
     orphans: Annotated[bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")] = False,
     grace: Annotated[str | None, typer.Option("--grace", help="After the hangup (5).", metavar="S")] = None,
-    task_status: Annotated[str, typer.Option("--task-status", help="Of its task: failed or ready.")] = "failed",
+    task_status: Annotated[
+        str, typer.Option("--task-status", help="What becomes of its task.", metavar="failed|ready")
+    ] = "failed",
     cleanup: Cleanup = False,
     registry: Registry = None,
     json: Json = False,
