@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import tmuxreap
-from tests.real import DEMO, Real, alive, until
+from tests.real import DEMO, PATIENCE_S, Real, alive, until
 from tmuxreap.commands import reap, start
 from tmuxreap.commands.reap import ReapRequest
 from tmuxreap.ledger import Ledger
@@ -230,6 +231,7 @@ def test_a_watch_reaps_what_it_is_told_to(real: Real) -> None:
     watch = subprocess.Popen([sys.executable, "-m", "tmuxreap", *words], stdout=subprocess.PIPE, text=True)
     try:
         assert watch.stdout is not None
+        assert select.select([watch.stdout], [], [], PATIENCE_S)[0], "no event came"
         event = json.loads(watch.stdout.readline())
     finally:
         watch.terminate()
