@@ -1,0 +1,46 @@
+"""Which conversation the agent's own hooks tell: of this very process, the latest, through a /clear."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from tmuxreap.app import App
+from tmuxreap.conversations import _hooked
+from tmuxreap.ledger_records import Heartbeat
+from tmuxreap.locators import AgentProcess
+from tmuxreap.model import ProcessId, Row
+from tmuxreap.profiles import Locator, Profile
+
+CLAUDE = Profile("claude", locators=(Locator("hook"),))
+AGENT = AgentProcess(ProcessId(70, 700), ("claude",), 0.0)
+
+
+def beat(kind: str, conversation: str | None, pid: int = 70, start: int = 700) -> Heartbeat:
+    return Heartbeat("acme", 1.0, "idle", kind, conversation, {"pid": pid, "start": start})
+
+
+def hooked(*beats: Heartbeat, profile: Profile = CLAUDE) -> str | None:
+    """The latest first, as the ledger gives them."""
+    app: Any = SimpleNamespace(books=SimpleNamespace(told=lambda name: list(beats)))
+    return _hooked(cast("App", app), cast("Row", SimpleNamespace(name="acme")), [AGENT], profile)
+
+
+def test_the_latest_word_counts_also_after_a_clear() -> None:
+    assert hooked(beat("prompt", "new"), beat("session_end", "old"), beat("prompt", "old")) == "new"
+
+
+def test_the_end_of_the_old_one_may_be_told_after_the_beginning_of_the_new() -> None:
+    assert hooked(beat("session_end", "old"), beat("session_start", "new")) == "new"
+
+
+def test_an_agent_before_this_one_and_one_inside_of_it_say_nothing_of_it() -> None:
+    assert (
+        hooked(beat("prompt", "nested", pid=99), beat("prompt", "mine"), beat("prompt", "earlier", start=5)) == "mine"
+    )
+    assert hooked(beat("prompt", "earlier", start=5)) is None
+    assert hooked(Heartbeat("acme", 1.0, "working", "heartbeat", None, {})) is None
+
+
+def test_who_has_no_hooks_is_not_asked() -> None:
+    assert hooked(beat("prompt", "mine"), profile=Profile("demo")) is None
