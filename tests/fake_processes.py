@@ -182,6 +182,9 @@ class FakeProcesses:
     def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
         return self.argv(process), self.executable(process)
 
+    def carried(self, process: ProcessId) -> Mapping[str, str]:
+        return self.environ(process) or {}
+
     def executable(self, process: ProcessId) -> str | None:
         return self.table[process.pid].executable if self.alive(process) else None
 

@@ -75,7 +75,7 @@ class Observer:
         return known
 
     def _trace(self, process: Process) -> Trace:
-        environ = self._processes.environ(process.id) or {}
+        environ = self._processes.carried(process.id)
         trace = _carried(environ)
         if trace.mark is not None or trace.tmux is not None:
             return trace

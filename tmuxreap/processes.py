@@ -91,7 +91,13 @@ class LinuxProcesses:
         return self._of(process, _environ)
 
     def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
-        return self._of(process, _called) or ((), None)
+        return _called(f"/proc/{process.pid}")
+
+    def carried(self, process: ProcessId) -> Mapping[str, str]:
+        try:
+            return _environ(f"/proc/{process.pid}")
+        except OSError:
+            return {}
 
     def executable(self, process: ProcessId) -> str | None:
         return self._of(process, lambda home: _linked(f"{home}/exe"))
@@ -301,7 +307,10 @@ def _called(home: str) -> tuple[tuple[str, ...], str | None]:
         program = _linked(f"{home}/exe")
     except OSError:  # another user's may be hidden, and its words not
         program = None
-    return _argv(home), program
+    try:
+        return _argv(home), program
+    except OSError:
+        return (), program
 
 
 def _environ(home: str) -> Mapping[str, str]:

@@ -59,6 +59,9 @@ class PsutilProcesses:
     def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
         return self.argv(process), self.executable(process)
 
+    def carried(self, process: ProcessId) -> Mapping[str, str]:
+        return self.environ(process) or {}
+
     def executable(self, process: ProcessId) -> str | None:
         return self._of(process, lambda handle: handle.exe()) or None
 

@@ -53,7 +53,11 @@ class Processes(Protocol):
     def executable(self, process: ProcessId) -> str | None: ...
 
     def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
-        """`argv` and `executable` in one go."""
+        """`argv` and `executable`, of whatever has its pid now: for a look at everything, where the start is compared
+        again before anything is done to anybody."""
+
+    def carried(self, process: ProcessId) -> Mapping[str, str]:
+        """`environ` in the same way."""
 
     def cwd(self, process: ProcessId) -> str | None: ...
 

@@ -4,6 +4,7 @@ processes are the agent's. Pure: the look was made elsewhere."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import cannot_tell, find_session, pick_pane, same_server
@@ -238,9 +239,14 @@ def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
     return marks.pop() if len(marks) == 1 else None
 
 
+@lru_cache(maxsize=64)
+def _programs(spares: tuple[Spare, ...]) -> frozenset[str]:
+    return frozenset(spare.program for spare in spares)
+
+
 def spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], str | None]:
     listed = tuple(spares)
-    programs = frozenset(spare.program for spare in listed)
+    programs = _programs(listed)
 
     def reason(process: Process) -> str | None:
         if process.comm == TMUX_SERVER:
