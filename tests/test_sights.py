@@ -10,7 +10,8 @@ import pytest
 from tests.fakes import DEMO, OWN_PID, Story
 from tmuxreap.cases import look_at
 from tmuxreap.model import Live, Row
-from tmuxreap.sights import Sight
+from tmuxreap.profiles import load_profiles
+from tmuxreap.sights import Sight, spare_reason
 from tmuxreap.values import replace
 
 
@@ -246,3 +247,16 @@ def test_a_row_that_is_no_longer_there_is_no_matter(story: Story) -> None:
     story.agent()
     row = replace(row_of(story), name="renamed row")
     assert look_at(story.app(), [row])[0][0].live is Live.ALIVE
+
+
+def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -> None:
+    """The file of claude's own installation, and so its daemon, is called by its version."""
+    profiles = load_profiles(None)
+    claude = profiles.agents["claude"]
+    program = "/home/a/.local/share/claude/versions/2.1.326"
+    daemon = story.processes.add("2.1.326", program, "daemon", "run", "--origin", "transient", executable=program)
+    other = story.processes.add("2.1.326", program, "--resume", executable=program)
+    world = story.app().observer.look([], 0)
+    reason = spare_reason((*profiles.common_spare, *claude.spare), world)
+    told = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
+    assert told == ["a shared claude daemon", None]

@@ -247,13 +247,14 @@ def _programs(spares: tuple[Spare, ...]) -> frozenset[str]:
 def spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], str | None]:
     listed = tuple(spares)
     programs = _programs(listed)
+    nameless = any(spare.command for spare in listed)
 
     def reason(process: Process) -> str | None:
         if process.comm == TMUX_SERVER:
             return "a tmux server"
         names = world.names(process)
         called = program_names(names.argv[:1], process.comm, names.executable)
-        if programs.isdisjoint(called):
+        if not nameless and programs.isdisjoint(called):
             return None
         command = " ".join(names.argv)
         found = next((spare for spare in listed if spare.matches(called, command)), None)
