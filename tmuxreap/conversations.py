@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tmuxreap import locators
 from tmuxreap.app import App
-from tmuxreap.hookwords import SESSION_END
 from tmuxreap.lingering import lingering
 from tmuxreap.locators import Clues
 from tmuxreap.model import Conversation, Process, Row
@@ -135,6 +134,8 @@ def _hooked(app: App, row: Row, agents: Sequence[locators.AgentProcess], profile
     At the end of a conversation its hook may be the slower one: it says nothing of the next."""
     if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
         return None
+    from tmuxreap.hookwords import SESSION_END  # only for agents with hooks
+
     ours = {(agent.id.pid, agent.id.start) for agent in agents}
     told = (beat for beat in app.books.told(row.name) if beat.conversation_id and beat.kind != SESSION_END)
     return next((beat.conversation_id for beat in told if (beat.data.get("pid"), beat.data.get("start")) in ours), None)

@@ -25,7 +25,6 @@ from tmuxreap.requests import (
 )
 from tmuxreap.seams import Clock, Sent
 from tmuxreap.sights import Sight
-from tmuxreap.turns import finish_turn
 
 LOOK_AGAIN_S = 0.05
 TERM = (signal.SIGTERM, signal.SIGCONT)  # a stopped process handles no TERM
@@ -48,6 +47,8 @@ def climb(
     run = Run(plan, profile, policy, clock, sight, conversation)
     run.agent_left = sight.live is not Live.ALIVE and not sight.agent
     if plan.after_turn_s is not None:
+        from tmuxreap.turns import finish_turn  # no other stop needs it
+
         still_ours = yield from finish_turn(run, plan.after_turn_s)
         if not still_ours or run.sight.trouble is not None:
             return _ended(run, _outcome(run, False) if still_ours else Outcome.TAKEN_OVER, None)
