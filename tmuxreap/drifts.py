@@ -110,8 +110,11 @@ def _with_start(app: App, found: list[Drift], rows: Sequence[Row], intent: Inten
         return found
     row = next((row for row in rows if row.name == intent.name), None)
     session = server.named(intent.name) if isinstance(server, Server) else None
-    if session is None or (row is not None and _is_recorded(row, session)) or not _made_by(app, session, intent):
+    if session is None or not isinstance(server, Server) or not _made_by(app, session, intent):
         return [*found, Drift(intent.name, Kind.INTENT, "a start of it was not closed", {}, intent)]
+    ours = _kept_open(server, session)
+    if row is not None and _is_recorded(row, session):  # by the start itself, or adopted meanwhile
+        return [*found, Drift(intent.name, Kind.INTENT, "a start of it was not closed", {}, intent, restore=ours)]
     others = [drift for drift in found if drift.name != intent.name or drift.kind not in NOT_RECORDED]
     flag = f" --server {facts['server']}" if facts["server"] else ""
     return [
@@ -121,13 +124,15 @@ def _with_start(app: App, found: list[Drift], rows: Sequence[Row], intent: Inten
             Kind.UNREGISTERED if row is None else Kind.REVIVED,
             "a start made its session, and was ended before it was recorded",
             hint=f"tmuxreap adopt {intent.name} --agent {facts['agent']}{flag}",
-            restore=tuple(
-                PaneOption(server.socket, pane.id, "remain-on-exit", None)
-                for pane in session.panes
-                if pane.remain_on_exit == "on" and not pane.dead
-            ),
+            restore=ours,
         ),
     ]
+
+
+def _kept_open(server: Server, session: Session) -> tuple[PaneOption, ...]:
+    """What a start sets for the time of its confirmation."""
+    panes = (pane for pane in session.panes if pane.remain_on_exit == "on" and not pane.dead)
+    return tuple(PaneOption(server.socket, pane.id, "remain-on-exit", None) for pane in panes)
 
 
 def _is_recorded(row: Row, session: Session) -> bool:
@@ -139,7 +144,8 @@ def _made_by(app: App, session: Session, intent: Intent) -> bool:
     """By its mark; where nobody carries it any more, by its age."""
     leaders = (app.processes.identify(pane.pid) for pane in session.panes if not pane.dead)
     marks = {(app.processes.environ(one) or {}).get(MARK) for one in leaders if one} - {None}
-    return json.loads(intent.plan)["mark"] in marks if marks else session.created >= int(intent.created_at)
+    ours = set(json.loads(intent.plan)["marks"])
+    return bool(marks & ours) if marks else session.created >= int(intent.created_at)
 
 
 def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:

@@ -259,7 +259,7 @@ def _begin(
     if before is None:
         return Begun(_insert(db, new, now), None)
     alive = owner_alive(before)
-    if alive and not take_over:
+    if alive and (not take_over or before.verb == records.START):  # of a start there is nothing yet to end
         return Busy(before)
     _close(db, Closing(before.id, "taken_over", {"by_verb": new.verb, "owner_was_alive": alive}), now)
     begun = _insert(db, new, now)

@@ -21,7 +21,8 @@ def announced(
     app: App, name: str, event: str, socket: str, server: str | None, agent: str, mark: str
 ) -> Iterator[Start]:
     """Open until the row stands (`closing`) or all is `cleared` away; what fails otherwise is told by `reconcile`."""
-    plan = json.dumps({"socket": socket, "server": server, "agent": agent, "mark": mark})
+    older = _marks_of_dead(app, name)
+    plan = json.dumps({"socket": socket, "server": server, "agent": agent, "marks": [mark, *older]})
     with under_way(app) as ours:
         intent = _begun(app, name, event, plan)
         ours([intent] if intent else [])
@@ -30,7 +31,7 @@ def announced(
             yield start
         except BaseException:
             if intent is not None:
-                _give_up(app, intent, cleared=start.is_cleared)
+                _give_up(app, intent, cleared=start.is_cleared and not older)
             raise
 
 
@@ -42,6 +43,12 @@ class Start:
     def cleared(self, *, gone: bool = True) -> None:
         """Nothing of it is there, or nothing any more."""
         self.is_cleared = gone
+
+
+def _marks_of_dead(app: App, name: str) -> list[str]:
+    """Of a start that this one takes over: what it has made may be there, and must not be forgotten."""
+    before = app.books.open_intents().get(name)
+    return list(json.loads(before.plan)["marks"]) if before is not None and before.verb == START else []
 
 
 def _give_up(app: App, intent: Intent, *, cleared: bool) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.real import Real, alive, until
+from tests.real import DEMO, Real, alive, until
 
 pytestmark = pytest.mark.live
 
@@ -77,6 +77,7 @@ def test_a_death_is_told_and_recorded_at_once(real: Real) -> None:
         os.kill(real.pid(), signal.SIGKILL)
         event = watch.event()
         assert (event["name"], event["event"], event["settled"]) == ("acme", "dead", True)
+        assert event["cause"] in ("SIGKILL", None)  # the kernel says it from 6.15 on
     assert real.row()["status"] == "terminated"
 
 
@@ -110,6 +111,57 @@ def test_a_registry_that_is_replaced_or_broken_for_a_moment_is_lived_with(real: 
         watch.switches(after_s=0.3)
         os.kill(real.pid(), signal.SIGKILL)
         assert watch.event()["event"] == "dead"
+
+
+def test_a_server_that_is_restarted_under_the_same_socket_is_followed_again(real: Real) -> None:
+    real.start()
+    with watching(real, "--interval", "1h") as watch:
+        os.kill(int(real.ask("acme", "#{pid}")), signal.SIGKILL)
+        event = watch.event()
+        assert (event["event"], event["cause"]) in (
+            ("dead", "its tmux server ended (SIGKILL)"),
+            ("dead", "its tmux server ended"),
+        )
+        real.start()  # the file tells of it: the new server is another process
+        watch.switches(after_s=0.3)
+        os.kill(real.pid(), signal.SIGKILL)
+        assert watch.event()["event"] == "dead"
+
+
+def test_a_registry_that_was_away_is_read_when_it_is_back(real: Real) -> None:
+    real.start()
+    with watching(real, "--interval", "1h") as watch:
+        away = real.registry.with_name("away.yaml")
+        real.registry.rename(away)
+        assert watch.event()["event"] == "registry_not_found"
+        watch.switches(after_s=0.2)
+        away.rename(real.registry)
+        watch.switches(after_s=0.3)
+        os.kill(real.pid(), signal.SIGKILL)
+        assert watch.event()["event"] == "dead"
+
+
+def test_cron_without_the_users_environment_takes_nobody_for_dead(real: Real) -> None:
+    """Rows of another tool name their server only: without TMUX_TMPDIR that means another socket."""
+    default = Path(real.socket).parent / f"tmux-{os.getuid()}" / "agents"
+    default.parent.mkdir(mode=0o700, exist_ok=True)
+    real.tmux("new-session", "-d", "-s", "acme", *DEMO, socket=str(default))
+    pid = int(real.tmux("display-message", "-p", "-t", "=acme:", "#{pane_pid}", socket=str(default)))
+    row = {
+        "name": "acme",
+        "status": "running",
+        "tmux_server": "agents",
+        "agent": "demo",
+        "pane": {"pid": pid, "cwd": "/"},
+    }
+    real.registry.write_text("tmux_sessions:\n  - " + json.dumps(row) + "\n")
+    before = real.registry.read_bytes()
+    words = [sys.executable, "-m", "tmuxreap", "reconcile", "--json", "--registry", str(real.registry)]
+    environ = {"PYTHONPATH": os.environ["PYTHONPATH"], "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(words, env=environ, cwd="/", capture_output=True, text=True, timeout=30, check=False)
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["tmux_confirmed"], answer["actions"]) == (0, False, [])
+    assert (real.registry.read_bytes(), alive(pid)) == (before, True)
 
 
 def test_it_does_not_wake_up_when_nothing_happens(real: Real) -> None:

@@ -111,10 +111,18 @@ class _Watch:
     def _after(self, gone: frozenset[ProcessId]) -> None:
         """Only these rows can have changed; the file is written first, the rest is looked at a moment later."""
         touched = {name: one for name, one in self._rows.items() if one.all & gone}
+        for one in touched.values():
+            if one.server in gone:  # its agents were hung up on, and take a moment to leave
+                self._leave(set(one.agent) - gone)
         _let_tmux_close(self._app, {one.socket for one in touched.values()}, gone)
         causes = {name: cause for name, one in touched.items() if (cause := self._cause(one, gone))}
         self._waiter.remember_memory()
         self._look(frozenset(touched), causes)
+
+    def _leave(self, left: set[ProcessId]) -> None:
+        until = self._app.clock.monotonic() + AGAIN_S
+        while left and self._app.clock.monotonic() < until:
+            left -= self._app.processes.wait(left, until - self._app.clock.monotonic())
 
     def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
         if row.server in gone:

@@ -1,0 +1,330 @@
+"""Histories of many commands at once on one registry: whatever the order, whoever dies in between, what is written is
+true, and one reconcile brings everything to its end.
+
+Each command runs in a thread of its own and only while it has the baton; it gives it back where it waits for the world.
+So every interleaving of what can happen during a wait is a list of rules that hypothesis makes, and shrinks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Collection
+from pathlib import Path
+from signal import SIGHUP, SIGTERM
+from typing import Any
+
+import yaml
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tests.fakes import Story
+from tmuxreap import faults
+from tmuxreap.app import App
+from tmuxreap.commands import adopt, forget, reconcile, start
+from tmuxreap.commands import stop as ending
+from tmuxreap.commands.stop import EndRequest
+from tmuxreap.errors import Failure
+from tmuxreap.faults import Step
+from tmuxreap.ledger_records import Heartbeat
+from tmuxreap.model import ProcessId, Verb
+from tmuxreap.plan import Policy
+from tmuxreap.results import Result
+
+NAMES = ("a", "b")
+PATIENCE_S = 20
+BUSY = 6  # commands at once
+
+
+class Crash(BaseException):
+    """As SIGKILL: what the program would do about it is not done."""
+
+
+class Actor:
+    def __init__(self, world: World, pid: int, verb: str, name: str, work: Callable[[App], Result]) -> None:
+        self.world, self.pid, self.verb, self.name, self._work = world, pid, verb, name, work
+        self.process = world.story.processes.add("tmuxreap", pid=pid)
+        self.awaited: tuple[frozenset[ProcessId], float] | None = None
+        self.doomed_at: Step | None = None
+        self.crashed = self.done = False
+        self.app: App | None = None
+        self.result: Result | None = None
+        self.error: BaseException | None = None
+        self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        self._go.acquire()
+        try:
+            self.app = self.world.story.app(self.pid)
+            self.result = self._work(self.app)
+        except (Crash, Failure):
+            pass
+        except BaseException as error:
+            self.error = error
+        finally:
+            if self.app is not None:
+                self.app.close()
+                self.world.story.apps.remove(self.app)
+            self.world.story.processes.die(self.process)
+            self.done = True
+            self._back.release()
+
+    @property
+    def ready(self) -> bool:
+        if self.done or self.awaited is None:
+            return not self.done
+        processes, until = self.awaited
+        story = self.world.story
+        return self.crashed or until <= story.clock.monotonic() or not all(map(story.processes.alive, processes))
+
+    def go_on(self) -> None:
+        self.world.current = self
+        self._go.release()
+        assert self._back.acquire(timeout=PATIENCE_S), f"{self.verb} {self.name} hangs"
+        self.world.current = None
+        if self.error is not None:
+            raise self.error
+
+    def pause(self, processes: Collection[ProcessId], until: float) -> None:
+        self.awaited = (frozenset(processes), until)
+        self._back.release()
+        self._go.acquire()
+        self.awaited = None
+        if self.crashed:
+            self.crash()
+
+    def crash(self) -> None:
+        self.crashed = True
+        self.world.story.processes.die(self.process)
+        if self.app is not None and "books" in self.app.__dict__:  # nothing more is written
+            self.app.books.close()
+            self.app.books._ledger, self.app.books._unavailable = None, True
+        raise Crash
+
+
+class World:
+    """A story in which waiting gives the baton back."""
+
+    def __init__(self, folder: Path) -> None:
+        self.story = Story(folder)
+        self.current: Actor | None = None
+        self._wait = self.story.processes.wait
+        self.story.processes.wait = self.wait  # type: ignore[method-assign]
+        run = self.story.tmux.run
+        self.story.tmux.run = lambda *words: self._living() and run(*words)  # type: ignore[method-assign]
+
+    def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
+        if self.current is None:
+            return self._wait(processes, timeout_s)
+        until = self.story.clock.monotonic() + max(0.0, timeout_s)
+        while True:
+            gone = {process for process in processes if not self.story.processes.alive(process)}
+            if gone or self.story.clock.monotonic() >= until:
+                return gone
+            self.current.pause(processes, until)
+
+    def at(self, step: Step) -> None:
+        if self.current is not None and self.current.doomed_at is step:
+            self.current.crash()
+
+    def _living(self) -> bool:
+        if self.current is not None and self.current.crashed:
+            raise Crash
+        return True
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        return {row["name"]: row for row in yaml.safe_load(self.story.path.read_text())["tmux_sessions"]}
+
+
+class Histories(RuleBasedStateMachine):
+    @initialize(
+        leaves=st.booleans(), delay=st.sampled_from([0.0, 0.5, 4.0]), shell=st.booleans(), stubborn=st.booleans()
+    )
+    def begin(self, leaves: bool, delay: float, shell: bool, stubborn: bool) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="tr"))
+        self.world = World(self.folder)
+        self.unarmed, faults.at = faults.at, self.world.at
+        story = self.story = self.world.story
+        story.add_row({"name": "flow", "status": "stopped", "note": 0})
+        story.agent("a", leaves=leaves, exit_delay_s=delay, shell=shell)
+        story.agent("b", leaves=not stubborn, ignores={SIGHUP, SIGTERM} if stubborn else set())
+        self.bystander = story.tmux.open(story.SOCKET, "quiet", "sleep", "600").panes[0].process
+        self.actors: list[Actor] = []
+        self.pids = iter(range(90_000, 99_000))
+        self.note = 0
+        self.before = self.world.rows()
+        self.ended: list[int] = []
+        self.taken: set[str] = set()
+
+    # What people and programs do
+
+    def act(self, verb: str, name: str, work: Callable[[App], Result]) -> None:
+        if len(self.actors) < BUSY:
+            self.actors.append(Actor(self.world, next(self.pids), verb, name, work))
+
+    @rule(name=st.sampled_from(NAMES), verb=st.sampled_from([Verb.STOP, Verb.KILL]), force=st.booleans())
+    def end(self, name: str, verb: Verb, force: bool) -> None:
+        policy = Policy(verb, f"{verb.value} it", grace_s=1.0, force=force)
+        self.act(verb.value, name, lambda app: ending.run(app, EndRequest((name,), policy, False)))
+
+    @rule(name=st.sampled_from(NAMES))
+    def start(self, name: str) -> None:
+        request = start.StartRequest(name, "demo", cwd="/", confirm_s=0.5)
+        self.act("start", name, lambda app: start.run(app, request))
+
+    @rule(name=st.sampled_from(NAMES))
+    def adopt(self, name: str) -> None:
+        self.act("adopt", name, lambda app: adopt.run(app, adopt.AdoptRequest(name, "demo")))
+
+    @rule()
+    def reconcile(self) -> None:
+        self.act("reconcile", "", reconcile.run)
+
+    @rule(name=st.sampled_from(NAMES))
+    def forget(self, name: str) -> None:
+        self.act("forget", name, lambda app: forget.run(app, forget.ForgetRequest((name,))))
+
+    @rule(name=st.sampled_from(NAMES))
+    def beat(self, name: str) -> None:
+        with self.story.ledger() as ledger:
+            ledger.record_heartbeat(Heartbeat(name, self.story.clock.now(), "working", "prompt", None, {}))
+
+    @rule()
+    def write_by_another(self) -> None:
+        """One that knows nothing of us: in place, without the lock."""
+        old, self.note = f'"note": {self.note}', self.note + 1
+        text = self.story.path.read_text()
+        assert old in text
+        self.story.path.write_text(text.replace(old, f'"note": {self.note}') + "# seen\n")
+
+    @rule(name=st.sampled_from(NAMES))
+    def die(self, name: str) -> None:
+        session = self.session(name)
+        if session is not None and session.panes:
+            self.story.processes.die(session.panes[0].process)
+
+    # How time goes
+
+    @precondition(lambda self: self.actors)
+    @rule(number=st.integers(0, BUSY - 1))
+    def go_on(self, number: int) -> None:
+        actor = self.actors[number % len(self.actors)]
+        if actor.ready:
+            self.let(actor)
+
+    @precondition(lambda self: self.actors)
+    @rule(number=st.integers(0, BUSY - 1), step=st.sampled_from([None, *Step]))
+    def crash(self, number: int, step: Step | None) -> None:
+        """Where it waits, or later at that step."""
+        actor = self.actors[number % len(self.actors)]
+        if step is not None:
+            actor.doomed_at = step
+        elif actor.awaited is not None:
+            actor.crashed = True
+            self.let(actor)
+
+    @rule(seconds=st.sampled_from([0.01, 0.3, 2.0, 10.0]))
+    def pass_time(self, seconds: float) -> None:
+        self.world._wait((), seconds)
+
+    def let(self, actor: Actor) -> None:
+        actor.go_on()
+        if actor.done:
+            self.actors.remove(actor)
+            if actor.crashed and actor.verb == "start":
+                self.taken.add(actor.name)
+            self.answered(actor)
+
+    def answered(self, actor: Actor) -> None:
+        items = [item.as_json() for item in actor.result.results] if actor.result is not None else []
+        for item in items:
+            if item.get("outcome") in ("stopped", "killed") and item.get("pid"):
+                assert self.story.processes.identify(item["pid"]) is None, f"told as ended, and alive: {item}"
+                if not item["joined"] and item["stopped_by"] != "already_gone":
+                    assert item["pid"] not in self.ended, f"ended twice: {item}"
+                    self.ended.append(item["pid"])
+
+    # What must hold at any moment
+
+    @invariant()
+    def what_is_written_is_true(self) -> None:
+        rows = self.world.rows()
+        assert rows["flow"] == {"name": "flow", "status": "stopped", "note": self.note}
+        for name, row in rows.items():
+            old = self.before.get(name)
+            if row["status"] != "running" and old is not None and old["status"] == "running":
+                process = ProcessId(old["pane"]["pid"], old["pane"]["start_ticks"])
+                assert not self.story.processes.alive(process), f"{name} is alive and written as {row['status']}"
+        self.before = rows
+
+    @invariant()
+    def neighbours_live(self) -> None:
+        assert self.story.processes.alive(self.bystander)
+        assert self.story.signals_to(self.bystander) == []
+
+    def session(self, name: str) -> Any:
+        server = self.story.tmux.servers[self.story.SOCKET]
+        return next((session for session in server.sessions if session.name == name), None)
+
+    def teardown(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        try:
+            self.to_the_end()
+        finally:
+            faults.at = self.unarmed
+            shutil.rmtree(self.folder)
+
+    def to_the_end(self) -> None:
+        """All finish; then one reconcile settles everything, and a second finds nothing to do."""
+        for _ in range(2_000):
+            if not self.actors:
+                break
+            ready = [actor for actor in self.actors if actor.ready]
+            for actor in ready:
+                self.let(actor)
+                self.what_is_written_is_true()
+            if not ready:
+                self.world._wait((), 0.05)
+        assert not self.actors, f"never ends: {[(actor.verb, actor.name, actor.awaited) for actor in self.actors]}"
+        self.world._wait((), 20.0)
+        apps = [self.story.app() for _ in range(2)]
+        reconcile.run(apps[0])
+        self.what_is_written_is_true()
+        second = reconcile.run(apps[1])
+        assert second.more["actions"] == []
+        told = {item.name for item in second.results}
+        for name in NAMES:
+            row, session = self.world.rows().get(name), self.session(name)
+            running = row is not None and row["status"] == "running"
+            assert running is (session is not None) or name in told, (name, row, session, told)
+            # A dead start's word that an ending took over is lost: its session is told, the option of its pane stays.
+            if session is not None and name not in self.taken:
+                assert session.panes[0].options == {}, (name, row, self.story.ledger().events({name}))
+        assert apps[1].books.open_intents().keys() <= told
+        for app in self.story.apps:
+            app.close()
+
+
+def test_histories() -> None:
+    run_state_machine_as_test(
+        Histories,
+        settings=settings(
+            max_examples=int(os.environ.get("HISTORIES", "25")),
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            print_blob=True,
+            phases=[Phase.generate] if "HISTORIES_QUICK" in os.environ else list(Phase),
+        ),
+    )
