@@ -250,13 +250,10 @@ def test_a_row_that_is_no_longer_there_is_no_matter(story: Story) -> None:
 
 
 def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -> None:
-    """The file of claude's own installation, and so its daemon, is called by its version."""
     profiles = load_profiles(None)
-    claude = profiles.agents["claude"]
-    program = "/home/a/.local/share/claude/versions/2.1.326"
-    daemon = story.processes.add("2.1.326", program, "daemon", "run", "--origin", "transient", executable=program)
-    other = story.processes.add("2.1.326", program, "--resume", executable=program)
+    daemon = story.processes.add("claude.exe", "daemon", "run", "--origin", "transient")
+    other = story.processes.add("claude.exe", "--resume", "x")
     world = story.app().observer.look([], 0)
-    reason = spare_reason((*profiles.common_spare, *claude.spare), world)
+    reason = spare_reason((*profiles.common_spare, *profiles.agents["claude"].spare), world)
     told = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
     assert told == ["a shared claude daemon", None]
