@@ -14,6 +14,7 @@ from signal import SIGKILL
 import pytest
 
 from tmuxreap import processes as module
+from tmuxreap import procfs
 from tmuxreap.model import ProcessId
 from tmuxreap.processes import LinuxProcesses, boot_id, host, real_processes
 
@@ -82,8 +83,8 @@ def test_a_program_and_a_folder_that_were_deleted_keep_their_names(processes: Li
 
 def test_an_environment_may_hold_anything(processes: LinuxProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
     overwritten = b"A=1\0nonsense\0\0=x\0B=a=b\0A=2\0C=\xff\0D=\0"
-    monkeypatch.setattr(module, "_read", lambda path: overwritten)
-    assert module._environ("/proc/1") == {"A": "1", "B": "a=b", "C": "\udcff", "D": ""}
+    monkeypatch.setattr(procfs, "read", lambda path: overwritten)
+    assert procfs.environ_in("/proc/1") == {"A": "1", "B": "a=b", "C": "\udcff", "D": ""}
 
 
 def test_pidfds_are_kept_for_what_is_waited_for_and_no_longer(processes: LinuxProcesses) -> None:
