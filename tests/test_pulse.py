@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -228,10 +229,18 @@ def test_the_pane_tells_it_of_an_adopted_one(desk: Desk, monkeypatch: pytest.Mon
         assert found is None
 
 
-def test_one_without_a_terminal_is_known_by_its_conversation_only(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_one_without_a_terminal_the_conversation_goes_first(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shared daemon, or an agent that a tool of this one has started, carries the mark of the pane."""
-    assert speaks(monkeypatch, desk, "claude", "other", terminal=0, TMUXREAP_ID="mark-1") is None
     assert speaks(monkeypatch, desk, "claude", ID, terminal=0, TMUXREAP_ID="mark-1") == "shop"
+    assert speaks(monkeypatch, desk, "claude", "other", terminal=0, TMUXREAP_ID="mark-1") == "acme"
+
+
+def test_one_without_a_terminal_and_with_another_conversation_is_not_told_to_halt(desk: Desk) -> None:
+    with contextlib.closing(speaking.opened(str(desk.path))) as db:
+        assert speaking.is_its_own(db, "shop", ID, (7, 1, 0))
+        assert speaking.is_its_own(db, "shop", "other", (7, 1, 9))
+        assert speaking.is_its_own(db, "acme", "other", (7, 1, 0))  # nobody knows what that one is in
+        assert not speaking.is_its_own(db, "shop", "other", (7, 1, 0))
 
 
 def test_another_kind_of_agent_in_the_same_terminal_is_not_this_one(

@@ -61,7 +61,7 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
         if name is None:
             return None
         data: Facts = {"agent": agent[:LONGEST], "event": word, "tool": text_of(facts, words_of.TOOL_FIELDS)}
-        reason = stop_asked(db, name, now)
+        reason = stop_asked(db, name, now) if speaking.is_its_own(db, name, conversation, speaker) else None
         answer = words_of.halt(kind, word, reason) if reason else None
         if answer is not None:
             data["halted"] = True

@@ -34,14 +34,24 @@ def read_facts(data: bytes) -> Facts:
 def who(db: sqlite3.Connection, agent: str, conversation: str | None, speaker: Speaker | None) -> str | None:
     """The row of the one that speaks: by its mark, else by its pane, else by the conversation it is in.
 
-    A process without a terminal has its environment from another: a daemon that serves several agents from the pane of
-    the first, an agent that a tool of this one has started. What it says of its conversation is its own."""
-    name = None
-    if speaker is None or speaker[2]:
-        name = _marked(db, os.environ.get("TMUXREAP_ID", "")) or _in_pane(db)
-        if name is not None and agent and not _is_of(db, name, agent):
-            return None
-    return name or (_talking(db, conversation) if conversation else None)
+    A process without a terminal may have its environment from another: a daemon that serves several agents from the
+    pane of the first, an agent that a tool of this one has started. There the conversation goes first, and what it
+    says of one that nobody knows is no evidence of a conversation (see the locator `hook`)."""
+    talking = _talking(db, conversation) if conversation else None
+    if talking is not None and speaker is not None and not speaker[2]:
+        return talking
+    name = _marked(db, os.environ.get("TMUXREAP_ID", "")) or _in_pane(db)
+    if name is not None and agent and not _is_of(db, name, agent):
+        return None
+    return name or talking
+
+
+def is_its_own(db: sqlite3.Connection, name: str, conversation: str | None, speaker: Speaker | None) -> bool:
+    """It is this very agent that speaks, and not one that has its environment: only that one may be told to halt."""
+    if speaker is None or speaker[2] or conversation is None:
+        return True
+    known = [one for each, row in _running(db, "", name) if each == name for one in _conversations(row) if one]
+    return not known or conversation in known
 
 
 def _marked(db: sqlite3.Connection, mark: str) -> str | None:
