@@ -43,7 +43,8 @@ RANKS = (
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
     # the composition root, and what is asked of it
     "app",
-    "shown; conversations; cases < conversations shown; choosing < cases; worktrees; outcomes < cases conversations worktrees;"
+    "shown; conversations; cases < conversations shown; choosing < cases; worktrees;"
+    " outcomes < cases conversations worktrees;"
     " sessions < cases conversations",
     "handover; joining; starts < joining; delegation; recording < delegation; segment",
     "drifts; nominees; remnants < nominees",

@@ -41,7 +41,9 @@ def test_the_daemon_that_has_the_background_sessions_of_all_is_no_claude(command
     assert not claude.recognises(argv, "claude", None)
 
 
-@pytest.mark.parametrize("command", ["claude", "claude daemon", "claude daemon run the tests", "grep claude daemon run"])
+@pytest.mark.parametrize(
+    "command", ["claude", "claude daemon", "claude daemon run the tests", "grep claude daemon run"]
+)
 def test_a_claude_that_speaks_of_a_daemon_is_none(command: str) -> None:
     assert not AGENTS["claude"].shares(command.split(), "claude", None)
 

@@ -74,5 +74,3 @@ def _busy(name: str, intent: Intent) -> Failure:
     doing = "started" if intent.verb == START else "ended"
     reason = f"could not start {name}: it is just being {doing} by the process {intent.owner.pid}"
     return Failure(Code.SESSION_EXISTS, reason, "wait for that, then see: tmuxreap list")
-
-
