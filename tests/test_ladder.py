@@ -162,7 +162,7 @@ def test_a_key_that_could_not_be_sent_is_the_last() -> None:
 
 
 def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
-    """The process that has the terminal is gone, its launcher not yet: no key reaches it, and it leaves by those before."""
+    """The process that has the terminal is gone, not its launcher: no key reaches it, and it leaves by those sent."""
     living, told = frozenset({AGENT.id}), Conversation("id", "exit-banner", None, exists=True)
     waits = [living, living, frozenset()]  # after the Escape, at the key that failed, after the time to leave
     answers = scripted(ReadScreen=Screen(State.BUSY), Press=[True, False], Wait=waits, Capture=told, Look=GONE)
