@@ -57,6 +57,11 @@ class Settings:
         return bool(self.environ.get("NO_COLOR"))
 
     @property
+    def tmux_socket(self) -> str | None:
+        """Of the server that we run in."""
+        return self.environ.get("TMUX", "").rsplit(",", 2)[0] or None
+
+    @property
     def mark(self) -> str | None:
         """Set when the caller runs inside a session that `start` made."""
         return self.environ.get(MARK) or None
