@@ -79,7 +79,7 @@ def _run(words: list[str]) -> int:
         status = _quickly(words)
         if status is None:
             status = import_module("tmuxreap.cli").main(words)
-        sys.stdout.flush()
+        _flush()
         return status
     except Failure as failure:
         return _told(words, failure)
@@ -93,6 +93,13 @@ def _run(words: list[str]) -> int:
         if hasattr(error, "format_message"):  # a usage error of the command line
             return _told(words, Failure(Code.USAGE, f"could not read the command: {error.format_message()}", USAGE))
         return _bug(words, error)
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise Unheard(error.errno, error.strerror) from None
 
 
 USAGE = "see: tmuxreap --help, or tmuxreap VERB --help"
