@@ -14,8 +14,9 @@ CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
 CREATED = re.compile(r"^\$\d+:%\d+:\d+$", re.MULTILINE)
 TAKES_KEYS = (("pane_in_mode", "0"), ("pane_dead", "0"), ("pane_input_off", "0"), ("pane_synchronized", "0"))
 
-_UNQUOTED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
-_OCTAL = {octet: f"\\{octet:03o}" for octet in range(256) if octet not in _UNQUOTED}
+_BARE = re.compile(r"%[0-9]+|[A-Za-z0-9_./:,@=+-][A-Za-z0-9_./:,@%=+-]*")  # `%if` is a word of its own
+_PLAIN = frozenset(b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
+_OCTAL = {octet: f"\\{octet:03o}" for octet in range(256) if octet not in _PLAIN}
 
 
 def mode_off(pane: str) -> list[str]:
@@ -59,7 +60,10 @@ def _line(words: Sequence[str]) -> str:
 
 
 def quoted(argument: str) -> str:
-    """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes: octal is plain."""
+    """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes: octal is plain. What
+    needs no quotes has none: in a command inside of another they would grow with each level."""
+    if _BARE.fullmatch(argument):
+        return argument
     octets = argument.encode("utf-8", "surrogateescape").decode("latin-1")
     return f'"{octets.translate(_OCTAL)}"'
 
