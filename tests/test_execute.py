@@ -438,8 +438,8 @@ def test_the_transcript_of_a_stop(story: Story) -> None:
         ("if-shell", "-F", "-t", "$0:"),
     ]
     assert told[1][4:] == ("--", "remain-on-exit", "on")
-    assert told[2][5] == '"send-keys" "-t" "%0" "-l" "--" "\\057exit"'.replace("\\057", "/")
-    assert told[3][5] == '"send-keys" "-t" "%0" "--" "Enter"'
+    assert told[2][5] == "send-keys -t %0 -l -- /exit"
+    assert told[3][5] == "send-keys -t %0 -- Enter"
     assert told[4][5] == "kill-session -t '$0'"
     assert all(same in told[at][4] for at in (2, 3, 4))
     assert pane in told[2][4]

@@ -42,7 +42,8 @@ class Case:
 def prepare(app: App, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None) -> list[Case]:
     """`known`: what is remembered of some of them otherwise than the ledger does."""
     sights = look_at(app, rows, pane_only=policy.scope is Scope.PANE, known=known)
-    shown = shown_in(app.tmux, [sight for sight, _ in sights])
+    options = [list(_during_keys(sight, app.profile_of(row))) for row, (sight, _) in zip(rows, sights, strict=True)]
+    shown = shown_in(app.tmux, [sight for sight, _ in sights], options)
     return [_case(app, row, *seen, pane, policy) for row, seen, pane in zip(rows, sights, shown, strict=True)]
 
 
@@ -94,7 +95,7 @@ def _case(app: App, row: Row, sight: Sight, past: Past, shown: Shown, policy: Po
         case.answer = already_stopped(app, case)
     else:
         screen = screen_of(profile, known, shown.text) if sight.agent and profile else None
-        options = _options(sight, shown) if why_no_keys(sight, profile, policy) is None else ()
+        options = _options(sight, profile, shown) if why_no_keys(sight, profile, policy) is None else ()
         case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options)
     return case
 
@@ -149,13 +150,19 @@ def already_stopped(app: App, case: Case) -> EndResult:
     )
 
 
-def _options(sight: Sight, shown: Shown) -> tuple[PaneOption, ...]:
-    """Options of the pane that the keys need otherwise: the pane stays for the banner, keys stay in the pane."""
+def _during_keys(sight: Sight, profile: Profile | None) -> dict[str, str]:
+    """Options of the pane that the keys need otherwise: the pane stays for the last words, keys stay in the pane."""
     pane = sight.pane
-    assert pane is not None  # noqa: S101 - keys go to a pane
-    wanted = [(BANNER_OPTION, "on")] if pane.remain_on_exit != "on" and _is_direct(sight) else []
-    wanted += [(SIBLINGS_OPTION, "off")] if pane.synchronized else []
-    return tuple(PaneOption(pane.id, option, shown.options.get(option), value) for option, value in wanted)
+    if pane is None or profile is None:
+        return {}
+    stays = pane.remain_on_exit != "on" and profile.tells_at_exit and _is_direct(sight)
+    return {**({BANNER_OPTION: "on"} if stays else {}), **({SIBLINGS_OPTION: "off"} if pane.synchronized else {})}
+
+
+def _options(sight: Sight, profile: Profile | None, shown: Shown) -> tuple[PaneOption, ...]:
+    pane = sight.pane.id if sight.pane else ""
+    wanted = _during_keys(sight, profile).items()
+    return tuple(PaneOption(pane, option, shown.options.get(option), value) for option, value in wanted)
 
 
 def _is_direct(sight: Sight) -> bool:

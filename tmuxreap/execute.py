@@ -24,7 +24,9 @@ from tmuxreap.seams import Clock, Processes, Question, Sent, Tmux
 from tmuxreap.sights import Past, Sight, past_of, see_again
 from tmuxreap.values import slotted
 
-COALESCE_S = 0.002  # when many end at once, a moment's patience saves a look for each
+# When many end at once, patience saves a look for each: as long as one follows upon the other, but not for long.
+COALESCE_S = 0.005
+PATIENCE_S = 0.1
 
 FAULT_OF_RUNG = {Rung.KEYS: Step.KEYS, Rung.HANGUP: Step.HANGUP, Rung.TERM: Step.HANGUP, Rung.KILL: Step.KILL}
 
@@ -163,7 +165,7 @@ class Executor:
         texts: dict[Task, str | None] = {}
         for socket in dict.fromkeys(task.plan.socket for task in tasks):
             mine = [task for task in tasks if task.plan.socket == socket]
-            shown = [task for task in mine if task.sight.pane is not None]
+            shown = [task for task in mine if task.sight.pane is not None and self._wants_text(task)]
             first = [
                 each for task in mine if self._asked[task] == requests.ReadScreen(ready=True) for each in ready(task)
             ]
@@ -172,6 +174,11 @@ class Executor:
         for task in tasks:
             captured = isinstance(self._asked[task], requests.Capture)
             self._advance(task, (task.capture if captured else task.read_screen)(texts.get(task)))
+
+    def _wants_text(self, task: Task) -> bool:
+        """The last words are worth a question where the agent has any."""
+        silent = task.profile is not None and not task.profile.tells_at_exit
+        return not (silent and isinstance(self._asked[task], requests.Capture))
 
     def _look(self, tasks: Sequence[Task]) -> None:
         since = min(_since(task) for task in tasks)
@@ -197,7 +204,7 @@ class Executor:
         if self._progress:
             self._progress.draw()
         if gone and len(waits) > 1:
-            gone |= self._processes.wait(awaited - gone, COALESCE_S) if awaited - gone else set()
+            gone |= self._stragglers(awaited - gone)
         now = self._clock.monotonic()
         for task, wait in waits.items():
             left = wait.processes - gone
@@ -205,6 +212,16 @@ class Executor:
                 self._advance(task, left)
             elif left != wait.processes:
                 self._asked[task] = Wait(left, wait.until)
+
+    def _stragglers(self, awaited: set[ProcessId]) -> set[ProcessId]:
+        gone: set[ProcessId] = set()
+        until = self._clock.monotonic() + PATIENCE_S
+        while (left := awaited - gone) and self._clock.monotonic() < until:
+            more = self._processes.wait(left, COALESCE_S)
+            if not more:
+                break
+            gone |= more
+        return gone
 
 
 def _since(task: Task) -> int:

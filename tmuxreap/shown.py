@@ -10,7 +10,6 @@ from tmuxreap.values import field, frozen
 
 BANNER_OPTION = "remain-on-exit"
 SIBLINGS_OPTION = "synchronize-panes"
-OPTIONS = (BANNER_OPTION, SIBLINGS_OPTION)
 
 
 @frozen
@@ -22,16 +21,16 @@ class Shown:
     options: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def shown_in(tmux: Tmux, sights: Sequence[Sight]) -> list[Shown]:
-    """In the order of the sights; nothing for those without a pane."""
+def shown_in(tmux: Tmux, sights: Sequence[Sight], options: Sequence[Sequence[str]]) -> list[Shown]:
+    """In the order of the sights, each with its options; nothing for those without a pane."""
     shown = [Shown()] * len(sights)
     for socket in dict.fromkeys(sight.socket for sight in sights):
         panes = [(place, sight.pane.id) for place, sight in enumerate(sights) if sight.socket == socket and sight.pane]
-        answers = iter(tmux.ask(socket, [question for _, pane in panes for question in _questions(pane)]))
+        answers = iter(tmux.ask(socket, [one for place, pane in panes for one in _questions(pane, options[place])]))
         for place, _ in panes:
-            shown[place] = Shown(next(answers), next(answers), {option: next(answers) for option in OPTIONS})
+            shown[place] = Shown(next(answers), next(answers), {option: next(answers) for option in options[place]})
     return shown
 
 
-def _questions(pane: str) -> list[Question]:
-    return [Question(pane), Question(pane, joined=True), *(Question(pane, option) for option in OPTIONS)]
+def _questions(pane: str, options: Sequence[str]) -> list[Question]:
+    return [Question(pane), Question(pane, joined=True), *(Question(pane, option) for option in options)]
