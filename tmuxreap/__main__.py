@@ -16,8 +16,6 @@ from tmuxreap.errors import Code, Exit, Failure, Unheard, interrupted
 OUT = ("stdout", "stderr")
 # Words that answer before a command line is built, and the module whose `main` does it.
 QUICK = {"hook": "tmuxreap.pulse", "heartbeat": "tmuxreap.pulse", "_complete": "tmuxreap.completion"}
-
-
 YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage, a tenth of its time
 
 

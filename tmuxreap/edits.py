@@ -48,9 +48,8 @@ __all__ = [
 ]
 
 
-parse = lru_cache(maxsize=4)(
-    yamlparse.parse
-)  # the same text is read under the lock again, and an edit reads its result
+# Remembered: the same text is read under the lock again, and an edit reads its result.
+parse = lru_cache(maxsize=4)(yamlparse.parse)
 
 
 class Unsafe(ValueError):  # noqa: N818 - an answer about one row, caught per target

@@ -46,7 +46,7 @@ def join(app: App, intent: Intent) -> Item | None:
     while True:
         now = app.books.intent(intent.id)
         if now is None or now.outcome is not None:
-            return _joined(intent, now)
+            return _joined(now)
         if not owner_alive(app, now):
             return None
         app.processes.wait({now.owner}, JOIN_LOOK_S)
@@ -60,7 +60,7 @@ def outcome_of_taker(app: App, number: int) -> Item | None:
     return join(app, intent) if intent is not None and intent.id != number else None
 
 
-def _joined(intent: Intent, closed: Intent | None) -> Item | None:
+def _joined(closed: Intent | None) -> Item | None:
     recorded = dict(closed.result or {}) if closed else {}
     if "outcome" not in recorded:
         return None  # taken over, or lost: look again

@@ -35,13 +35,13 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
         way = yield from _safely(run, limit, planned.wait_s)
     if way is _Way.LEFT:
         run.agent_left = True
-        run.conversation = yield from _captured(run)
+        run.conversation = yield from _captured()
     return False
 
 
 def _safely(run: Run, limit: float | None, leave_s: float) -> Generator[Request, object, _Way]:
     """The sequence that worked in every state, then its end again while that fits."""
-    assert run.profile is not None  # noqa: S101 - see _keys
+    assert run.profile is not None  # noqa: S101 - see press_keys
     repeats = REPEATS if run.profile.again_keys else 0
     pause_s = leave_s / (repeats + 1)
     way = yield from _sequence(run, run.profile.safe_keys, limit, pause_s)
@@ -100,7 +100,7 @@ def _press(run: Run, step: Key | Text, seen: Screen | None) -> Generator[Request
 
 def _is_ours(run: Run, screen: Screen) -> bool:
     """Enter submits what stands there: it must be what we typed and nothing else."""
-    assert run.profile is not None  # noqa: S101 - see _keys
+    assert run.profile is not None  # noqa: S101 - see press_keys
     ours = "".join(step.text for step in run.profile.idle_keys if isinstance(step, Text))
     return screen.state is State.DRAFT and screen.draft.strip() == ours
 
@@ -113,7 +113,7 @@ def _left_by(
     return not remaining
 
 
-def _captured(run: Run) -> Generator[Request, object, Conversation]:
+def _captured() -> Generator[Request, object, Conversation]:
     conversation = yield Capture()
     assert isinstance(conversation, Conversation)  # noqa: S101 - see the request
     return conversation

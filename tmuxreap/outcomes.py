@@ -30,7 +30,7 @@ def event_of(case: Case, policy: Policy) -> Event:
     return Event.SWEPT if case.row.status.ended else EVENT_OF_VERB[policy.verb]
 
 
-def stopped_by_of(case: Case, ended: Ended, policy: Policy) -> StoppedBy | None:
+def stopped_by_of(case: Case, ended: Ended) -> StoppedBy | None:
     """Of an ended row's left-overs no agent tells: what counts is the rung that ended them."""
     if not case.row.status.ended:
         return ended.stopped_by
@@ -43,22 +43,23 @@ def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) ->
     ending = Ending(
         event=event_of(case, policy),
         at=at,
-        stopped_by=stopped_by_of(case, ended, policy),
+        stopped_by=stopped_by_of(case, ended),
         reason=policy.reason if not row.status.ended or case.purged is None else None,
         scope=policy.scope.value if policy.scope is Scope.PANE else None,
         conversation=conversation,
         conversation_field=conversation_field(case.agent) if case.agent else None,
         resumable=conversation.exists,
-        screen=None
-        if case.row.status.ended
-        else kept_screen(case.last_screen)
-        if case.last_screen is not None
-        else None,
+        screen=_last_screen(case),
     )
     changes = dict(end_changes(row.status, ending))
     if case.known.store and conversation.id and ending.event is not Event.SWEPT:
         changes[("store",)] = case.known.store
     return changes
+
+
+def _last_screen(case: Case) -> str | None:
+    """Of a row that had ended before, the one of that time stays."""
+    return None if case.row.status.ended or case.last_screen is None else kept_screen(case.last_screen)
 
 
 def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: float) -> EndResult:
@@ -70,7 +71,7 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         status=next_status(case.row.status, event) if gone else case.row.status,
         agent=case.agent,
         pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
-        stopped_by=stopped_by_of(case, ended, policy),
+        stopped_by=stopped_by_of(case, ended),
         stop_reason=policy.reason if event is not Event.SWEPT else case.row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
         conversation=ended.conversation,

@@ -9,7 +9,7 @@ from tmuxreap.cases import look_at
 from tmuxreap.commands.start import registered
 from tmuxreap.conversations import find_conversation
 from tmuxreap.errors import Code, Failure
-from tmuxreap.model import Pane, Row, Server, Session, Unreachable
+from tmuxreap.model import Pane, Process, Row, Server, Session, Unreachable
 from tmuxreap.panes import agent_in
 from tmuxreap.results import Result
 from tmuxreap.selectors import RESERVED
@@ -110,5 +110,6 @@ def _wish(
     )
 
 
-def _leader(sight: Sight):  # type: ignore[no-untyped-def]
-    return (one.process for one in sight.owned.own if sight.pane and one.process.pid == sight.pane.pid)
+def _leader(sight: Sight) -> list[Process]:
+    """What tmux started in the pane."""
+    return [one.process for one in sight.owned.own if sight.pane and one.process.pid == sight.pane.pid]

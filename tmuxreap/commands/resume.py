@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from tmuxreap.app import App
 from tmuxreap.cases import look_at
@@ -15,7 +14,7 @@ from tmuxreap.locators import checked, store_of
 from tmuxreap.model import Live, Row
 from tmuxreap.profiles import Profile
 from tmuxreap.registry import RegistryLook
-from tmuxreap.results import Item, PlainResult, Result, SessionResult
+from tmuxreap.results import Item, PlainResult, Result
 from tmuxreap.resuming import resume_line, resume_words
 from tmuxreap.rows import recorded_conversation
 from tmuxreap.selectors import Wanted
@@ -48,7 +47,7 @@ def _resumed(app: App, row: Row, request: ResumeRequest) -> Item:
 
 def _resume(app: App, row: Row, request: ResumeRequest) -> Item:
     look = app.registry.look()
-    if sight_alive(app, row):
+    if look_at(app, [row])[0][0].session is not None:
         raise Failure(
             Code.SESSION_EXISTS,
             f"could not resume {row.name}: its session is alive",
@@ -76,10 +75,6 @@ def _resume(app: App, row: Row, request: ResumeRequest) -> Item:
     return launch(app, wish)
 
 
-def sight_alive(app: App, row: Row) -> bool:
-    return look_at(app, [row])[0][0].session is not None
-
-
 def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
     """The conversation that can be taken up; Failure with the reason when it cannot."""
     agent = app.agent_of(row)
@@ -94,7 +89,7 @@ def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
         reason = "no conversation was captured"
     elif row.data.get("termination_mode") == "purge":
         reason = "its conversation was purged"
-    elif not checked(profile, _store(app, profile, store), conversation, None).exists:
+    elif not checked(profile, store_of(profile, None, store, app.settings.home), conversation, None).exists:
         reason = f"the conversation {conversation} is not on disk, or has no message"
     if reason is not None or profile is None or conversation is None:
         raise Failure(
@@ -103,10 +98,6 @@ def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
             f"begin a new conversation: tmuxreap start {row.name}",
         )
     return profile, conversation, store_environment(profile, store)
-
-
-def _store(app: App, profile: Profile, recorded: str | None) -> Path | None:
-    return Path(recorded) if recorded else store_of(profile, None, None, app.settings.home)
 
 
 def _not_in_use(app: App, look: RegistryLook, row: Row, conversation: str) -> None:
@@ -126,6 +117,3 @@ def _not_in_use(app: App, look: RegistryLook, row: Row, conversation: str) -> No
                 f"could not resume {row.name}: {other.name} is in the same conversation",
                 f"stop it first: tmuxreap stop {other.name}",
             )
-
-
-__all__ = ["ResumeRequest", "SessionResult", "run"]

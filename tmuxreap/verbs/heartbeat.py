@@ -1,4 +1,5 @@
-"""The words of `heartbeat`; the plain case is answered by `pulse` before this is read, the rest by `commands`."""
+"""The words of `heartbeat`; the plain case is answered by `pulse` before this is read, the rest by
+`commands.heartbeat`."""
 
 from __future__ import annotations
 

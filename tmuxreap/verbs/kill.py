@@ -1,4 +1,4 @@
-"""The words of `kill`; what it does is in `commands.kill`."""
+"""The words of `kill`; what it does is in `commands.stop`."""
 
 from __future__ import annotations
 
