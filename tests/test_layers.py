@@ -25,7 +25,7 @@ RANKS = (
     " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
     " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
     # agents as data: the values that planning speaks of, and the one file that they come from
-    "profiles < hookblocks programs yamlblocks; programs; yamlblocks; hookblocks < yamlblocks",
+    "profiles < hookblocks programs yamlblocks; programs; yamlblocks; hookblocks < yamlblocks; spared < profiles",
     # pure: what is seen, planned and answered
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
     " offspring < sights; verdicts < offspring;"

@@ -12,6 +12,7 @@ from tmuxreap.cases import look_at
 from tmuxreap.model import Live, Row
 from tmuxreap.profiles import load_profiles
 from tmuxreap.sights import Sight, spare_reason
+from tmuxreap.spared import Spares
 from tmuxreap.values import replace
 
 
@@ -254,6 +255,6 @@ def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -
     daemon = story.processes.add("claude.exe", "daemon", "run", "--origin", "transient")
     other = story.processes.add("claude.exe", "--resume", "x")
     world = story.app().observer.look([], 0)
-    reason = spare_reason((*profiles.common_spare, *profiles.agents["claude"].spare), world)
+    reason = spare_reason(Spares.of(*profiles.common_spare, *profiles.agents["claude"].spare), world)
     told = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
     assert told == ["a shared claude daemon", None]

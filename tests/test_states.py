@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.model import Conversation, Remove, Status, StoppedBy, Verb
-from tmuxreap.outcomes import EVENT_OF_VERB
 from tmuxreap.states import (
     END_FIELDS,
+    EVENT_OF_VERB,
     MODES,
     TRANSITIONS,
     Ending,

@@ -11,12 +11,13 @@ from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Row
 from tmuxreap.observe import Observer, Place
 from tmuxreap.processes import boot_id, host, real_processes
-from tmuxreap.profiles import Profile, Profiles, Spare, load_profiles
+from tmuxreap.profiles import Profile, Profiles, load_profiles
 from tmuxreap.progress import Progress
 from tmuxreap.record import Books
 from tmuxreap.registry import Registry, RegistryLook
 from tmuxreap.seams import Clock, Processes, Tmux
 from tmuxreap.settings import Settings, registry_or_new, registry_path
+from tmuxreap.spared import Spares
 from tmuxreap.tmux import RealTmux
 from tmuxreap.tmux_socket import socket_path
 
@@ -42,6 +43,7 @@ class App:
         self.place = place
         self.warnings: list[str] = []
         self.progress: Progress | None = None
+        self._spares: dict[str | None, Spares] = {}
 
     @cached_property
     def registry(self) -> Registry:
@@ -113,8 +115,11 @@ class App:
     def profile_of(self, row: Row) -> Profile | None:
         return self.profiles.of(self.agent_of(row))
 
-    def spares_of(self, profile: Profile | None) -> tuple[Spare, ...]:
-        return (*self.profiles.common_spare, *(profile.spare if profile else ()))
+    def spares_of(self, profile: Profile | None) -> Spares:
+        name = profile.name if profile else None
+        if name not in self._spares:
+            self._spares[name] = Spares.of(*self.profiles.common_spare, *(profile.spare if profile else ()))
+        return self._spares[name]
 
 
 def real_app(settings: Settings, registry: str | None) -> App:

@@ -48,11 +48,17 @@ def prepare(app: App, rows: Sequence[Row], policy: Policy, known: Mapping[str, P
 
 
 def look_at(
-    app: App, rows: Sequence[Row], *, pane_only: bool = False, known: Mapping[str, Past] | None = None
+    app: App,
+    rows: Sequence[Row],
+    *,
+    pane_only: bool = False,
+    known: Mapping[str, Past] | None = None,
+    briefly: bool = False,
 ) -> list[tuple[Sight, Past]]:
-    """One look for all of them."""
+    """One look for all of them; `briefly` only for who does nothing on what is seen."""
     sockets = {row.name: app.socket_of(row) for row in rows}
-    world = app.observer.look(sockets.values(), _since(app, rows))
+    closely = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known} if briefly else None
+    world = app.observer.look(sockets.values(), _since(app, rows), closely=closely)
     survivors = app.books.survivors(app.place.boot_id)
     told = known or {}
 

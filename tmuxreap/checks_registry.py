@@ -20,6 +20,7 @@ from tmuxreap.joining import owner_alive
 from tmuxreap.ledger_file import ledger_path
 from tmuxreap.model import BadRow, Live
 from tmuxreap.registry import row_invalid
+from tmuxreap.settings import REGISTRY_MARK
 
 HELD_LONG_S = 1.0
 LOOKS = 5
@@ -30,7 +31,7 @@ OPEN_TO_OTHERS = 0o077
 def registry_trouble(patient: Patient, failure: Failure) -> Iterator[Finding]:
     """It could not be read; that there is none yet is no trouble."""
     settings = patient.app.settings
-    named = patient.app.given_registry or settings.environ.get("TMUXREAP_REGISTRY")
+    named = patient.app.given_registry or settings.environ.get(REGISTRY_MARK)
     none_yet = failure.code is Code.REGISTRY_NOT_FOUND and not named and not settings.homeless
     yield note("registry", failure.message, failure.hint) if none_yet else failed("registry", failure)
 
@@ -56,8 +57,7 @@ def check_registry(patient: Patient) -> Iterator[Finding]:
 def check_lock(patient: Patient) -> Iterator[Finding]:
     if patient.look is None:
         return
-    registry = patient.app.registry.resolved
-    lock = registry.with_name(registry.name + ".lock")
+    lock = files.lock_of(patient.app.registry.resolved)
     try:
         found = lock.lstat()
     except OSError:

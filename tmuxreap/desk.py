@@ -13,14 +13,13 @@ from tmuxreap.commands import resume, stop
 from tmuxreap.errors import Code, Failure
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Live, Row, Server, Verb
-from tmuxreap.plan import Policy
+from tmuxreap.plan import REASONS, Policy
 from tmuxreap.progress import Progress
 from tmuxreap.results import Result, SessionResult
+from tmuxreap.selectors import RESERVED
 from tmuxreap.tmux_commands import switch_client
 from tmuxreap.values import frozen
 
-REASONS = {Verb.STOP: "manual_stop", Verb.KILL: "killed"}
-NOT_A_NAME = ("all", "-")  # as a target they mean more than the row of that name
 ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
 
 
@@ -98,7 +97,7 @@ def silent_progress(monotonic: Callable[[], float]) -> Progress:
 
 def _exact(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
-        if name in NOT_A_NAME:
+        if name in RESERVED:
             reason = f"could not tell what is meant: {name!r} as a target means more than the row of that name"
             raise Failure(Code.ROW_INVALID, reason, "rename the row")
     return tuple(names)

@@ -10,7 +10,7 @@ from enum import Enum
 from tmuxreap.app import App
 from tmuxreap.cases import look_at
 from tmuxreap.conversations import find_conversation
-from tmuxreap.joining import owner_alive
+from tmuxreap.joining import busy_names
 from tmuxreap.ledger_records import START, Intent, PaneOption
 from tmuxreap.model import Live, Row, Scope, Server, Session, Unreachable, Verb
 from tmuxreap.panes import agent_in
@@ -18,13 +18,13 @@ from tmuxreap.plan import Policy
 from tmuxreap.profiles import LOCATORS
 from tmuxreap.rows import conversation_field, recorded_conversation
 from tmuxreap.settings import MARK
+from tmuxreap.shown import BANNER_OPTION
 from tmuxreap.sights import Sight
-from tmuxreap.states import Changes, Ending, Event, end_changes
+from tmuxreap.states import EVENT_OF_VERB, Changes, Ending, Event, end_changes
 from tmuxreap.values import frozen
 
 # What follows the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
-EVENT_OF_VERB = {"stop": Event.STOPPED, "kill": Event.KILLED}
 
 
 class Kind(Enum):
@@ -83,7 +83,7 @@ def find_drifts(app: App, rows: Sequence[Row], only: frozenset[str] | None = Non
     found: list[Drift] = []
     confirmed = True
     sights = [sight for sight, _ in look_at(app, rows)]
-    busy = {name for name, intent in intents.items() if owner_alive(app, intent)}
+    busy = busy_names(app, intents)
     starts = {name: intent for name, intent in intents.items() if intent.verb == START and name not in busy}
     for row, sight in zip(rows, sights, strict=True):
         confirmed = confirmed and sight.live is not Live.UNKNOWN
@@ -132,7 +132,7 @@ def _with_start(app: App, found: list[Drift], rows: Sequence[Row], intent: Inten
 def _kept_open(server: Server, session: Session) -> tuple[PaneOption, ...]:
     """What a start sets for the time of its confirmation."""
     panes = (pane for pane in session.panes if pane.remain_on_exit == "on" and not pane.dead)
-    return tuple(PaneOption(server.socket, pane.id, "remain-on-exit", None) for pane in panes)
+    return tuple(PaneOption(server.socket, pane.id, BANNER_OPTION, None) for pane in panes)
 
 
 def _is_recorded(row: Row, session: Session) -> bool:
@@ -185,7 +185,7 @@ def _dead(app: App, row: Row, sight: Sight, intent: Intent | None) -> Drift:
         return Drift(row.name, Kind.SURVIVORS, _who(sight), hint=f"tmuxreap stop {row.name}")
     conversation = find_conversation(app, row, sight, app.profile_of(row)).conversation
     agent = app.agent_of(row)
-    event = EVENT_OF_VERB.get(intent.verb, Event.STOPPED) if intent is not None else Event.FOUND_DEAD
+    event = EVENT_OF_VERB[Verb(intent.verb)] if intent is not None else Event.FOUND_DEAD
     ending = Ending(
         event=event,
         at=app.clock.now(),

@@ -16,12 +16,13 @@ from tmuxreap.model import Conversation, ProcessId, Row
 from tmuxreap.observe import Observer
 from tmuxreap.panes import in_front
 from tmuxreap.plan import PaneOption, Plan, Policy, Rung
-from tmuxreap.profiles import Key, Profile, Spare
+from tmuxreap.profiles import Key, Profile
 from tmuxreap.progress import DRAW_S, Progress
 from tmuxreap.requests import Ended, Request, Wait
 from tmuxreap.screens import Screen
 from tmuxreap.seams import Clock, Processes, Question, Sent, Tmux
 from tmuxreap.sights import Past, Sight, past_of, see_again
+from tmuxreap.spared import Spares
 from tmuxreap.values import slotted
 
 # When many end at once, patience saves a look for each: as long as one follows upon the other, but not for long.
@@ -39,7 +40,7 @@ class Task:
     plan: Plan
     profile: Profile | None
     policy: Policy
-    spares: tuple[Spare, ...]
+    spares: Spares
     sight: Sight
     past: Past
     conversation: Conversation

@@ -74,11 +74,14 @@ def _at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
+def lock_of(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
 @contextlib.contextmanager
 def locked(path: Path, step: Step = Step.LOCK) -> Iterator[None]:
     """Hold `<path>.lock` (flock: freed by the kernel when its holder dies)."""
-    lock = path.with_name(path.name + ".lock")
-    descriptor = _acquire(lock, LOCK_WAIT_S)
+    descriptor = _acquire(lock_of(path), LOCK_WAIT_S)
     try:
         faults.at(step)
         yield

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
 from tmuxreap.ownership import Trace
-from tmuxreap.panes import agent_among, agent_in, tree
+from tmuxreap.panes import agent_among, agent_in, listed, tree
 from tmuxreap.profiles import Profile
 from tmuxreap.world import World
 
@@ -114,10 +114,9 @@ def pick_pane(row: Row, session: Session, profile: Profile | None, world: World)
     running = [pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)]
     if len(running) == 1:
         return running[0]
-    panes = ", ".join(f"{pane.id} (pid {pane.pid})" for pane in session.panes)
     return Failure(
         Code.AMBIGUOUS_PANE,
-        f"could not tell the agent's pane in {row.name}: it has {panes}",
+        f"could not tell the agent's pane in {row.name}: it has {listed(session.panes)}",
         f"record it with: tmuxreap adopt {row.name}, or end them all with --whole-session",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tmuxreap.app import App
@@ -11,6 +11,7 @@ from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import Intent
 from tmuxreap.plan import PaneOption, Plan
 from tmuxreap.results import Item, JoinedResult
+from tmuxreap.shown import BANNER_OPTION, SIBLINGS_OPTION
 from tmuxreap.values import replace
 
 JOIN_LOOK_S = 0.05
@@ -24,6 +25,11 @@ def owner_alive(app: App, intent: Intent) -> bool:
     if intent.boot_id != app.place.boot_id or app.processes.again(intent.owner) is None:
         return False
     return intent.owner.pid != app.place.pid or (app.books.path, intent.id) in _under_way
+
+
+def busy_names(app: App, intents: Mapping[str, Intent]) -> set[str]:
+    """Whom another is ending, or starting, at this moment: they are his."""
+    return {name for name, intent in intents.items() if owner_alive(app, intent)}
 
 
 @contextlib.contextmanager
@@ -78,6 +84,6 @@ def with_options(plan: Plan, inherited: Intent) -> Plan:
         return plan
     known = {option.option for option in plan.options}
     older = [one for one in inherited.options if one.pane == plan.pane.id and one.socket == plan.socket]
-    values = {"remain-on-exit": "on", "synchronize-panes": "off"}
+    values = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
     more = [PaneOption(o.pane, o.option, o.before, values[o.option]) for o in older if o.option not in known]
     return replace(plan, options=(*plan.options, *more))

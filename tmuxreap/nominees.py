@@ -8,10 +8,11 @@ from tmuxreap.app import App
 from tmuxreap.cases import look_at
 from tmuxreap.conversations import find_conversation, screen_of
 from tmuxreap.durations import parse_duration
-from tmuxreap.joining import owner_alive
+from tmuxreap.joining import busy_names
 from tmuxreap.ledger_records import Pulse
 from tmuxreap.model import Live, Process, Row, Server
 from tmuxreap.offspring import Ask, offspring
+from tmuxreap.panes import listed
 from tmuxreap.settings import MARK, PARENT, pane_word
 from tmuxreap.sights import Sight
 from tmuxreap.verdicts import Closer, Kept, Kind, Limits, Seen, Verdict, judge, running_since
@@ -27,7 +28,7 @@ def nominate(app: App, rows: Sequence[Row], kinds: Collection[Kind], limits: Lim
     sights = [sight for sight, _ in look_at(app, rows)]
     family = _Family(app, rows, sights)
     began = _beginnings(app, [row for row in rows if row.data.get("ttl") is not None])
-    pulses, busy = app.books.pulses(), under_way(app)
+    pulses, busy = app.books.pulses(), busy_names(app, app.books.open_intents())
     return [
         judge(
             wanted,
@@ -37,11 +38,6 @@ def nominate(app: App, rows: Sequence[Row], kinds: Collection[Kind], limits: Lim
         )
         for row, sight in zip(rows, sights, strict=True)
     ]
-
-
-def under_way(app: App) -> set[str]:
-    """Whom another is ending at this moment: they are his."""
-    return {name for name, intent in app.books.open_intents().items() if owner_alive(app, intent)}
 
 
 def _seen(app: App, row: Row, sight: Sight, said: Pulse | None, began: float | None, *, under_way: bool) -> Seen:
@@ -74,8 +70,7 @@ def _is_watched(sight: Sight) -> bool:
 def _in_the_way(sight: Sight) -> str | None:
     if sight.trouble is not None:
         return sight.trouble.message
-    panes = ", ".join(f"{pane.id} (pid {pane.pid})" for pane in sight.foreign)
-    return f"other panes of its session are at work: {panes}" if panes else None
+    return f"other panes of its session are at work: {listed(sight.foreign)}" if sight.foreign else None
 
 
 def _life(sight: Sight) -> list[Process]:
@@ -107,7 +102,7 @@ def _closer(app: App, row: Row, sight: Sight, family: _Family) -> Closer:
     text = app.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
     return Closer(
         state=screen_of(profile, known, text).state,
-        tool_since=running_since(app.books.beats(row.name)),
+        tool_since=running_since(app.books.told(row.name)),
         children=offspring(sight, _ask(app)),
         sub_agents=family.of(row.name),
     )

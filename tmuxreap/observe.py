@@ -5,7 +5,7 @@ It reads and never acts; what could not be read is said to be unknown."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from tmuxreap.model import Process, ProcessId, ServerLook
@@ -43,9 +43,16 @@ class Observer:
         """The finisher is no part of what it ends, though it may be a child of it: it does not see itself."""
         self._outside = True
 
-    def look(self, sockets: Iterable[str], since: int, known: Mapping[str, ServerLook] | None = None) -> World:
+    def look(
+        self,
+        sockets: Iterable[str],
+        since: int,
+        known: Mapping[str, ServerLook] | None = None,
+        *,
+        closely: Collection[int] | None = None,
+    ) -> World:
         """`since`: no process that started before can be of interest beyond the tree of its pane. `known`: servers that
-        need not be asked."""
+        need not be asked. `closely`: the only pids of which it is read what they carry, though they have a terminal to tell them by."""
         servers = {**(known or {}), **{socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}}
         processes = dict(self._processes.look())
         if self._outside:
@@ -53,6 +60,8 @@ class Observer:
         # A program that another one was exec'd in place of is the same process under another name.
         self._names.clear()
         young = [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
+        if closely is not None:
+            young = [process for process in young if not process.tty or process.pid in closely]
         self.latest = World(
             host=self._place.host,
             boot_id=self._place.boot_id,

@@ -14,12 +14,11 @@ from tmuxreap.purging import Purged, purge
 from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Survivor
 from tmuxreap.rows import conversation_field
-from tmuxreap.states import MODES, Changes, Ending, Event, end_changes, next_status
+from tmuxreap.states import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, next_status
 from tmuxreap.tools import PANE_CLOSERS, close_pane
 from tmuxreap.values import replace
 from tmuxreap.worktrees import clean_up
 
-EVENT_OF_VERB = {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
 MEGABYTE = 1024 * 1024
 
 

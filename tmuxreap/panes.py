@@ -65,6 +65,10 @@ def is_busy(pane: Pane, world: World) -> bool:
     return not pane.dead and not is_idle_shell(pane, world)
 
 
+def listed(panes: Iterable[Pane]) -> str:
+    return ", ".join(f"{pane.id} (pid {pane.pid})" for pane in panes)
+
+
 def tree(index: Index, pid: int) -> Iterable[Process]:
     queue = [pid] if pid in index.processes else []
     for one in queue:

@@ -7,7 +7,7 @@ from enum import Enum
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Live, Pane, Scope, Server, Session, Status, Verb
 from tmuxreap.ownership import Belonging
-from tmuxreap.panes import in_front
+from tmuxreap.panes import in_front, listed
 from tmuxreap.profiles import Profile
 from tmuxreap.screens import Screen, State
 from tmuxreap.sights import Sight
@@ -29,6 +29,9 @@ RUNGS: dict[Verb, tuple[Rung, ...]] = {
     Verb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
     Verb.KILL: (Rung.TERM, Rung.KILL),
 }
+
+
+REASONS: dict[Verb, str] = {Verb.STOP: "manual_stop", Verb.KILL: "killed"}  # where nobody gives one
 
 
 @frozen
@@ -146,10 +149,9 @@ def _overruled(trouble: Failure, policy: Policy) -> bool:
 
 
 def _foreign_panes(sight: Sight, policy: Policy, name: str) -> Failure:
-    panes = ", ".join(f"{pane.id} (pid {pane.pid})" for pane in sight.foreign)
     return Failure(
         Code.FOREIGN_PANES,
-        f"could not {policy.verb.value} {name}: other panes of the session are at work: {panes}",
+        f"could not {policy.verb.value} {name}: other panes of the session are at work: {listed(sight.foreign)}",
         "end them too with --whole-session, or only the agent's pane with --pane-only",
     )
 

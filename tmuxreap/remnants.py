@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.cases import look_at
+from tmuxreap.joining import busy_names
 from tmuxreap.model import Live, ProcessId, RecordedPane, RecordedTmux, Row, Server, Status, Terminal, Unreachable
-from tmuxreap.nominees import agent_of, under_way
+from tmuxreap.nominees import agent_of
 from tmuxreap.ownership import Belonging, Reach, Trace, owned
 from tmuxreap.panes import TMUX_SERVER
 from tmuxreap.settings import REGISTRY_MARK
 from tmuxreap.sights import Past, Sight, spare_reason
+from tmuxreap.spared import Spares
 from tmuxreap.values import frozen
 from tmuxreap.verdicts import Kept, Kind, Verdict
 from tmuxreap.world import World
@@ -44,7 +46,7 @@ class Remnant:
 
 def find_remnants(app: App, rows: Sequence[Row]) -> tuple[list[Remnant], list[Kept]]:
     sights = {row.name: sight for row, (sight, _) in zip(rows, look_at(app, rows), strict=True)}
-    busy = under_way(app)
+    busy = busy_names(app, app.books.open_intents())
     found: list[Remnant] = []
     kept: list[Kept] = []
     for row in rows:
@@ -79,7 +81,7 @@ class _Strays:
         self._claimed = {one.process.id for sight in sights for one in (*sight.owned.own, *sight.owned.spared)}
         self._world: World = app.observer.look({sight.socket for sight in sights}, 0)
         agents = app.profiles.agents.values()
-        spares = (*app.profiles.common_spare, *(spare for profile in agents for spare in profile.spare))
+        spares = Spares.of(*app.profiles.common_spare, *(spare for profile in agents for spare in profile.spare))
         self._spare = spare_reason(spares, self._world)
         self._panes: dict[str, frozenset[tuple[str, str]] | None] = {}
 

@@ -21,7 +21,7 @@ MEGABYTE = 1024 * 1024
 
 def session_results(app: App, rows: Sequence[Row]) -> list[SessionResult]:
     beats = app.books.heartbeats()
-    sights = [sight for sight, _ in look_at(app, rows)]
+    sights = [sight for sight, _ in look_at(app, rows, briefly=True)]
     return [session_result(app, row, sight, beats.get(row.name)) for row, sight in zip(rows, sights, strict=True)]
 
 

@@ -88,7 +88,7 @@ def _working_directory() -> Path | None:
 def registry_path(settings: Settings, given: str | None) -> Path:
     """`--registry`, else $TMUXREAP_REGISTRY, else the nearest one upwards that may be trusted."""
     _refuse_empty(given)
-    path = given or settings.environ.get("TMUXREAP_REGISTRY")
+    path = given or settings.environ.get(REGISTRY_MARK)
     if path:
         return _named(settings, path, "--registry" if given else "$TMUXREAP_REGISTRY")
     if settings.homeless:
@@ -117,7 +117,7 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
     except Failure as failure:
         if failure.code is not Code.REGISTRY_NOT_FOUND or settings.homeless:
             raise
-        named = settings.environ.get("TMUXREAP_REGISTRY")
+        named = settings.environ.get(REGISTRY_MARK)
         return Path(settings.cwd, named) if named else settings.cwd / REGISTRY
 
 

@@ -4,7 +4,6 @@ processes are the agent's. Pure: the look was made elsewhere."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import cannot_tell, find_session, pick_pane, same_server
@@ -21,8 +20,9 @@ from tmuxreap.model import (
 )
 from tmuxreap.ownership import Owned, Reach, owned
 from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, is_busy, live_in, on_terminal
-from tmuxreap.profiles import Profile, Spare
+from tmuxreap.profiles import Profile
 from tmuxreap.programs import program_names
+from tmuxreap.spared import Spares
 from tmuxreap.values import field, frozen, replace
 from tmuxreap.world import World
 
@@ -56,7 +56,7 @@ class Sight:
     trouble: Failure | None = None
 
 
-def see(row: Row, socket: str, profile: Profile | None, spares: Iterable[Spare], world: World, past: Past) -> Sight:
+def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
     server = world.servers[socket]
     trouble = cannot_tell(row, server, world)
     if trouble is not None:
@@ -103,7 +103,7 @@ def _outlived(row: Row, belongings: Owned, profile: Profile | None, world: World
     return tuple(process for process in alive if process.id in leaders)
 
 
-def see_again(row: Row, profile: Profile | None, spares: Iterable[Spare], world: World, past: Past) -> Sight:
+def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
     """The same session later: by its identity alone, whatever has its name by now."""
     first = past.first
     assert first is not None  # noqa: S101 - there was a first look
@@ -156,7 +156,7 @@ def _still(first: Sight, server: ServerLook, world: World) -> Session | None:
     return world.sessions.get((server.socket, known.id, known.created))
 
 
-def _see_headless(row: Row, socket: str, spares: Iterable[Spare], world: World, past: Past) -> Sight:
+def _see_headless(row: Row, socket: str, spares: Spares, world: World, past: Past) -> Sight:
     """A session without tmux: known by its process and the moment that it started, or by our mark in it."""
     leader = _tracked(row, world)
     known = row.pane.pid is not None and row.pane.created_epoch is not None
@@ -239,25 +239,12 @@ def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
     return marks.pop() if len(marks) == 1 else None
 
 
-@lru_cache(maxsize=64)
-def _programs(spares: tuple[Spare, ...]) -> frozenset[str]:
-    return frozenset(spare.program for spare in spares)
-
-
-def spare_reason(spares: Iterable[Spare], world: World) -> Callable[[Process], str | None]:
-    listed = tuple(spares)
-    programs = _programs(listed)
-    nameless = any(spare.command for spare in listed)
-
+def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:
     def reason(process: Process) -> str | None:
         if process.comm == TMUX_SERVER:
             return "a tmux server"
         names = world.names(process)
-        called = program_names(names.argv[:1], process.comm, names.executable)
-        if not nameless and programs.isdisjoint(called):
-            return None
-        command = " ".join(names.argv)
-        found = next((spare for spare in listed if spare.matches(called, command)), None)
+        found = spares.matching(program_names(names.argv[:1], process.comm, names.executable), names.argv)
         return f"a shared {found.program}" if found else None
 
     return reason

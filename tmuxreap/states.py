@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from enum import Enum
 
-from tmuxreap.model import Conversation, Remove, Status, StoppedBy
+from tmuxreap.model import Conversation, Remove, Status, StoppedBy, Verb
 from tmuxreap.values import frozen
 
 Path = tuple[str, ...]
@@ -40,6 +40,7 @@ TRANSITIONS: dict[Event, dict[Status, Status | None]] = {
     Event.RESUMED: {R: R, S: R, T: R, A: R},
 }
 
+EVENT_OF_VERB: dict[Verb, Event] = {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
 MODES: dict[Event, str] = {
     Event.STOPPED: "graceful",
     Event.KILLED: "kill",

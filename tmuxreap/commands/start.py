@@ -15,7 +15,7 @@ from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook, row_invalid
 from tmuxreap.results import Result
 from tmuxreap.resuming import launch_words, launched_with
-from tmuxreap.selectors import RESERVED
+from tmuxreap.selectors import RESERVED, is_pattern
 from tmuxreap.starting import CONFIRM_S, Launch, existing_folder, launch, live_row, session_exists
 from tmuxreap.states import Event, Value, iso
 from tmuxreap.values import frozen
@@ -62,7 +62,7 @@ def check_name(name: str) -> None:
         reason = "tmux changes dots, colons and control characters in names" if name else "it is empty"
     elif name[0] in "$@%=+!{~-" or "#" in name or name != name.strip():
         reason = "tmux takes it for something else"
-    elif any(sign in name for sign in "*?["):
+    elif is_pattern(name):
         reason = "it is a pattern"
     if reason is not None:
         raise Failure(Code.USAGE, f"could not start {name!r}: {reason}", "use letters, digits, dashes and underscores")

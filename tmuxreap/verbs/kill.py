@@ -8,7 +8,7 @@ import typer
 
 from tmuxreap.boundary import end, scope_of, seconds, task_status_of
 from tmuxreap.model import Verb
-from tmuxreap.plan import Policy
+from tmuxreap.plan import REASONS, Policy
 from tmuxreap.verbs.options import (
     Cleanup,
     DryRun,
@@ -62,7 +62,7 @@ def command(
     def policy() -> Policy:
         return Policy(
             verb=Verb.KILL,
-            reason=reason or "killed",
+            reason=reason or REASONS[Verb.KILL],
             grace_s=seconds(grace, "--grace"),
             force=not no_force,
             scope=scope_of(whole_session, pane_only),

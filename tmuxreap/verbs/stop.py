@@ -8,7 +8,7 @@ import typer
 
 from tmuxreap.boundary import end, scope_of, seconds
 from tmuxreap.model import Verb
-from tmuxreap.plan import Policy
+from tmuxreap.plan import REASONS, Policy
 from tmuxreap.verbs.options import (
     Cleanup,
     DryRun,
@@ -65,7 +65,7 @@ def command(
     def policy() -> Policy:
         return Policy(
             verb=Verb.STOP,
-            reason=reason or "manual_stop",
+            reason=reason or REASONS[Verb.STOP],
             keys_timeout_s=seconds(keys_timeout, "--keys-timeout"),
             grace_s=seconds(grace, "--grace"),
             after_turn_s=seconds(after_turn, "--after-turn"),
