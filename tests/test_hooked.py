@@ -42,5 +42,21 @@ def test_an_agent_before_this_one_and_one_inside_of_it_say_nothing_of_it() -> No
     assert hooked(Heartbeat("acme", 1.0, "working", "heartbeat", None, {})) is None
 
 
+def test_an_agent_that_is_a_script_is_one_of_the_shells_that_its_hook_went_through() -> None:
+    data = {"pid": 1, "start": 1, "program": "node", "below": [[69, 1], [70, 700]]}
+    assert hooked(Heartbeat("acme", 1.0, "idle", "prompt", "mine", data)) == "mine"
+    assert hooked(Heartbeat("acme", 1.0, "idle", "prompt", "else", {**data, "below": [[70, 5], "?"]})) is None
+
+
+def test_who_can_be_no_agent_speaks_for_the_one_whose_mark_it_carries() -> None:
+    def by(program: str, at: float) -> str | None:
+        return hooked(Heartbeat("acme", at, "idle", "prompt", "told", {"pid": 5, "start": 5, "program": program}))
+
+    assert by("python3", 1.0) == "told"
+    assert by("python3", -1.0) is None  # before this agent was
+    assert by("claude", 1.0) is None
+    assert by("node", 1.0) is None
+
+
 def test_who_has_no_hooks_is_not_asked() -> None:
     assert hooked(beat("prompt", "mine"), profile=Profile("demo")) is None

@@ -4,11 +4,12 @@ Looks at processes, tmux and the agent's store; changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap import locators
 from tmuxreap.app import App
+from tmuxreap.ledger_records import Heartbeat
 from tmuxreap.lingering import lingering
 from tmuxreap.locators import Clues
 from tmuxreap.model import Conversation, Process, Row
@@ -130,6 +131,7 @@ def _clues(app: App, row: Row, sight: Sight, profile: Profile) -> tuple[Clues, M
 
 def _hooked(app: App, row: Row, agents: Sequence[locators.AgentProcess], profile: Profile) -> str | None:
     """What the agent's own hooks told last, this very process: not one before it, nor one that a tool of it started.
+    A program that can be no agent speaks for the one whose mark it carries.
 
     At the end of a conversation its hook may be the slower one: it says nothing of the next."""
     if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
@@ -137,8 +139,22 @@ def _hooked(app: App, row: Row, agents: Sequence[locators.AgentProcess], profile
     from tmuxreap.hookwords import SESSION_END  # only for agents with hooks
 
     ours = {(agent.id.pid, agent.id.start) for agent in agents}
+    since = min(agent.started_epoch for agent in agents)
     told = (beat for beat in app.books.told(row.name) if beat.conversation_id and beat.kind != SESSION_END)
-    return next((beat.conversation_id for beat in told if (beat.data.get("pid"), beat.data.get("start")) in ours), None)
+    return next((beat.conversation_id for beat in told if _is_of(beat, profile, ours, since)), None)
+
+
+def _is_of(beat: Heartbeat, profile: Profile, ours: Container[tuple[object, ...]], since: float) -> bool:
+    from tmuxreap.speaking import may_be_agent
+
+    below = beat.data.get("below")
+    shells = [tuple(one) for one in below if isinstance(one, list)] if isinstance(below, list) else []
+    if any(one in ours for one in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
+        return True
+    program = beat.data.get("program")
+    if not isinstance(program, str) or may_be_agent(program, profile.name) or program in profile.process:
+        return False
+    return beat.at >= since
 
 
 def _has_rivals(app: App, sight: Sight, profile: Profile, cwd: str | None) -> bool:

@@ -50,7 +50,8 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
     word = told[0] if told else text_of(facts, words_of.EVENT_FIELDS) or ""
     kind, state = words_of.meaning(word, text_of(facts, words_of.ABOUT_FIELDS) or "")
     conversation = text_of(facts, words_of.CONVERSATION_FIELDS)
-    now, speaker = time.time(), speaking.speaker()
+    now, speakers = time.time(), speaking.speakers()
+    speaker = speakers[0] if speakers else None
     folder = facts.get("cwd")
     ledger = speaking.ledger_of(speaking.registry_here(folder if isinstance(folder, str) else None))
     if ledger is None:
@@ -61,12 +62,14 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
         if name is None:
             return None
         data: Facts = {"agent": agent[:LONGEST], "event": word, "tool": text_of(facts, words_of.TOOL_FIELDS)}
-        reason = stop_asked(db, name, now) if speaking.is_its_own(db, name, conversation, speaker) else None
+        reason = stop_asked(db, name, now) if speaking.is_its_own(db, name, agent, conversation, speaker) else None
         answer = words_of.halt(kind, word, reason) if reason else None
         if answer is not None:
             data["halted"] = True
         if speaker:
-            data["pid"], data["start"], data["terminal"] = speaker
+            data["pid"], data["start"], data["terminal"], data["program"] = speaker
+        if len(speakers) > 1:
+            data["below"] = [one[:2] for one in speakers[1:]]
         _record(db, name, now, state, kind, conversation, {key: one for key, one in data.items() if one is not None})
         return answer
     finally:

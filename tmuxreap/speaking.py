@@ -16,11 +16,14 @@ REGISTRY = os.path.join(".hermes", "agent-sessions.yaml")  # noqa: PTH118 - path
 BETWEEN = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "env", "timeout", "nice", "uv", "uvx"}
 )
+TMUX_SERVER = "tmux: server"
+# Programs that many agents are: who speaks from one of them may be another agent.
+RUNTIMES = frozenset({"node", "bun", "deno"})
 DEPTH = 6
 DEAD = (b"Z", b"X", b"x")
 
 Facts = dict[str, object]
-Speaker = tuple[int, int, int]  # pid, start, terminal
+Speaker = tuple[int, int, int, str]  # pid, start, terminal, program
 
 
 def read_facts(data: bytes) -> Facts:
@@ -46,18 +49,30 @@ def who(db: sqlite3.Connection, agent: str, conversation: str | None, speaker: S
     return name or talking
 
 
-def is_its_own(db: sqlite3.Connection, name: str, conversation: str | None, speaker: Speaker | None) -> bool:
+def may_be_agent(program: str, agent: str) -> bool:
+    """Of such a program nothing tells whether it is this agent or another of its kind with the same environment."""
+    return program == agent or program in RUNTIMES
+
+
+def is_its_own(
+    db: sqlite3.Connection, name: str, agent: str, conversation: str | None, speaker: Speaker | None
+) -> bool:
     """It is this very agent that speaks, and not one that has its environment: only that one may be told to halt."""
-    if speaker is None or speaker[2] or conversation is None:
+    if speaker is None or speaker[2] or conversation is None or not may_be_agent(speaker[3], agent):
         return True
     known = [one for each, row in _running(db, "", name) if each == name for one in _conversations(row) if one]
     return not known or conversation in known
 
 
 def _marked(db: sqlite3.Connection, mark: str) -> str | None:
-    """The session that was started with this mark, if it was not started with another one since."""
+    """The session that was started with this mark, if it was not started with another one since; or is being started:
+    an agent speaks before it is known to live."""
     if not mark:
         return None
+    for name, plan in db.execute("SELECT name, plan FROM intents WHERE outcome IS NULL AND verb = 'start'"):
+        marks = read_facts(str(plan).encode("utf-8", "replace")).get("marks")
+        if isinstance(marks, list) and marks[:1] == [mark]:
+            return str(name)
     found = db.execute("SELECT name FROM marks WHERE mark = ?", (mark,)).fetchone()
     latest = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC LIMIT 1"
     return str(found[0]) if found and db.execute(latest, found).fetchone() == (mark,) else None
@@ -106,18 +121,21 @@ def part_of(row: Facts, key: str) -> Facts:
     return part if isinstance(part, dict) else {}
 
 
-def speaker() -> Speaker | None:
-    """The process that we speak for: the nearest above us that only runs no other one. None where it cannot be told."""
+def speakers() -> list[Speaker]:
+    """Those that we may speak for, the likeliest first: the nearest above us that only runs no other program, then the
+    shells on the way to it, because an agent may be a script. Empty where it cannot be told."""
+    found: list[Speaker] = []
     pid = os.getppid()
     for _ in range(DEPTH):
-        found = _process(pid)
-        if found is None or pid <= 1:
-            return None
-        comm, parent, start, terminal = found
+        process = _process(pid) if pid > 1 else None
+        if process is None or process[0] == TMUX_SERVER:
+            break
+        comm, parent, start, terminal = process
+        found.append((pid, start, terminal, comm))
         if comm not in BETWEEN:
-            return pid, start, terminal
+            break
         pid = parent
-    return None
+    return found[::-1]
 
 
 def _process(pid: int) -> tuple[str, int, int, int] | None:
