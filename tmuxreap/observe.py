@@ -5,7 +5,7 @@ It reads and never acts; what could not be read is said to be unknown."""
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from tmuxreap.model import Process, ProcessId, ServerLook
@@ -52,9 +52,14 @@ class Observer:
         closely: Collection[int] | None = None,
     ) -> World:
         """`since`: no process that started before can be of interest beyond the tree of its pane. `known`: servers that
-        need not be asked. `closely`: the only pids of which it is read what they carry, though they have a terminal to tell them by."""
-        servers = {**(known or {}), **{socket: self._tmux.look(socket) for socket in dict.fromkeys(sockets)}}
-        processes = dict(self._processes.look())
+        need not be asked. `closely`: for who only looks, the pids of which it is read what they carry, though they have
+        a terminal to tell them by."""
+        asked = list(dict.fromkeys(sockets))
+        if closely is None:
+            servers = {**(known or {}), **self._ask(asked)}
+            processes = dict(self._processes.look())
+        else:
+            servers, processes = self._at_once(asked)
         if self._outside:
             processes.pop(self._place.pid, None)
         # A program that another one was exec'd in place of is the same process under another name.
@@ -75,6 +80,21 @@ class Observer:
             protected=callers(self._place.pid, processes),
         )
         return self.latest
+
+    def _ask(self, sockets: Iterable[str]) -> dict[str, ServerLook]:
+        return {socket: self._tmux.look(socket) for socket in sockets}
+
+    def _at_once(self, sockets: Sequence[str]) -> tuple[dict[str, ServerLook], dict[int, Process]]:
+        """tmux takes as long for a thousand panes as we take for their processes. For who only looks: before anything
+        is done, the processes are read when tmux has told its panes."""
+        from threading import Thread
+
+        servers: dict[str, ServerLook] = {}
+        asking = Thread(target=lambda: servers.update(self._ask(sockets)), daemon=True)
+        asking.start()
+        processes = dict(self._processes.look())
+        asking.join()
+        return servers, processes
 
     def names(self, process: Process) -> Names:
         known = self._names.get(process.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 # Programs that only run another one: what they run is looked at in their place.
 WRAPPERS = frozenset({"node", "bun", "deno", "env", "npx", "uvx", "nohup", "nice", "sh", "bash", "dash", "zsh", "fish"})
@@ -15,6 +16,11 @@ SCRIPTS = (".js", ".mjs", ".cjs", ".py", ".sh")
 
 def program_names(argv: Sequence[str], comm: str, executable: str | None) -> tuple[str, ...]:
     """What a process may be called by: its program, and behind a wrapper the program that it runs."""
+    return _names(tuple(argv), comm, executable)
+
+
+@lru_cache(maxsize=4096)  # it is asked several times of each process, and a thousand agents are called alike
+def _names(argv: tuple[str, ...], comm: str, executable: str | None) -> tuple[str, ...]:
     names = [comm, _file_name(executable or ""), *_words(list(argv))]
     return tuple(dict.fromkeys(name for name in names if name))
 

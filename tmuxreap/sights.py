@@ -144,6 +144,8 @@ def _within(session: Session, pane: Pane, *, pane_only: bool) -> Session | None:
     if pane_only:
         panes = tuple(one for one in session.panes if one.id == pane.id)
         return replace(session, panes=panes) if panes else None
+    if not any(one.linked for one in session.panes):
+        return session
     return replace(session, panes=tuple(p for p in session.panes if p.window_id == pane.window_id or not p.linked))
 
 
