@@ -1,4 +1,5 @@
-"""What tests of the real thing stand on: a private tmux server, and a guard against processes left behind."""
+"""What tests stand on: a story told with fakes; for the real thing a private tmux server, and a guard against processes
+left behind."""
 
 from __future__ import annotations
 
@@ -13,10 +14,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import Story
 from tests.real import Real
 
 GUARD = "TESTED_BY"
 LEAVING_S = 3.0
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    """The whole program, on fakes."""
+    told = Story(tmp_path)
+    yield told
+    told.close()
 
 
 @pytest.fixture
@@ -78,10 +88,6 @@ def real(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> R
     """The whole program on that server; agents are started in other folders than this."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     return Real(tmux_socket, tmp_path)
-
-
-def told(socket: str, command: str) -> int:
-    return subprocess.run(["tmux", "-N", "-S", socket, command], capture_output=True, timeout=5, check=False).returncode
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

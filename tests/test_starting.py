@@ -7,9 +7,33 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import Story
+from tmuxreap.commands import adopt, start
 from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Unreachable
 from tmuxreap.registry import Registry, edited
 from tmuxreap.starting import existing_folder
+
+
+@pytest.mark.parametrize(
+    ("missing", "denied", "code"),
+    [
+        (True, False, Code.TMUX_MISSING),
+        (False, True, Code.PERMISSION_DENIED),
+        (False, False, Code.TMUX_UNREACHABLE),
+    ],
+)
+def test_a_tmux_that_cannot_be_asked_is_told_as_by_a_stop(
+    story: Story, missing: bool, denied: bool, code: Code
+) -> None:
+    story.tmux.answers[story.SOCKET] = Unreachable(story.SOCKET, "no", "the way out", missing, denied)
+    for verb, ask in (
+        ("start", lambda: start.run(story.app(), start.StartRequest("new", "demo", server=story.SOCKET))),
+        ("adopt", lambda: adopt.run(story.app(), adopt.AdoptRequest("new", "demo", server=story.SOCKET))),
+    ):
+        with pytest.raises(Failure, match=f"could not {verb} new: no") as refused:
+            ask()
+        assert (refused.value.code, refused.value.hint) == (code, "the way out")
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tmuxreap.app import App
 from tmuxreap.cases import look_at
 from tmuxreap.findings import Finding, note, ok, problem
 from tmuxreap.model import Row, Server, ServerLook, Terminal, Unreachable
-from tmuxreap.panes import agent_in
+from tmuxreap.panes import which_agent
 from tmuxreap.probing import Probe, ask_all, entries, find_program
 from tmuxreap.profiles import Profile
 from tmuxreap.registry import RegistryLook
@@ -153,10 +153,8 @@ def check_unregistered(patient: Patient) -> Iterator[Finding]:
     names = {row.name for row in patient.rows}
     world = app.observer.look({socket for socket, _ in strangers}, 0)
     for socket, session in strangers:
-        agent = next(
-            (p.name for p in app.profiles.agents.values() if any(agent_in(x, p, world) for x in session.panes)), ""
-        )
-        if agent and session.name not in names:
+        agent = which_agent(session, app.profiles.agents.values(), world)
+        if agent is not None and session.name not in names:
             hint = f"tmuxreap adopt {shlex.quote(session.name)} --agent {agent}{_server_flag(patient, socket)}"
             yield note("sessions", f"{session.name}: a {agent} runs in it, and it has no row", hint)
 

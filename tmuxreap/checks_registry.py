@@ -20,11 +20,11 @@ from tmuxreap.joining import owner_alive
 from tmuxreap.ledger_file import ledger_path
 from tmuxreap.model import BadRow, Live
 from tmuxreap.registry import row_invalid
+from tmuxreap.results import megabytes
 from tmuxreap.settings import REGISTRY_MARK
 
 HELD_LONG_S = 1.0
 LOOKS = 5
-MEGABYTE = 1024 * 1024
 OPEN_TO_OTHERS = 0o077
 
 
@@ -153,7 +153,7 @@ def check_sessions(patient: Patient) -> Iterator[Finding]:
 def _memory(patient: Patient, name: str) -> str:
     own = patient.sights[name].owned.own
     held = sum(patient.app.processes.memory(one.process.id) for one in own)
-    return f" ({held / MEGABYTE:.1f} MB)"
+    return f" ({megabytes(held)} MB)"
 
 
 def _word(path: Path) -> str:

@@ -13,7 +13,7 @@ from tmuxreap.conversations import find_conversation
 from tmuxreap.joining import busy_names
 from tmuxreap.ledger_records import START, Intent, PaneOption
 from tmuxreap.model import Live, Row, Scope, Server, Session, Unreachable, Verb
-from tmuxreap.panes import agent_in
+from tmuxreap.panes import which_agent
 from tmuxreap.plan import Policy
 from tmuxreap.profiles import LOCATORS
 from tmuxreap.rows import conversation_field, recorded_conversation
@@ -247,12 +247,8 @@ def _agents_in(app: App, socket: str, sessions: Sequence[Session]) -> Mapping[st
     world = app.observer.latest  # just made, for the rows
     if world is None or socket not in world.servers:
         world = app.observer.look([socket], 0)
-    return {
-        session.name: profile.name
-        for session in sessions
-        for profile in app.profiles.agents.values()
-        if any(agent_in(pane, profile, world) for pane in session.panes)
-    }
+    agents = app.profiles.agents.values()
+    return {session.name: agent for session in sessions if (agent := which_agent(session, agents, world)) is not None}
 
 
 def _server_flag(rows: Sequence[Row], sights: Sequence[Sight], socket: str) -> str:

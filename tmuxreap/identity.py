@@ -21,10 +21,15 @@ def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
         )
     if row.terminal is not Terminal.TMUX or not isinstance(server, Unreachable):
         return None
+    return not_asked(f"look at {row.name}", server)
+
+
+def not_asked(deed: str, server: Unreachable) -> Failure:
+    """`deed`: what could not be done without an answer of tmux."""
     code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
     if server.denied:
         code = Code.PERMISSION_DENIED
-    return Failure(code, f"could not look at {row.name}: {server.reason}", server.hint)
+    return Failure(code, f"could not {deed}: {server.reason}", server.hint)
 
 
 def find_session(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:

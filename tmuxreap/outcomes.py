@@ -12,14 +12,12 @@ from tmuxreap.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.purging import Purged, purge
 from tmuxreap.requests import Ended
-from tmuxreap.results import EndResult, Survivor
+from tmuxreap.results import EndResult, Survivor, megabytes
 from tmuxreap.rows import conversation_field
 from tmuxreap.states import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, next_status
 from tmuxreap.tools import PANE_CLOSERS, close_pane
 from tmuxreap.values import replace
 from tmuxreap.worktrees import clean_up
-
-MEGABYTE = 1024 * 1024
 
 
 def event_of(case: Case, policy: Policy) -> Event:
@@ -83,7 +81,7 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         spared=case.sight.owned.spared,
         survivors=tuple(Survivor(one, app.processes.started_epoch(one.process.id)) for one in ended.survivors),
         draft=ended.draft,
-        freed_mb=round(case.memory / MEGABYTE, 1) if gone else 0.0,
+        freed_mb=megabytes(case.memory) if gone else 0.0,
         duration_ms=round(duration_s * 1000),
         warnings=(
             *_turn(ended, policy),

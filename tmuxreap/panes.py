@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tmuxreap.model import Live, Pane, Process
+from tmuxreap.model import Live, Pane, Process, Session
 from tmuxreap.ownership import Index
 from tmuxreap.profiles import Profile
 from tmuxreap.programs import SHELLS
@@ -21,6 +21,11 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
     if profile is not None:
         return tuple(process for process in below if _recognised(process, profile, world))
     return () if is_idle_shell(pane, world) else tuple(below)
+
+
+def which_agent(session: Session, profiles: Iterable[Profile], world: World) -> str | None:
+    """The first of these that runs in one of its panes."""
+    return next((one.name for one in profiles if any(agent_in(pane, one, world) for pane in session.panes)), None)
 
 
 def is_idle_shell(pane: Pane, world: World) -> bool:

@@ -15,14 +15,13 @@ from tmuxreap.model import Live, ProcessId, RecordedPane, RecordedTmux, Row, Ser
 from tmuxreap.nominees import agent_of
 from tmuxreap.ownership import Belonging, Reach, Trace, owned
 from tmuxreap.panes import TMUX_SERVER
+from tmuxreap.results import megabytes
 from tmuxreap.settings import REGISTRY_MARK
 from tmuxreap.sights import Past, Sight, spare_reason
 from tmuxreap.spared import Spares
 from tmuxreap.values import frozen
 from tmuxreap.verdicts import Kept, Kind, Verdict
 from tmuxreap.world import World
-
-MEGABYTE = 1024 * 1024
 
 
 @frozen
@@ -171,7 +170,7 @@ def verdict_of(app: App, remnant: Remnant) -> Verdict:
     ended = (row.data.get("stopped_at") or row.data.get("terminated_at")) if row is not None else None
     evidence: dict[str, object] = {
         "processes": processes,
-        "memory_mb": round(sum(app.processes.memory(one.process.id) for one in remnant.own) / MEGABYTE, 1),
+        "memory_mb": megabytes(sum(app.processes.memory(one.process.id) for one in remnant.own)),
         "age_s": max((round(now - app.processes.started_epoch(one.process.id)) for one in remnant.own), default=0),
         "ended_at": None if ended is None else str(ended),
         "registered": row is not None,
@@ -187,7 +186,7 @@ def _process(app: App, one: Belonging, now: float) -> dict[str, object]:
         "name": one.process.comm,
         "started": round(started, 2),
         "age_s": round(now - started),
-        "memory_mb": round(app.processes.memory(one.process.id) / MEGABYTE, 1),
+        "memory_mb": megabytes(app.processes.memory(one.process.id)),
         "why": one.why,
     }
 

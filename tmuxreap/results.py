@@ -17,6 +17,11 @@ SCHEMA = "tmuxreap/1"
 NOTHING = Conversation(None, None, None, exists=False)
 
 
+def megabytes(size: int) -> float:
+    """As answers tell memory."""
+    return round(size / (1024 * 1024), 1)
+
+
 class Item(Protocol):
     """One result in the envelope."""
 

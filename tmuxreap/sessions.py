@@ -11,12 +11,10 @@ from tmuxreap.ledger_records import Heartbeat
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Live, Row, Status
 from tmuxreap.ownership import Belonging
-from tmuxreap.results import SessionResult
+from tmuxreap.results import SessionResult, megabytes
 from tmuxreap.rows import recorded_conversation
 from tmuxreap.seams import Question
 from tmuxreap.sights import Sight
-
-MEGABYTE = 1024 * 1024
 
 
 def session_results(app: App, rows: Sequence[Row]) -> list[SessionResult]:
@@ -45,7 +43,7 @@ def session_result(
         idle_s=max(0, int(now) - session.activity) if session else None,
         heartbeat_age_s=max(0, int(now - beat.at)) if beat else None,
         attached=bool(session and session.attached),
-        memory_mb=round(sum(app.processes.memory(one.process.id) for one in sight.owned.own) / MEGABYTE, 1),
+        memory_mb=megabytes(sum(app.processes.memory(one.process.id) for one in sight.owned.own)),
         drift=drift_of(row, sight),
         facts=facts or {},
         failure=sight.trouble if facts is not None and sight.live is Live.UNKNOWN else None,

@@ -9,6 +9,7 @@ from tmuxreap.cases import look_at
 from tmuxreap.commands.start import registered
 from tmuxreap.conversations import find_conversation
 from tmuxreap.errors import Code, Failure
+from tmuxreap.identity import not_asked
 from tmuxreap.model import Pane, Process, Row, Server, Session, Unreachable
 from tmuxreap.panes import agent_in
 from tmuxreap.results import Result
@@ -47,8 +48,7 @@ def run(app: App, request: AdoptRequest) -> Result:
 def _session(app: App, name: str, socket: str) -> tuple[Server, Session]:
     server = app.tmux.look(socket)
     if isinstance(server, Unreachable):
-        code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
-        raise Failure(code, f"could not adopt {name}: {server.reason}", server.hint)
+        raise not_asked(f"adopt {name}", server)
     session = server.named(name) if isinstance(server, Server) else None
     if session is None or not isinstance(server, Server):
         raise Failure(

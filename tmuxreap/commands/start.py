@@ -10,6 +10,7 @@ from tmuxreap.app import App
 from tmuxreap.cases import look_at
 from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
+from tmuxreap.identity import not_asked
 from tmuxreap.model import BadRow, Row, Server, Unreachable, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook, row_invalid
@@ -89,8 +90,7 @@ def make_way(app: App, look: RegistryLook | None, row: Row | None, wish: Launch,
             _ended(end_rows(app, look, [row], Policy(Verb.STOP, "replaced"))[0].failure)
     server = app.tmux.look(wish.socket)
     if isinstance(server, Unreachable):
-        code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
-        raise Failure(code, f"could not start {wish.name}: {server.reason}", server.hint)
+        raise not_asked(f"start {wish.name}", server)
     stranger = server.named(wish.name) if isinstance(server, Server) else None
     if stranger is not None and isinstance(server, Server):
         if not replace:
