@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from signal import SIGCONT, SIGHUP, SIGKILL, SIGSTOP, SIGTERM
 
 import pytest
@@ -16,13 +14,6 @@ from tmuxreap.results import Result
 
 STUBBORN = {"leaves": False, "ignores": {SIGHUP, SIGTERM}}
 OTHER_PID = 99_000
-
-
-@pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
-    told = Story(tmp_path)
-    yield told
-    told.close()
 
 
 def only(result: Result) -> dict[str, object]:

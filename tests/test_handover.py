@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -28,13 +27,6 @@ POLICY = Policy(
     cleanup=True,
     task_status="ready",
 )
-
-
-@pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
-    told = Story(tmp_path)
-    yield told
-    told.close()
 
 
 def begun(app: App, owner: ProcessId) -> Intent:

@@ -6,8 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import pytest
 from textual.pilot import Pilot
@@ -39,13 +38,6 @@ class Held(Desk):
         self.may_end.wait(PATIENCE_S)
         self.ended.append((verb, tuple(names)))  # type: ignore[arg-type]
         return super().end(verb, names, progress)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
-    story = Story(tmp_path)
-    yield story
-    story.close()
 
 
 Play = Callable[["Pilot[None]", Popup], Awaitable[None]]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,13 +19,6 @@ from tmuxreap.values import replace
 from tmuxreap.verdicts import Kind, Limits
 
 HOUR_S = 3600.0
-
-
-@pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
-    one = Story(tmp_path)
-    yield one
-    one.close()
 
 
 def says(story: Story, kind: str, state: str, name: str = "acme") -> None:

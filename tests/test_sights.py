@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.fakes import DEMO, OWN_PID, Story
@@ -14,13 +11,6 @@ from tmuxreap.profiles import load_profiles
 from tmuxreap.sights import Sight, spare_reason
 from tmuxreap.spared import Spares
 from tmuxreap.values import replace
-
-
-@pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
-    told = Story(tmp_path)
-    yield told
-    told.close()
 
 
 def row_of(story: Story, name: str = "acme") -> Row:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from signal import SIGSTOP
 
 import pytest
@@ -11,13 +9,6 @@ import pytest
 from tests.fakes import FakeAgent, Story
 from tests.real import Real, answer
 from tmuxreap.values import replace
-
-
-@pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
-    told = Story(tmp_path)
-    yield told
-    told.close()
 
 
 def keys_rung(story: Story, **policy: object) -> object:
