@@ -43,9 +43,9 @@ RANKS = (
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
     # the composition root, and what is asked of it
     "app",
-    "shown; conversations; cases < conversations shown; choosing < cases; worktrees;"
+    "shown; looking; conversations; cases < conversations looking shown; choosing < looking; worktrees;"
     " outcomes < cases conversations worktrees;"
-    " sessions < cases conversations",
+    " sessions < conversations looking",
     "handover; joining; starts < joining; delegation; recording < delegation; segment",
     "drifts; nominees; remnants < nominees",
     "checks; checks_registry < checks",

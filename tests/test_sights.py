@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import DEMO, OWN_PID, Story
-from tmuxreap.cases import look_at
+from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Row
 from tmuxreap.profiles import load_profiles
 from tmuxreap.sights import Sight, spare_reason

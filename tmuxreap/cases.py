@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
 from tmuxreap.errors import Code, Failure
-from tmuxreap.identity import ended_as_pane
 from tmuxreap.locators import GUESS
+from tmuxreap.looking import look_at
 from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy, Verb
+from tmuxreap.panes import agent_in
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
 from tmuxreap.purging import Purged, why_not
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.shown import BANNER_OPTION, SIBLINGS_OPTION, Shown, shown_in
-from tmuxreap.sights import Past, Sight, past_of, see
+from tmuxreap.sights import Past, Sight
 from tmuxreap.states import MODES, Event
 from tmuxreap.values import replace, slotted
-from tmuxreap.world import World
 
 
 @slotted
@@ -45,46 +45,6 @@ def prepare(app: App, rows: Sequence[Row], policy: Policy, known: Mapping[str, P
     options = [list(_during_keys(sight, app.profile_of(row))) for row, (sight, _) in zip(rows, sights, strict=True)]
     shown = shown_in(app.tmux, [sight for sight, _ in sights], options)
     return [_case(app, row, *seen, pane, policy) for row, seen, pane in zip(rows, sights, shown, strict=True)]
-
-
-def look_at(
-    app: App,
-    rows: Sequence[Row],
-    *,
-    pane_only: bool = False,
-    known: Mapping[str, Past] | None = None,
-    briefly: bool = False,
-) -> list[tuple[Sight, Past]]:
-    """One look for all of them; `briefly` only for who does nothing on what is seen."""
-    sockets = {row.name: app.socket_of(row) for row in rows}
-    closely = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known} if briefly else None
-    world = app.observer.look(sockets.values(), _since(app, rows), closely=closely)
-    survivors = app.books.survivors(app.place.boot_id)
-    told = known or {}
-
-    def past(row: Row) -> Past:
-        if row.name in told:
-            return told[row.name]
-        needed = row.status.ended or not row.tmux.known
-        return Past(
-            mark=app.books.mark(row.name) if needed else None,
-            remembered=survivors.get(row.name, frozenset()),
-            pane_only=pane_only or ended_as_pane(row),
-        )
-
-    return [_sight(app, row, sockets[row.name], world, past(row)) for row in rows]
-
-
-def _sight(app: App, row: Row, socket: str, world: World, before: Past) -> tuple[Sight, Past]:
-    profile = app.profile_of(row)
-    sight = see(row, socket, profile, app.spares_of(profile), world, before)
-    return sight, past_of(sight, before)
-
-
-def _since(app: App, rows: Sequence[Row]) -> int:
-    """The start of the oldest pane among them, when all of it was recorded in this boot."""
-    known = [row.pane.start_ticks for row in rows if row.pane.start_ticks and row.tmux.boot_id == app.place.boot_id]
-    return min(known, default=0) if len(known) == len(rows) else 0
 
 
 def _case(app: App, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy) -> Case:

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.findings import Finding, note, ok, problem
+from tmuxreap.looking import look_at
 from tmuxreap.model import Row, Server, ServerLook, Terminal, Unreachable
 from tmuxreap.panes import which_agent
 from tmuxreap.probing import Probe, ask_all, entries, find_program

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.errors import Code, Failure
+from tmuxreap.looking import look_at
 from tmuxreap.model import Row
 from tmuxreap.registry import RegistryLook, row_invalid
 from tmuxreap.results import Item, failed_target

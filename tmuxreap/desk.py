@@ -7,10 +7,10 @@ import io
 from collections.abc import Callable, Sequence
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.commands import list as listing
 from tmuxreap.commands import resume, stop
 from tmuxreap.errors import Code, Failure
+from tmuxreap.looking import look_at
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Live, Row, Server, Verb
 from tmuxreap.plan import REASONS, Policy

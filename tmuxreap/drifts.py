@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.conversations import find_conversation
 from tmuxreap.joining import busy_names
 from tmuxreap.ledger_records import START, Intent, PaneOption
+from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Row, Scope, Server, Session, Unreachable, Verb
 from tmuxreap.panes import which_agent
 from tmuxreap.plan import Policy

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.conversations import find_conversation, screen_of
 from tmuxreap.durations import parse_duration
 from tmuxreap.joining import busy_names
 from tmuxreap.ledger_records import Pulse
+from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Process, Row, Server
 from tmuxreap.offspring import Ask, offspring
 from tmuxreap.panes import listed

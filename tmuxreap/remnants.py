@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.joining import busy_names
+from tmuxreap.looking import look_at
 from tmuxreap.model import Live, ProcessId, RecordedPane, RecordedTmux, Row, Server, Status, Terminal, Unreachable
 from tmuxreap.nominees import agent_of
 from tmuxreap.ownership import Belonging, Reach, Trace, owned

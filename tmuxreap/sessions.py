@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
-from tmuxreap.conversations import find_conversation, screen_of
 from tmuxreap.ledger_records import Heartbeat
-from tmuxreap.mask import kept_screen
+from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Row, Status
 from tmuxreap.ownership import Belonging
 from tmuxreap.results import SessionResult, megabytes
@@ -63,6 +61,9 @@ def drift_of(row: Row, sight: Sight) -> str | None:
 
 def shown(app: App, row: Row, sight: Sight) -> dict[str, object]:
     """What `show` adds."""
+    from tmuxreap.conversations import find_conversation, screen_of  # with the agents' stores, which no list needs
+    from tmuxreap.mask import kept_screen
+
     profile = app.profile_of(row)
     known = find_conversation(app, row, sight, profile)
     pane = sight.pane.id if sight.pane else ""

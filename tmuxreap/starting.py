@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap import faults, tmux_commands
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.edits import Unsafe, add_row
 from tmuxreap.ending import end_unregistered
 from tmuxreap.errors import Code, Failure
 from tmuxreap.faults import Step
 from tmuxreap.ledger_records import Closing, NewEvent
+from tmuxreap.looking import look_at
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Pane, RecordedPane, RecordedTmux, Row, Scope, Server, Session, Status, Terminal, Verb
 from tmuxreap.plan import Policy

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.commands.start import registered
 from tmuxreap.conversations import find_conversation
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import not_asked
+from tmuxreap.looking import look_at
 from tmuxreap.model import Pane, Process, Row, Server, Session, Unreachable
 from tmuxreap.panes import agent_in
 from tmuxreap.results import Result

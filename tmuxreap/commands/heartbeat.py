@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tmuxreap import hookwords
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import Heartbeat
+from tmuxreap.looking import look_at
 from tmuxreap.model import Row
 from tmuxreap.results import PlainResult, Result
 

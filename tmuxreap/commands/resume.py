@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.commands.start import make_way
 from tmuxreap.conversations import store_environment
 from tmuxreap.errors import Code, Failure
 from tmuxreap.locators import checked, store_of
+from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Row
 from tmuxreap.profiles import Profile
 from tmuxreap.registry import RegistryLook

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.choosing import choose_rows, not_chosen
+from tmuxreap.looking import look_at
 from tmuxreap.results import Item, Result
 from tmuxreap.selectors import Wanted
 from tmuxreap.sessions import session_result, shown

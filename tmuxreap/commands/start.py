@@ -7,10 +7,10 @@ import shlex
 import uuid
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at
 from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import not_asked
+from tmuxreap.looking import look_at
 from tmuxreap.model import BadRow, Row, Server, Unreachable, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook, row_invalid

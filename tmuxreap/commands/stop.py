@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tmuxreap.app import App
-from tmuxreap.cases import look_at, prepare
+from tmuxreap.cases import prepare
 from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
+from tmuxreap.looking import look_at
 from tmuxreap.model import Outcome, Row, Server, Verb
 from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
