@@ -10,9 +10,9 @@ import pytest
 
 from tests.command_line import tmuxreap
 from tests.test_guard_counts import MAIN, counted
+from tmuxreap.agents import load_profiles
 from tmuxreap.cli import VERBS
 from tmuxreap.commands.completion import SCRIPTS
-from tmuxreap.profiles import load_profiles
 from tmuxreap.vocabulary import VERBS as WORDS
 
 REGISTRY = """\

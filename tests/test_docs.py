@@ -12,6 +12,7 @@ import pytest
 import typer
 import typer.core
 
+from tmuxreap.agents import load_profiles
 from tmuxreap.app import App, real_app
 from tmuxreap.cli import ALIASES, VERBS, declared
 from tmuxreap.commands import agents as agents_verb
@@ -20,7 +21,6 @@ from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Exit
 from tmuxreap.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
 from tmuxreap.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
-from tmuxreap.profiles import load_profiles
 from tmuxreap.report import Voice, lines
 from tmuxreap.requests import RungReport
 from tmuxreap.results import EndResult, Item, Result, SessionResult

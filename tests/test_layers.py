@@ -25,7 +25,8 @@ RANKS = (
     " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
     " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
     # agents as data: the values that planning speaks of, and the one file that they come from
-    "profiles < hookblocks programs yamlblocks; programs; yamlblocks; hookblocks < yamlblocks; spared < profiles",
+    "agents < hookblocks profiles programs yamlblocks; profiles < hookblocks programs; programs;"
+    " yamlblocks; hookblocks < yamlblocks; spared < profiles",
     # pure: what is seen, planned and answered
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
     " offspring < sights; verdicts < offspring;"
@@ -77,7 +78,7 @@ OWNERS: dict[str, set[str]] = {
     "os.posix_spawnp": {"demo_agent"},
     "os.environ": {"settings", "cli", "__main__", "demo_agent", "speaking"},
     "os.getenv": {"settings", "cli", "__main__", "demo_agent"},
-    "yaml": {"yaml*", "profiles"},
+    "yaml": {"yaml*"},
     "libtmux": {"tmux"},
     "psutil": {"processes_psutil"},
     "filelock": {"files"},

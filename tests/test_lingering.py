@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.fake_processes import FakeClock, FakeProcesses
+from tmuxreap.agents import load_profiles
 from tmuxreap.lingering import Lingering, lingering
 from tmuxreap.model import Conversation, ProcessId
-from tmuxreap.profiles import Profile, load_profiles
+from tmuxreap.profiles import Profile
 
 CLAUDE = load_profiles(None).agents["claude"]
 CODEX = load_profiles(None).agents["codex"]

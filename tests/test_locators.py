@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tmuxreap import databases, locators
+from tmuxreap.agents import load_profiles
 from tmuxreap.locators import (
     NONE,
     AgentProcess,
@@ -23,7 +24,7 @@ from tmuxreap.locators import (
     store_of,
 )
 from tmuxreap.model import Conversation, ProcessId
-from tmuxreap.profiles import Profile, load_profiles
+from tmuxreap.profiles import Profile
 from tmuxreap.values import replace
 
 DEMO = load_profiles(None).agents["demo"]

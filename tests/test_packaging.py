@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import tmuxreap
+from tmuxreap.agents import load_profiles
 from tmuxreap.cli import VERBS
-from tmuxreap.profiles import load_profiles
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(tmuxreap.__file__).parent

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tmuxreap.agents import load_profiles
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Live, Pane, Process, ProcessId, Scope, Server, Session, Status, Verb
 from tmuxreap.ownership import Belonging, Owned
 from tmuxreap.plan import PaneOption, Policy, fast, make_plan, refusal, why_no_keys
-from tmuxreap.profiles import Profile, load_profiles
+from tmuxreap.profiles import Profile
 from tmuxreap.screens import Screen, State
 from tmuxreap.sights import Sight
 from tmuxreap.values import replace

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tmuxreap.agents import Profiles, load_profiles
 from tmuxreap.errors import Code, Failure
-from tmuxreap.profiles import Key, Pause, Profiles, Text, load_profiles
+from tmuxreap.profiles import Key, Pause, Text
 from tmuxreap.programs import program_names
 from tmuxreap.screens import State
 

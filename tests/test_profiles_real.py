@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tmuxreap.agents import load_profiles
 from tmuxreap.locators import checked
-from tmuxreap.profiles import load_profiles
 from tmuxreap.screens import Screen, State, read_screen
 
 AGENTS = load_profiles(None).agents

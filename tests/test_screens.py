@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tmuxreap.profiles import load_profiles
+from tmuxreap.agents import load_profiles
 from tmuxreap.screens import Screen, State, read_screen
 
 PATTERNS = load_profiles(None).agents["demo"].screens

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import DEMO, OWN_PID, Story
+from tmuxreap.agents import load_profiles
 from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Row
-from tmuxreap.profiles import load_profiles
 from tmuxreap.sights import Sight, spare_reason
 from tmuxreap.spared import Spares
 from tmuxreap.values import replace

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tmuxreap.agents import load_profiles
 from tmuxreap.cli import VERBS as DECLARED
 from tmuxreap.model import Row
-from tmuxreap.profiles import load_profiles
 from tmuxreap.registry import Registry
 from tmuxreap.sketch import Sketch, agents_of, rows_of
 from tmuxreap.vocabulary import AGENTS, VERBS

@@ -6,12 +6,13 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tmuxreap.agents import Profiles, load_profiles
 from tmuxreap.clock import RealClock
 from tmuxreap.errors import Code, Failure
 from tmuxreap.model import Row
 from tmuxreap.observe import Observer, Place
 from tmuxreap.processes import boot_id, host, real_processes
-from tmuxreap.profiles import Profile, Profiles, load_profiles
+from tmuxreap.profiles import Profile
 from tmuxreap.progress import Progress
 from tmuxreap.record import Books
 from tmuxreap.registry import Registry, RegistryLook

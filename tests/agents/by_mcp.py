@@ -17,7 +17,7 @@ import yaml
 from tests.agents.bench import NAME, Bench
 from tests.agents.mock_model import ANSWER, Reply, tools_of
 from tests.agents.setups import SETUPS
-from tmuxreap.profiles import load_profiles
+from tmuxreap.agents import load_profiles
 from tmuxreap.screens import State
 
 WORD, OTHER, REASON = "CALL_IT_NOW", "other", "all done"

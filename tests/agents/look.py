@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.agents.bench import MESSAGE, Bench
 from tests.agents.setups import SETUPS
-from tmuxreap.profiles import load_profiles
+from tmuxreap.agents import load_profiles
 
 
 def main(agent: str, program: str, states: list[str]) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 from tests.agents.bench import AGAIN, DRAFT, LINES, MESSAGE, NAME, STATE_OF, Bench
 from tests.agents.mock_model import ANSWER
 from tests.agents.setups import SETUPS
-from tmuxreap.profiles import Profile, load_profiles
+from tmuxreap.agents import load_profiles
+from tmuxreap.profiles import Profile
 from tmuxreap.screens import State
 
 KILLED_IN = ("idle", "draft", "busy", "dialog")

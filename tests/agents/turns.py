@@ -14,7 +14,7 @@ from typing import Any
 from tests.agents.bench import MESSAGE, NAME, Bench
 from tests.agents.mock_model import TOOL, Reply, _arguments, tools_of
 from tests.agents.setups import SETUPS
-from tmuxreap.profiles import load_profiles
+from tmuxreap.agents import load_profiles
 from tmuxreap.screens import State
 
 TOOL_S = 3

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tmuxreap import checks, checks_registry
+from tmuxreap.agents import load_profiles
 from tmuxreap.app import App
 from tmuxreap.checks import Patient
 from tmuxreap.commands import hooks
@@ -19,7 +20,6 @@ from tmuxreap.errors import Exit, Failure
 from tmuxreap.findings import Finding, Level, failed, note, ok, problem
 from tmuxreap.ledger_copy import copy_of
 from tmuxreap.ledger_file import ledger_path
-from tmuxreap.profiles import load_profiles
 from tmuxreap.registry import Registry
 from tmuxreap.results import PlainResult, Result
 
