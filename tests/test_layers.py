@@ -47,7 +47,7 @@ RANKS = (
     "shown; looking; conversations; cases < conversations looking shown; choosing < looking; worktrees;"
     " outcomes < cases conversations worktrees;"
     " sessions < conversations looking",
-    "handover; joining; starts < joining; delegation; recording < delegation; segment",
+    "registering; handover; joining; starts < joining; delegation; recording < delegation; segment",
     "drifts; nominees; remnants < nominees",
     "checks; checks_registry < checks",
     "ending",

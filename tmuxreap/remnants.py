@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from tmuxreap.app import App
 from tmuxreap.joining import busy_names
 from tmuxreap.looking import look_at
-from tmuxreap.model import Live, ProcessId, RecordedPane, RecordedTmux, Row, Server, Status, Terminal, Unreachable
+from tmuxreap.model import Live, ProcessId, RecordedPane, Row, Server, Status, Terminal, Unreachable
 from tmuxreap.nominees import agent_of
 from tmuxreap.ownership import Belonging, Reach, Trace, owned
 from tmuxreap.panes import TMUX_SERVER
 from tmuxreap.results import megabytes
+from tmuxreap.rows import bare_row
 from tmuxreap.settings import REGISTRY_MARK
 from tmuxreap.sights import Past, Sight, spare_reason
 from tmuxreap.spared import Spares
@@ -194,20 +195,6 @@ def _process(app: App, one: Belonging, now: float) -> dict[str, object]:
 def row_of(app: App, remnant: Remnant) -> Row:
     """A row for what has none: as an ended session without a terminal, known by its processes alone."""
     agents = (agent_of(app, one.process) for one in remnant.own)
-    return Row(
-        index=-1,
-        name=remnant.name,
-        status=Status.STOPPED,
-        agent=next((agent for agent in agents if agent is not None), None),
-        terminal=Terminal.NONE,
-        tags=(),
-        task_id=None,
-        tmux_server=None,
-        start_command=None,
-        pane=RecordedPane(pid=remnant.own[0].process.pid),
-        tmux=RecordedTmux(),
-        conversations=(),
-        resumable=None,
-        stop_reason=None,
-        data={},
-    )
+    agent = next((agent for agent in agents if agent is not None), None)
+    pane = RecordedPane(pid=remnant.own[0].process.pid)
+    return bare_row(remnant.name, status=Status.STOPPED, agent=agent, terminal=Terminal.NONE, pane=pane)

@@ -37,6 +37,36 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
     )
 
 
+def bare_row(
+    name: str,
+    *,
+    status: Status = Status.RUNNING,
+    agent: str | None = None,
+    terminal: Terminal = Terminal.TMUX,
+    tmux_server: str | None = None,
+    pane: RecordedPane | None = None,
+    tmux: RecordedTmux | None = None,
+) -> Row:
+    """For what has no row (yet): nothing is recorded of it but this."""
+    return Row(
+        index=-1,
+        name=name,
+        status=status,
+        agent=agent,
+        terminal=terminal,
+        tags=(),
+        task_id=None,
+        tmux_server=tmux_server,
+        start_command=None,
+        pane=pane or RecordedPane(),
+        tmux=tmux or RecordedTmux(),
+        conversations=(),
+        resumable=None,
+        stop_reason=None,
+        data={},
+    )
+
+
 def recorded_conversation(row: Row, agent: str | None) -> str | None:
     """The conversation ID that the row holds for this agent, or the only one that it holds."""
     known = dict(row.conversations)

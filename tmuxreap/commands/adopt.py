@@ -12,10 +12,10 @@ from tmuxreap.identity import not_asked
 from tmuxreap.looking import look_at
 from tmuxreap.model import Pane, Process, Row, Server, Session, Unreachable
 from tmuxreap.panes import agent_in
+from tmuxreap.registering import Launch, live_row, record_session
 from tmuxreap.results import Result
 from tmuxreap.selectors import RESERVED
 from tmuxreap.sights import Sight
-from tmuxreap.starting import Launch, live_row, record_session
 from tmuxreap.states import Event, Value, iso
 from tmuxreap.values import frozen, replace
 

@@ -13,12 +13,13 @@ from tmuxreap.locators import checked, store_of
 from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Row
 from tmuxreap.profiles import Profile
+from tmuxreap.registering import CONFIRM_S, Launch
 from tmuxreap.registry import RegistryLook
 from tmuxreap.results import Item, PlainResult, Result
 from tmuxreap.resuming import resume_line, resume_words
 from tmuxreap.rows import recorded_conversation
 from tmuxreap.selectors import Wanted
-from tmuxreap.starting import CONFIRM_S, Launch, existing_folder, launch
+from tmuxreap.starting import existing_folder, launch
 from tmuxreap.states import Event
 from tmuxreap.values import frozen
 

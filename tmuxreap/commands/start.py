@@ -13,11 +13,12 @@ from tmuxreap.identity import not_asked
 from tmuxreap.looking import look_at
 from tmuxreap.model import BadRow, Row, Server, Unreachable, Verb
 from tmuxreap.plan import Policy
+from tmuxreap.registering import CONFIRM_S, Launch, live_row
 from tmuxreap.registry import RegistryLook, row_invalid
 from tmuxreap.results import Result
 from tmuxreap.resuming import launch_words, launched_with
 from tmuxreap.selectors import RESERVED, is_pattern
-from tmuxreap.starting import CONFIRM_S, Launch, existing_folder, launch, live_row, session_exists
+from tmuxreap.starting import existing_folder, launch, session_exists
 from tmuxreap.states import Event, Value, iso
 from tmuxreap.values import frozen
 

@@ -118,7 +118,7 @@ def _unregistered(app: App, name: str, request: EndRequest) -> Item:
     socket = app.socket_named(None)
     server = app.tmux.look(socket)
     session = server.named(name) if isinstance(server, Server) else None
-    from tmuxreap.starting import live_row  # with YAML, which no other stop needs before its keys
+    from tmuxreap.registering import live_row  # with YAML, which no other stop needs before its keys
 
     row = live_row(app, name, None, None, server if isinstance(server, Server) else None, session)
     if session is None and isinstance(server, Server):
