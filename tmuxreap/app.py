@@ -44,6 +44,7 @@ class App:
         self.place = place
         self.warnings: list[str] = []
         self.progress: Progress | None = None
+        self.seen_agents: dict[str, str] = {}  # what runs in the panes of rows that do not say it
         self._spares: dict[str | None, Spares] = {}
 
     @cached_property
@@ -105,13 +106,14 @@ class App:
         return str(self.settings.cwd / server) if server and "/" in server else server
 
     def agent_of(self, row: Row) -> str | None:
-        """What the row says; else the last word of its name; else the program that it was started with."""
+        """What the row says; else the last word of its name; else the program that it was started with, or that other
+        tools saw in its pane; else what we saw there ourselves."""
         if row.agent is not None:
             return row.agent
-        by_name = self.profiles.by_name_suffix(row.name)
-        if by_name is not None or row.start_command is None:
-            return by_name
-        return self.profiles.by_command(row.start_command.split())
+        found = self.profiles.by_name_suffix(row.name)
+        for command in (row.start_command, row.pane.cmd):
+            found = found or (self.profiles.by_command(command.split()) if command else None)
+        return found or self.seen_agents.get(row.name)
 
     def profile_of(self, row: Row) -> Profile | None:
         return self.profiles.of(self.agent_of(row))

@@ -10,7 +10,6 @@ from tmuxreap.errors import Code, Failure
 from tmuxreap.locators import GUESS
 from tmuxreap.looking import look_at
 from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy, Verb
-from tmuxreap.panes import agent_in
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
 from tmuxreap.purging import Purged, why_not

@@ -46,11 +46,17 @@ def find_session(row: Row, server: ServerLook, profile: Profile | None, world: W
     if named is None:
         moved = _moved(row, [s for s in server.sessions if _has_agent(row, s, profile, world)])
         return moved or _on_another_server(row, server, profile, world)
-    if row.pane.pid is None or any(pane.pid == row.pane.pid for pane in named.panes):
+    if row.pane.pid is not None and any(pane.pid == row.pane.pid for pane in named.panes):
         return named
-    if profile is not None and any(agent_in(pane, profile, world) for pane in named.panes):
+    if ended_as_pane(row):  # other tools record no pane id: what is left of it are the panes of others
+        return named if _runs_in(named, profile, world) else None
+    if row.pane.pid is None:
         return named
-    return _replaced(row, named)
+    return named if _runs_in(named, profile, world) else _replaced(row, named)
+
+
+def _runs_in(session: Session, profile: Profile | None, world: World) -> bool:
+    return profile is not None and any(agent_in(pane, profile, world) for pane in session.panes)
 
 
 def _recorded_session(row: Row, server: Server, world: World) -> Session | Failure | None:

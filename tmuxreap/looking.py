@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.app import App
 from tmuxreap.identity import ended_as_pane
 from tmuxreap.model import Row
+from tmuxreap.panes import agent_in
 from tmuxreap.sights import Past, Sight, past_of, see
 from tmuxreap.world import World
 
@@ -36,13 +37,24 @@ def look_at(
             pane_only=pane_only or ended_as_pane(row),
         )
 
-    return [_sight(app, row, sockets[row.name], world, past(row)) for row in rows]
+    return [_sight(app, row, sockets[row.name], world, past(row), briefly=briefly) for row in rows]
 
 
-def _sight(app: App, row: Row, socket: str, world: World, before: Past) -> tuple[Sight, Past]:
+def _sight(app: App, row: Row, socket: str, world: World, before: Past, *, briefly: bool) -> tuple[Sight, Past]:
     profile = app.profile_of(row)
     sight = see(row, socket, profile, app.spares_of(profile), world, before)
+    if app.agent_of(row) is None and not briefly and (seen := _agent_seen(app, sight, world)) is not None:
+        app.seen_agents[row.name] = seen
+        return _sight(app, row, socket, world, before, briefly=briefly)
     return sight, past_of(sight, before)
+
+
+def _agent_seen(app: App, sight: Sight, world: World) -> str | None:
+    """The one known agent that runs in its pane; where that cannot be told, the only one in the session."""
+    panes = (sight.pane,) if sight.pane else sight.session.panes if sight.session else ()
+    agents = app.profiles.agents.values()
+    found = [one.name for pane in panes for one in agents if agent_in(pane, one, world)]
+    return found[0] if len(found) == 1 else None
 
 
 def _since(app: App, rows: Sequence[Row]) -> int:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.errors import Code
+from tmuxreap.model import Scope
 from tmuxreap.tmux import RealTmux
 
 pytestmark = pytest.mark.live
@@ -120,3 +121,46 @@ def test_another_library_agrees_on_what_is_gone_and_what_lives(real: Real) -> No
     real.stop("acme")
     assert [session.session_name for session in server.sessions] == ["acme-2"]
     assert server.is_alive()
+
+
+def by_other_tools(real: Real, *fields: str) -> None:
+    """A demo agent beside a pane at work, and a row as it is written by hand."""
+    real.tmux("new-session", "-d", "-s", "acme", *DEMO)
+    real.shows("acme", "demo agent · conversation")
+    real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")
+    row = "".join(f", {field}" for field in fields)
+    real.registry.write_text(f"tmux_sessions:\n- {{name: acme, status: running, tmux_server: {real.socket}{row}}}\n")
+
+
+def test_the_agent_of_a_row_that_does_not_say_it_is_seen_in_its_pane(real: Real) -> None:
+    by_other_tools(real)
+    shown = real.show()
+    assert (shown["agent"], shown["pane_id"]) == ("demo", "%0")
+    assert answer(real.stop())["error"]["code"] == "foreign_panes"
+    result = answer(real.stop(scope=Scope.SESSION))
+    assert (result["outcome"], result["agent"], result["stopped_by"]) == ("stopped", "demo", "exit_keys")
+    assert real.row()["demo_conversation_id_own"] == result["conversation"]["id"]
+
+
+def test_two_agents_in_one_session_are_not_told_apart(real: Real) -> None:
+    by_other_tools(real)
+    real.tmux("split-window", "-d", "-t", "=acme:", *DEMO)
+    until("the second", lambda: real.tmux("capture-pane", "-p", "-t", "%2").count("demo agent"))
+    assert answer(real.stop())["error"]["code"] == "ambiguous_pane"
+
+
+def test_what_other_tools_saw_in_its_pane_tells_the_agent(real: Real) -> None:
+    real.registry.write_text("tmux_sessions:\n- {name: acme, status: stopped, pane: {pid: 4, cmd: /opt/bin/claude}}\n")
+    (row,) = real.list()
+    assert row["agent"] == "claude"
+
+
+def test_a_pane_of_a_row_by_other_tools_is_ended_once(real: Real) -> None:
+    by_other_tools(real, "agent: demo")
+    assert answer(real.stop(scope=Scope.PANE))["outcome"] == "stopped"
+    before = real.registry.read_bytes()
+    assert answer(real.stop())["outcome"] == "already_stopped"
+    (row,) = real.list()
+    assert (row["live"], row["drift"]) == ("gone", None)
+    assert real.registry.read_bytes() == before
+    assert real.sessions() == {"acme"}
