@@ -75,7 +75,6 @@ class FakeProcesses:
         new_session: bool = False,
         new_group: bool = False,
         foreground: bool = False,
-        uid: int | None = None,
         environ: Mapping[str, str] | None = None,
         executable: str | None = None,
         cwd: str | None = None,
@@ -90,7 +89,7 @@ class FakeProcesses:
         """A process starts now. What is not said it has from its parent: session, group, terminal, environment."""
         identity = ProcessId(next(self._pids) if pid is None else pid, round(self.clock.monotonic() * TICKS))
         above = self.table[parent.pid] if parent else None
-        origin = above.now if above else Process(ProcessId(1, 0), 0, 1, 1, 0, -1, "S", "init", 1000)
+        origin = above.now if above else Process(ProcessId(1, 0), 0, 1, 1, 0, -1, "S", "init")
         sid = identity.pid if new_session or not above else origin.sid
         terminal = tty if tty is not None else 0 if new_session else origin.tty
         leads = new_session or new_group or foreground or not above
@@ -106,7 +105,6 @@ class FakeProcesses:
                 tpgid=-1,
                 state="S",
                 comm=comm,
-                uid=origin.uid if uid is None else uid,
             ),
             argv=(comm, *argv),
             environ={**((above and above.environ) or {}), **(environ or {})},

@@ -36,7 +36,7 @@ class Table:
         start: int = 10,
         trace: Trace | None = None,
     ) -> None:
-        self.processes[pid] = Process(ProcessId(pid, start), ppid, pid, sid, tty, -1, "S", comm, 1000)
+        self.processes[pid] = Process(ProcessId(pid, start), ppid, pid, sid, tty, -1, "S", comm)
         if trace is not None:
             self.traces[pid] = trace
 

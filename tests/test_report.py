@@ -30,7 +30,7 @@ def told(command: str, *items: Item, voice: Voice | None = None) -> list[str]:
 
 
 def evil_process() -> Belonging:
-    return Belonging(Process(ProcessId(9, 1), 1, 9, 9, 0, 0, "S", EVIL, 0), EVIL)
+    return Belonging(Process(ProcessId(9, 1), 1, 9, 9, 0, 0, "S", EVIL), EVIL)
 
 
 EVERYWHERE: dict[str, Sequence[Item]] = {

@@ -94,7 +94,6 @@ class Process:
     tpgid: int
     state: str
     comm: str
-    uid: int
 
     @property
     def pid(self) -> int:

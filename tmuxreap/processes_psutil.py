@@ -148,7 +148,6 @@ def _process(handle: psutil.Process, foreground: Mapping[int, int]) -> Process |
                 tpgid=foreground.get(handle.pid, -1),
                 state=STATES.get(handle.status(), "S"),
                 comm=handle.name(),
-                uid=handle.uids().effective,
             )
     except (psutil.Error, OSError):
         return None
