@@ -51,9 +51,7 @@ RANKS = (
     "checks; checks_registry < checks",
     "ending",
     "starting",
-    "commands; commands.*; commands.adopt < commands.start; commands.resume < commands.start;"
-    " commands.doctor < commands.hooks;"
-    " commands.reap < commands.stop; commands.watch < commands.reap commands.reconcile",
+    "commands; commands.*; commands.doctor < commands.hooks; commands.watch < commands.reap commands.reconcile",
     "desk",
     "popup_view; popup_parts; popup < popup_parts popup_view",
     "boundary; mcp < boundary mcp_schemas mcp_tools; mcp_schemas; mcp_tools < boundary; completion",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from tmuxreap.app import App
-from tmuxreap.cases import Case, no_purge
+from tmuxreap.cases import Case, no_purge, prepare
 from tmuxreap.conversations import goes_on, resume_command
 from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import NewEvent
@@ -12,8 +14,9 @@ from tmuxreap.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.purging import Purged, purge
 from tmuxreap.requests import Ended
-from tmuxreap.results import EndResult, Survivor, megabytes
+from tmuxreap.results import EndResult, Item, Survivor, megabytes
 from tmuxreap.rows import conversation_field
+from tmuxreap.sights import Past
 from tmuxreap.states import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, next_status
 from tmuxreap.tools import PANE_CLOSERS, close_pane
 from tmuxreap.values import replace
@@ -190,6 +193,12 @@ def not_yet(case: Case, policy: Policy, outcome: Outcome) -> EndResult:
         spared=case.sight.owned.spared,
         warnings=case.known.warnings,
     )
+
+
+def planned(app: App, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None) -> list[Item]:
+    """The very plans that would be recorded."""
+    cases = prepare(app, rows, policy, known)
+    return [case.answer or replace(not_yet(case, policy, Outcome.PLANNED), plan=case.plan) for case in cases]
 
 
 def taken_over(result: EndResult) -> EndResult:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.app import App
 from tmuxreap.edits import Unsafe, add_row
 from tmuxreap.ledger_records import Closing, NewEvent
-from tmuxreap.model import Pane, RecordedTmux, Row, Server, Session, Status
-from tmuxreap.registry import RegistryLook, edited, unsafe
+from tmuxreap.model import BadRow, Pane, RecordedTmux, Row, Server, Session, Status
+from tmuxreap.registry import RegistryLook, edited, row_invalid, unsafe
 from tmuxreap.results import SessionResult
 from tmuxreap.rows import bare_row, conversation_field, recorded_conversation
 from tmuxreap.sessions import session_result
@@ -38,6 +38,15 @@ class Launch:
     source: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Value] = field(default_factory=dict)  # tags, task_id, ttl ...
+
+
+def registered(look: RegistryLook | None, name: str) -> Row | None:
+    if look is None:
+        return None
+    for row in look.rows:
+        if row.name == name and isinstance(row, BadRow):
+            raise row_invalid(look.path, row)
+    return look.named(name)
 
 
 def live_row(

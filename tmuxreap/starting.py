@@ -10,15 +10,17 @@ import uuid
 
 from tmuxreap import faults, tmux_commands
 from tmuxreap.app import App
-from tmuxreap.ending import end_unregistered
+from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
 from tmuxreap.faults import Step
+from tmuxreap.identity import not_asked
 from tmuxreap.looking import look_at
 from tmuxreap.mask import kept_screen
-from tmuxreap.model import Row, Scope, Server, Verb
+from tmuxreap.model import Row, Scope, Server, Unreachable, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.profiles import Profile
 from tmuxreap.registering import Launch, live_row, record_session
+from tmuxreap.registry import RegistryLook
 from tmuxreap.results import SessionResult
 from tmuxreap.settings import MARK, PARENT, REGISTRY_MARK
 from tmuxreap.shown import BANNER_OPTION
@@ -32,6 +34,32 @@ def launch(app: App, wish: Launch) -> SessionResult:
     mark = str(uuid.uuid4())
     with announced(app, wish.name, wish.event.value, wish.socket, wish.server, wish.agent, mark) as start:
         return _launched(app, wish, mark, start)
+
+
+def make_way(app: App, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool) -> None:
+    """Nothing of that name may be alive; with --replace it is ended first, by the ladder."""
+    if row is not None and look is not None:
+        sight = look_at(app, [row])[0][0]
+        if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
+            raise sight.trouble
+        if sight.session is not None:
+            if not replace:
+                raise session_exists(wish.name)
+            _ended(end_rows(app, look, [row], Policy(Verb.STOP, "replaced"))[0].failure)
+    server = app.tmux.look(wish.socket)
+    if isinstance(server, Unreachable):
+        raise not_asked(f"start {wish.name}", server)
+    stranger = server.named(wish.name) if isinstance(server, Server) else None
+    if stranger is not None and isinstance(server, Server):
+        if not replace:
+            raise session_exists(wish.name)
+        there = live_row(app, wish.name, wish.agent, wish.server, server, stranger)
+        _ended(end_unregistered(app, there, Policy(Verb.STOP, "replaced")).failure)
+
+
+def _ended(failure: Failure | None) -> None:
+    if failure is not None:
+        raise failure
 
 
 def _launched(app: App, wish: Launch, mark: str, start: Start) -> SessionResult:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tmuxreap.app import App
-from tmuxreap.commands.start import registered
 from tmuxreap.conversations import find_conversation
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import not_asked
 from tmuxreap.looking import look_at
 from tmuxreap.model import Pane, Process, Row, Server, Session, Unreachable
 from tmuxreap.panes import agent_in
-from tmuxreap.registering import Launch, live_row, record_session
+from tmuxreap.registering import Launch, live_row, record_session, registered
 from tmuxreap.results import Result
 from tmuxreap.selectors import RESERVED
 from tmuxreap.sights import Sight

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings
-from tmuxreap.commands.stop import planned
 from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Failure
 from tmuxreap.model import Row, Verb
 from tmuxreap.nominees import nominate
+from tmuxreap.outcomes import planned
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook
 from tmuxreap.remnants import Remnant, find_remnants, row_of, verdict_of

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from tmuxreap.app import App
 from tmuxreap.choosing import choose_rows, not_chosen
-from tmuxreap.commands.start import make_way
 from tmuxreap.conversations import store_environment
 from tmuxreap.errors import Code, Failure
 from tmuxreap.locators import checked, store_of
@@ -19,7 +18,7 @@ from tmuxreap.results import Item, PlainResult, Result
 from tmuxreap.resuming import resume_line, resume_words
 from tmuxreap.rows import recorded_conversation
 from tmuxreap.selectors import Wanted
-from tmuxreap.starting import existing_folder, launch
+from tmuxreap.starting import existing_folder, launch, make_way
 from tmuxreap.states import Event
 from tmuxreap.values import frozen
 

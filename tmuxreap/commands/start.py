@@ -7,18 +7,13 @@ import shlex
 import uuid
 
 from tmuxreap.app import App
-from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
-from tmuxreap.identity import not_asked
-from tmuxreap.looking import look_at
-from tmuxreap.model import BadRow, Row, Server, Unreachable, Verb
-from tmuxreap.plan import Policy
-from tmuxreap.registering import CONFIRM_S, Launch, live_row
-from tmuxreap.registry import RegistryLook, row_invalid
+from tmuxreap.model import Row
+from tmuxreap.registering import CONFIRM_S, Launch, registered
 from tmuxreap.results import Result
 from tmuxreap.resuming import launch_words, launched_with
 from tmuxreap.selectors import RESERVED, is_pattern
-from tmuxreap.starting import existing_folder, launch, session_exists
+from tmuxreap.starting import existing_folder, launch, make_way
 from tmuxreap.states import Event, Value, iso
 from tmuxreap.values import frozen
 
@@ -68,41 +63,6 @@ def check_name(name: str) -> None:
         reason = "it is a pattern"
     if reason is not None:
         raise Failure(Code.USAGE, f"could not start {name!r}: {reason}", "use letters, digits, dashes and underscores")
-
-
-def registered(look: RegistryLook | None, name: str) -> Row | None:
-    if look is None:
-        return None
-    for row in look.rows:
-        if row.name == name and isinstance(row, BadRow):
-            raise row_invalid(look.path, row)
-    return look.named(name)
-
-
-def make_way(app: App, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool) -> None:
-    """Nothing of that name may be alive; with --replace it is ended first, by the ladder."""
-    if row is not None and look is not None:
-        sight = look_at(app, [row])[0][0]
-        if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
-            raise sight.trouble
-        if sight.session is not None:
-            if not replace:
-                raise session_exists(wish.name)
-            _ended(end_rows(app, look, [row], Policy(Verb.STOP, "replaced"))[0].failure)
-    server = app.tmux.look(wish.socket)
-    if isinstance(server, Unreachable):
-        raise not_asked(f"start {wish.name}", server)
-    stranger = server.named(wish.name) if isinstance(server, Server) else None
-    if stranger is not None and isinstance(server, Server):
-        if not replace:
-            raise session_exists(wish.name)
-        there = live_row(app, wish.name, wish.agent, wish.server, server, stranger)
-        _ended(end_unregistered(app, there, Policy(Verb.STOP, "replaced")).failure)
-
-
-def _ended(failure: Failure | None) -> None:
-    if failure is not None:
-        raise failure
 
 
 def _wish(app: App, request: StartRequest, row: Row | None, server: str | None) -> Launch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.cases import prepare
@@ -10,14 +10,13 @@ from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
 from tmuxreap.looking import look_at
-from tmuxreap.model import Outcome, Row, Server, Verb
-from tmuxreap.outcomes import not_yet
+from tmuxreap.model import Row, Server, Verb
+from tmuxreap.outcomes import planned
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook
 from tmuxreap.results import Item, Result, failed_target
 from tmuxreap.selectors import Chosen, Wanted
-from tmuxreap.sights import Past
-from tmuxreap.values import frozen, replace
+from tmuxreap.values import frozen
 
 
 @frozen
@@ -54,12 +53,6 @@ def _not_sure(request: EndRequest) -> Failure:
         f"could not {request.policy.verb.value} and purge: that deletes for good, and nobody can be asked here",
         "look at the plan with --dry-run, then add --yes",
     )
-
-
-def planned(app: App, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None) -> list[Item]:
-    """The very plans that would be recorded."""
-    cases = prepare(app, rows, policy, known)
-    return [case.answer or replace(not_yet(case, policy, Outcome.PLANNED), plan=case.plan) for case in cases]
 
 
 def _look(app: App, request: EndRequest) -> RegistryLook | None:
