@@ -461,17 +461,25 @@ def test_a_wrong_command_line_is_answered_in_json_too(kind: str, registry: Path)
     assert registry.read_text() == ROW
 
 
+def test_events_are_told_of_rows_that_cannot_be_used_or_are_no_more(registry: Path) -> None:
+    registry.write_text(ROW)
+    assert run("forget", "b").exit == 0
+    registry.write_text(ROW.replace("running", "asleep"))
+    told = run("events", "a", "b", "--json")
+    assert (told.exit, [event["name"] for event in told.json["results"]]) == (0, ["b"])
+
+
 @pytest.mark.parametrize("target", ["nosuch", "nosuch*", "tag:none", "agent:none"])
 def test_a_target_without_a_row(target: str, registry: Path) -> None:
     registry.write_text(ROW)
-    for verb in ("stop", "kill", "show", "resume", "forget", "list"):
+    for verb in ("stop", "kill", "show", "resume", "forget", "list", "events"):
         refused(run(verb, target, "--json"), 3, "session_not_registered", target)
     assert registry.read_text() == ROW
 
 
 def test_all_of_nothing_is_done(registry: Path) -> None:
     registry.write_text("tmux_sessions: []\n")
-    for verb in ("stop", "kill", "show", "resume", "forget", "list"):
+    for verb in ("stop", "kill", "show", "resume", "forget", "list", "events"):
         answer = run(verb, "all", "--json")
         assert (answer.exit, answer.json["results"]) == (0, [])
 

@@ -118,3 +118,16 @@ def test_a_list_of_none_that_were_asked_for_is_not_an_empty_one(
         registry.write("tmux_sessions:\n  - name: shop\n    status: stopped\n")
     answer = tmuxreap("list", "--status", "running", "--registry", f"{tmp_path}/r.yaml")
     assert (answer.exit, answer.out) == (0, "none of the sessions is such a one; all of them: tmuxreap list\n")
+
+
+def test_what_is_forgotten_and_installed_is_said_in_words() -> None:
+    gone, kept = {"forgotten": True, "history": True}, {"forgotten": False, "history": False}
+    assert told("forget", PlainResult("shop", gone)) == ["shop: forgotten, and what happened to it"]
+    assert told("forget", PlainResult("shop", kept)) == ["shop: would be forgotten"]
+    assert told("skills", PlainResult("create", {"outcome": "installed", "folder": "/p"})) == [
+        "create: installed in /p"
+    ]
+
+
+def test_a_pane_without_its_number_is_no_none() -> None:
+    assert "  pane          - (pid 7)" in told("show", replace(SHOP, pane_id=None))

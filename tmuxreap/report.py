@@ -124,7 +124,7 @@ def session(one: SessionResult, voice: Voice) -> Iterator[str]:
     yield f"{voice.paint(one.name, 'bold')}: {one.status.value}, {one.live.value}{drift}"
     facts = {
         "agent": one.agent,
-        "pane": f"{one.pane_id} (pid {one.pid})" if one.pane_id or one.pid else None,
+        "pane": f"{one.pane_id or '-'} (pid {one.pid or '-'})" if one.pane_id or one.pid else None,
         "folder": one.cwd,
         "server": one.tmux_server,
         "tags": " ".join(one.tags) or None,
@@ -174,6 +174,11 @@ def _plain(item: PlainResult, voice: Voice) -> Iterator[str]:
         yield settled
     elif "command" in facts:
         yield str(facts["command"])
+    elif "forgotten" in facts:
+        history = ", and what happened to it" if facts.get("history") else ""
+        yield f"{item.name}: {'forgotten' if facts['forgotten'] else 'would be forgotten'}{history}"
+    elif "folder" in facts:
+        yield f"{item.name}: {facts['outcome']} in {facts['folder']}"
     elif "script" in facts:
         yield from facts["script"] if isinstance(facts["script"], list) else ()
     elif "diff" in facts:

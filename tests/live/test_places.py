@@ -150,7 +150,7 @@ def test_two_agents_in_one_session_are_not_told_apart(real: Real) -> None:
 
 
 def test_what_other_tools_saw_in_its_pane_tells_the_agent(real: Real) -> None:
-    real.registry.write_text("tmux_sessions:\n- {name: acme, status: stopped, pane: {pid: 4, cmd: /opt/bin/claude}}\n")
+    real.registry.write_text("tmux_sessions:\n- {name: acme, status: stopped, pane: {pid: 4, cmd: /usr/bin/claude}}\n")
     (row,) = real.list()
     assert row["agent"] == "claude"
 

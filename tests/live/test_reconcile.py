@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from tests.real import DEMO, Real, alive, until
+from tmuxreap.cells import Voice
 from tmuxreap.commands import reconcile
 from tmuxreap.ledger import Ledger
 from tmuxreap.ledger_file import ledger_path
 from tmuxreap.ledger_records import NewIntent
 from tmuxreap.model import ProcessId
 from tmuxreap.processes import boot_id, real_processes
+from tmuxreap.report import lines
 from tmuxreap.results import Result
 
 pytestmark = pytest.mark.live
@@ -150,6 +152,8 @@ def test_tmux_that_cannot_be_asked_says_nothing_of_death(real: Real) -> None:
             result = run(real)
         assert result.more["tmux_confirmed"] is False
         assert drifts(result) == {}
+        assert [warning.partition(": ")[0] for warning in result.warnings] == ["could not look at acme"]
+        assert list(lines(result, Voice())) == ["nothing to settle among the sessions that could be looked at"]
     finally:
         os.rename(socket + ".away", socket)
 

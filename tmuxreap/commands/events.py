@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 
 from tmuxreap.app import App
 from tmuxreap.ledger_records import Event
 from tmuxreap.results import PlainResult, Result
-from tmuxreap.selectors import is_pattern, is_sweeping
+from tmuxreap.selectors import Chosen
 from tmuxreap.values import frozen
 
 FOLLOW_LOOK_S = 0.25
@@ -21,7 +21,8 @@ class EventsRequest:
 
 def run(app: App, request: EventsRequest) -> Result:
     found = [_result(event) for event in _events(app, request, 0)]
-    return Result("events", app.registry_name, app.clock.now(), found, tuple(app.warnings))
+    items = [*found, *_unheard_of(app, request, {event.name for event in found})]
+    return Result("events", app.registry_name, app.clock.now(), items, tuple(app.warnings))
 
 
 def follow(app: App, request: EventsRequest) -> Iterator[PlainResult]:
@@ -43,14 +44,23 @@ def _names(app: App, request: EventsRequest) -> Collection[str] | None:
     """Names need no row: the events of a forgotten session are still there."""
     if not request.targets or "all" in request.targets:
         return None
-    if not any(is_pattern(target) or is_sweeping(target) for target in request.targets):
-        app.registry.look()  # a registry that cannot be read is said, not passed over
-        return set(request.targets)
+    chosen = _chosen(app, request)
+    bad = {row.name for row in chosen.bad if row.name is not None}
+    return {row.name for row in chosen.rows} | bad | {one.target for one in chosen.missing}
+
+
+def _unheard_of(app: App, request: EventsRequest, told: Container[str]) -> Iterator[PlainResult]:
+    """What has neither a row nor ever an event."""
+    for one in _chosen(app, request).missing if request.targets else ():
+        if one.target not in told and not app.books.events({one.target}, None):
+            yield PlainResult(one.target, {}, one.failure)
+
+
+def _chosen(app: App, request: EventsRequest) -> Chosen:
     from tmuxreap.choosing import choose_rows
     from tmuxreap.selectors import Wanted
 
-    chosen = choose_rows(app, app.registry.look(), request.targets, Wanted.ALL)
-    return {row.name for row in chosen.rows} | {one.target for one in chosen.missing}
+    return choose_rows(app, app.registry.look(), request.targets, Wanted.ALL)
 
 
 def _result(event: Event) -> PlainResult:

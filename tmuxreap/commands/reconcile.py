@@ -11,7 +11,7 @@ from tmuxreap.drifts import Drift, Kind, find_drifts
 from tmuxreap.ending import end_rows
 from tmuxreap.execute import restore
 from tmuxreap.ledger_records import Closing, Intent, NewEvent
-from tmuxreap.model import Row
+from tmuxreap.model import Live, Row
 from tmuxreap.registry import RegistryLook
 from tmuxreap.results import PlainResult, Result
 from tmuxreap.sights import Sight
@@ -50,10 +50,21 @@ def settle(
         app.registry_name,
         app.clock.now(),
         [PlainResult(drift.name, drift.as_json()) for drift in drifts],
-        (*app.warnings, *bad_row_warnings(look)),
+        (*app.warnings, *bad_row_warnings(look), *_not_seen(found.seen)),
         more={"tmux_confirmed": found.confirmed, "drifts": [drift.as_json() for drift in drifts], "actions": actions},
+        greeting=None if found.confirmed else "nothing to settle among the sessions that could be looked at",
     )
     return result, found.seen
+
+
+def _not_seen(seen: Seen) -> list[str]:
+    """Of how many nothing can be said, each reason once."""
+    named: dict[str, list[str]] = {}
+    for row, sight in seen:
+        if sight.live is Live.UNKNOWN and sight.trouble is not None:
+            reason = sight.trouble.message.removeprefix(f"could not look at {row.name}: ")
+            named.setdefault(reason, []).append(row.name)
+    return [f"could not look at {', '.join(names)}: {reason}" for reason, names in named.items()]
 
 
 def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[Drift]) -> list[dict[str, object]]:
