@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.fakes import Story
 from tests.test_docs import SHOP, codes, section, table
+from tmuxreap.commands import show
 from tmuxreap.drifts import Drift, Kind
 from tmuxreap.mcp import INSTRUCTIONS, as_told
 from tmuxreap.mcp_schemas import END, MORE, RESULTS, SESSION
@@ -54,18 +56,15 @@ def test_a_schema_tells_types_and_limits() -> None:
     )
 
 
-def test_the_answers_have_the_fields_of_the_command_line() -> None:
-    assert set(END) == set(EndResult("a", Outcome.STOPPED).as_json())
-    assert set(SESSION) == set(SHOP.as_json()) - {"error"} - {
-        "processes",
-        "protected",
-        "pane_state",
-        "locators",
-        "screen",
-    }
+def test_the_answers_have_the_fields_of_the_command_line(story: Story) -> None:
+    assert set(END) == {*EndResult("a", Outcome.STOPPED).as_json(), "plan"}
+    assert set(SESSION) == set(SHOP.as_json()) - {"error"}
+    story.agent("shop")
+    (shown,) = show.run(story.app(), ["shop"]).results
+    assert set(RESULTS["show"]) == {*shown.as_json(), "error"}
     assert set(RESULTS["reconcile"]) == set(PlainResult("a", Drift("a", Kind.DEAD, "").as_json()).as_json())
     reaped = Reaped(EndResult("a", Outcome.STOPPED), "idle", {}).as_json()
-    assert set(RESULTS["reap"]) == set(reaped)
+    assert set(RESULTS["reap"]) == {*reaped, "plan"}
     for name, tool in TOOLS.items():
         schema = told(name)["outputSchema"]
         assert set(schema["required"]) == set(Result(tool.verb, None, 0.0).as_json())

@@ -66,6 +66,7 @@ END: dict[str, Schema] = {
     "duration_ms": COUNT,
     "warnings": _list(TEXT),
     "error": ERROR,
+    "plan": _object({}),  # with dry_run
 }
 SESSION: dict[str, Schema] = {
     "name": TEXT,
@@ -86,7 +87,14 @@ SESSION: dict[str, Schema] = {
     "drift": _or_null(TEXT),
 }
 # A target that is not there is answered as one that could not be ended, by every verb.
-SHOWN = {"processes": _list(PROCESS), "protected": _list(PROCESS), "error": ERROR}
+SHOWN = {
+    "processes": _list(PROCESS),
+    "protected": _list(PROCESS),
+    "pane_state": TEXT,
+    "locators": _list(CONVERSATION),
+    "screen": _or_null(TEXT),
+    "error": ERROR,
+}
 FORGOTTEN = {"name": TEXT, "forgotten": FLAG, "history": FLAG, "error": ERROR}
 
 RESULTS: dict[str, dict[str, Schema]] = {
