@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.fakes import Story
 from tests.test_docs import SHOP, codes, section, table
@@ -54,6 +55,18 @@ def test_a_schema_tells_types_and_limits() -> None:
     assert {"enum": ["running", "stopped", "terminated"], "type": "string"} in (
         told("list_sessions")["inputSchema"]["properties"]["status"]["anyOf"]
     )
+
+
+def test_one_session_may_be_called_by_its_name() -> None:
+    def given(tool: str, **words: Any) -> Any:
+        return TOOLS[tool].arguments.model_validate(words)
+
+    assert given("stop_session", name="shop", reason="done").targets == ["shop"]
+    assert given("list_sessions", name="shop").targets == ["shop"]
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        given("show_session", name="shop", targets=["cart"])
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        given("reconcile", name="shop")
 
 
 def test_the_answers_have_the_fields_of_the_command_line(story: Story) -> None:

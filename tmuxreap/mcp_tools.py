@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from tmuxreap.app import App
 from tmuxreap.boundary import scope_of
@@ -64,6 +64,14 @@ class Arguments(BaseModel):
     """What a tool takes. Its docstring is what the tool says of itself."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_name(cls, given: object) -> object:
+        """A tool for a session is called with its `name` by who did not read what it takes."""
+        if not isinstance(given, dict) or "targets" not in cls.model_fields or {"name", "targets"} <= given.keys():
+            return given
+        return {"targets" if key == "name" else key: value for key, value in given.items()}
 
     def run(self, app: App) -> Result:
         raise NotImplementedError
