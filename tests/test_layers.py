@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from fnmatch import fnmatchcase
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -191,6 +192,16 @@ def test_the_table_allows_nothing_that_nobody_needs() -> None:
         used.setdefault(place(module), set()).update(imports, map(place, imports))
     idle = {f"{entry} < {one}" for entry, allowed in SIBLINGS.items() for one in allowed - used[entry]}
     assert not idle
+
+
+def test_the_architecture_names_every_module_once_and_in_the_order_of_the_ranks() -> None:
+    page = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    part = page.partition("## Where things live")[2].partition("\n## ")[0]
+    there = {module.partition(".")[0] for module in NAMES} - {"__init__"}
+    told = [name for name in re.findall(r"`([a-z_]+)/?`", part) if name in there]
+    assert sorted(told) == sorted(there)
+    places = [RANK_OF[name] for name in told if name not in ALONE]
+    assert places == sorted(places)
 
 
 def test_no_import_goes_round_in_a_circle() -> None:
