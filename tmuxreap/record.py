@@ -107,9 +107,13 @@ class Books:
             self._readings[reading.what] = reading
 
     def remember(self, look: RegistryLook) -> None:
-        """A long registry is parsed once; of a short one a look leaves no trace."""
-        if look.was_slow and self.registry.is_ours:
+        """What was read is read once; but of a short registry without a ledger a look leaves no trace."""
+        if not self.registry.is_ours:
+            return
+        if look.was_slow:
             self.follow(look)
+        elif self._readings:
+            self._read(lambda ledger: ledger.write(None, readings=self._readings.values(), now=self._clock.now()))
 
     # What is under way
 

@@ -1,4 +1,4 @@
-"""./scripts/bench [--quick] [--json] [--plot FILE]"""
+"""./scripts/bench [--quick] [--json] [--plot FILE] [--hcom PROGRAM]"""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./scripts/bench", description="How fast tmuxreap is, as ratios of one run.")
     parser.add_argument("--quick", action="store_true", help="fewer turns, and no more than 100 sessions")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.add_argument("--hcom", type=Path, help="the program hcom, to be measured beside")
     parser.add_argument("--plot", type=Path, help="write how cost grows with the work into this SVG")
     asked = parser.parse_args()
     subprocess.run([sys.executable, "-m", "compileall", "-q", *map(str, _packages())], check=False)
     begun = time.monotonic()
     lines: list[Line] = []
     with World() as world:
-        case = Case(world, asked.quick)
+        case = Case(world, asked.quick, asked.hcom)
         for line in case.lines():
             lines.append(line)
             print(told(line), file=sys.stderr if asked.json else sys.stdout, flush=True)

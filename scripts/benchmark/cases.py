@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from benchmark.hcom import Hcom
 from benchmark.timing import Samples, in_turns, peak_mb, timed
 from benchmark.world import HERE, World
 
@@ -33,14 +35,15 @@ class Line:
 
 
 class Case:
-    def __init__(self, world: World, quick: bool) -> None:
-        self.world, self.quick = world, quick
+    def __init__(self, world: World, quick: bool, hcom: Path | None) -> None:
+        self.world, self.quick, self.hcom = world, quick, hcom
         self.py = 0.0
         self.points: dict[str, list[tuple[int, float]]] = {}
 
     def lines(self) -> Iterator[Line]:
         yield from self.start_up()
         yield from self.stop_one()
+        yield from self.kill_one()
         yield from self.stop_many()
         yield from self.listed()
         yield from self.one_among_many()
@@ -51,8 +54,9 @@ class Case:
     def plain(self) -> Samples:
         return in_turns({"py": lambda: self.spawn(PLAIN)}, 15)["py"]
 
-    def spawn(self, command: list[str]) -> None:
-        subprocess.run(command, env=self.world.env, cwd=self.world.folder, capture_output=True, check=False)
+    def spawn(self, command: list[str], folder: Path | None = None) -> None:
+        cwd = folder or self.world.folder
+        subprocess.run(command, env=self.world.env, cwd=cwd, capture_output=True, check=False)
 
     def line(self, what: str, who: str, samples: Samples, limit: float | None = None) -> Line:
         ratio = samples.median / self.py
@@ -92,16 +96,15 @@ class Case:
 
     def stop_one(self) -> Iterator[Line]:
         turns = 3 if self.quick else 9
-        leave = {
+        naive, floor = [sys.executable, str(HERE / "naive.py"), "stop"], [sys.executable, str(HERE / "floor.py")]
+        ways: dict[str, Callable[[str], object]] = {
             "tmuxreap": lambda name: self.spawn(["tmuxreap", "stop", name]),
-            "script of the same libraries": lambda name: self.spawn(
-                [sys.executable, str(HERE / "naive.py"), "stop", name]
-            ),
+            "script of the same libraries": lambda name: self.spawn([*naive, name], self.world.folder / "naive"),
             "shell loop": lambda name: self.spawn([str(HERE / "loop.sh"), name]),
-            "floor": lambda name: self.spawn([sys.executable, str(HERE / "floor.py"), name]),
+            "floor": lambda name: self.spawn([*floor, name], self.world.folder / "floor"),
         }
         for delay, limit in ((0.0, None), (LEAVES_S, 11.0)):
-            yield from self._stops(f"stop one, agent takes {delay * 1000:g} ms", leave, delay, turns, limit)
+            yield from self._stops(f"stop one, agent takes {delay * 1000:g} ms", ways, delay, turns, limit)
         self.world.sessions([f"s{n}" for n in range(3)], str(self.world.stubborn))
         self.world.register()
         names = iter(f"s{n}" for n in range(3))
@@ -116,11 +119,32 @@ class Case:
         names = [f"a{number}" for number in range(turns * len(ways))]
         self.world.sessions(names, f"{self.world.agent} {delay:g}")
         self.world.register()
-        self.world.run("list")
+        for other in ("naive", "floor"):
+            self.world.copied(other)
         left = iter(names)
         samples = in_turns({who: lambda way=way: way(next(left)) for who, way in ways.items()}, turns, delay)
         for who, found in samples.items():
             yield self.line(what, who, found, limit if who == "tmuxreap" else None)
+        self.world.clear()
+
+    def kill_one(self) -> Iterator[Line]:
+        turns = 3 if self.quick else 5
+        names = [f"k{number}" for number in range(turns * 2)]
+        self.world.sessions(names, f"{self.world.sleeper} 1000", prompt=False)
+        self.world.register()
+        left = iter(names)
+        ways: dict[str, Callable[[], object]] = {
+            "tmuxreap": lambda: self.spawn(["tmuxreap", "kill", next(left)]),
+            "kill-session": lambda: self.spawn(["tmux", "kill-session", "-t", f"={next(left)}"]),
+        }
+        if self.hcom is not None:
+            other = Hcom(self.world, self.hcom)
+            launched = iter([other.launch() for _ in range(turns)])
+            ways[f"{other.version}, waits for nobody's death"] = lambda: other.kill(next(launched))
+        for who, found in in_turns(ways, turns).items():
+            yield self.line("kill one", who, found)
+        if self.hcom is not None:
+            other.end()
         self.world.clear()
 
     def stop_many(self) -> Iterator[Line]:
@@ -156,7 +180,6 @@ class Case:
             self.world.sessions(names, f"{self.world.sleeper} 1000", prompt=False)
             started = count
             self.world.register()
-            self.world.run("list")
             ways = {
                 "tmux ls": lambda: self.spawn(["tmux", "ls"]),
                 "list --json": lambda: self.spawn(["tmuxreap", "list", "--json"]),
@@ -188,7 +211,6 @@ class Case:
         for count in (10, 100, 1000) if self.quick else (10, 100, 1000, 10000):
             turns = 3 if self.quick else 5
             self.world.register({f"r{number}": "bench" for number in range(count)})
-            self.world.run("list", "r0")
             names = iter(f"r{number}" for number in range(turns))
             found = in_turns({"t": lambda names=names: self.world.run("forget", next(names))}, turns)["t"]
             self.points.setdefault("one row changed", []).append((count, found.median))
@@ -199,7 +221,6 @@ class Case:
         times = {}
         for words in (("forget", "--dry-run"), ("forget",)):
             self.world.register(dict.fromkeys(names, "bench"))
-            self.world.run("list")
             times[words] = timed(lambda: self._at_once([["tmuxreap", *words, name] for name in names]))  # noqa: B023
         lost = self.world.registry.read_text().count("- name:")
         ratio = times[("forget",)] / times[("forget", "--dry-run")]

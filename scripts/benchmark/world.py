@@ -103,7 +103,8 @@ class World:
         return ">" in self.tmux("capture-pane", "-p", "-t", f"={name}:")
 
     def register(self, ended: Mapping[str, str] | None = None) -> None:
-        """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones; and no ledger."""
+        """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones; then written and read by
+        tmuxreap itself: as in daily life, the ledger knows it."""
         for path in self.registry.parent.iterdir():
             path.unlink()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -118,10 +119,17 @@ class World:
                 f" server_pid: {server}, server_started: {started}, session_id: '{session}',"
                 f" session_created: {created}}}\n"
             )
-        rows += [
-            f"  - name: {name}\n    status: stopped\n    agent: {agent}\n" for name, agent in (ended or {}).items()
-        ]
-        self.registry.write_text("tmux_sessions:" + ("\n" + "".join(rows) if rows else " []\n"))
+        others = {**(ended or {}), "dummy": "bench"}
+        rows += [f"  - name: {name}\n    status: stopped\n    agent: {agent}\n" for name, agent in others.items()]
+        self.registry.write_text("tmux_sessions:\n" + "".join(rows))
+        self.run("forget", "dummy")
+        self.run("list")
+
+    def copied(self, name: str) -> Path:
+        """A folder with the same registry, for one who writes it without the others' knowing."""
+        folder = self.folder / name
+        shutil.copytree(self.registry.parent, folder / ".hermes", dirs_exist_ok=True)
+        return folder
 
     def clear(self) -> None:
         """No session but the one that keeps the server."""
