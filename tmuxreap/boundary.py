@@ -64,8 +64,9 @@ def end(
             from tmuxreap.progress import Progress
 
             app.progress = Progress(sys.stderr, app.clock.monotonic, live=sys.stderr.isatty())
-        ask = question(voice_of(app.settings, json, quiet)) if on_terminal() else None
-        return run(app, EndRequest(targets_of(targets), policy(), dry_run, yes, ask))
+        wish = policy()
+        ask = question(voice_of(app.settings, json, quiet), purge=wish.purge) if on_terminal() else None
+        return run(app, EndRequest(targets_of(targets), wish, dry_run, yes, ask))
 
     answer(verb.value, registry, json, quiet, work)
 
@@ -101,7 +102,9 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
     return tuple(known[word] for word in dict.fromkeys(wanted))
 
 
-def question(voice: Voice) -> Callable[[Result], bool]:
+def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
+    what = "them, and delete their conversations for good" if purge else "them"
+
     def ask(plan: Result) -> bool:
         for line in lines(plan, voice):
             print(line, file=sys.stderr)
@@ -109,7 +112,7 @@ def question(voice: Voice) -> Callable[[Result], bool]:
             tell_failure(failure, voice, sys.stderr)
         if not plan.results:
             return True
-        print(f"{plan.command} them? [y/N] ", end="", file=sys.stderr, flush=True)
+        print(f"{plan.command} {what}? [y/N] ", end="", file=sys.stderr, flush=True)
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     return ask

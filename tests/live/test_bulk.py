@@ -208,8 +208,41 @@ def test_a_person_is_asked_and_sees_the_plan(real: Real, person: Callable[..., P
     assert alive(pid)
     asked.types(f"{said}\n")
     assert asked.leaves() == 0
-    assert alive(pid) is (said not in ("y", "yes"))
-    assert real.row("one")["status"] == ("stopped" if said in ("y", "yes") else "running")
+    yes = said in ("y", "yes")
+    assert alive(pid) is not yes
+    assert real.row("one")["status"] == ("stopped" if yes else "running")
+    assert ("nothing was done: the answer to stop was no" in asked.seen) is not yes
+
+
+@pytest.mark.parametrize("registered", [True, False])
+def test_a_person_is_asked_before_a_conversation_is_deleted(
+    real: Real, person: Callable[..., Person], registered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid = herd(real, ["one"])["one"]
+    words: tuple[str, ...] = ()
+    if not registered:  # the default server is this one
+        real.registry.write_text("broken: [")
+        monkeypatch.setenv("TMUX", f"{real.socket},1,0")
+        words = ("--force-no-yaml",)
+    asked = person("stop", "one", "--purge-conversation", *words)
+    asked.sees("stop them, and delete their conversations for good? [y/N]")
+    asked.types("n\n")
+    assert asked.leaves() == 0
+    assert alive(pid)
+
+
+def test_what_ends_sessions_without_a_row_too_asks_all_the_same(real: Real, person: Callable[..., Person]) -> None:
+    pid = herd(real, ["one"])["one"]
+    asked = person("stop", "all", "--force-no-yaml")
+    asked.sees("stop them? [y/N]")
+    asked.types("n\n")
+    assert asked.leaves() == 0
+    assert alive(pid)
+    words = [*PROGRAM, "stop", "o*", "--force-no-yaml", "--json", "--registry", str(real.registry)]
+    environ = {**os.environ, "TMUXREAP_ID": "mark"}
+    told = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, env=environ, check=False)
+    assert told.returncode == 2
+    assert alive(pid)
 
 
 def test_a_name_and_yes_ask_nothing(real: Real, person: Callable[..., Person]) -> None:

@@ -16,7 +16,7 @@ from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook
 from tmuxreap.results import Item, Result, failed_target
 from tmuxreap.selectors import Chosen, Wanted
-from tmuxreap.values import frozen
+from tmuxreap.values import frozen, replace
 
 
 @frozen
@@ -35,16 +35,25 @@ def run(app: App, request: EndRequest) -> Result:
     if request.policy.purge and not (request.yes or request.dry_run or request.ask):
         raise _not_sure(request)
     if look is None:
-        return _result(app, request, [_unregistered(app, name, request) for name in request.targets])
+        return _without_rows(app, request)
     chosen = choose_rows(app, look, request.targets, Wanted.RUNNING, leftovers=request.policy.verb is Verb.KILL)
-    if request.policy.unregistered:
-        return _with_unregistered(app, look, chosen, request)
-    rest = not_chosen(look, chosen)
+    names = _without_row(chosen, request)
+    rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
     if request.dry_run:
-        return _result(app, request, [*planned(app, chosen.rows, request.policy), *rest])
+        return _result(app, request, [*planned(app, chosen.rows, request.policy), *rest, *_strays(app, names, request)])
     if (chosen.sweeping or request.policy.purge) and not request.yes and not _agreed(app, chosen, rest, request):
         return _not_agreed(app, chosen.rows, rest, request)
-    return _result(app, request, [*end_rows(app, look, chosen.rows, request.policy), *rest])
+    ended = end_rows(app, look, chosen.rows, request.policy)
+    return _result(app, request, [*ended, *rest, *_strays(app, names, request)])
+
+
+def _without_rows(app: App, request: EndRequest) -> Result:
+    """Sessions by what tmux has; a purge is asked about here too."""
+    if request.policy.purge and request.ask is not None and not (request.yes or request.dry_run):
+        plan = _strays(app, request.targets, replace(request, dry_run=True))
+        if not request.ask(_result(app, request, plan)):
+            return _declined(app, request)
+    return _result(app, request, _strays(app, request.targets, request))
 
 
 def _not_sure(request: EndRequest) -> Failure:
@@ -85,7 +94,7 @@ def is_inside(app: App) -> bool:
 
 def _not_agreed(app: App, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest) -> Result:
     if request.ask is not None:
-        return _result(app, request, [])
+        return _declined(app, request)
     verb = request.policy.verb.value
     failure = Failure(
         Code.USAGE,
@@ -95,16 +104,20 @@ def _not_agreed(app: App, rows: Sequence[Row], rest: Sequence[Item], request: En
     return _result(app, request, [*planned(app, rows, request.policy), *rest], failure)
 
 
-def _with_unregistered(app: App, look: RegistryLook, chosen: Chosen, request: EndRequest) -> Result:
-    """Rows by the registry, the rest by what tmux has."""
-    missing = [one.target for one in chosen.missing if one.failure.code is Code.SESSION_NOT_REGISTERED]
-    rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in missing]
-    ended = (
-        planned(app, chosen.rows, request.policy)
-        if request.dry_run
-        else end_rows(app, look, chosen.rows, request.policy)
+def _declined(app: App, request: EndRequest) -> Result:
+    return replace(
+        _result(app, request, []), greeting=f"nothing was done: the answer to {request.policy.verb.value} was no"
     )
-    return _result(app, request, [*ended, *rest, *(_unregistered(app, name, request) for name in missing)])
+
+
+def _without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
+    """Names that mean a session, not a row: with --force-no-yaml."""
+    unknown = Code.SESSION_NOT_REGISTERED
+    return tuple(it.target for it in chosen.missing if request.policy.unregistered and it.failure.code is unknown)
+
+
+def _strays(app: App, names: Sequence[str], request: EndRequest) -> list[Item]:
+    return [_unregistered(app, name, request) for name in names]
 
 
 def _unregistered(app: App, name: str, request: EndRequest) -> Item:
