@@ -1,4 +1,4 @@
-"""./scripts/bench [--quick] [--json] [--plot FILE] [--hcom PROGRAM]"""
+"""./scripts/bench [--quick] [--json] [--plot FILE] [--page FILE] [--hcom PROGRAM]"""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmark.cases import Case, Line
+from benchmark.page import page
 from benchmark.plot import plotted
 from benchmark.world import World
 
@@ -22,6 +23,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     parser.add_argument("--hcom", type=Path, help="the program hcom, to be measured beside")
     parser.add_argument("--plot", type=Path, help="write how cost grows with the work into this SVG")
+    parser.add_argument("--page", type=Path, help="write the table into this Markdown file")
     asked = parser.parse_args()
     subprocess.run([sys.executable, "-m", "compileall", "-q", *map(str, _packages())], check=False)
     begun = time.monotonic()
@@ -34,6 +36,8 @@ def main() -> int:
         about = {"python": platform.python_version(), "tmux": world.tmux("-V").strip(), "machine": platform.machine()}
     if asked.plot:
         asked.plot.write_text(plotted(case.points))
+    if asked.page:
+        asked.page.write_text(page(lines, about))
     broken = [line for line in lines if line.kept is False]
     if asked.json:
         print(

@@ -103,8 +103,8 @@ class World:
         return ">" in self.tmux("capture-pane", "-p", "-t", f"={name}:")
 
     def register(self, ended: Mapping[str, str] | None = None) -> None:
-        """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones; then written and read by
-        tmuxreap itself: as in daily life, the ledger knows it."""
+        """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones; then written and read
+        by tmuxreap itself: as in daily life, the ledger knows it."""
         for path in self.registry.parent.iterdir():
             path.unlink()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
