@@ -30,6 +30,20 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 @pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where one may be made, in the working directory; no tmux server runs, and nothing is set."""
+    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
+    for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, folder)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".hermes").mkdir()
+    yield tmp_path / ".hermes" / "agent-sessions.yaml"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
 def no_leftovers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fails a test that leaves a process behind, and ends the process: found by a mark in the environment."""
     mark = uuid.uuid4().hex

@@ -16,7 +16,7 @@ from tmuxreap.agents import load_profiles
 from tmuxreap.app import App, real_app
 from tmuxreap.cli import ALIASES, VERBS, declared
 from tmuxreap.commands import agents as agents_verb
-from tmuxreap.drifts import Drift, Kind
+from tmuxreap.drifts import Drift, DriftKind
 from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Exit
 from tmuxreap.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
@@ -27,7 +27,7 @@ from tmuxreap.results import EndResult, Item, Result, SessionResult
 from tmuxreap.settings import Settings
 from tmuxreap.states import TRANSITIONS, Event
 from tmuxreap.values import replace
-from tmuxreap.verdicts import Kind as Verdicts
+from tmuxreap.verdicts import Kind
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -147,13 +147,13 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     assert fields(section(JSON, "A result of stop and kill")) == {*EndResult("a", Outcome.STOPPED).as_json(), "plan"}
     assert [Outcome(name) for name in codes(end["outcome"][0])] == list(Outcome)
     assert {StoppedBy(name) for name in codes(end["stopped_by"][0])} == set(StoppedBy)
-    assert [Verdicts(name) for name in table(section(JSON, "Reap"))] == list(Verdicts)
+    assert [Kind(name) for name in table(section(JSON, "Reap"))] == list(Kind)
     session = section(JSON, "A result of list, show, start, adopt and resume")
     assert fields(session) == set(SHOP.as_json())
     assert {Live(name) for name in codes(table(session)["live"][0])} == set(Live)
     drift = section(JSON, "Reconcile")
-    assert fields(drift) == set(Drift("shop", Kind.DEAD, "").as_json())
-    assert [Kind(name) for name in codes(table(drift)["drift"][0])] == list(Kind)
+    assert fields(drift) == set(Drift("shop", DriftKind.DEAD, "").as_json())
+    assert [DriftKind(name) for name in codes(table(drift)["drift"][0])] == list(DriftKind)
     agents = re.search(r"^`agents`: (.*)\.$", JSON, flags=re.MULTILINE)
     assert agents
     assert codes(agents[1]) == list(agents_verb.run(quiet_app()).results[0].as_json())

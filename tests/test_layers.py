@@ -38,7 +38,7 @@ RANKS = (
     " tmux_commands; tmux_socket;"
     " processes < processes_psutil procfs; procfs; processes_psutil; speaking; pulse < speaking ledger_schema;"
     " locators < databases; databases; lingering < locators; purging < locators; waiting; jobs;"
-    " ledger < ledger_file ledger_records ledger_schema; ledger_file < ledger_schema; ledger_records;"
+    " ledger < ledger_file ledger_records ledger_schema; ledger_file < files ledger_schema; ledger_records;"
     " ledger_copy < ledger_schema; ledger_schema; probing",
     "registry",
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tests.fakes import Story
 from tests.test_docs import SHOP, codes, section, table
 from tmuxreap.commands import show
-from tmuxreap.drifts import Drift, Kind
+from tmuxreap.drifts import Drift, DriftKind
 from tmuxreap.mcp import INSTRUCTIONS, as_told
 from tmuxreap.mcp_schemas import END, MORE, RESULTS, SESSION
 from tmuxreap.mcp_tools import TOOLS
@@ -75,7 +75,7 @@ def test_the_answers_have_the_fields_of_the_command_line(story: Story) -> None:
     story.agent("shop")
     (shown,) = show.run(story.app(), ["shop"]).results
     assert set(RESULTS["show"]) == {*shown.as_json(), "error"}
-    assert set(RESULTS["reconcile"]) == set(PlainResult("a", Drift("a", Kind.DEAD, "").as_json()).as_json())
+    assert set(RESULTS["reconcile"]) == set(PlainResult("a", Drift("a", DriftKind.DEAD, "").as_json()).as_json())
     reaped = Reaped(EndResult("a", Outcome.STOPPED), "idle", {}).as_json()
     assert set(RESULTS["reap"]) == {*reaped, "plan"}
     for name, tool in TOOLS.items():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tmuxreap import files
 from tmuxreap.checks import Patient
-from tmuxreap.drifts import Kind, find_drifts
+from tmuxreap.drifts import DriftKind, find_drifts
 from tmuxreap.errors import Code, Failure
 from tmuxreap.findings import Finding, failed, note, ok, problem
 from tmuxreap.joining import owner_alive
@@ -138,9 +138,9 @@ def check_sessions(patient: Patient) -> Iterator[Finding]:
         return
     drifts = find_drifts(patient.app, patient.rows).drifts
     for drift in drifts:
-        if drift.kind is Kind.UNREGISTERED:
+        if drift.kind is DriftKind.UNREGISTERED:
             continue  # looked for on more servers than these
-        memory = _memory(patient, drift.name) if drift.kind is Kind.SURVIVORS else ""
+        memory = _memory(patient, drift.name) if drift.kind is DriftKind.SURVIVORS else ""
         check = "orphans" if memory else "sessions"
         message = f"{drift.name}: {drift.kind.value}: {drift.evidence}{memory}"
         yield problem(check, message, drift.hint or "tmuxreap reconcile")

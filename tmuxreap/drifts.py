@@ -27,7 +27,7 @@ from tmuxreap.values import frozen
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
 
 
-class Kind(Enum):
+class DriftKind(Enum):
     DEAD = "dead"
     AGENT_GONE = "agent_gone"
     REPLACED = "replaced"
@@ -39,7 +39,7 @@ class Kind(Enum):
     INTENT = "intent"  # an ending that its owner did not live to finish, of a session that is still there
 
 
-NOT_RECORDED = frozenset({Kind.UNREGISTERED, Kind.REVIVED, Kind.REPLACED})
+NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
 
 
 @frozen
@@ -47,7 +47,7 @@ class Drift:
     """One disagreement: what was seen, what is written of it, and the command that settles the rest."""
 
     name: str
-    kind: Kind
+    kind: DriftKind
     evidence: str
     changes: Changes | None = None
     intent: Intent | None = None  # of a dead owner: closed with this
@@ -57,7 +57,7 @@ class Drift:
     cause: str | None = None  # how the agent came to its end, as far as the kernel says it
 
     def as_json(self) -> dict[str, object]:
-        settled = self.changes is not None or self.finish is not None or self.kind is Kind.LEDGER
+        settled = self.changes is not None or self.finish is not None or self.kind is DriftKind.LEDGER
         return {
             "name": self.name,
             "drift": self.kind.value,
@@ -97,7 +97,8 @@ def find_drifts(app: App, rows: Sequence[Row], only: frozenset[str] | None = Non
     names = {row.name for row in rows}
     lost = [it for name, it in intents.items() if name not in names and name not in busy and name not in starts]
     found += [
-        Drift(it.name, Kind.INTENT, f"a {it.verb} of it was not closed, and its row is gone", {}, it) for it in lost
+        Drift(it.name, DriftKind.INTENT, f"a {it.verb} of it was not closed, and its row is gone", {}, it)
+        for it in lost
     ]
     return Found(found, confirmed, tuple(zip(rows, sights, strict=True)))
 
@@ -111,17 +112,17 @@ def _with_start(app: App, found: list[Drift], rows: Sequence[Row], intent: Inten
     row = next((row for row in rows if row.name == intent.name), None)
     session = server.named(intent.name) if isinstance(server, Server) else None
     if session is None or not isinstance(server, Server) or not _made_by(app, session, intent):
-        return [*found, Drift(intent.name, Kind.INTENT, "a start of it was not closed", {}, intent)]
+        return [*found, Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent)]
     ours = _kept_open(server, session)
     if row is not None and _is_recorded(row, session):  # by the start itself, or adopted meanwhile
-        return [*found, Drift(intent.name, Kind.INTENT, "a start of it was not closed", {}, intent, restore=ours)]
+        return [*found, Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent, restore=ours)]
     others = [drift for drift in found if drift.name != intent.name or drift.kind not in NOT_RECORDED]
     flag = f" --server {facts['server']}" if facts["server"] else ""
     return [
         *others,
         Drift(
             intent.name,
-            Kind.UNREGISTERED if row is None else Kind.REVIVED,
+            DriftKind.UNREGISTERED if row is None else DriftKind.REVIVED,
             "a start made its session, and was ended before it was recorded",
             hint=f"tmuxreap adopt {intent.name} --agent {facts['agent']}{flag}",
             restore=ours,
@@ -155,7 +156,7 @@ def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Dri
         return _of_ended(row, sight, intent)
     if sight.live is Live.REPLACED:
         words = sight.trouble.message if sight.trouble else "another session has its name"
-        return [Drift(row.name, Kind.REPLACED, words, hint=f"tmuxreap adopt {row.name}")]
+        return [Drift(row.name, DriftKind.REPLACED, words, hint=f"tmuxreap adopt {row.name}")]
     if sight.live is Live.GONE:
         return [_dead(app, row, sight, intent)]
     if intent is not None and sight.live is Live.AGENT_GONE and not sight.mine:
@@ -164,25 +165,25 @@ def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Dri
     if sight.live is Live.AGENT_GONE:
         left = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
         evidence = f"the session {row.name} holds {left} and no agent"
-        found.append(Drift(row.name, Kind.AGENT_GONE, evidence, hint=f"tmuxreap stop {row.name}"))
+        found.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=f"tmuxreap stop {row.name}"))
     return found + _id_changed(app, row, sight)
 
 
 def _of_ended(row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
     if sight.session is not None or sight.live is Live.REPLACED:
         evidence = f"the row is {row.status.value}, and a session of that name is alive"
-        return [Drift(row.name, Kind.REVIVED, evidence, intent=intent, hint=f"tmuxreap adopt {row.name}")]
+        return [Drift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=f"tmuxreap adopt {row.name}")]
     if sight.owned.own:
-        return [Drift(row.name, Kind.SURVIVORS, _who(sight), intent=intent, hint=f"tmuxreap kill {row.name}")]
+        return [Drift(row.name, DriftKind.SURVIVORS, _who(sight), intent=intent, hint=f"tmuxreap kill {row.name}")]
     if intent is not None:
-        return [Drift(row.name, Kind.INTENT, f"a {intent.verb} of it was not closed", {}, intent)]
+        return [Drift(row.name, DriftKind.INTENT, f"a {intent.verb} of it was not closed", {}, intent)]
     return []
 
 
 def _dead(app: App, row: Row, sight: Sight, intent: Intent | None) -> Drift:
     """Proven gone. With processes left of it nothing is written: gone means gone."""
     if sight.owned.own:
-        return Drift(row.name, Kind.SURVIVORS, _who(sight), hint=f"tmuxreap stop {row.name}")
+        return Drift(row.name, DriftKind.SURVIVORS, _who(sight), hint=f"tmuxreap stop {row.name}")
     conversation = find_conversation(app, row, sight, app.profile_of(row)).conversation
     agent = app.agent_of(row)
     event = EVENT_OF_VERB[Verb(intent.verb)] if intent is not None else Event.FOUND_DEAD
@@ -196,19 +197,19 @@ def _dead(app: App, row: Row, sight: Sight, intent: Intent | None) -> Drift:
     )
     why = f"; {intent.verb} ({intent.reason}) was under way when its owner died" if intent is not None else ""
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
-    return Drift(row.name, Kind.DEAD, evidence, end_changes(row.status, ending), intent)
+    return Drift(row.name, DriftKind.DEAD, evidence, end_changes(row.status, ending), intent)
 
 
 def _half_done(row: Row, intent: Intent) -> Drift:
     """The agent has left as it was asked to; a shell or a dead pane is all that is left to end."""
     evidence = f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the rest"
     policy = Policy(Verb(intent.verb), intent.reason, scope=Scope(intent.scope))
-    return Drift(row.name, Kind.INTENT, evidence, finish=policy)
+    return Drift(row.name, DriftKind.INTENT, evidence, finish=policy)
 
 
 def _stuck(row: Row, intent: Intent) -> Drift:
     evidence = f"a {intent.verb} of it ({intent.reason}) was begun, and who began it is dead"
-    return Drift(row.name, Kind.INTENT, evidence, {}, intent, f"tmuxreap {intent.verb} {row.name}")
+    return Drift(row.name, DriftKind.INTENT, evidence, {}, intent, f"tmuxreap {intent.verb} {row.name}")
 
 
 def _id_changed(app: App, row: Row, sight: Sight) -> list[Drift]:
@@ -220,7 +221,7 @@ def _id_changed(app: App, row: Row, sight: Sight) -> list[Drift]:
         return []
     changes: Changes = {(conversation_field(agent),): found.id, ("conversation_source",): found.source}
     evidence = f"its {found.source} says {found.id}, the row {recorded or 'nothing'}"
-    return [Drift(row.name, Kind.ID_CHANGED, evidence, changes)]
+    return [Drift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
 
 
 def _unregistered(app: App, rows: Sequence[Row], sights: Sequence[Sight]) -> list[Drift]:
@@ -239,7 +240,7 @@ def _unregistered(app: App, rows: Sequence[Row], sights: Sequence[Sight]) -> lis
         for name, agent in agents.items():
             flag = _server_flag(rows, sights, socket)
             hint = f"tmuxreap adopt {name} --agent {agent}{flag}"
-            found.append(Drift(name, Kind.UNREGISTERED, f"a {agent} runs in it, and it has no row", hint=hint))
+            found.append(Drift(name, DriftKind.UNREGISTERED, f"a {agent} runs in it, and it has no row", hint=hint))
     return found
 
 

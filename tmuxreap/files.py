@@ -106,7 +106,8 @@ def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | 
     unsynced = None
     try:
         faults.at(Step.REPLACED)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
+        faults.at(Step.FOLDER_SYNCED)
     except OSError as error:
         unsynced = error
     return stamp_of(target), unsynced
@@ -123,7 +124,8 @@ def create(path: Path, data: bytes) -> None:
         os.link(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
+    faults.at(Step.FOLDER_SYNCED)
 
 
 def left_behind(target: Path) -> list[tuple[Path, int]]:
@@ -160,11 +162,11 @@ def _keep_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
     os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """What was made, renamed or removed in it outlives a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
-        faults.at(Step.FOLDER_SYNCED)
     finally:
         os.close(descriptor)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tmuxreap import ledger_schema as schema
+from tmuxreap.files import sync_folder
 
 T = TypeVar("T")
 Connection = sqlite3.Connection
@@ -204,7 +205,7 @@ def _make_ready(path: Path) -> None:
         os.fchmod(descriptor, MODE)  # whatever the umask
     finally:
         os.close(descriptor)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _set_aside(path: Path, broken: FileId | None, now: float) -> Path | None:
@@ -248,11 +249,3 @@ def _check(ledger: Path, path: Path) -> None:
         raise LedgerUnavailable(ledger, f"{path.name} belongs to another user (uid {found.st_uid})")
     if found.st_uid == os.geteuid() and found.st_mode & 0o077:
         path.chmod(MODE)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tmuxreap.model import ProcessId
+from tmuxreap.states import iso
 from tmuxreap.values import field, frozen
+
+timestamp = iso
 
 
 @frozen
@@ -150,10 +152,6 @@ class Pulse:
     state: str
     at: float
     conversation_id: str | None  # the last one that was told, by whichever event
-
-
-def timestamp(now: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
 
 
 def to_json(data: Mapping[str, object]) -> str:

@@ -6,11 +6,8 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import shutil
 import stat
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -94,19 +91,6 @@ HANDS = {
     "unicode": BLOCK.replace("# first", "# 最初 😀").replace("/x y", "/é"),
 }
 STOPPED_BACK = re.compile(r"stopped(?=\W)")
-
-
-@pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
-    for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(name, folder)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".hermes").mkdir()
-    yield tmp_path / ".hermes" / "agent-sessions.yaml"
-    shutil.rmtree(folder)
 
 
 def pieces(text: str) -> list[str]:

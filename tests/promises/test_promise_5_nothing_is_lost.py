@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import fcntl
 import resource
-import shutil
 import signal
 import sqlite3
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,19 +46,6 @@ CASES = [
 ]
 # Of a process that was killed a temporary file stays: nobody is left to remove it.
 LEFT_BY_KILL = (Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED)
-
-
-@pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
-    for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(name, folder)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".hermes").mkdir()
-    yield tmp_path / ".hermes" / "agent-sessions.yaml"
-    shutil.rmtree(folder)
 
 
 def is_free(lock: Path) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings
 from tmuxreap.delegation import tell_finished
-from tmuxreap.drifts import Drift, Kind, find_drifts
+from tmuxreap.drifts import Drift, DriftKind, find_drifts
 from tmuxreap.ending import end_rows
 from tmuxreap.execute import restore
 from tmuxreap.ledger_records import Closing, Intent, NewEvent
@@ -18,7 +18,11 @@ from tmuxreap.sights import Sight
 from tmuxreap.states import Changes
 from tmuxreap.values import replace
 
-SETTLED = {Kind.DEAD: "recorded as ended", Kind.ID_CHANGED: "recorded its conversation", Kind.INTENT: "closed it"}
+SETTLED = {
+    DriftKind.DEAD: "recorded as ended",
+    DriftKind.ID_CHANGED: "recorded its conversation",
+    DriftKind.INTENT: "closed it",
+}
 
 
 def run(app: App, *, dry_run: bool = False) -> Result:
@@ -41,7 +45,7 @@ def settle(
     found = find_drifts(app, rows, only)
     drifts = [replace(drift, cause=(causes or {}).get(drift.name)) for drift in found.drifts]
     if only is None and app.books.is_behind(look):
-        drifts.append(Drift("", Kind.LEDGER, "the mirror in the ledger is not the registry's", {}))
+        drifts.append(Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {}))
     if only is None and not dry_run:
         app.registry.sweep(lambda pid: app.processes.identify(pid) is not None)
     actions = [] if dry_run else _settle(app, look, rows, drifts)
@@ -77,15 +81,15 @@ def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[
         return _by_row(done)
 
     def events(then: RegistryLook) -> list[NewEvent]:
-        told = [drift for drift in drifts if drift.kind is Kind.AGENT_GONE and not _told_before(app, drift)]
-        return [_event(then, drift) for drift in (*done, *told) if drift.kind is not Kind.LEDGER]
+        told = [drift for drift in drifts if drift.kind is DriftKind.AGENT_GONE and not _told_before(app, drift)]
+        return [_event(then, drift) for drift in (*done, *told) if drift.kind is not DriftKind.LEDGER]
 
     if any(drift.changes for drift in drifts):
         app.books.change(changes, events, _closings(drifts))
     elif drifts:
         done[:] = [drift for drift in drifts if drift.changes is not None]
         app.books.follow(look, events(look), _closings(drifts))
-    tell_finished(app, [(before[d.name], d.intent) for d in done if d.kind is Kind.DEAD and d.intent is not None])
+    tell_finished(app, [(before[d.name], d.intent) for d in done if d.kind is DriftKind.DEAD and d.intent is not None])
     finished: list[dict[str, object]] = [
         {"name": d.name, "drift": d.kind.value, "action": _finish(app, d)} for d in drifts if d.finish
     ]
@@ -93,7 +97,7 @@ def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[
         app.tmux.run(option.socket, restore([option]))
     for drift in drifts:
         # Only of a session that was just seen to be the recorded one: pane ids begin anew with a new server.
-        if drift.intent is not None and drift.kind is Kind.INTENT and _is_running(before, drift):
+        if drift.intent is not None and drift.kind is DriftKind.INTENT and _is_running(before, drift):
             _put_options_back(app, drift.intent)
     settled: list[dict[str, object]] = [
         {"name": d.name, "drift": d.kind.value, "action": SETTLED.get(d.kind, "healed")} for d in done
@@ -116,7 +120,7 @@ def _finish(app: App, drift: Drift) -> str:
 
 def _stands(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
     row, old = now.named(drift.name), before.get(drift.name)
-    if drift.kind is Kind.LEDGER:
+    if drift.kind is DriftKind.LEDGER:
         return True
     return row is not None and old is not None and (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
 
@@ -132,7 +136,7 @@ def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
 def _closings(drifts: Sequence[Drift]) -> list[Closing]:
     """A dead owner's intent has no effect after this."""
     return [
-        Closing(drift.intent.id, "finished" if drift.kind is Kind.DEAD else "abandoned", {"by": "reconcile"})
+        Closing(drift.intent.id, "finished" if drift.kind is DriftKind.DEAD else "abandoned", {"by": "reconcile"})
         for drift in drifts
         if drift.intent is not None
     ]
