@@ -80,13 +80,13 @@ def test_an_interrupt_between_the_file_and_the_answer_changes_neither(
 ) -> None:
     """What stands in the file is what is said."""
     story.agent()
-    sync = files._sync_folder
+    sync = files.sync_folder
 
     def interrupted(folder: Path) -> None:
         sync(folder)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(files, "_sync_folder", interrupted)
+    monkeypatch.setattr(files, "sync_folder", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         result = story.stop()
