@@ -1,4 +1,4 @@
-"""Options and arguments that several verbs have, said once."""
+"""Options and arguments that several verbs have, said once; and those of `stop`, which has many."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ Targets = Annotated[
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, as it is recorded.", metavar="R")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given again.", metavar="X")]
 Server = Annotated[str | None, typer.Option("--server", help="The tmux server, as for tmux -L.", metavar="L")]
+AfterTurn = Annotated[
+    str | None, typer.Option("--after-turn", help="First let it end its turn, at most so long.", metavar="S")
+]
 NoForce = Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")]
 Purge = Annotated[bool, typer.Option("--purge-conversation", help="Delete its conversation for good.")]
 WholeSession = Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")]

@@ -10,6 +10,7 @@ from tmuxreap.boundary import end, scope_of, seconds
 from tmuxreap.model import Verb
 from tmuxreap.plan import REASONS, Policy
 from tmuxreap.verbs.options import (
+    AfterTurn,
     Cleanup,
     DryRun,
     ForceNoYaml,
@@ -34,9 +35,7 @@ def command(
         str | None, typer.Option("--keys-timeout", help="For the exit keys; 0 sends none.", metavar="S")
     ] = None,
     grace: Annotated[str | None, typer.Option("--grace", help="After hanging up (5).", metavar="S")] = None,
-    after_turn: Annotated[
-        str | None, typer.Option("--after-turn", help="First let it end its turn, at most so long.", metavar="S")
-    ] = None,
+    after_turn: AfterTurn = None,
     no_force: NoForce = False,
     purge: Purge = False,
     whole_session: WholeSession = False,
