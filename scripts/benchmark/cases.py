@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmark.hcom import Hcom
@@ -48,6 +51,7 @@ class Case:
         yield from self.listed()
         yield from self.one_among_many()
         yield from self.hundred_writers()
+        yield from self.watched()
 
     # Small things
 
@@ -83,6 +87,9 @@ class Case:
                 "hook": hooked,
                 "completion": lambda: self.spawn(["tmuxreap", "_complete", "stop", "o"]),
                 "--version": lambda: self.spawn(["tmuxreap", "--version"]),
+                "of these: typer alone": lambda: self.spawn([sys.executable, "-c", "import typer"]),
+                "of these: all that stop loads": lambda: self.spawn(_loading("stop")),
+                "of these: all that list loads": lambda: self.spawn(_loading("list")),
             },
             7 if self.quick else 21,
         )
@@ -227,6 +234,39 @@ class Case:
         what = f"100 processes change 100 rows at once ({lost} lost)"
         yield Line(what, "tmuxreap", times[("forget",)] * 1000, 0.0, ratio, "the same with --dry-run", 3.0)
 
+    # Watching
+
+    def watched(self) -> Iterator[Line]:
+        count = 10 if self.quick else 50
+        names = [f"d{number}" for number in range(count)]
+        self.world.sessions(names, f"{self.world.sleeper} 1000", prompt=False)
+        self.world.register()
+        pids = {line.split()[0]: int(line.split()[1]) for line in self.world.panes()}
+        watcher = subprocess.Popen(
+            ["tmuxreap", "watch", "--json"], env=self.world.env, cwd=self.world.folder, stdout=subprocess.DEVNULL
+        )
+        try:
+            time.sleep(2)
+            samples = Samples([timed(partial(self._death, name, pids[name])) for name in names])
+            held = int(_status(watcher.pid, "VmHWM").split()[0]) / 1024
+        finally:
+            watcher.terminate()
+            watcher.wait()
+        ratio = samples.median / 0.1
+        what = f"death of an agent until its row is written, {count} of them"
+        yield Line(what, "watch", samples.median * 1000, samples.p95 * 1000, ratio, "of 100 ms", 1.0)
+        yield Line(what, "peak memory of watch (MB)", held, held, held / 60, "of 60 MB", 1.0)
+        self.world.clear()
+
+    def _death(self, name: str, pid: int) -> None:
+        os.kill(pid, 9)
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            row = self.world.registry.read_text().partition(f"- name: {name}\n")[2]
+            if not row.lstrip().startswith("status: running"):
+                return
+            time.sleep(0.001)
+
     def _at_once(self, commands: list[list[str]]) -> None:
         quiet = subprocess.DEVNULL
         running = [
@@ -235,3 +275,12 @@ class Case:
         ]
         for process in running:
             process.wait()
+
+
+def _loading(verb: str) -> list[str]:
+    return [sys.executable, "-c", f"import tmuxreap.cli, tmuxreap.verbs.{verb}, tmuxreap.commands.{verb}"]
+
+
+def _status(pid: int, field: str) -> str:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(line.partition(":")[2].strip() for line in lines if line.startswith(f"{field}:"))
