@@ -1,4 +1,4 @@
-"""What the benchmark makes of its figures. The figures themselves are measured by `./scripts/bench`, never by a test."""
+"""What the benchmark makes of its figures; the figures are measured by `./scripts/bench`, and never by a test."""
 
 from __future__ import annotations
 

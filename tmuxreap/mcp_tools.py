@@ -6,7 +6,7 @@ speaks the protocol or decides what a verb does."""
 from __future__ import annotations
 
 import unicodedata
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -20,7 +20,7 @@ from tmuxreap.model import Row, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.results import Result
 from tmuxreap.selectors import is_sweeping
-from tmuxreap.values import frozen
+from tmuxreap.values import frozen, replace
 from tmuxreap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
 
 LONGEST_REASON = 1000
@@ -102,6 +102,7 @@ class ShowSession(Arguments):
 class _End(Arguments):
     """What `stop_session` and `kill_session` both take."""
 
+    verb: ClassVar[Verb]
     targets: Targets
     reason: Reason
     grace: Annotated[Seconds | None, Field(description="Seconds between asking and SIGKILL.")] = None
@@ -127,7 +128,16 @@ class _End(Arguments):
     dry_run: DryRun = False
 
     def policy(self) -> Policy:
-        raise NotImplementedError
+        return Policy(
+            verb=self.verb,
+            reason=self.reason,
+            grace_s=self.grace,
+            force=not self.no_force,
+            scope=scope_of(self.whole_session, self.pane_only),
+            itself=self.also_self,
+            purge=self.purge_conversation,
+            cleanup=self.cleanup,
+        )
 
     @property
     def also_self(self) -> bool:
@@ -143,7 +153,7 @@ class _End(Arguments):
         """One session, by its very name, said twice."""
         named = self.confirm_purge is not None and self.targets == [self.confirm_purge]
         if not named or not isinstance(app.registry.look().named(str(self.confirm_purge)), Row):
-            verb = self.policy().verb.value
+            verb = self.verb.value
             raise Failure(
                 Code.USAGE,
                 f"could not {verb} and purge: that deletes a conversation for good, and confirm_purge does not name it",
@@ -156,44 +166,25 @@ class StopSession(_End):
     proven gone, its conversation is captured for a later resume, and the registry says so. Stopping one that has ended
     is fine."""
 
+    verb = Verb.STOP
     after_turn: Annotated[
         Seconds | None, Field(description="First let the agent end its turn, for at most so many seconds.")
     ] = None
     keys_timeout: Annotated[Seconds | None, Field(description="Seconds for the exit keys; 0 sends none.")] = None
 
     def policy(self) -> Policy:
-        return Policy(
-            verb=Verb.STOP,
-            reason=self.reason,
-            after_turn_s=self.after_turn,
-            keys_timeout_s=self.keys_timeout,
-            grace_s=self.grace,
-            force=not self.no_force,
-            scope=scope_of(self.whole_session, self.pane_only),
-            itself=self.also_self,
-            purge=self.purge_conversation,
-            cleanup=self.cleanup,
-        )
+        return replace(super().policy(), after_turn_s=self.after_turn, keys_timeout_s=self.keys_timeout)
 
 
 class KillSession(_End):
     """Kill sessions that hang or must go at once: SIGTERM, then SIGKILL, without exit keys. The conversation is
     captured first. Prefer stop_session."""
 
+    verb = Verb.KILL
     task_status: Annotated[Literal["failed", "ready"], Field(description="What becomes of its task.")] = "failed"
 
     def policy(self) -> Policy:
-        return Policy(
-            verb=Verb.KILL,
-            reason=self.reason,
-            grace_s=self.grace,
-            force=not self.no_force,
-            scope=scope_of(self.whole_session, self.pane_only),
-            itself=self.also_self,
-            purge=self.purge_conversation,
-            cleanup=self.cleanup,
-            task_status=self.task_status,
-        )
+        return replace(super().policy(), task_status=self.task_status)
 
 
 class Reap(Arguments):
