@@ -12,7 +12,8 @@ import pytest
 
 from tests.fakes import OWN_PID, Story
 from tmuxreap import faults, files
-from tmuxreap.commands import reconcile
+from tmuxreap.commands import adopt, reconcile
+from tmuxreap.commands.adopt import AdoptRequest
 from tmuxreap.model import ProcessId
 from tmuxreap.results import Result
 
@@ -124,3 +125,13 @@ def test_a_taker_that_died_over_it_is_no_success(story: Story) -> None:
     assert "reconcile" in only(result)["error"]["hint"]  # type: ignore[index]
     reconcile.run(story.app())
     assert (story.row()["status"], story.row()["termination_mode"]) == ("stopped", "kill")
+
+
+def test_a_row_that_was_adopted_under_our_hands_is_still_of_the_session_that_was_ended(story: Story) -> None:
+    """An adoption writes of the pane what our row did not say: the session is the same, and it is no more."""
+    story.agent(exit_delay_s=1.0)
+    story.processes.after(0.5, lambda: adopt.run(story.app(OTHER_PID), AdoptRequest("acme", "demo")) and None)
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    told = only(story.stop())
+    assert (told["outcome"], told["warnings"], story.row()["status"]) == ("stopped", [], "stopped")
+    assert "created_epoch" in story.row()["pane"]  # type: ignore[operator]

@@ -17,7 +17,7 @@ from tmuxreap.errors import Failure
 from tmuxreap.execute import Task
 from tmuxreap.faults import Step
 from tmuxreap.ledger_records import Closing, Intent, NewEvent, Survivor
-from tmuxreap.model import Outcome, Row
+from tmuxreap.model import Outcome, Row, Server
 from tmuxreap.outcomes import changes_of, clear_up
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook, edited_where_safe
@@ -160,8 +160,18 @@ def _fate(app: App, ending: UnderWay, ended: Ended, row: Row | None) -> _Fate:
         return _Fate.KEPT
     if row is None:
         return _Fate.VANISHED
-    planned = ending.case.row
-    return _Fate.WRITTEN if (row.tmux, row.pane) == (planned.tmux, planned.pane) else _Fate.RENEWED
+    return _Fate.WRITTEN if _is_of(ending.case, row) else _Fate.RENEWED
+
+
+def _is_of(case: Case, row: Row) -> bool:
+    """Of the session that was ended: as planned, or written anew meanwhile, by an `adopt` of that very session."""
+    if (row.tmux, row.pane) == (case.row.tmux, case.row.pane):
+        return True
+    server, session, pane = case.sight.server, case.sight.session, case.sight.pane
+    if not isinstance(server, Server) or session is None or pane is None or row.pane.pid != pane.pid:
+        return False
+    now = row.tmux
+    return (now.server_pid, now.session_id, now.session_created) == (server.pid, session.id, session.created)
 
 
 def answer_of(app: App, ending: UnderWay, ended: Ended, policy: Policy) -> EndResult:
