@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.errors import Code, Exit, Failure, shared_exit
+from tests.fakes import DEMO, Story
+from tmuxreap.commands import reconcile
+from tmuxreap.errors import Code, Exit, Failure, command, shared_exit
 
 # As the contract's table has it.
 CONTRACT = {
@@ -51,3 +53,15 @@ def test_a_failure_speaks_json() -> None:
     failure = Failure(Code.USAGE, "could not do it: no", "do that")
     assert failure.as_json() == {"code": "usage", "message": "could not do it: no", "hint": "do that"}
     assert str(failure) == "could not do it: no"
+
+
+def test_a_way_out_can_be_copied_into_a_shell_whatever_the_name() -> None:
+    assert command("stop", "acme-2") == "tmuxreap stop acme-2"
+    assert command("adopt", "x; reboot", "--agent", "demo") == "tmuxreap adopt 'x; reboot' --agent demo"
+
+
+def test_the_name_of_a_strangers_session_is_no_command_of_ours(story: Story) -> None:
+    story.agent()
+    story.tmux.open(story.SOCKET, "$(reboot)", *DEMO)
+    (told,) = reconcile.run(story.app(), dry_run=True).results
+    assert told.as_json()["hint"] == "tmuxreap adopt '$(reboot)' --agent demo"

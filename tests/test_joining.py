@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -11,9 +12,10 @@ from signal import SIGHUP, SIGTERM
 import pytest
 
 from tests.fakes import OWN_PID, Story
-from tmuxreap import faults, files
+from tmuxreap import faults, files, tmux_commands
 from tmuxreap.commands import adopt, reconcile
 from tmuxreap.commands.adopt import AdoptRequest
+from tmuxreap.ledger_records import NewIntent, PaneOption
 from tmuxreap.model import ProcessId
 from tmuxreap.results import Result
 
@@ -135,3 +137,30 @@ def test_a_row_that_was_adopted_under_our_hands_is_still_of_the_session_that_was
     told = only(story.stop())
     assert (told["outcome"], told["warnings"], story.row()["status"]) == ("stopped", [], "stopped")
     assert "created_epoch" in story.row()["pane"]  # type: ignore[operator]
+
+
+def died_in_the_middle(story: Story, pid: int, options: tuple[PaneOption, ...], verb: str = "stop") -> None:
+    facts = {"socket": story.SOCKET, "server": None, "agent": "demo", "marks": ["mark-of-acme"]}
+    plan = json.dumps(facts)
+    with story.ledger() as ledger:
+        owner = ProcessId(pid, 1)  # nobody's
+        new = NewIntent("acme", verb, "night", "session", owner, story.BOOT, story.clock.now(), options, plan)
+        ledger.begin_intents([new], owner_alive=lambda intent: False, take_over=False, now=story.clock.now())
+
+
+def test_what_the_first_of_two_dead_owners_changed_on_the_pane_is_still_put_back(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    agent.pane.options["remain-on-exit"] = "on"
+    kept = PaneOption(story.SOCKET, agent.pane.now.id, "remain-on-exit", None)
+    died_in_the_middle(story, 700, (kept,))
+    died_in_the_middle(story, 701, ())
+    reconcile.run(story.app())
+    assert agent.pane.options == {}
+
+
+def test_who_ends_what_a_dead_start_has_made_puts_its_option_back(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    story.tmux.run(story.SOCKET, [tmux_commands.set_pane_option(agent.pane.now.id, "remain-on-exit", "on")])
+    died_in_the_middle(story, 700, (), "start")
+    told = only(story.kill(force=False))
+    assert (told["outcome"], agent.pane.options) == ("survived", {})

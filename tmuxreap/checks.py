@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tmuxreap.app import App
+from tmuxreap.errors import command
 from tmuxreap.findings import Finding, note, ok, problem
 from tmuxreap.looking import look_at
 from tmuxreap.model import Row, Server, ServerLook, Terminal, Unreachable
@@ -155,15 +156,15 @@ def check_unregistered(patient: Patient) -> Iterator[Finding]:
     for socket, session in strangers:
         agent = which_agent(session, app.profiles.agents.values(), world)
         if agent is not None and session.name not in names:
-            hint = f"tmuxreap adopt {shlex.quote(session.name)} --agent {agent}{_server_flag(patient, socket)}"
+            hint = command("adopt", session.name, "--agent", agent, *_server_flag(patient, socket))
             yield note("sessions", f"{session.name}: a {agent} runs in it, and it has no row", hint)
 
 
-def _server_flag(patient: Patient, socket: str) -> str:
+def _server_flag(patient: Patient, socket: str) -> tuple[str, ...]:
     folder, name = os.path.split(socket)
     if folder != patient.folder:
-        return f" --server {shlex.quote(socket)}"
-    return "" if name == "default" else f" --server {shlex.quote(name)}"
+        return ("--server", socket)
+    return () if name == "default" else ("--server", name)
 
 
 def check_agents(patient: Patient) -> Iterator[Finding]:

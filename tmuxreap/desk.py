@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from tmuxreap.app import App
 from tmuxreap.commands import list as listing
 from tmuxreap.commands import resume, stop
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.looking import look_at
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Live, Row, Server, Verb
@@ -124,7 +124,7 @@ def _jump(app: App, row: Row, client: Client | None) -> None:
     ((sight, _),) = look_at(app, [row])
     if sight.session is None or not isinstance(sight.server, Server):
         reason = f"could not go to {row.name}: there is no session of it"
-        raise Failure(Code.SESSION_NOT_REGISTERED, reason, f"begin it again with: tmuxreap resume {row.name}")
+        raise Failure(Code.SESSION_NOT_REGISTERED, reason, f"begin it again with: {command('resume', row.name)}")
     attach = f"tmux -S {sight.socket} attach -t '{sight.session.id}'"
     if client is None:
         raise Failure(Code.USAGE, f"could not go to {row.name}: this is no tmux client", f"attach to it: {attach}")

@@ -9,6 +9,7 @@ from enum import Enum
 
 from tmuxreap.app import App
 from tmuxreap.conversations import find_conversation
+from tmuxreap.errors import command
 from tmuxreap.joining import busy_names
 from tmuxreap.ledger_records import START, Intent, PaneOption
 from tmuxreap.looking import look_at
@@ -117,14 +118,14 @@ def _with_start(app: App, found: list[Drift], rows: Sequence[Row], intent: Inten
     if row is not None and _is_recorded(row, session):  # by the start itself, or adopted meanwhile
         return [*found, Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent, restore=ours)]
     others = [drift for drift in found if drift.name != intent.name or drift.kind not in NOT_RECORDED]
-    flag = f" --server {facts['server']}" if facts["server"] else ""
+    flag = ("--server", str(facts["server"])) if facts["server"] else ()
     return [
         *others,
         Drift(
             intent.name,
             DriftKind.UNREGISTERED if row is None else DriftKind.REVIVED,
             "a start made its session, and was ended before it was recorded",
-            hint=f"tmuxreap adopt {intent.name} --agent {facts['agent']}{flag}",
+            hint=command("adopt", intent.name, "--agent", facts["agent"], *flag),
             restore=ours,
         ),
     ]
@@ -156,7 +157,7 @@ def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Dri
         return _of_ended(row, sight, intent)
     if sight.live is Live.REPLACED:
         words = sight.trouble.message if sight.trouble else "another session has its name"
-        return [Drift(row.name, DriftKind.REPLACED, words, hint=f"tmuxreap adopt {row.name}")]
+        return [Drift(row.name, DriftKind.REPLACED, words, hint=command("adopt", row.name))]
     if sight.live is Live.GONE:
         return [_dead(app, row, sight, intent)]
     if intent is not None and sight.live is Live.AGENT_GONE and not sight.mine:
@@ -165,16 +166,16 @@ def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Dri
     if sight.live is Live.AGENT_GONE:
         left = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
         evidence = f"the session {row.name} holds {left} and no agent"
-        found.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=f"tmuxreap stop {row.name}"))
+        found.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=command("stop", row.name)))
     return found + _id_changed(app, row, sight)
 
 
 def _of_ended(row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
     if sight.session is not None or sight.live is Live.REPLACED:
         evidence = f"the row is {row.status.value}, and a session of that name is alive"
-        return [Drift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=f"tmuxreap adopt {row.name}")]
+        return [Drift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=command("adopt", row.name))]
     if sight.owned.own:
-        return [Drift(row.name, DriftKind.SURVIVORS, _who(sight), intent=intent, hint=f"tmuxreap kill {row.name}")]
+        return [Drift(row.name, DriftKind.SURVIVORS, _who(sight), intent=intent, hint=command("kill", row.name))]
     if intent is not None:
         return [Drift(row.name, DriftKind.INTENT, f"a {intent.verb} of it was not closed", {}, intent)]
     return []
@@ -183,7 +184,7 @@ def _of_ended(row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
 def _dead(app: App, row: Row, sight: Sight, intent: Intent | None) -> Drift:
     """Proven gone. With processes left of it nothing is written: gone means gone."""
     if sight.owned.own:
-        return Drift(row.name, DriftKind.SURVIVORS, _who(sight), hint=f"tmuxreap stop {row.name}")
+        return Drift(row.name, DriftKind.SURVIVORS, _who(sight), hint=command("stop", row.name))
     conversation = find_conversation(app, row, sight, app.profile_of(row)).conversation
     agent = app.agent_of(row)
     event = EVENT_OF_VERB[Verb(intent.verb)] if intent is not None else Event.FOUND_DEAD
@@ -209,7 +210,7 @@ def _half_done(row: Row, intent: Intent) -> Drift:
 
 def _stuck(row: Row, intent: Intent) -> Drift:
     evidence = f"a {intent.verb} of it ({intent.reason}) was begun, and who began it is dead"
-    return Drift(row.name, DriftKind.INTENT, evidence, {}, intent, f"tmuxreap {intent.verb} {row.name}")
+    return Drift(row.name, DriftKind.INTENT, evidence, {}, intent, command(intent.verb, row.name))
 
 
 def _id_changed(app: App, row: Row, sight: Sight) -> list[Drift]:
@@ -238,8 +239,7 @@ def _unregistered(app: App, rows: Sequence[Row], sights: Sequence[Sight]) -> lis
         strangers = [s for s in server.sessions if s.id not in known[socket] and s.name not in names]
         agents = _agents_in(app, socket, strangers) if strangers else {}
         for name, agent in agents.items():
-            flag = _server_flag(rows, sights, socket)
-            hint = f"tmuxreap adopt {name} --agent {agent}{flag}"
+            hint = command("adopt", name, "--agent", agent, *_server_flag(rows, sights, socket))
             found.append(Drift(name, DriftKind.UNREGISTERED, f"a {agent} runs in it, and it has no row", hint=hint))
     return found
 
@@ -252,10 +252,10 @@ def _agents_in(app: App, socket: str, sessions: Sequence[Session]) -> Mapping[st
     return {session.name: agent for session in sessions if (agent := which_agent(session, agents, world)) is not None}
 
 
-def _server_flag(rows: Sequence[Row], sights: Sequence[Sight], socket: str) -> str:
+def _server_flag(rows: Sequence[Row], sights: Sequence[Sight], socket: str) -> tuple[str, ...]:
     named = (row.tmux_server for row, sight in zip(rows, sights, strict=True) if sight.socket == socket)
     server = next((name for name in named if name), None)
-    return f" --server {server}" if server else ""
+    return ("--server", server) if server else ()
 
 
 def _who(sight: Sight) -> str:

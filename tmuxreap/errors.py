@@ -73,6 +73,13 @@ class Unheard(OSError):  # noqa: N818 - nobody takes the answer any more
     """What was done is done; only the answer could not be written."""
 
 
+def command(verb: str, name: str, *more: str) -> str:
+    """A way out that can be copied into a shell: a name, perhaps a stranger's, may hold what a shell obeys."""
+    from shlex import join  # who succeeds needs none
+
+    return join(("tmuxreap", verb, name, *more))
+
+
 def interrupted() -> Failure:
     hint = "what was under way is finished by: tmuxreap reconcile"
     return Failure(Code.INTERRUPTED, "could not finish: interrupted", hint)

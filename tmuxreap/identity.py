@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
 from tmuxreap.ownership import Trace
 from tmuxreap.panes import agent_among, agent_in, listed, tree
@@ -81,7 +81,7 @@ def _moved(row: Row, holders: list[Session]) -> Failure | None:
     return Failure(
         Code.SESSION_REPLACED,
         f"could not take {row.name} for the recorded session: its pane stands in the session {holders[0].name} now",
-        f"record that one: tmuxreap adopt {holders[0].name}, or move the pane back",
+        f"record that one: {command('adopt', holders[0].name)}, or move the pane back",
     )
 
 
@@ -101,7 +101,7 @@ def _on_another_server(row: Row, server: ServerLook, profile: Profile | None, wo
         Code.TMUX_UNREACHABLE,
         f"could not look at {row.name}: nothing of it is on {server.socket}, but its process {process.pid} lives on "
         f"{socket}",
-        f"set TMUX_TMPDIR as for that server, or record its path: tmuxreap adopt {row.name} --server {socket}",
+        f"set TMUX_TMPDIR as for that server, or record its path: {command('adopt', row.name, '--server', socket)}",
     )
 
 
@@ -128,7 +128,7 @@ def pick_pane(row: Row, session: Session, profile: Profile | None, world: World)
     return Failure(
         Code.AMBIGUOUS_PANE,
         f"could not tell the agent's pane in {row.name}: it has {listed(session.panes)}",
-        f"record it with: tmuxreap adopt {row.name}, or end them all with --whole-session",
+        f"record it with: {command('adopt', row.name)}, or end them all with --whole-session",
     )
 
 
@@ -145,5 +145,5 @@ def _replaced(row: Row, now: Session) -> Failure:
         Code.SESSION_REPLACED,
         f"could not take {row.name} for the recorded session: the one of that name now is {now.id}, made later or "
         f"on another server",
-        f"if it is the one you mean, record it: tmuxreap adopt {row.name}",
+        f"if it is the one you mean, record it: {command('adopt', row.name)}",
     )

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tmuxreap.app import App
 from tmuxreap.errors import Code, Failure
-from tmuxreap.ledger_records import Intent
+from tmuxreap.ledger_records import START, Intent
+from tmuxreap.ledger_records import PaneOption as RecordedOption
 from tmuxreap.plan import PaneOption, Plan
 from tmuxreap.results import Item, JoinedResult
 from tmuxreap.shown import BANNER_OPTION, SIBLINGS_OPTION
@@ -84,6 +85,8 @@ def with_options(plan: Plan, inherited: Intent) -> Plan:
         return plan
     known = {option.option for option in plan.options}
     older = [one for one in inherited.options if one.pane == plan.pane.id and one.socket == plan.socket]
+    if inherited.verb == START and plan.pane.remain_on_exit == "on":  # for the time of its confirmation
+        older = [RecordedOption(plan.socket, plan.pane.id, BANNER_OPTION, None)]
     values = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
     more = [PaneOption(o.pane, o.option, o.before, values[o.option]) for o in older if o.option not in known]
     return replace(plan, options=(*plan.options, *more))

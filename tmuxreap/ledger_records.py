@@ -8,7 +8,7 @@ from typing import Any
 
 from tmuxreap.model import ProcessId
 from tmuxreap.states import iso
-from tmuxreap.values import field, frozen
+from tmuxreap.values import field, frozen, replace
 
 timestamp = iso
 
@@ -217,3 +217,10 @@ def heartbeat_of(row: Sequence[Any]) -> Heartbeat:
 def pulse_of(row: Sequence[Any]) -> Pulse:
     kind, state, at, conversation_id = row
     return Pulse(kind, state, at, conversation_id)
+
+
+def with_options_of(before: Intent, new: NewIntent) -> NewIntent:
+    """What is to be put back stays known, however many die over it."""
+    known = {(one.socket, one.pane, one.option) for one in new.options}
+    older = [one for one in before.options if (one.socket, one.pane, one.option) not in known]
+    return replace(new, options=(*new.options, *older))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.app import App
 from tmuxreap.cases import Case, no_purge, prepare
 from tmuxreap.conversations import goes_on, resume_command
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
@@ -112,7 +112,7 @@ def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
     code = Code.PERMISSION_DENIED if ended.denied else Code.STILL_RUNNING
     if policy.verb is Verb.KILL and not ended.denied:
         code = Code.KILL_FAILED
-    way_out = f"see what holds them: tmuxreap show {case.row.name}"
+    way_out = f"see what holds them: {command('show', case.row.name)}"
     if not policy.force:
         way_out = "try again without --no-force"
     if ended.denied:
@@ -162,7 +162,7 @@ def purge_if_asked(app: App, case: Case, ended: Ended, policy: Policy) -> None:
 def _goes_on(app: App, case: Case) -> Failure | None:
     on = goes_on(app, case.known, case.profile)
     reason = f"could not purge the conversation of {case.row.name}: {on[0].partition(': ')[2]}" if on else ""
-    way_out = f"then: tmuxreap stop {case.row.name} --purge-conversation"
+    way_out = f"then: {command('stop', case.row.name, '--purge-conversation')}"
     return Failure(Code.CONVERSATION_IN_USE, reason, way_out) if on else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.model import Live, Pane, Scope, Server, Session, Status, Verb
 from tmuxreap.ownership import Belonging
 from tmuxreap.panes import in_front, listed
@@ -131,7 +131,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
         return Failure(
             Code.SESSION_ALIVE,
             f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of that name is alive",
-            f"if it is yours, record it first: tmuxreap adopt {name}",
+            f"if it is yours, record it first: {command('adopt', name)}",
         )
     if sight.mine and not policy.itself:
         return Failure(

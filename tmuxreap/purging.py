@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.locators import GUESS, is_id
 from tmuxreap.model import Conversation
 from tmuxreap.profiles import Profile
@@ -43,7 +43,7 @@ def why_not(name: str, profile: Profile | None, store: Path | None, conversation
     if reason is None:
         return None
     words = f"could not purge the conversation of {name}: {reason}"
-    return Failure(Code.AMBIGUOUS_CONVERSATION, words, f"stop it without: tmuxreap stop {name}")
+    return Failure(Code.AMBIGUOUS_CONVERSATION, words, f"stop it without: {command('stop', name)}")
 
 
 def purge(name: str, profile: Profile, store: Path | None, conversation: Conversation) -> Purged:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tmuxreap.cells import Voice
+from tmuxreap.errors import command
 from tmuxreap.model import Outcome, StoppedBy
 from tmuxreap.ownership import Belonging
 from tmuxreap.plan import Plan
@@ -69,7 +70,7 @@ def _details(one: EndResult) -> Iterator[str]:
     if one.conversation.id is not None:
         yield f"conversation  {one.conversation.id} (by {one.conversation.source or 'the row'})"
     if one.resumable:
-        yield f"resume        tmuxreap resume {one.name}"
+        yield f"resume        {command('resume', one.name)}"
     elif one.conversation.id is not None:
         yield "resume        not possible: no message of it is on disk"
     for warning in one.warnings:

@@ -11,7 +11,7 @@ import uuid
 from tmuxreap import faults, tmux_commands
 from tmuxreap.app import App
 from tmuxreap.ending import end_rows, end_unregistered
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.faults import Step
 from tmuxreap.identity import not_asked
 from tmuxreap.looking import look_at
@@ -155,7 +155,7 @@ def session_exists(name: str) -> Failure:
     return Failure(
         Code.SESSION_EXISTS,
         f"could not start {name}: a tmux session of that name is alive",
-        f"end it first with --replace, or record it: tmuxreap adopt {name}",
+        f"end it first with --replace, or record it: {command('adopt', name)}",
     )
 
 

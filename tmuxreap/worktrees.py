@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from tmuxreap.app import App
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.model import Row
 from tmuxreap.tools import remove_worktree
 
@@ -22,7 +22,7 @@ def clean_up(app: App, row: Row) -> Failure | None:
     whole = str(Path(row.pane.cwd or "/", given))
     users = [other.name for other in _running(app, row) if _within(other, whole)]
     if users:
-        return _stays(row, f"{', '.join(users)} works in {whole} too", f"stop that first: tmuxreap stop {users[0]}")
+        return _stays(row, f"{', '.join(users)} works in {whole} too", f"stop that first: {command('stop', users[0])}")
     return remove_worktree(row.name, whole, app.settings.environ)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tmuxreap.app import App
 from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.edits import Unsafe, remove_row
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.joining import owner_alive
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.model import Row
@@ -47,7 +47,7 @@ def _check(app: App, row: Row, request: ForgetRequest) -> None:
         raise Failure(
             Code.SESSION_ALIVE,
             f"could not forget {row.name}: its row says that it is running",
-            f"stop it first: tmuxreap stop {row.name}, or forget it all the same with --force",
+            f"stop it first: {command('stop', row.name)}, or forget it all the same with --force",
         )
     intent = app.books.open_intents().get(row.name)
     if intent is not None and owner_alive(app, intent) and not request.force:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tmuxreap.app import App
 from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.conversations import store_environment
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.locators import checked, store_of
 from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Row
@@ -51,7 +51,7 @@ def _resume(app: App, row: Row, request: ResumeRequest) -> Item:
         raise Failure(
             Code.SESSION_EXISTS,
             f"could not resume {row.name}: its session is alive",
-            f"attach to it, or stop it first: tmuxreap stop {row.name}",
+            f"attach to it, or stop it first: {command('stop', row.name)}",
         )
     profile, conversation, environment = resumable(app, row)
     words = resume_words(profile, row.start_command, conversation)
@@ -95,7 +95,7 @@ def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
         raise Failure(
             Code.NOT_RESUMABLE,
             f"could not resume {row.name}: {reason}",
-            f"begin a new conversation: tmuxreap start {row.name}",
+            f"begin a new conversation: {command('start', row.name)}",
         )
     return profile, conversation, store_environment(profile, store)
 
@@ -115,5 +115,5 @@ def _not_in_use(app: App, look: RegistryLook, row: Row, conversation: str) -> No
             raise Failure(
                 Code.CONVERSATION_IN_USE,
                 f"could not resume {row.name}: {other.name} is in the same conversation",
-                f"stop it first: tmuxreap stop {other.name}",
+                f"stop it first: {command('stop', other.name)}",
             )
