@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.identity import ended_as_pane
-from tmuxreap.model import Row
+from tmuxreap.model import Live, Row
 from tmuxreap.panes import agent_in
 from tmuxreap.sights import Past, Sight, past_of, see
+from tmuxreap.values import replace
 from tmuxreap.world import World
 
 
@@ -46,6 +47,10 @@ def _sight(app: App, row: Row, socket: str, world: World, before: Past, *, brief
     if app.agent_of(row) is None and not briefly and (seen := _agent_seen(app, sight, world)) is not None:
         app.seen_agents[row.name] = seen
         return _sight(app, row, socket, world, before, briefly=briefly)
+    if before.mark is None and sight.live in (Live.GONE, Live.AGENT_GONE) and (mark := app.books.mark(row.name)):
+        # What tmux started in its pane tells the mark no more, and what was left behind may carry nothing else.
+        told = replace(before, mark=mark, registry=str(app.registry.resolved))
+        return _sight(app, row, socket, world, told, briefly=briefly)
     return sight, past_of(sight, before)
 
 

@@ -152,4 +152,5 @@ def _carried(environ: Mapping[str, str]) -> Trace:
         mark=environ.get("TMUXREAP_ID") or None,
         tmux=f"{canonical(socket)},{rest}" if socket and rest.isdigit() else None,
         pane=environ.get("TMUX_PANE") or None,
+        registry=environ.get("TMUXREAP_REGISTRY") or None,
     )

@@ -22,6 +22,7 @@ class Trace:
     tmux: str | None = None  # "socket,server pid" of its TMUX
     pane: str | None = None
     terminals: frozenset[str] = frozenset()  # /dev/pts/N behind its descriptors
+    registry: str | None = None  # whose mark it is
 
 
 @frozen
@@ -35,6 +36,7 @@ class Reach:
     terminals: frozenset[str]
     mark: str | None
     remembered: frozenset[ProcessId]
+    registry: str | None = None  # where the mark is known from the ledger alone: it counts for that one's processes
 
 
 @frozen
@@ -128,12 +130,17 @@ def _carried(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
     """What processes carry with them. It is inherited by strangers too, so it counts only without counter-evidence."""
     found: list[tuple[int, str]] = []
     if reach.mark:
-        found += [(pid, "mark") for pid in index.by_mark.get(reach.mark, ())]
+        found += [(pid, "mark") for pid in index.by_mark.get(reach.mark, ()) if _is_ours(index, reach, pid)]
     if reach.tmux:
         found += [(pid, "environment") for pane in reach.panes for pid in index.by_pane.get((reach.tmux, pane), ())]
     for terminal in reach.terminals:
         found += [(pid, "descriptor") for pid in index.by_terminal.get(terminal, ())]
     return ((pid, why) for pid, why in found if not _elsewhere(index, reach, pid))
+
+
+def _is_ours(index: Index, reach: Reach, pid: int) -> bool:
+    carried = index.traces.get(pid, Trace()).registry
+    return reach.registry is None or carried is None or carried == reach.registry
 
 
 def _elsewhere(index: Index, reach: Reach, pid: int) -> bool:

@@ -53,13 +53,14 @@ def drift_of(row: Row, sight: Sight) -> str | None:
     if sight.live is Live.UNKNOWN:
         return None
     if not row.status.ended:
-        return {Live.GONE: "dead", Live.AGENT_GONE: "agent_gone", Live.REPLACED: "replaced"}.get(sight.live)
+        gone = "survivors" if sight.owned.own else "dead"
+        return {Live.GONE: gone, Live.AGENT_GONE: "agent_gone", Live.REPLACED: "replaced"}.get(sight.live)
     if sight.session is not None or sight.live is Live.REPLACED:
         return "revived"
     return "survivors" if sight.owned.own else None
 
 
-def shown(app: App, row: Row, sight: Sight) -> dict[str, object]:
+def facts_of(app: App, row: Row, sight: Sight) -> dict[str, object]:
     """What `show` adds."""
     from tmuxreap.conversations import find_conversation, screen_of  # with the agents' stores, which no list needs
     from tmuxreap.mask import kept_screen

@@ -38,6 +38,7 @@ class Past:
     first: Sight | None = None
     leaders: frozenset[ProcessId] = frozenset()
     pane_only: bool = False  # "session" then means the agent's pane and what is in it
+    registry: str | None = None  # of the mark, where the ledger alone tells it
 
 
 @frozen
@@ -136,6 +137,7 @@ def past_of(sight: Sight, before: Past) -> Past:
         first=before.first or sight,
         leaders=before.leaders | leaders,
         pane_only=before.pane_only,
+        registry=before.registry,
     )
 
 
@@ -170,6 +172,7 @@ def _see_headless(row: Row, socket: str, spares: Spares, world: World, past: Pas
         terminals=frozenset(),
         mark=past.mark,
         remembered=past.remembered,
+        registry=past.registry,
     )
     found = owned(world.index, reach, spare_reason(spares, world))
     trouble = None if known or past.mark or row.status.ended else _untracked(row)
@@ -213,6 +216,7 @@ def _reach(row: Row, server: ServerLook, session: Session | None, world: World, 
         terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
         mark=None if past.pane_only else past.mark or _mark_of(leaders, world),
         remembered=past.remembered,
+        registry=past.registry,
     )
 
 

@@ -12,6 +12,7 @@ from signal import SIGKILL, SIGSTOP, SIGTERM
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.commands import reconcile
 from tmuxreap.model import Scope
 
 pytestmark = pytest.mark.live
@@ -63,6 +64,26 @@ def test_nothing_runs_away_from_a_stop(real: Real, kind: str) -> None:
     assert not alive(int(note.read_text()))
     assert real.row()["status"] == "stopped"
     assert result["swept"], "what was swept is named"
+
+
+def test_what_only_carries_the_mark_is_found_when_its_session_was_ended_by_hand(real: Real) -> None:
+    note = real.folder / "pid"
+    away = "setsid env -u TMUX -u TMUX_PANE " + shell("exec sleep 600", note)
+    real.start(command=["sh", "-c", f"{away} exec {AGENT}"])
+    real.bystander()
+    until("its pid", lambda: note.exists() and note.read_text().strip())
+    agent, left = real.pid(), int(note.read_text())
+    real.tmux("kill-session", "-t", "=acme")
+    until("the end of the agent", lambda: not alive(agent))
+    (row,) = real.list()
+    assert (row["live"], row["drift"]) == ("gone", "survivors")
+    with real.app() as app:
+        (drift,) = reconcile.run(app).more["drifts"]  # type: ignore[attr-defined]
+    assert (drift["drift"], real.row()["status"]) == ("survivors", "running")
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"]) == ("stopped", "already_gone")
+    assert [one["pid"] for one in result["swept"]] == [left]
+    assert not alive(left)
 
 
 def test_nothing_runs_away_from_a_kill(real: Real) -> None:
