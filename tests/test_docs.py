@@ -14,6 +14,7 @@ import typer.core
 
 from tmuxreap.agents import load_profiles
 from tmuxreap.app import App, real_app
+from tmuxreap.cells import Voice
 from tmuxreap.cli import ALIASES, VERBS, declared
 from tmuxreap.commands import agents as agents_verb
 from tmuxreap.drifts import Drift, DriftKind
@@ -21,7 +22,7 @@ from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Exit
 from tmuxreap.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
 from tmuxreap.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
-from tmuxreap.report import Voice, lines
+from tmuxreap.report import lines
 from tmuxreap.requests import RungReport
 from tmuxreap.results import EndResult, Item, Result, SessionResult
 from tmuxreap.settings import Settings

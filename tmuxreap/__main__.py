@@ -104,7 +104,8 @@ USAGE = "see: tmuxreap --help, or tmuxreap VERB --help"
 
 
 def _told(words: list[str], failure: Failure) -> int:
-    from tmuxreap.report import Voice, report
+    from tmuxreap.cells import Voice
+    from tmuxreap.report import report
     from tmuxreap.results import Result
 
     verb = next((word for word in words if not word.startswith("-")), "")

@@ -12,11 +12,12 @@ import typer
 
 from tmuxreap import faults
 from tmuxreap.app import App, real_app
+from tmuxreap.cells import Voice
 from tmuxreap.durations import parse_duration
 from tmuxreap.errors import Code, Failure, interrupted
 from tmuxreap.model import Scope, Verb
 from tmuxreap.plan import Policy
-from tmuxreap.report import Voice, lines, report, tell_failure, terminal_columns
+from tmuxreap.report import lines, report, tell_failure, terminal_columns
 from tmuxreap.results import Result
 from tmuxreap.settings import Settings
 

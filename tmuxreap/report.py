@@ -15,8 +15,6 @@ from tmuxreap.durations import short_duration
 from tmuxreap.errors import Failure, Unheard
 from tmuxreap.results import EndResult, Item, JoinedResult, PlainResult, Reaped, Result, SessionResult
 
-__all__ = ["Voice", "lines", "report", "report_line", "tell_failure", "terminal_columns"]
-
 
 def report(result: Result, voice: Voice) -> None:
     try:

@@ -9,7 +9,7 @@ from tmuxreap.choosing import choose_rows, not_chosen
 from tmuxreap.looking import look_at
 from tmuxreap.results import Item, Result
 from tmuxreap.selectors import Wanted
-from tmuxreap.sessions import session_result, shown
+from tmuxreap.sessions import facts_of, session_result
 
 
 def run(app: App, targets: Sequence[str]) -> Result:
@@ -17,7 +17,7 @@ def run(app: App, targets: Sequence[str]) -> Result:
     chosen = choose_rows(app, look, targets, Wanted.ALL)
     beats = app.books.heartbeats()
     items: list[Item] = [
-        session_result(app, row, sight, beats.get(row.name), shown(app, row, sight))
+        session_result(app, row, sight, beats.get(row.name), facts_of(app, row, sight))
         for row, (sight, _) in zip(chosen.rows, look_at(app, chosen.rows), strict=True)
     ]
     items += not_chosen(look, chosen)
