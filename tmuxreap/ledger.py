@@ -262,7 +262,7 @@ def _begin(
     if alive and (not take_over or before.verb == records.START):  # of a start there is nothing yet to end
         return Busy(before)
     _close(db, Closing(before.id, "taken_over", {"by_verb": new.verb, "owner_was_alive": alive}), now)
-    begun = _insert(db, new, now)
+    begun = _insert(db, records.with_options_of(before, new), now)
     db.execute("UPDATE intents SET taken_over_by = ? WHERE id = ?", (begun.id, before.id))
     return Begun(begun, before)
 
