@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from tmuxreap.cells import Voice, cut, pad, plain, plain_value, width
@@ -31,7 +31,7 @@ def _report(result: Result, voice: Voice) -> None:
     if not voice.quiet:
         for line in lines(result, voice):
             print(line)
-    tell_trouble(result, voice)
+    _tell_trouble(result, voice)
 
 
 def report_line(item: Item, voice: Voice) -> None:
@@ -44,7 +44,7 @@ def report_line(item: Item, voice: Voice) -> None:
         raise Unheard(error.errno, error.strerror) from None
 
 
-def tell_trouble(result: Result, voice: Voice) -> None:
+def _tell_trouble(result: Result, voice: Voice) -> None:
     for warning in result.warnings:
         print(f"tmuxreap: {voice.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
     failures = [item.failure for item in result.results if item.failure is not None]
@@ -155,36 +155,61 @@ def _within(before: str, text: str, voice: Voice) -> str:
 
 
 def _plain(item: PlainResult, voice: Voice) -> Iterator[str]:
+    tell = next((tell for fact, tell in BY_FACT.items() if fact in item.facts), _other)
+    return tell(item, voice)
+
+
+def _happened(item: PlainResult, voice: Voice) -> Iterator[str]:
     facts = item.facts
-    if "kind" in facts:
-        yield f"{facts['timestamp']}  {item.name}  {facts['kind']}{_event_words(facts.get('data'))}"
-    elif "locators" in facts:
-        can = [word for word, fact in AGENT_WORDS.items() if facts.get(fact)]
-        yield f"{item.name:<14}{facts['about']}"
-        yield f"{'':<14}can: {', '.join(can) or 'be hung up'}; verified: {facts['verified'] or 'no'}"
-    elif "level" in facts:
-        yield from _finding(item, voice)
-    elif "verdict" in facts:
-        yield f"{item.name}: {facts['verdict']}: {facts['outcome']}"
-    elif "drift" in facts:
-        yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
-        settled = "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
-        yield settled
-    elif "command" in facts:
-        yield str(facts["command"])
-    elif "forgotten" in facts:
-        history = ", and what happened to it" if facts.get("history") else ""
-        yield f"{item.name}: {'forgotten' if facts['forgotten'] else 'would be forgotten'}{history}"
-    elif "folder" in facts:
-        yield f"{item.name}: {facts['outcome']} in {facts['folder']}"
-    elif "script" in facts:
-        yield from facts["script"] if isinstance(facts["script"], list) else ()
-    elif "diff" in facts:
-        yield f"{item.name}: hooks {facts['action']}: {facts['file']}"
-        yield from facts["diff"] if isinstance(facts["diff"], list) else ()
-    else:
-        words = ", ".join(f"{key} {value}" for key, value in facts.items())
-        yield f"{item.name}: {words}"
+    yield f"{facts['timestamp']}  {item.name}  {facts['kind']}{_event_words(facts.get('data'))}"
+
+
+def _agent(item: PlainResult, voice: Voice) -> Iterator[str]:
+    facts = item.facts
+    can = [word for word, fact in AGENT_WORDS.items() if facts.get(fact)]
+    yield f"{item.name:<14}{facts['about']}"
+    yield f"{'':<14}can: {', '.join(can) or 'be hung up'}; verified: {facts['verified'] or 'no'}"
+
+
+def _reaped(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: {item.facts['verdict']}: {item.facts['outcome']}"
+
+
+def _drift(item: PlainResult, voice: Voice) -> Iterator[str]:
+    facts = item.facts
+    yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
+    yield "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
+
+
+def _to_run(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield str(item.facts["command"])
+
+
+def _forgotten(item: PlainResult, voice: Voice) -> Iterator[str]:
+    history = ", and what happened to it" if item.facts.get("history") else ""
+    yield f"{item.name}: {'forgotten' if item.facts['forgotten'] else 'would be forgotten'}{history}"
+
+
+def _skill(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: {item.facts['outcome']} in {item.facts['folder']}"
+
+
+def _script(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield from _listed(item.facts["script"])
+
+
+def _hooks(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: hooks {item.facts['action']}: {item.facts['file']}"
+    yield from _listed(item.facts["diff"])
+
+
+def _other(item: PlainResult, voice: Voice) -> Iterator[str]:
+    words = ", ".join(f"{key} {value}" for key, value in item.facts.items())
+    yield f"{item.name}: {words}"
+
+
+def _listed(lines: object) -> list[str]:
+    return lines if isinstance(lines, list) else []
 
 
 AGENT_WORDS = {"exit keys": "exit_keys", "ID at start": "takes_an_id", "resume": "resume", "purge": "purge"}
@@ -199,6 +224,21 @@ def _finding(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield from rest
     if item.facts.get("hint"):
         yield f"{'':<9}{voice.paint('mend:', 'bold')} {item.facts['hint']}"
+
+
+# Each kind of plain result by the fact that no other has.
+BY_FACT: dict[str, Callable[[PlainResult, Voice], Iterator[str]]] = {
+    "kind": _happened,
+    "locators": _agent,
+    "level": _finding,
+    "verdict": _reaped,
+    "drift": _drift,
+    "command": _to_run,
+    "forgotten": _forgotten,
+    "folder": _skill,
+    "script": _script,
+    "diff": _hooks,
+}
 
 
 def _wrapped(line: str, voice: Voice) -> list[str]:
