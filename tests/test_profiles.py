@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
+from tmuxreap import agents, hookblocks
 from tmuxreap.agents import Profiles, load_profiles
 from tmuxreap.errors import Code, Failure
 from tmuxreap.profiles import Key, Pause, Text
@@ -173,3 +175,9 @@ def test_a_file_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
 def test_an_empty_file_of_the_user_s_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "agents.yaml").write_text("# nothing yet\n")
     assert load_profiles(tmp_path / "agents.yaml") == load_profiles(None)
+
+
+def test_the_head_of_the_file_explains_each_word_of_a_block() -> None:
+    head = (Path(agents.__file__).with_name("agents.yaml")).read_text(encoding="utf-8").partition("common:")[0]
+    told = set(re.findall(r"[a-z_]+", head))
+    assert {*agents.BLOCK_KEYS, *agents.TALK_KEYS, *hookblocks.KEYS} - told == set()
