@@ -35,6 +35,7 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
         "--help": ("", "Show this message and exit."),
     }),
     "list": (
@@ -124,6 +125,7 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
         "--help": ("", "Show this message and exit."),
     }),
     "forget": (

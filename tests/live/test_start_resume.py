@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import GUARD, marked
 from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.commands import adopt, resume
 from tmuxreap.errors import Failure
 
 pytestmark = pytest.mark.live
@@ -155,6 +156,28 @@ def test_resume_prints_what_it_would_do(real: Real) -> None:
     assert f"--exit-delay 0.05 --resume {stopped['conversation']['id']}" in command
     assert real.sessions() == set()
     assert real.row()["status"] == "stopped"
+
+
+def test_what_resume_and_adopt_would_do_is_not_done(real: Real) -> None:
+    real.start()
+    real.say("hello")
+    with real.app() as app:
+        request = adopt.AdoptRequest("acme", server=real.socket, dry_run=True)
+        before = real.registry.read_bytes()
+        planned = answer(adopt.run(app, request))
+    assert (planned["outcome"], planned["agent"], planned["pid"]) == ("planned", "demo", real.pid())
+    assert planned["conversation_id"] == real.session_file()["sessionId"]
+    assert real.registry.read_bytes() == before
+    real.stop()
+    with real.app() as app:
+        planned = answer(resume.run(app, resume.ResumeRequest(("acme",), dry_run=True)))
+    assert (planned["outcome"], planned["cwd"]) == ("planned", str(real.folder))
+    assert "--resume" in planned["command"]
+    assert (real.row()["status"], real.sessions()) == ("stopped", set())
+    real.bystander("acme")
+    with real.app() as app:
+        refused = answer(resume.run(app, resume.ResumeRequest(("acme",), dry_run=True)))
+    assert refused["error"]["code"] == "session_exists"
 
 
 def test_resume_goes_back_to_its_folder(real: Real) -> None:

@@ -9,10 +9,10 @@ from tmuxreap.conversations import find_conversation
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import not_asked
 from tmuxreap.looking import look_at
-from tmuxreap.model import Pane, Process, Row, Server, Session, Unreachable
+from tmuxreap.model import Outcome, Pane, Process, Row, Server, Session, Unreachable
 from tmuxreap.panes import agent_in
 from tmuxreap.registering import Launch, live_row, record_session, registered
-from tmuxreap.results import Result
+from tmuxreap.results import Item, PlainResult, Result
 from tmuxreap.selectors import RESERVED
 from tmuxreap.sights import Sight
 from tmuxreap.states import Event, Value, iso
@@ -25,6 +25,7 @@ class AdoptRequest:
     agent: str | None = None
     server: str | None = None
     tags: tuple[str, ...] = ()
+    dry_run: bool = False
 
 
 def run(app: App, request: AdoptRequest) -> Result:
@@ -38,10 +39,17 @@ def run(app: App, request: AdoptRequest) -> Result:
     agent = request.agent or (old.agent if old else None) or app.profiles.by_name_suffix(request.name)
     row, sight, agent = _seen(app, request, agent, server_name, server, session)
     wish = _wish(app, request, row, sight, agent, server, old)
-    if look is None:
+    if look is None and not request.dry_run:
         app.registry.create()
-    adopted = record_session(app, row, sight, wish, None)
+    adopted = _planned(wish, sight) if request.dry_run else record_session(app, row, sight, wish, None)
     return Result("adopt", app.registry_name, app.clock.now(), [adopted], tuple(app.warnings))
+
+
+def _planned(wish: Launch, sight: Sight) -> Item:
+    assert sight.pane is not None  # noqa: S101 - it was seen without trouble
+    told = {"agent": wish.agent, "pane_id": sight.pane.id, "pid": sight.pane.pid, "cwd": wish.cwd}
+    known = {"conversation_id": wish.conversation}
+    return PlainResult(wish.name, {"outcome": Outcome.PLANNED.value, **told, **known})
 
 
 def _session(app: App, name: str, socket: str) -> tuple[Server, Session]:

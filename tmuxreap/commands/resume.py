@@ -10,7 +10,7 @@ from tmuxreap.conversations import store_environment
 from tmuxreap.errors import Code, Failure, command
 from tmuxreap.locators import checked, store_of
 from tmuxreap.looking import look_at
-from tmuxreap.model import Live, Row
+from tmuxreap.model import Live, Outcome, Row
 from tmuxreap.profiles import Profile
 from tmuxreap.registering import CONFIRM_S, Launch
 from tmuxreap.registry import RegistryLook
@@ -28,6 +28,7 @@ class ResumeRequest:
     targets: tuple[str, ...]
     print_only: bool = False
     confirm_s: float = CONFIRM_S
+    dry_run: bool = False
 
 
 def run(app: App, request: ResumeRequest) -> Result:
@@ -55,8 +56,9 @@ def _resume(app: App, row: Row, request: ResumeRequest) -> Item:
         )
     profile, conversation, environment = resumable(app, row)
     words = resume_words(profile, row.start_command, conversation)
+    told = {"command": resume_line(words, environment), "cwd": row.pane.cwd}
     if request.print_only:
-        return PlainResult(row.name, {"command": resume_line(words, environment), "cwd": row.pane.cwd})
+        return PlainResult(row.name, told)
     _not_in_use(app, look, row, conversation)
     wish = Launch(
         name=row.name,
@@ -72,7 +74,7 @@ def _resume(app: App, row: Row, request: ResumeRequest) -> Item:
         environment=environment,
     )
     make_way(app, look, row, wish, replace=False)
-    return launch(app, wish)
+    return PlainResult(row.name, {"outcome": Outcome.PLANNED.value, **told}) if request.dry_run else launch(app, wish)
 
 
 def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:

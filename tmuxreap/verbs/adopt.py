@@ -9,7 +9,7 @@ import typer
 from tmuxreap.app import App
 from tmuxreap.boundary import answer
 from tmuxreap.results import Result
-from tmuxreap.verbs.options import Json, Quiet, Registry, Server, Tags
+from tmuxreap.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags
 
 
 def command(
@@ -20,12 +20,13 @@ def command(
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Register a tmux session that is there already."""
 
     def work(app: App) -> Result:
         from tmuxreap.commands.adopt import AdoptRequest, run
 
-        return run(app, AdoptRequest(name, agent, server, tuple(tag or ())))
+        return run(app, AdoptRequest(name, agent, server, tuple(tag or ()), dry_run))
 
     answer("adopt", registry, json, quiet, work)

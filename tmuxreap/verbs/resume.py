@@ -10,7 +10,7 @@ from tmuxreap.app import App
 from tmuxreap.boundary import answer, seconds, targets_of
 from tmuxreap.results import Result
 from tmuxreap.values import replace
-from tmuxreap.verbs.options import Json, Quiet, Registry, Targets
+from tmuxreap.verbs.options import DryRun, Json, Quiet, Registry, Targets
 
 
 def command(
@@ -20,13 +20,14 @@ def command(
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Take up the conversation of an ended session, in its folder."""
 
     def work(app: App) -> Result:
         from tmuxreap.commands.resume import ResumeRequest, run
 
-        request = ResumeRequest(targets_of(targets), print_only)
+        request = ResumeRequest(targets_of(targets), print_only, dry_run=dry_run)
         confirm_s = seconds(confirm, "--confirm")
         return run(app, request if confirm_s is None else replace(request, confirm_s=confirm_s))
 
