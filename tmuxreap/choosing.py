@@ -14,12 +14,16 @@ from tmuxreap.results import Item, failed_target
 from tmuxreap.selectors import Chosen, Questions, Wanted, choose
 
 
+def check_targets(targets: Sequence[str]) -> None:
+    if not targets:
+        raise Failure(Code.USAGE, "could not tell what is meant: no target was given", "name a session, or all")
+
+
 def choose_rows(
     app: App, look: RegistryLook, targets: Sequence[str], wanted: Wanted, *, leftovers: bool = False
 ) -> Chosen:
     """`leftovers`: patterns select ended rows too when processes of them live on."""
-    if not targets:
-        raise Failure(Code.USAGE, "could not tell what is meant: no target was given", "name a session, or all")
+    check_targets(targets)
     rows = [row for row in look.rows if isinstance(row, Row)]
 
     @cache

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.cases import prepare
-from tmuxreap.choosing import choose_rows, not_chosen
+from tmuxreap.choosing import check_targets, choose_rows, not_chosen
 from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure
 from tmuxreap.looking import look_at
@@ -29,8 +29,7 @@ class EndRequest:
 
 
 def run(app: App, request: EndRequest) -> Result:
-    if not request.targets:
-        raise Failure(Code.USAGE, "could not tell what is meant: no target was given", "name a session, or all")
+    check_targets(request.targets)
     look = _look(app, request)
     if request.policy.purge and not (request.yes or request.dry_run or request.ask):
         raise _not_sure(request)
