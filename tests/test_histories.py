@@ -30,19 +30,23 @@ from hypothesis.stateful import (
 from tests.fakes import Story
 from tmuxreap import faults
 from tmuxreap.app import App
-from tmuxreap.commands import adopt, forget, reconcile, start
+from tmuxreap.commands import adopt, forget, reap, reconcile, start
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.errors import Failure
 from tmuxreap.faults import Step
+from tmuxreap.ledger_file import LedgerUnavailable
 from tmuxreap.ledger_records import Heartbeat
 from tmuxreap.model import ProcessId, Verb
 from tmuxreap.plan import Policy
+from tmuxreap.record import Books
 from tmuxreap.results import Result
+from tmuxreap.verdicts import Kind
 
 NAMES = ("a", "b")
 PATIENCE_S = 20
 BUSY = 6  # commands at once
+SERVER_PID = 89_000  # one process that does many things, as a server for agents does
 
 
 class Crash(BaseException):
@@ -52,7 +56,8 @@ class Crash(BaseException):
 class Actor:
     def __init__(self, world: World, pid: int, verb: str, name: str, work: Callable[[App], Result]) -> None:
         self.world, self.pid, self.verb, self.name, self._work = world, pid, verb, name, work
-        self.process = world.story.processes.add("tmuxreap", pid=pid)
+        found = world.story.processes.identify(pid)
+        self.process = found or world.story.processes.add("tmuxreap", pid=pid)
         self.awaited: tuple[frozenset[ProcessId], float] | None = None
         self.doomed_at: Step | None = None
         self.crashed = self.done = False
@@ -75,7 +80,8 @@ class Actor:
             if self.app is not None:
                 self.app.close()
                 self.world.story.apps.remove(self.app)
-            self.world.story.processes.die(self.process)
+            if self.pid != SERVER_PID:
+                self.world.story.processes.die(self.process)
             self.done = True
             self._back.release()
 
@@ -118,6 +124,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.story = Story(folder)
         self.current: Actor | None = None
+        self.locked = False  # by somebody who reads the ledger and forgets to let go
         self._wait = self.story.processes.wait
         self.story.processes.wait = self.wait  # type: ignore[method-assign]
         run = self.story.tmux.run
@@ -138,9 +145,8 @@ class World:
             self.current.crash()
 
     def _living(self) -> bool:
-        if self.current is not None and self.current.crashed:
-            raise Crash
-        return True
+        """A dead one tells tmux nothing, whatever unwinds in its thread."""
+        return self.current is None or not self.current.crashed
 
     def rows(self) -> dict[str, dict[str, Any]]:
         return {row["name"]: row for row in yaml.safe_load(self.story.path.read_text())["tmux_sessions"]}
@@ -148,34 +154,84 @@ class World:
 
 class Histories(RuleBasedStateMachine):
     @initialize(
-        leaves=st.booleans(), delay=st.sampled_from([0.0, 0.5, 4.0]), shell=st.booleans(), stubborn=st.booleans()
+        leaves=st.booleans(),
+        delay=st.sampled_from([0.0, 0.5, 4.0]),
+        shell=st.booleans(),
+        stubborn=st.booleans(),
+        children=st.lists(st.tuples(st.sampled_from(NAMES), st.booleans(), st.booleans()), max_size=3),
     )
-    def begin(self, leaves: bool, delay: float, shell: bool, stubborn: bool) -> None:
+    def begin(
+        self, leaves: bool, delay: float, shell: bool, stubborn: bool, children: list[tuple[str, bool, bool]]
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tr"))
         self.world = World(self.folder)
         self.unarmed, faults.at = faults.at, self.world.at
+        self.opened, world = Books._open, self.world
+
+        def opened(books: Books) -> Any:
+            if world.locked and world.current is not None:
+                raise LedgerUnavailable(books.path, "it is locked")
+            return self.opened(books)
+
+        Books._open = opened  # type: ignore[method-assign]
         story = self.story = self.world.story
         story.add_row({"name": "flow", "status": "stopped", "note": 0})
         story.agent("a", leaves=leaves, exit_delay_s=delay, shell=shell)
         story.agent("b", leaves=not stubborn, ignores={SIGHUP, SIGTERM} if stubborn else set())
         self.bystander = story.tmux.open(story.SOCKET, "quiet", "sleep", "600").panes[0].process
+        with story.ledger() as ledger:
+            for name in NAMES:
+                ledger.remember_mark(name, f"mark-of-{name}", story.clock.now())
+        self.family = {story.agents[name].pane.process.pid: {story.agents[name].process} for name in NAMES}
+        for name, daemon, deaf in children:
+            self.bear(name, daemon, deaf)
         self.actors: list[Actor] = []
         self.pids = iter(range(90_000, 99_000))
         self.note = 0
         self.before = self.world.rows()
         self.ended: list[int] = []
-        self.taken: set[str] = set()
+        self.killed: set[str] = set()
+        self.blind = False  # the ledger could not be had: what stands in it alone may be unknown
 
     # What people and programs do
 
-    def act(self, verb: str, name: str, work: Callable[[App], Result]) -> None:
+    def act(self, verb: str, name: str, work: Callable[[App], Result], *, server: bool = False) -> None:
         if len(self.actors) < BUSY:
-            self.actors.append(Actor(self.world, next(self.pids), verb, name, work))
+            self.actors.append(Actor(self.world, SERVER_PID if server else next(self.pids), verb, name, work))
 
-    @rule(name=st.sampled_from(NAMES), verb=st.sampled_from([Verb.STOP, Verb.KILL]), force=st.booleans())
-    def end(self, name: str, verb: Verb, force: bool) -> None:
+    @rule(
+        name=st.sampled_from(NAMES),
+        verb=st.sampled_from([Verb.STOP, Verb.KILL]),
+        force=st.booleans(),
+        server=st.booleans(),
+    )
+    def end(self, name: str, verb: Verb, force: bool, server: bool) -> None:
         policy = Policy(verb, f"{verb.value} it", grace_s=1.0, force=force)
-        self.act(verb.value, name, lambda app: ending.run(app, EndRequest((name,), policy, False)))
+        if verb is Verb.KILL:
+            self.killed.add(name)
+        self.act(verb.value, name, lambda app: ending.run(app, EndRequest((name,), policy, False)), server=server)
+
+    @rule()
+    def reap_orphans(self) -> None:
+        self.act("reap", "", lambda app: reap.run(app, reap.ReapRequest((Kind.ORPHAN,), yes=True)))
+
+    @rule(name=st.sampled_from(NAMES), daemon=st.booleans(), deaf=st.booleans())
+    def bear(self, name: str, daemon: bool, deaf: bool) -> None:
+        """A child of the agent: as nohup or a daemon has it, out of the terminal; or one that hears no signal."""
+        agent = self.story.agents[name]
+        if self.story.processes.alive(agent.process) and len(self.family[agent.pane.process.pid]) < 5:
+            ignored = {SIGHUP, SIGTERM} if deaf else {SIGHUP}
+            child = self.story.processes.add("node", parent=agent.process, new_session=daemon, ignores=ignored)
+            self.family[agent.pane.process.pid].add(child)
+
+    @rule(hours=st.sampled_from([-5, 1]))
+    def set_the_clock(self, hours: int) -> None:
+        self.story.clock._booted += hours * 3600
+
+    @rule(locked=st.booleans())
+    def lock_ledger(self, locked: bool) -> None:
+        self.world.locked = locked
+        self.blind = self.blind or locked
 
     @rule(name=st.sampled_from(NAMES))
     def start(self, name: str) -> None:
@@ -228,8 +284,8 @@ class Histories(RuleBasedStateMachine):
         """Where it waits, or later at that step."""
         actor = self.actors[number % len(self.actors)]
         if step is not None:
-            actor.doomed_at = step
-        elif actor.awaited is not None:
+            actor.doomed_at = step if actor.pid != SERVER_PID else None
+        elif actor.awaited is not None and actor.pid != SERVER_PID:
             actor.crashed = True
             self.let(actor)
 
@@ -241,18 +297,22 @@ class Histories(RuleBasedStateMachine):
         actor.go_on()
         if actor.done:
             self.actors.remove(actor)
-            if actor.crashed and actor.verb == "start":
-                self.taken.add(actor.name)
             self.answered(actor)
 
     def answered(self, actor: Actor) -> None:
         items = [item.as_json() for item in actor.result.results] if actor.result is not None else []
         for item in items:
+            if item.get("outcome") == "taken_over":
+                assert item["name"] in self.killed or self.blind, f"taken over, and nobody killed: {item}"
             if item.get("outcome") in ("stopped", "killed") and item.get("pid"):
                 assert self.story.processes.identify(item["pid"]) is None, f"told as ended, and alive: {item}"
-                if not item["joined"] and item["stopped_by"] != "already_gone":
+                assert not self.left(item["pid"]), f"told as ended, and its children live: {item}"
+                if not item["joined"] and not self.blind:
                     assert item["pid"] not in self.ended, f"ended twice: {item}"
                     self.ended.append(item["pid"])
+
+    def left(self, pid: int) -> set[ProcessId]:
+        return {one for one in self.family.get(pid, ()) if self.story.processes.alive(one)}
 
     # What must hold at any moment
 
@@ -265,6 +325,9 @@ class Histories(RuleBasedStateMachine):
             if row["status"] != "running" and old is not None and old["status"] == "running":
                 process = ProcessId(old["pane"]["pid"], old["pane"]["start_ticks"])
                 assert not self.story.processes.alive(process), f"{name} is alive and written as {row['status']}"
+                assert not self.left(process.pid) or self.blind, (
+                    f"what {name} began lives on, and it is {row['status']}"
+                )
         self.before = rows
 
     @invariant()
@@ -282,7 +345,7 @@ class Histories(RuleBasedStateMachine):
         try:
             self.to_the_end()
         finally:
-            faults.at = self.unarmed
+            faults.at, Books._open = self.unarmed, self.opened  # type: ignore[method-assign]
             shutil.rmtree(self.folder)
 
     def to_the_end(self) -> None:
@@ -298,6 +361,9 @@ class Histories(RuleBasedStateMachine):
                 self.world._wait((), 0.05)
         assert not self.actors, f"never ends: {[(actor.verb, actor.name, actor.awaited) for actor in self.actors]}"
         self.world._wait((), 20.0)
+        self.world.locked = False
+        if self.blind and (server := self.story.processes.identify(SERVER_PID)):
+            self.story.processes.die(server)  # else what it could not take back is its own for as long as it lives
         apps = [self.story.app() for _ in range(2)]
         reconcile.run(apps[0])
         self.what_is_written_is_true()
@@ -308,8 +374,7 @@ class Histories(RuleBasedStateMachine):
             row, session = self.world.rows().get(name), self.session(name)
             running = row is not None and row["status"] == "running"
             assert running is (session is not None) or name in told, (name, row, session, told)
-            # A dead start's word that an ending took over is lost: its session is told, the option of its pane stays.
-            if session is not None and name not in self.taken:
+            if session is not None and not self.blind:
                 assert session.panes[0].options == {}, (name, row, self.story.ledger().events({name}))
         assert apps[1].books.open_intents().keys() <= told
         for app in self.story.apps:
@@ -320,7 +385,7 @@ def test_histories() -> None:
     run_state_machine_as_test(
         Histories,
         settings=settings(
-            max_examples=int(os.environ.get("HISTORIES", "25")),
+            max_examples=int(os.environ.get("HISTORIES", "40")),
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),

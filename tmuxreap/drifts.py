@@ -133,7 +133,7 @@ def _with_start(app: App, found: list[Drift], rows: Sequence[Row], intent: Inten
 
 def _kept_open(server: Server, session: Session) -> tuple[PaneOption, ...]:
     """What a start sets for the time of its confirmation."""
-    panes = (pane for pane in session.panes if pane.remain_on_exit == "on" and not pane.dead)
+    panes = (pane for pane in session.panes if pane.remain_on_exit == "on")
     return tuple(PaneOption(server.socket, pane.id, BANNER_OPTION, None) for pane in panes)
 
 
