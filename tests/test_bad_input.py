@@ -441,6 +441,7 @@ USAGE = {
     "not finite": ("stop", "a", "--grace", "inf"),
     "negative": ("kill", "a", "--grace", "-1"),
     "no span": ("events", "--since", "yesterday"),
+    "no pause": ("watch", "--interval", "0"),
     "no key": ("list", "--sort", "colour"),
     "no status": ("list", "--status", "paused"),
     "no name": ("start",),

@@ -26,6 +26,7 @@ from tmuxreap.verdicts import Kind
 from tmuxreap.waiting import Waiter
 
 INTERVAL_S = 10.0
+LEAST_INTERVAL_S = 0.1
 SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)  # tmux takes a moment to close what is left of an agent
 AGAIN_S = 0.1  # and sometimes a longer one
 EXEC_S = 30.0
@@ -33,7 +34,7 @@ EXEC_S = 30.0
 
 @frozen
 class WatchRequest:
-    interval_s: float = INTERVAL_S
+    interval_s: float = INTERVAL_S  # at least LEAST_INTERVAL_S: a full look costs more than the rest of the watch
     command: str | None = None
     reap: tuple[Kind, ...] = ()  # whom to end, after each full look
 

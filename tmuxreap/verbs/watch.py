@@ -8,6 +8,7 @@ import typer
 
 from tmuxreap.app import App
 from tmuxreap.boundary import answer, kinds_of, seconds, voice_of
+from tmuxreap.errors import Code, Failure
 from tmuxreap.report import report_line
 from tmuxreap.results import Result
 from tmuxreap.verbs.options import Json, Quiet, Registry
@@ -28,9 +29,12 @@ def command(
     """Reconcile at the moment that something happens."""
 
     def work(app: App) -> Result:
-        from tmuxreap.commands.watch import INTERVAL_S, WatchRequest, run
+        from tmuxreap.commands.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
 
         interval_s = seconds(interval, "--interval")
+        if interval_s is not None and interval_s < LEAST_INTERVAL_S:
+            reason = f"could not read --interval: {interval} is too short"
+            raise Failure(Code.USAGE, reason, f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway")
         kinds = () if reap is None else kinds_of(reap, "--reap")
         request = WatchRequest(INTERVAL_S if interval_s is None else interval_s, execute, kinds)
         voice = voice_of(app.settings, json, quiet)
