@@ -1,0 +1,147 @@
+"""A random walk on the real thing: several tmuxreap processes at once on one registry, some of them killed on the way,
+beside a writer that knows no lock. Whatever happened: what is written is true, and one reconcile settles it.
+
+The seed is in the test's name and in each failure. For longer: WALK_S=300 WALK_SEED=7 pytest tests/live/test_walk.py"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real import DEMO, Real, alive
+
+pytestmark = pytest.mark.live
+
+SECONDS = float(os.environ.get("WALK_S", "8"))
+SEED = int(os.environ.get("WALK_SEED", "0")) or random.randrange(1, 10_000)
+NAMES = ("a", "b", "c")
+AT_ONCE = 4
+ROUND = 10  # steps between two settlings
+ABOVE = "# of somebody else\r\ntmux_sessions:\r\n  - {name: flow,  status: stopped, note: 'n00000'}   # as it is\r\n"
+NOTE = re.compile(rb"n(\d{5})")
+DEEDS = ("start", "start", "stop", "kill", "adopt", "reconcile", "write", "die", "crash", "crash", "pause")
+
+
+def lives(row: dict[str, Any]) -> bool:
+    """The very process of that row, and no later one of its pid."""
+    pane = row.get("pane") or {}
+    try:
+        fields = Path(f"/proc/{pane['pid']}/stat").read_text().rpartition(")")[2].split()
+    except (OSError, KeyError):
+        return False
+    return fields[0] != "Z" and int(fields[19]) == pane["start_ticks"]
+
+
+class Walk:
+    def __init__(self, real: Real, seed: int) -> None:
+        self.real, self.random = real, random.Random(seed)
+        self.running: list[subprocess.Popen[bytes]] = []
+        self.names: set[str] = set()
+        self.steps = self.killed = self.note = 0
+        real.registry.write_bytes(ABOVE.encode())
+        self.bystander = real.bystander()
+
+    def begin(self, *words: str) -> None:
+        line = [sys.executable, "-m", "tmuxreap", *words, "--registry", str(self.real.registry)]
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        self.running.append(subprocess.Popen(line, **quiet))  # type: ignore[call-overload]
+
+    def step(self) -> None:
+        deed, name = self.random.choice(DEEDS), self.random.choice(NAMES)
+        self.steps += 1
+        server = ("--server", self.real.socket)
+        if len(self.running) >= AT_ONCE and deed not in ("write", "die", "crash"):
+            self.ended(self.running.pop(0))
+        if deed == "start":
+            more = ["--ignore", "hup,term"] if self.random.random() < 0.2 else []
+            self.begin("start", name, "--agent", "demo", "--confirm", "0.1", *server, "--quiet", "--", *DEMO, *more)
+        elif deed in ("stop", "kill"):
+            self.begin(deed, name, "--grace", "0.3", *(("--keys-timeout", "0.5") if deed == "stop" else ()))
+        elif deed == "adopt":
+            self.begin("adopt", name, "--agent", "demo", *server)
+        elif deed == "reconcile":
+            self.begin("reconcile")
+        elif deed == "write":
+            self.write()
+        elif deed == "die":
+            row = self.real.rows().get(name, {})
+            if lives(row):
+                os.kill(row["pane"]["pid"], signal.SIGKILL)
+        elif deed == "crash" and self.running:
+            victim = self.running.pop(self.random.randrange(len(self.running)))
+            self.killed += victim.poll() is None
+            victim.kill()
+            victim.communicate()
+        time.sleep(self.random.choice((0, 0.02, 0.1, 0.2)))
+
+    def ended(self, process: subprocess.Popen[bytes]) -> None:
+        _, said = process.communicate(timeout=60)
+        assert process.returncode in (0, 1, 3), (process.args, process.returncode, said.decode())
+
+    def write(self) -> None:
+        """In place, of the same length, without the lock."""
+        with self.real.registry.open("r+b") as file:
+            found = NOTE.search(file.read())
+            assert found is not None
+            self.note += 1
+            file.seek(found.start())
+            file.write(b"n%05d" % self.note)
+
+    def check(self) -> None:
+        """What holds at every moment."""
+        text = self.real.registry.read_bytes()
+        assert NOTE.sub(b"n00000", text, 1).startswith(ABOVE.encode()), text
+        rows = self.real.rows()
+        assert self.names <= rows.keys(), "a row is lost"
+        self.names = set(rows)
+        for name, row in rows.items():
+            assert row["status"] == "running" or not lives(row), f"{name} lives and is {row['status']}"
+        assert alive(self.bystander)
+
+    def settle(self) -> None:
+        while self.running:
+            self.ended(self.running.pop())
+        self.reconcile()
+        self.check()
+        again = self.reconcile()
+        assert again["actions"] == [], again
+        told = {drift["name"] for drift in again["drifts"]}
+        sessions = self.real.sessions() - {"quiet"}
+        running = {name for name, row in self.real.rows().items() if row["status"] == "running"}
+        assert running ^ sessions <= told, (running, sessions, told)
+        for name in sessions:
+            assert self.real.tmux("show-options", "-p", "-t", f"={name}:") == "" or name in told, name
+
+    def reconcile(self) -> dict[str, Any]:
+        words = [sys.executable, "-m", "tmuxreap", "reconcile", "--json", "--registry", str(self.real.registry)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+
+@pytest.mark.parametrize("seed", [SEED])
+def test_walk(real: Real, seed: int) -> None:
+    walk = Walk(real, seed)
+    until = time.monotonic() + SECONDS
+    try:
+        while time.monotonic() < until:
+            for _ in range(ROUND):
+                walk.step()
+                walk.check()
+            walk.settle()
+    finally:
+        for process in walk.running:
+            process.kill()
+            process.communicate()
+        print(f"seed {seed}: {walk.steps} steps, {walk.killed} killed in the middle, {walk.note} writes by another")
