@@ -51,8 +51,9 @@ class Walk:
         real.registry.write_bytes(ABOVE.encode())
         self.bystander = real.bystander()
 
-    def begin(self, *words: str) -> None:
-        line = [sys.executable, "-m", "tmuxreap", *words, "--registry", str(self.real.registry)]
+    def begin(self, verb: str, *words: str) -> None:
+        # Before the words: behind -- it would be the agent's.
+        line = [sys.executable, "-m", "tmuxreap", verb, "--registry", str(self.real.registry), *words]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         self.running.append(subprocess.Popen(line, **quiet))  # type: ignore[call-overload]
 
