@@ -32,7 +32,7 @@ def test_a_session_is_killed_by_its_whole_identity() -> None:
 
 
 def test_a_pane_is_killed_by_its_whole_identity() -> None:
-    assert kill_pane_command(SERVER, SESSION, PANE) == [
+    assert kill_pane_command(SERVER, PANE) == [
         "if-shell",
         "-F",
         "-t",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
-from tmuxreap.errors import Code, Failure
+from tmuxreap.errors import Code, Failure, command
 from tmuxreap.locators import GUESS
 from tmuxreap.looking import look_at
 from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy, Verb
@@ -83,11 +83,11 @@ def no_purge(app: App, case: Case, *, told_later: bool = False) -> Failure | Non
     if case.known.candidates:
         found = ", ".join(case.known.candidates)
         reason = f"could not purge the conversation of {row.name}: it could be any of {found}"
-        return Failure(Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: tmuxreap stop {row.name}")
+        return Failure(Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: {command('stop', row.name)}")
     users = _users(app, conversation.id, row.name) if conversation.id is not None else []
     if users:
         reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
-        return Failure(Code.CONVERSATION_IN_USE, reason, f"forget that row first: tmuxreap forget {users[0]}")
+        return Failure(Code.CONVERSATION_IN_USE, reason, f"forget that row first: {command('forget', users[0])}")
     return why_not(row.name, case.profile, case.known.clues.store, conversation)
 
 

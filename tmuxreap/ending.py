@@ -57,7 +57,7 @@ def _end_all(
             break
         cases = prepare(app, todo, policy)
         answers.update({case.row.name: case.answer for case in cases if case.answer is not None})
-        begun, busy, stale = _begin(app, look, [case for case in cases if case.answer is None], policy, begin)
+        begun, busy, stale = _begin(app, [case for case in cases if case.answer is None], policy, begin)
         try:
             _carry_out(app, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
             answers.update(_hand_over(app, [ending for ending in begun if ending.case.sight.mine], policy))
@@ -93,7 +93,7 @@ def end_unregistered(app: App, row: Row, policy: Policy, past: Past | None = Non
 
 
 def _begin(
-    app: App, look: RegistryLook, cases: Sequence[Case], policy: Policy, begin: Ours
+    app: App, cases: Sequence[Case], policy: Policy, begin: Ours
 ) -> tuple[list[UnderWay], list[Intent], list[Case]]:
     """Under the lock: is the registry still what was planned on? Then each intent is recorded."""
     if not cases:

@@ -236,9 +236,9 @@ def close(processes: Processes, task: Task, request: Request) -> list[list[str]]
     server, session = task.plan.server, task.sight.session
     assert server is not None and session is not None  # noqa: S101 - it was seen
     if task.past.pane_only:
-        return [tmux_commands.kill_pane_command(server, session, session.panes[0])]
+        return [tmux_commands.kill_pane_command(server, session.panes[0])]
     shared = (pane for pane in session.panes if pane.linked or session.grouped)
-    panes = [tmux_commands.kill_pane_command(server, session, pane) for pane in shared]
+    panes = [tmux_commands.kill_pane_command(server, pane) for pane in shared]
     return [*panes, tmux_commands.kill_session_command(server, session)]
 
 

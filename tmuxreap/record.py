@@ -80,10 +80,6 @@ class Books:
     def pulses(self) -> dict[str, Pulse]:
         return self._read(lambda ledger: ledger.pulses()) or {}
 
-    def beats(self, name: str) -> list[Heartbeat]:
-        """The latest first."""
-        return self._read(lambda ledger: ledger.heartbeats(name)) or []
-
     def told(self, name: str) -> list[Heartbeat]:
         """All that a session has said of itself lately, the latest first."""
         return self._read(lambda ledger: ledger.heartbeats(name)) or []

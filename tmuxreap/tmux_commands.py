@@ -84,7 +84,7 @@ def kill_session_command(server: Server, session: Session) -> list[str]:
     return _if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'")
 
 
-def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
+def kill_pane_command(server: Server, pane: Pane) -> list[str]:
     """Kill that pane, if it is still the one that was seen, with the same process in it.
 
     It may have been moved to another session since: it is the same pane all the same."""

@@ -284,9 +284,9 @@ def test_one_pane_is_killed_and_the_other_lives(arena: Arena) -> None:
     session = again(arena, session)
     first, second = leader(arena, session), leader(arena, session, at=1)
     pane = session.panes[0]
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, replace(pane, pid=pane.pid + 1))])
+    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), replace(pane, pid=pane.pid + 1))])
     assert len(again(arena, session).panes) == 2
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, pane)])
+    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), pane)])
     assert gone(arena, first)
     assert [one.id for one in again(arena, session).panes] == [session.panes[1].id]
     assert not gone(arena, second, within_s=0.0)
