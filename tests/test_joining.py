@@ -15,6 +15,7 @@ from tests.fakes import OWN_PID, Story
 from tmuxreap import faults, files, tmux_commands
 from tmuxreap.commands import adopt, reconcile
 from tmuxreap.commands.adopt import AdoptRequest
+from tmuxreap.errors import Code, Failure
 from tmuxreap.ledger_records import NewIntent, PaneOption
 from tmuxreap.model import ProcessId
 from tmuxreap.results import Result
@@ -164,3 +165,17 @@ def test_who_ends_what_a_dead_start_has_made_puts_its_option_back(story: Story) 
     died_in_the_middle(story, 700, (), "start")
     told = only(story.kill(force=False))
     assert (told["outcome"], agent.pane.options) == ("survived", {})
+
+
+def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = story.agent()
+
+    def look_too_late(*given: object, **more: object) -> object:
+        story.processes.die(agent.process)
+        return look_at(*given, **more)  # type: ignore[arg-type]
+
+    look_at = adopt.look_at
+    monkeypatch.setattr(adopt, "look_at", look_too_late)
+    with pytest.raises(Failure) as failed:
+        adopt.run(story.app(), AdoptRequest("acme", "demo"))
+    assert failed.value.code is Code.SESSION_NOT_REGISTERED

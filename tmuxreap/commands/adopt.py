@@ -58,12 +58,16 @@ def _session(app: App, name: str, socket: str) -> tuple[Server, Session]:
         raise not_asked(f"adopt {name}", server)
     session = server.named(name) if isinstance(server, Server) else None
     if session is None or not isinstance(server, Server):
-        raise Failure(
-            Code.SESSION_NOT_REGISTERED,
-            f"could not adopt {name}: there is no tmux session of that name on {socket}",
-            "see the sessions with: tmux ls, and name another server with --server",
-        )
+        raise _not_there(name, socket)
     return server, session
+
+
+def _not_there(name: str, socket: str) -> Failure:
+    return Failure(
+        Code.SESSION_NOT_REGISTERED,
+        f"could not adopt {name}: there is no tmux session of that name on {socket}",
+        "see the sessions with: tmux ls, and name another server with --server",
+    )
 
 
 def _seen(
@@ -84,6 +88,8 @@ def _seen(
     sight = look_at(app, [row])[0][0]
     if sight.trouble is not None:
         raise sight.trouble
+    if sight.pane is None:  # another ended it between our two looks
+        raise _not_there(request.name, server.socket)
     return row, sight, name
 
 
