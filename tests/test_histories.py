@@ -6,8 +6,10 @@ So every interleaving of what can happen during a wait is a list of rules that h
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Collection
@@ -35,7 +37,7 @@ from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.errors import Failure
 from tmuxreap.faults import Step
-from tmuxreap.ledger_file import LedgerUnavailable
+from tmuxreap.ledger_file import LedgerUnavailable, ledger_path
 from tmuxreap.ledger_records import Heartbeat
 from tmuxreap.model import ProcessId, Verb
 from tmuxreap.plan import Policy
@@ -46,6 +48,7 @@ from tmuxreap.verdicts import Kind
 NAMES = ("a", "b")
 PATIENCE_S = 20
 BUSY = 6  # commands at once
+ENDINGS, RUNGS = ("stop", "kill"), (Step.KEYS, Step.HANGUP, Step.KILL)
 SERVER_PID = 89_000  # one process that does many things, as a server for agents does
 
 
@@ -60,7 +63,7 @@ class Actor:
         self.process = found or world.story.processes.add("tmuxreap", pid=pid)
         self.awaited: tuple[frozenset[ProcessId], float] | None = None
         self.doomed_at: Step | None = None
-        self.crashed = self.done = False
+        self.crashed = self.done = self.overtaken = False
         self.app: App | None = None
         self.result: Result | None = None
         self.error: BaseException | None = None
@@ -124,9 +127,12 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.story = Story(folder)
         self.current: Actor | None = None
+        self.blind = False  # the ledger could not be had: what stands in it alone may be unknown
         self.locked = False  # by somebody who reads the ledger and forgets to let go
         self._wait = self.story.processes.wait
         self.story.processes.wait = self.wait  # type: ignore[method-assign]
+        signal = self.story.processes.signal
+        self.story.processes.signal = lambda *words: self._entitled() and signal(*words)  # type: ignore[method-assign]
         run = self.story.tmux.run
         self.story.tmux.run = lambda *words: self._living() and run(*words)  # type: ignore[method-assign]
 
@@ -141,8 +147,17 @@ class World:
             self.current.pause(processes, until)
 
     def at(self, step: Step) -> None:
+        actor = self.current
+        if actor is not None and step in RUNGS and actor.verb in ENDINGS and actor.pid != SERVER_PID:
+            with self.story.ledger() as ledger:
+                actor.overtaken = all(intent.owner.pid != actor.pid for intent in ledger.open_intents())
         if self.current is not None and self.current.doomed_at is step:
             self.current.crash()
+
+    def _entitled(self) -> bool:
+        """Who was taken over before this rung has nobody to signal any more."""
+        assert self.current is None or not self.current.overtaken or self.blind, f"{self.current.verb} goes on"
+        return True
 
     def _living(self) -> bool:
         """A dead one tells tmux nothing, whatever unwinds in its thread."""
@@ -158,11 +173,21 @@ class Histories(RuleBasedStateMachine):
         delay=st.sampled_from([0.0, 0.5, 4.0]),
         shell=st.booleans(),
         stubborn=st.booleans(),
+        kills=st.booleans(),
+        ledger_fails=st.sampled_from([False, False, False, True]),
         children=st.lists(st.tuples(st.sampled_from(NAMES), st.booleans(), st.booleans()), max_size=3),
     )
     def begin(
-        self, leaves: bool, delay: float, shell: bool, stubborn: bool, children: list[tuple[str, bool, bool]]
+        self,
+        leaves: bool,
+        delay: float,
+        shell: bool,
+        stubborn: bool,
+        kills: bool,
+        ledger_fails: bool,
+        children: list[tuple[str, bool, bool]],
     ) -> None:
+        self.kills, self.ledger_fails = kills, ledger_fails
         self.folder = Path(tempfile.mkdtemp(prefix="tr"))
         self.world = World(self.folder)
         self.unarmed, faults.at = faults.at, self.world.at
@@ -191,7 +216,7 @@ class Histories(RuleBasedStateMachine):
         self.before = self.world.rows()
         self.ended: list[int] = []
         self.killed: set[str] = set()
-        self.blind = False  # the ledger could not be had: what stands in it alone may be unknown
+        self.taken: set[int] = set()
 
     # What people and programs do
 
@@ -206,6 +231,7 @@ class Histories(RuleBasedStateMachine):
         server=st.booleans(),
     )
     def end(self, name: str, verb: Verb, force: bool, server: bool) -> None:
+        verb = verb if self.kills else Verb.STOP
         policy = Policy(verb, f"{verb.value} it", grace_s=1.0, force=force)
         if verb is Verb.KILL:
             self.killed.add(name)
@@ -228,10 +254,11 @@ class Histories(RuleBasedStateMachine):
     def set_the_clock(self, hours: int) -> None:
         self.story.clock._booted += hours * 3600
 
+    @precondition(lambda self: self.ledger_fails)
     @rule(locked=st.booleans())
     def lock_ledger(self, locked: bool) -> None:
         self.world.locked = locked
-        self.blind = self.blind or locked
+        self.world.blind = self.world.blind or locked
 
     @rule(name=st.sampled_from(NAMES))
     def start(self, name: str) -> None:
@@ -303,11 +330,11 @@ class Histories(RuleBasedStateMachine):
         items = [item.as_json() for item in actor.result.results] if actor.result is not None else []
         for item in items:
             if item.get("outcome") == "taken_over":
-                assert item["name"] in self.killed or self.blind, f"taken over, and nobody killed: {item}"
+                assert item["name"] in self.killed or self.world.blind, f"taken over, and nobody killed: {item}"
             if item.get("outcome") in ("stopped", "killed") and item.get("pid"):
                 assert self.story.processes.identify(item["pid"]) is None, f"told as ended, and alive: {item}"
                 assert not self.left(item["pid"]), f"told as ended, and its children live: {item}"
-                if not item["joined"] and not self.blind:
+                if not item["joined"] and not self.world.blind:
                     assert item["pid"] not in self.ended, f"ended twice: {item}"
                     self.ended.append(item["pid"])
 
@@ -325,10 +352,20 @@ class Histories(RuleBasedStateMachine):
             if row["status"] != "running" and old is not None and old["status"] == "running":
                 process = ProcessId(old["pane"]["pid"], old["pane"]["start_ticks"])
                 assert not self.story.processes.alive(process), f"{name} is alive and written as {row['status']}"
-                assert not self.left(process.pid) or self.blind, (
-                    f"what {name} began lives on, and it is {row['status']}"
-                )
+                assert not self.left(process.pid) or self.world.blind, f"{row['status']}, and children of {name} live"
         self.before = rows
+
+    @invariant()
+    def only_a_kill_takes_over_from_the_living(self) -> None:
+        if self.world.blind:
+            return
+        working = {(one.pid, one.name) for one in self.actors if one.verb in ENDINGS and not one.crashed}
+        with contextlib.closing(sqlite3.connect(ledger_path(self.story.path))) as db:
+            taken = "SELECT owner_pid, name, id FROM intents WHERE outcome = 'taken_over' AND result LIKE '%\"stop\"%'"
+            found = {number: (pid, name) for pid, name, number in db.execute(taken)}
+        fresh = {found[number] for number in found.keys() - self.taken}
+        self.taken.update(found)
+        assert not fresh & working, f"a stop took over from the living: {fresh}"
 
     @invariant()
     def neighbours_live(self) -> None:
@@ -362,7 +399,7 @@ class Histories(RuleBasedStateMachine):
         assert not self.actors, f"never ends: {[(actor.verb, actor.name, actor.awaited) for actor in self.actors]}"
         self.world._wait((), 20.0)
         self.world.locked = False
-        if self.blind and (server := self.story.processes.identify(SERVER_PID)):
+        if self.world.blind and (server := self.story.processes.identify(SERVER_PID)):
             self.story.processes.die(server)  # else what it could not take back is its own for as long as it lives
         apps = [self.story.app() for _ in range(2)]
         reconcile.run(apps[0])
@@ -374,7 +411,7 @@ class Histories(RuleBasedStateMachine):
             row, session = self.world.rows().get(name), self.session(name)
             running = row is not None and row["status"] == "running"
             assert running is (session is not None) or name in told, (name, row, session, told)
-            if session is not None and not self.blind:
+            if session is not None and not self.world.blind:
                 assert session.panes[0].options == {}, (name, row, self.story.ledger().events({name}))
         assert apps[1].books.open_intents().keys() <= told
         for app in self.story.apps:
