@@ -5,8 +5,12 @@ the time is up."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
@@ -30,6 +34,8 @@ LEAST_INTERVAL_S = 0.1
 SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)  # tmux takes a moment to close what is left of an agent
 AGAIN_S = 0.1  # and sometimes a longer one
 EXEC_S = 30.0
+EXEC_AT_ONCE = 8  # a thousand events are no thousand processes
+_room = threading.Semaphore(EXEC_AT_ONCE)
 
 
 @frozen
@@ -216,8 +222,24 @@ def _let_tmux_close(app: App, sockets: Iterable[str], gone: Iterable[ProcessId])
 
 
 def _execute(command: str, event: str) -> None:
-    """The user's command with the event on its stdin; one that hangs is ended."""
-    try:
-        subprocess.run(["sh", "-c", command], input=event.encode(), timeout=EXEC_S, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return
+    """The user's command with the event on its stdin; one that hangs is ended with what it began. Our stdout is for
+    events alone."""
+    with _room:
+        try:
+            status = str(_executed(command, event) or "")
+        except OSError as error:
+            status = str(error.strerror)
+        if status:
+            sys.stderr.write(f"tmuxreap: the command of --exec ended with: {status}\n")
+
+
+def _executed(command: str, event: str) -> int | str:
+    words = ["sh", "-c", command]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=2, start_new_session=True) as process:
+        try:
+            process.communicate(event.encode(), timeout=EXEC_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # not waited for yet: the number is still its own
+            return f"nothing within {EXEC_S:g} s"
+        return process.returncode
