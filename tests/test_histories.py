@@ -134,7 +134,9 @@ class World:
         signal = self.story.processes.signal
         self.story.processes.signal = lambda *words: self._entitled() and signal(*words)  # type: ignore[method-assign]
         run = self.story.tmux.run
-        self.story.tmux.run = lambda *words: self._living() and run(*words)  # type: ignore[method-assign]
+        self.story.tmux.run = (  # type: ignore[method-assign]
+            lambda *words: self._living() and ("kill-" not in str(words) or self._entitled()) and run(*words)
+        )
 
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
         if self.current is None:
@@ -155,7 +157,7 @@ class World:
             self.current.crash()
 
     def _entitled(self) -> bool:
-        """Who was taken over before this rung has nobody to signal any more."""
+        """Who was taken over before this rung has nobody to end any more."""
         assert self.current is None or not self.current.overtaken or self.blind, f"{self.current.verb} goes on"
         return True
 
