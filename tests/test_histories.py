@@ -239,7 +239,15 @@ class Histories(RuleBasedStateMachine):
             self.killed.add(name)
         self.act(verb.value, name, lambda app: ending.run(app, EndRequest((name,), policy, False)), server=server)
 
-    @rule()
+    @rule(name=st.sampled_from(NAMES), verb=st.sampled_from(["adopt", "forget", "reap"]))
+    def keep_books(self, name: str, verb: str) -> None:
+        if verb == "reap":
+            self.reap_orphans()
+        elif verb == "adopt":
+            self.adopt(name)
+        else:
+            self.forget(name)
+
     def reap_orphans(self) -> None:
         self.act("reap", "", lambda app: reap.run(app, reap.ReapRequest((Kind.ORPHAN,), yes=True)))
 
@@ -252,7 +260,6 @@ class Histories(RuleBasedStateMachine):
             child = self.story.processes.add("node", parent=agent.process, new_session=daemon, ignores=ignored)
             self.family[agent.pane.process.pid].add(child)
 
-    @rule(hours=st.sampled_from([-5, 1]))
     def set_the_clock(self, hours: int) -> None:
         self.story.clock._booted += hours * 3600
 
@@ -267,7 +274,6 @@ class Histories(RuleBasedStateMachine):
         request = start.StartRequest(name, "demo", cwd="/", confirm_s=0.5)
         self.act("start", name, lambda app: start.run(app, request))
 
-    @rule(name=st.sampled_from(NAMES))
     def adopt(self, name: str) -> None:
         self.act("adopt", name, lambda app: adopt.run(app, adopt.AdoptRequest(name, "demo")))
 
@@ -275,16 +281,23 @@ class Histories(RuleBasedStateMachine):
     def reconcile(self) -> None:
         self.act("reconcile", "", reconcile.run)
 
-    @rule(name=st.sampled_from(NAMES))
     def forget(self, name: str) -> None:
         self.act("forget", name, lambda app: forget.run(app, forget.ForgetRequest((name,))))
 
-    @rule(name=st.sampled_from(NAMES))
+    @rule(name=st.sampled_from(NAMES), what=st.sampled_from(["beat", "write", "clock"]))
+    def meanwhile(self, name: str, what: str) -> None:
+        """What is seldom in the way: one rule, so that the others come more often."""
+        if what == "beat":
+            self.beat(name)
+        elif what == "write":
+            self.write_by_another()
+        else:
+            self.set_the_clock(1 if self.note % 2 else -5)
+
     def beat(self, name: str) -> None:
         with self.story.ledger() as ledger:
             ledger.record_heartbeat(Heartbeat(name, self.story.clock.now(), "working", "prompt", None, {}))
 
-    @rule()
     def write_by_another(self) -> None:
         """One that knows nothing of us: in place, without the lock."""
         old, self.note = f'"note": {self.note}', self.note + 1
@@ -321,6 +334,14 @@ class Histories(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.01, 0.3, 2.0, 10.0]))
     def pass_time(self, seconds: float) -> None:
         self.world._wait((), seconds)
+
+    @precondition(lambda self: self.actors)
+    @rule(seconds=st.sampled_from([0.0, 0.5, 2.0]))
+    def all_go_on(self, seconds: float) -> None:
+        self.world._wait((), seconds)
+        for actor in [actor for actor in self.actors if actor.ready]:
+            self.let(actor)
+            self.what_is_written_is_true()
 
     def let(self, actor: Actor) -> None:
         actor.go_on()
