@@ -123,6 +123,13 @@ class Walk:
         for name in sessions:
             assert self.real.tmux("show-options", "-p", "-t", f"={name}:") == "" or name in told, name
 
+    def clear_up(self) -> None:
+        """Also those that hear no hangup: the server alone would not end them."""
+        panes = self.real.tmux("list-panes", "-a", "-F", "#{pane_pid}").split()
+        rows = [row["pane"]["pid"] for row in self.real.rows().values() if lives(row)]
+        for pid in {*map(int, panes), *rows} - {self.bystander}:
+            os.kill(pid, signal.SIGKILL)
+
     def reconcile(self) -> dict[str, Any]:
         words = [sys.executable, "-m", "tmuxreap", "reconcile", "--json", "--registry", str(self.real.registry)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
@@ -145,4 +152,5 @@ def test_walk(real: Real, seed: int) -> None:
         for process in walk.running:
             process.kill()
             process.communicate()
+        walk.clear_up()
         print(f"seed {seed}: {walk.steps} steps, {walk.killed} killed in the middle, {walk.note} writes by another")
