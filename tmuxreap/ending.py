@@ -19,20 +19,23 @@ from tmuxreap.execute import Executor, Task
 from tmuxreap.handover import hand_over
 from tmuxreap.joining import join, outcome_of_taker, owner_alive, under_way, with_options
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
+from tmuxreap.mask import kept_screen
 from tmuxreap.model import Conversation, Outcome, Row, Verb
 from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
 from tmuxreap.recording import UnderWay, answer_of, record
-from tmuxreap.registry import RegistryLook
+from tmuxreap.registry import RegistryLook, edited
 from tmuxreap.requests import Ended, Heard
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.sights import Past
+from tmuxreap.states import Changes
 from tmuxreap.values import replace
 
 Ours = Callable[[Iterable[Intent]], None]
 
 DEADLINE_SLACK_S = 30.0
 TRIES = 3
+REHEARSED: Changes = {("status",): "stopped", ("last_visible_status",): "a line\nanother"}
 
 
 def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) -> list[Item]:
@@ -236,10 +239,12 @@ def _run(app: App, endings: Sequence[UnderWay], policy: Policy) -> Iterable[list
 
 
 def _ready_to_write(app: App) -> None:
-    """What the record will need takes as long as an agent takes to leave: YAML is loaded, and the registry parsed."""
+    """What the record will need takes as long as an agent takes to leave: YAML and patterns are loaded, the registry is
+    parsed, and a write is rehearsed."""
     with contextlib.suppress(Failure):  # told when it is written
         look = app.registry.look()
-        _ = look.document, look.content.digest
+        rehearsal = {row.name: REHEARSED for row in look.rows[:1] if isinstance(row, Row)}
+        _ = edited(look, rehearsal), look.content.digest, kept_screen("")
 
 
 def _task(app: App, ending: UnderWay, policy: Policy) -> Task:
