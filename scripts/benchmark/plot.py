@@ -12,6 +12,7 @@ Points = Mapping[str, Sequence[tuple[int, float]]]
 
 
 def plotted(points: Points) -> str:
+    points = {name: line for name, line in points.items() if len(line) > 1}
     everything = [point for line in points.values() for point in line]
     across = _scale([count for count, _ in everything], MARGIN, WIDTH - 170)
     up = _scale([seconds * 1000 for _, seconds in everything], HEIGHT - MARGIN, 24)
@@ -20,7 +21,7 @@ def plotted(points: Points) -> str:
         ' font-family="sans-serif" font-size="13">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         *(_grid(across(10**n), "v", f"{10**n:,}") for n in _powers([c for c, _ in everything])),
-        *(_grid(up(10**n), "h", f"{10**n:,} ms") for n in _powers([s * 1000 for _, s in everything])),
+        *(_grid(up(ms), "h", f"{ms:,} ms") for ms in _round([seconds * 1000 for _, seconds in everything])),
         f'<text x="{(WIDTH - 106) / 2}" y="{HEIGHT - 16}" text-anchor="middle">sessions, or rows</text>',
     ]
     for (name, line), colour in zip(points.items(), COLOURS, strict=False):
@@ -40,6 +41,11 @@ def _scale(values: Sequence[float], first: float, last: float):  # type: ignore[
 
 def _powers(values: Sequence[float]) -> range:
     return range(math.ceil(math.log10(max(min(values), 0.001))), math.floor(math.log10(max(values))) + 1)
+
+
+def _round(values: Sequence[float]) -> list[int]:
+    steps = [step * 10**n for n in range(6) for step in (1, 2, 5)]
+    return [step for step in steps if min(values) <= step <= max(values)]
 
 
 def _grid(at: float, way: str, label: str) -> str:

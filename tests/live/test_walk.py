@@ -23,7 +23,7 @@ from tests.real import DEMO, Real, alive
 pytestmark = pytest.mark.live
 
 SECONDS = float(os.environ.get("WALK_S", "8"))
-SEED = int(os.environ.get("WALK_SEED", "0")) or random.randrange(1, 10_000)
+SEED = int(os.environ.get("WALK_SEED", "1"))  # always the same here: who looks for more walks by hand
 NAMES = ("a", "b", "c")
 AT_ONCE = 4
 ROUND = 10  # steps between two settlings
