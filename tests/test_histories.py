@@ -448,6 +448,7 @@ def test_histories() -> None:
             max_examples=int(os.environ.get("HISTORIES", "40")),
             stateful_step_count=40,
             deadline=None,
+            derandomize="HISTORIES" not in os.environ,  # the suite tells the same of the same tree
             suppress_health_check=list(HealthCheck),
             print_blob=True,
             phases=[Phase.generate] if "HISTORIES_QUICK" in os.environ else list(Phase),
