@@ -13,7 +13,7 @@ from tmuxreap.errors import command
 from tmuxreap.joining import busy_names
 from tmuxreap.ledger_records import START, Intent, PaneOption
 from tmuxreap.looking import look_at
-from tmuxreap.model import Live, Row, Scope, Server, Session, Unreachable, Verb
+from tmuxreap.model import Conversation, Live, Row, Scope, Server, Session, Unreachable, Verb
 from tmuxreap.panes import which_agent
 from tmuxreap.plan import Policy
 from tmuxreap.profiles import LOCATORS
@@ -154,7 +154,7 @@ def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Dri
     if sight.live is Live.UNKNOWN:
         return []
     if row.status.ended:
-        return _of_ended(row, sight, intent)
+        return _of_ended(app, row, sight, intent)
     if sight.live is Live.REPLACED:
         words = sight.trouble.message if sight.trouble else "another session has its name"
         return [Drift(row.name, DriftKind.REPLACED, words, hint=command("adopt", row.name))]
@@ -170,15 +170,23 @@ def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Dri
     return found + _id_changed(app, row, sight)
 
 
-def _of_ended(row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
+def _of_ended(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
     if sight.session is not None or sight.live is Live.REPLACED:
         evidence = f"the row is {row.status.value}, and a session of that name is alive"
         return [Drift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=command("adopt", row.name))]
     if sight.owned.own:
         return [Drift(row.name, DriftKind.SURVIVORS, _who(sight), intent=intent, hint=command("kill", row.name))]
     if intent is not None:
-        return [Drift(row.name, DriftKind.INTENT, f"a {intent.verb} of it was not closed", {}, intent)]
+        known = find_conversation(app, row, sight, app.profile_of(row)).conversation
+        ending = Ending(Event.PURGED, app.clock.now(), reason=intent.reason)
+        changes = end_changes(row.status, ending) if _has_purged(intent, known) else {}
+        return [Drift(row.name, DriftKind.INTENT, f"a {intent.verb} of it was not closed", changes, intent)]
     return []
+
+
+def _has_purged(intent: Intent, conversation: Conversation) -> bool:
+    """It was to be deleted, and it is gone: only the word of it is missing."""
+    return json.loads(intent.plan).get("purge") is True and not conversation.exists
 
 
 def _dead(app: App, row: Row, sight: Sight, intent: Intent | None) -> Drift:
@@ -188,6 +196,8 @@ def _dead(app: App, row: Row, sight: Sight, intent: Intent | None) -> Drift:
     conversation = find_conversation(app, row, sight, app.profile_of(row)).conversation
     agent = app.agent_of(row)
     event = EVENT_OF_VERB[Verb(intent.verb)] if intent is not None else Event.FOUND_DEAD
+    if intent is not None and _has_purged(intent, conversation):
+        event = Event.PURGED
     ending = Ending(
         event=event,
         at=app.clock.now(),

@@ -98,6 +98,7 @@ class Plan:
     own: tuple[Belonging, ...]
     spared: tuple[Belonging, ...]
     agent_pids: tuple[int, ...]
+    purge: bool = False
     after_turn_s: float | None = None  # so long the agent may take to end its turn; its hooks read it here
 
     def as_json(self) -> dict[str, object]:
@@ -115,6 +116,7 @@ class Plan:
             "options": [option.as_json() for option in self.options],
             "processes": [_belonging(one) for one in self.own],
             "spared": [_belonging(one) for one in self.spared],
+            **({"purge": True} if self.purge else {}),
             **self._turn(),
         }
 
@@ -182,6 +184,7 @@ def make_plan(
         own=sight.owned.own,
         spared=sight.owned.spared,
         agent_pids=tuple(process.pid for process in sight.agent) or ((sight.pane.pid,) if sight.pane else ()),
+        purge=policy.purge,
         after_turn_s=policy.after_turn_s if sight.live is Live.ALIVE else None,
     )
 

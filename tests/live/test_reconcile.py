@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.real import DEMO, Real, alive, until
+from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.cells import Voice
 from tmuxreap.commands import reconcile
 from tmuxreap.ledger import Ledger
@@ -179,7 +179,35 @@ def test_what_a_dead_owner_had_begun_keeps_its_reason(real: Real) -> None:
     assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
 
 
-def intend(real: Real, owner: ProcessId) -> None:
+@pytest.mark.parametrize("status", ["running", "stopped"])
+def test_a_purge_that_had_deleted_the_conversation_is_told_as_one(real: Real, status: str) -> None:
+    real.start()
+    real.say("hello")
+    if status == "running":
+        pid = real.pid()
+        real.tmux("kill-session", "-t", "=acme")
+        until("the agent gone", lambda: not alive(pid))
+    else:
+        assert answer(real.stop())["outcome"] == "stopped"
+    intend(real, ProcessId(999_999, 1), '{"purge": true}')
+    for path in (real.store / "conversations").iterdir():
+        path.unlink()
+    run(real)
+    row = real.row()
+    assert (row["status"], row["termination_mode"], row["resumable"]) == ("terminated", "purge", False)
+    assert drifts(run(real)) == {}
+
+
+def test_a_purge_that_had_deleted_nothing_yet_is_a_stop(real: Real) -> None:
+    real.start()
+    real.say("hello")
+    assert answer(real.stop())["resumable"] is True
+    intend(real, ProcessId(999_999, 1), '{"purge": true}')
+    run(real)
+    assert (real.row()["status"], real.row()["resumable"]) == ("stopped", True)
+
+
+def intend(real: Real, owner: ProcessId, plan: str = "{}") -> None:
     with Ledger.open(ledger_path(real.registry), now=1.0) as ledger:
-        new = NewIntent("acme", "stop", "night", "agent", owner, boot_id(), 9e9, (), "{}")
+        new = NewIntent("acme", "stop", "night", "agent", owner, boot_id(), 9e9, (), plan)
         ledger.begin_intent(new, owner_alive=lambda _: True, take_over=False, now=1.0)
