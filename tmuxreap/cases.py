@@ -92,7 +92,7 @@ def no_purge(app: App, case: Case, *, told_later: bool = False) -> Failure | Non
 
 
 def _users(app: App, conversation: str, name: str) -> list[str]:
-    rows = [row for row in app.registry.look().rows if isinstance(row, Row) and row.name != name]
+    rows = [row for row in app.registry.look().usable if row.name != name]
     return [row.name for row in rows if conversation in dict(row.conversations).values()]
 
 

@@ -16,7 +16,7 @@ from tmuxreap.app import App
 from tmuxreap.errors import command
 from tmuxreap.findings import Finding, note, ok, problem
 from tmuxreap.looking import look_at
-from tmuxreap.model import Row, Server, ServerLook, Terminal, Unreachable
+from tmuxreap.model import Server, ServerLook, Terminal, Unreachable
 from tmuxreap.panes import which_agent
 from tmuxreap.probing import Probe, ask_all, entries, find_program
 from tmuxreap.profiles import Profile
@@ -35,7 +35,7 @@ class Patient:
     def __init__(self, app: App, look: RegistryLook | None) -> None:
         self.app = app
         self.look = look
-        self.rows = [row for row in look.rows if isinstance(row, Row)] if look is not None else []
+        self.rows = look.usable if look is not None else ()
 
     @cached_property
     def folder(self) -> str:

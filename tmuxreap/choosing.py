@@ -24,7 +24,7 @@ def choose_rows(
 ) -> Chosen:
     """`leftovers`: patterns select ended rows too when processes of them live on."""
     check_targets(targets)
-    rows = [row for row in look.rows if isinstance(row, Row)]
+    rows = look.usable
 
     @cache
     def owners() -> dict[int, str]:

@@ -206,7 +206,7 @@ class Books:
             )
             self.release(closing.id for closing in closings)
             closings = ()
-        rows = [mirror_row(row) for row in look.rows if isinstance(row, Row)]
+        rows = list(map(mirror_row, look.usable))
 
         def work(ledger: Ledger) -> None:
             faults.at(Step.LEDGER)

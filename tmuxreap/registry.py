@@ -66,6 +66,11 @@ class RegistryLook:
         names = Counter(_name_of(row) for row in self.document.rows)
         return tuple(_row(row, names) for row in self.document.rows)
 
+    @cached_property
+    def usable(self) -> tuple[Row, ...]:
+        """Without those that cannot be read or edited safely."""
+        return tuple(row for row in self.rows if isinstance(row, Row))
+
     @property
     def was_slow(self) -> bool:
         return self._known is None and len(self.rows) >= MANY_ROWS
@@ -73,11 +78,11 @@ class RegistryLook:
     @property
     def reading(self) -> Reading | None:
         """For the next look; a registry with a row that cannot be used is read anew each time."""
-        rows = [dict(row.data) for row in self.rows if isinstance(row, Row)]
+        rows = [dict(row.data) for row in self.usable]
         return kept(READING, _stamp(self.content), rows) if len(rows) == len(self.rows) else None
 
     def named(self, name: str) -> Row | None:
-        return next((row for row in self.rows if isinstance(row, Row) and row.name == name), None)
+        return next((row for row in self.usable if row.name == name), None)
 
     def text_of(self, row: Row) -> str:
         """The row exactly as it stands in the file: the before-image of a change."""
@@ -214,7 +219,7 @@ def _stamp(content: Content) -> str:
 
 
 def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, Changes]:
-    return {row.index: changes[row.name] for row in look.rows if isinstance(row, Row) and row.name in changes}
+    return {row.index: changes[row.name] for row in look.usable if row.name in changes}
 
 
 def unsafe(path: Path, error: edits.Unsafe) -> Failure:

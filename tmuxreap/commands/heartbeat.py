@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tmuxreap import hookwords
 from tmuxreap.app import App
 from tmuxreap.errors import Code, Failure
@@ -16,7 +18,7 @@ def run(app: App, name: str | None, state: str | None) -> Result:
         reason = f"could not read --state: {state!r} is no state"
         raise Failure(Code.USAGE, reason, f"give one of {', '.join(hookwords.STATES)}")
     look = app.registry.look()
-    meant = name if name is not None else _caller(app, [row for row in look.rows if isinstance(row, Row)])
+    meant = name if name is not None else _caller(app, look.usable)
     if look.named(meant) is None:
         reason = f"could not record a heartbeat of {meant!r}: there is no row of that name"
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see the names with: tmuxreap list")
@@ -26,7 +28,7 @@ def run(app: App, name: str | None, state: str | None) -> Result:
     return Result("heartbeat", app.registry_name, app.clock.now(), [item], tuple(app.warnings))
 
 
-def _caller(app: App, rows: list[Row]) -> str:
+def _caller(app: App, rows: Sequence[Row]) -> str:
     """By its mark; else by the session that this very process sits in."""
     marked = app.books.name_of(app.settings.mark) if app.settings.mark else None
     if marked is not None:

@@ -40,11 +40,11 @@ def run(app: App, request: ListRequest) -> Result:
     _known("list those of status", request.status, STATUSES)
     look = app.registry.look()
     items: list[Item] = []
-    rows = [row for row in look.rows if isinstance(row, Row)]
+    rows = look.usable
     warnings = bad_row_warnings(look)
     if request.targets:
         chosen = choose_rows(app, look, request.targets, Wanted.ALL)
-        rows, items, warnings = list(chosen.rows), not_chosen(look, chosen), ()
+        rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen), ()
     found = [one for one in session_results(app, rows) if _wanted(one, request)]
     app.books.remember(look)
     if request.sort is not None:

@@ -96,7 +96,7 @@ def sweep_for_watch(app: App, kinds: tuple[Kind, ...], but_not: Collection[str])
 
 
 def _judged(app: App, look: RegistryLook, request: ReapRequest) -> tuple[list[Found], list[Kept]]:
-    rows = [row for row in look.rows if isinstance(row, Row)]
+    rows = look.usable
     kinds: Collection[Kind] = request.kinds or tuple(Kind)
     running = [row for row in rows if not row.status.ended]
     by_name = {row.name: row for row in running}

@@ -41,7 +41,7 @@ def settle(
 ) -> tuple[Result, Seen]:
     """And what was seen of each row. `only`: the rows that can have changed; `causes`: what is known of ends."""
     look = app.registry.look()
-    rows = [row for row in look.rows if isinstance(row, Row)]
+    rows = look.usable
     found = find_drifts(app, rows, only)
     drifts = [replace(drift, cause=(causes or {}).get(drift.name)) for drift in found.drifts]
     if only is None and app.books.is_behind(look):

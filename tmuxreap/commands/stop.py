@@ -87,7 +87,7 @@ def is_inside(app: App) -> bool:
     """The caller is an agent: it carries our mark, or sits in the session of a row."""
     if app.settings.mark is not None:
         return True
-    running = [row for row in app.registry.look().rows if isinstance(row, Row) and not row.status.ended]
+    running = [row for row in app.registry.look().usable if not row.status.ended]
     return any(sight.mine for sight, _ in look_at(app, running))
 
 
