@@ -53,6 +53,32 @@ def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:
         os.kill(int(note.read_text()), 0)
 
 
+@pytest.mark.parametrize("pidfds", [True, False])
+def test_one_that_closes_its_streams_and_lives_on_is_ended(
+    pidfds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not pidfds:
+        monkeypatch.delattr(os, "pidfd_open")
+    note = tmp_path / "pid"
+    program = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); os.closerange(0, 3); time.sleep(30)"
+    begun = time.monotonic()
+    with pytest.raises(TooSlow):
+        python(program, timeout_s=1.0)
+    assert time.monotonic() - begun < 20
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+    assert python("import os, time; os.closerange(0, 3); time.sleep(0.1); os._exit(0)") == (True, b"", b"")
+
+
+def test_one_that_never_stops_talking_is_ended() -> None:
+    begun = time.monotonic()
+    with pytest.raises(TooSlow):
+        ask("sh", ["-c", "for i in $(seq 900); do echo; sleep 0.02; done"], b"", ENV, 0.5)
+    assert time.monotonic() - begun < 10
+    with pytest.raises(OSError, match="said more than can be read"):
+        ask("yes", ["x" * 4096], b"", ENV, 20.0)
+
+
 def test_a_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     note = tmp_path / "pid"
 

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.values import frozen
 
 AT_ONCE = 1 << 16
+AT_MOST = 1 << 26  # bytes: a thousand sessions are told in a few hundred thousand
+STEP_S = 0.001
 BACK_TO_DEFAULT = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores them, and whoever is started would too
 
 
@@ -45,7 +47,9 @@ def ask(program: str, arguments: Sequence[str], given: bytes, env: Mapping[str, 
             to.close(0)
             out.close(1)
             err.close(1)
-            said = _talk(to, given, (out, err), time.monotonic() + timeout_s)
+            until = time.monotonic() + timeout_s
+            said = _talk(to, given, (out, err), until)
+            _await_end(pid, until)
         except BaseException:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -71,7 +75,7 @@ class _Pipe:
 def _talk(to: _Pipe, given: bytes, answers: Sequence[_Pipe], until: float) -> tuple[bytes, ...]:
     """Write and read at the same time: neither side waits for the other with a full pipe."""
     poller = select.poll()
-    said = {pipe.ends[0]: b"" for pipe in answers}
+    said = {pipe.ends[0]: bytearray() for pipe in answers}
     left = {*said}
     for descriptor in said:
         poller.register(descriptor, select.POLLIN)
@@ -81,7 +85,7 @@ def _talk(to: _Pipe, given: bytes, answers: Sequence[_Pipe], until: float) -> tu
     else:
         to.close(1)
     while left:
-        ready = poller.poll(max(0.0, until - time.monotonic()) * 1000)
+        ready = poller.poll(_left_s(until) * 1000)
         if not ready:
             raise TooSlow
         for descriptor, _ in ready:
@@ -92,10 +96,37 @@ def _talk(to: _Pipe, given: bytes, answers: Sequence[_Pipe], until: float) -> tu
                     to.close(1)
             elif part := os.read(descriptor, AT_ONCE):
                 said[descriptor] += part
+                if len(said[descriptor]) > AT_MOST:
+                    raise OSError("it said more than can be read")
             else:
                 poller.unregister(descriptor)
                 left.discard(descriptor)
-    return tuple(said.values())
+    return tuple(map(bytes, said.values()))
+
+
+def _left_s(until: float) -> float:
+    """Asked before every wait: who never stops talking is as late as who says nothing."""
+    left_s = until - time.monotonic()
+    if left_s <= 0:
+        raise TooSlow
+    return left_s
+
+
+def _await_end(pid: int, until: float) -> None:
+    """It may close its streams and live on. It stays a zombie, whose pid is nobody else's."""
+    try:
+        end = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # not Linux, or a sandbox without it
+        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            time.sleep(min(STEP_S, _left_s(until)))
+        return
+    try:
+        poller = select.poll()
+        poller.register(end, select.POLLIN)
+        if not poller.poll(_left_s(until) * 1000):
+            raise TooSlow
+    finally:
+        os.close(end)
 
 
 def _written(descriptor: int, given: bytes) -> bytes:
