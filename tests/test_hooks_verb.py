@@ -71,7 +71,12 @@ def test_mode_and_link_stay_and_nothing_lies_around(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == [".claude", "dotfiles.json", "settings.json"]
 
 
-@pytest.mark.parametrize("data", [b'{"a": 1,}', b"// mine\n{}", b"\xff\xfe{}", b'{"hooks": []}', b"\xef\xbb\xbf{}"])
+DEEP = b'{"a": ' + b"[" * 700 + b"]" * 700 + b"}"
+
+
+@pytest.mark.parametrize(
+    "data", [b'{"a": 1,}', b"// mine\n{}", b"\xff\xfe{}", b'{"hooks": []}', b"\xef\xbb\xbf{}", DEEP]
+)
 def test_settings_that_are_not_plain_json_are_an_error_and_stay(tmp_path: Path, data: bytes) -> None:
     (tmp_path / ".claude").mkdir()
     file = tmp_path / ".claude" / "settings.json"

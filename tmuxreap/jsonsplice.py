@@ -45,7 +45,10 @@ def parse(text: str) -> Node:
         raise NotJson(str(error)) from None
     if not isinstance(root, dict):
         raise NotJson("it holds no object")
-    return _value(text, _skip(text, 0))
+    try:
+        return _value(text, _skip(text, 0))
+    except RecursionError:
+        raise NotJson("it is nested too deeply") from None
 
 
 def with_member(text: str, path: Sequence[str], key: str, value: object) -> str:
