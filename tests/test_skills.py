@@ -174,6 +174,31 @@ def test_a_link_is_not_written_through(project: Path) -> None:
     assert (precious.read_text(), link.is_symlink()) == ("keep", False)
 
 
+@pytest.mark.parametrize("inside", [STOP, f"{STOP}/scripts"])
+def test_a_folder_that_is_a_link_is_not_written_through(inside: str, project: Path) -> None:
+    (project / "precious").mkdir()
+    link = project / ".agents" / "skills" / inside
+    link.parent.mkdir(parents=True)
+    link.symlink_to(project / "precious")
+    answer = tmuxreap("skills", "install", "--yes", "--json")
+    assert (answer.exit, answer.codes) == (2, ["usage"])
+    assert "is a link to somewhere else" in answer.error["message"]
+    assert (list((project / "precious").iterdir()), link.is_symlink()) == ([], True)
+
+
+def test_a_link_to_the_same_skill_is_left(project: Path) -> None:
+    link = project / ".agents" / "skills" / STOP
+    link.parent.mkdir(parents=True)
+    link.symlink_to(HOME / STOP)
+    assert ("stop", "unchanged") in outcomes()
+    assert link.is_symlink()
+
+
+def test_a_list_that_is_no_file_names_nothing(project: Path) -> None:
+    os.mkfifo(project / ".tmuxreap-skills")
+    assert ("stop", "installed") in outcomes("--dest", ".")
+
+
 def test_a_plan_writes_nothing(project: Path) -> None:
     assert {outcome for _, outcome in outcomes("--dry-run")} == {"would be installed"}
     assert not list(project.iterdir())

@@ -5,6 +5,7 @@ from one that is merely old. What was changed is never replaced unasked, and no 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
@@ -60,6 +61,9 @@ def compare(skill: Skill, dest: Path) -> Comparison:
 
 def _standing(dest: Path, name: str, data: bytes, installed: Mapping[str, str]) -> str:
     path = dest / name
+    link = next((one for one in path.parents if one.is_relative_to(dest) and one != dest and one.is_symlink()), None)
+    if link is not None and not (path.is_file() and path.read_bytes() == data):
+        raise OSError(errno.ELOOP, "a folder of it is a link to somewhere else", str(link))
     if not os.path.lexists(path):
         return "missing"
     if path.is_symlink() or not path.is_file():
@@ -99,7 +103,7 @@ def _put(path: Path, data: bytes, mode: int) -> None:
 def _listed(dest: Path) -> dict[str, str]:
     """What we put there, and the digest that it had; a list that cannot be read names nothing."""
     try:
-        lines = (dest / LISTED).read_text(encoding="utf-8").splitlines()
+        lines = (dest / LISTED).read_text(encoding="utf-8").splitlines() if (dest / LISTED).is_file() else []
     except (OSError, ValueError):
         return {}
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name}
