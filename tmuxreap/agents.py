@@ -95,7 +95,7 @@ def load_profiles(
 
 def _marks(file: Path) -> tuple[object, ...]:
     status = file.stat()
-    return str(file), status.st_ino, status.st_size, status.st_mtime_ns
+    return str(file), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _read(files: Sequence[Path]) -> dict[str, object]:
