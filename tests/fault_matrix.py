@@ -95,7 +95,7 @@ class Bench:
         (folder / "tmuxreap").mkdir()
         (folder / "tmuxreap" / "agents.yaml").write_text(PROFILE.format(toy=toy))
         self.toy = str(toy)
-        self.tmux("new-session", "-d", "-s", "quiet", "sleep", "600")
+        self.tmux("new-session", "-d", "-s", "quiet", "sleep", "7200")
 
     def close(self) -> None:
         subprocess.run(["tmux", "-N", "-S", self.socket, "kill-server"], capture_output=True, timeout=5, check=False)
