@@ -423,6 +423,17 @@ def test_marks_lead_to_names_and_the_latest_counts(ledger: Ledger) -> None:
     assert (ledger.mark_of("web"), ledger.name_of("uuid-9")) == (None, None)
 
 
+@pytest.mark.parametrize("at", ["'abc'", "9e999", "-1", "x'ff'"])
+def test_a_heartbeat_at_no_moment_is_none(at: str, ledger: Ledger, path: Path) -> None:
+    ledger.record_heartbeat(Heartbeat("web", NOW, "working", "prompt", None, {}))
+    with sqlite3.connect(path) as other:
+        other.execute(
+            f"INSERT INTO heartbeats (name, at, state, kind, data) VALUES ('api', {at}, 'working', 'x', '{{}}')"
+        )
+    assert (list(ledger.pulses()), list(ledger.last_heartbeats()), ledger.heartbeats("api")) == (["web"], ["web"], [])
+    assert ledger.last_heartbeat("api") is None
+
+
 def test_the_last_heartbeat_of_each(ledger: Ledger) -> None:
     tool = Heartbeat("api", 10.0, "working", "tool", "c-1", {"tool": "Bash"})
     ended = Heartbeat("api", 20.0, "idle", "stop", None, {})

@@ -204,16 +204,16 @@ class Ledger:
 
     def heartbeats(self, name: str) -> list[Heartbeat]:
         """The latest first; some fifty are kept."""
-        found = self._db.fetch(f"{schema.HEARTBEAT} WHERE name = ? ORDER BY id DESC", (name,))
+        found = self._db.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC", (name,))
         return [records.heartbeat_of(row) for row in found]
 
     def last_heartbeat(self, name: str) -> Heartbeat | None:
-        found = self._db.fetch(f"{schema.HEARTBEAT} WHERE name = ? ORDER BY id DESC LIMIT 1", (name,))
+        found = self._db.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC LIMIT 1", (name,))
         return records.heartbeat_of(found[0]) if found else None
 
     def last_heartbeats(self) -> dict[str, Heartbeat]:
         latest = "id IN (SELECT max(id) FROM heartbeats GROUP BY name)"
-        found = self._db.fetch(f"{schema.HEARTBEAT} WHERE {latest}")
+        found = self._db.fetch(f"{schema.HEARTBEAT} AND {latest}")
         return {row[0]: records.heartbeat_of(row) for row in found}
 
     def pulses(self) -> dict[str, Pulse]:
