@@ -82,11 +82,13 @@ ADD_INTENT = """INSERT INTO intents (name, verb, reason, scope, owner_pid, owner
 EVENT = "SELECT id, at, timestamp, name, kind, data, before FROM events"
 ADD_EVENT = "INSERT INTO events (at, timestamp, name, kind, data, before) VALUES (?, ?, ?, ?, ?, ?)"
 
-A_MOMENT = "typeof(at) = 'real' AND at BETWEEN 0 AND 1e11"  # SQLite itself lets anything stand there
-HEARTBEAT = f"SELECT name, at, state, kind, conversation_id, data FROM heartbeats WHERE {A_MOMENT}"
-PULSE = f"""SELECT name, kind, state, at, (SELECT told.conversation_id FROM heartbeats AS told
+# `at` is looked at, for SQLite itself lets anything stand there.
+HEARTBEAT = """SELECT name, at, state, kind, conversation_id, data FROM heartbeats
+    WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11"""
+PULSE = """SELECT name, kind, state, at, (SELECT told.conversation_id FROM heartbeats AS told
         WHERE told.name = last.name AND told.conversation_id IS NOT NULL ORDER BY told.id DESC LIMIT 1)
-    FROM heartbeats AS last WHERE {A_MOMENT} AND id IN (SELECT max(id) FROM heartbeats GROUP BY name)"""
+    FROM heartbeats AS last WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11
+        AND id IN (SELECT max(id) FROM heartbeats GROUP BY name)"""
 ADD_HEARTBEAT = "INSERT INTO heartbeats (name, at, state, kind, conversation_id, data) VALUES (?, ?, ?, ?, ?, ?)"
 
 # Those known already keep the time at which they were first seen to survive.
