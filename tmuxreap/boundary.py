@@ -60,7 +60,7 @@ def end(
     def work(app: App) -> Result:
         from tmuxreap.commands.stop import EndRequest, run
 
-        signal.signal(signal.SIGTERM, interrupt)
+        heed_signals()
         if not (json or quiet or dry_run):
             from tmuxreap.progress import Progress
 
@@ -72,8 +72,15 @@ def end(
     answer(verb.value, registry, json, quiet, work)
 
 
-def interrupt(number: int, frame: FrameType | None) -> None:
-    """SIGTERM in the middle of an ending is as a Ctrl-C: said, and what was changed on the user's panes put back."""
+def heed_signals() -> None:
+    """SIGTERM in the middle of an ending, or the loss of our terminal, is as a Ctrl-C: said, and what was changed on the
+    user's panes put back. What `nohup` had ignored stays so."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 

@@ -72,7 +72,7 @@ def test_a_disk_that_fails_after_the_agent_left_is_said_and_mended_later(real: R
     assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_an_interrupt_says_so_and_puts_the_pane_back(real: Real, number: signal.Signals) -> None:
     real.start("acme", "--ignore", "hup,term", "--exit-delay", "30")
     words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry), "--json"]
@@ -85,6 +85,28 @@ def test_an_interrupt_says_so_and_puts_the_pane_back(real: Real, number: signal.
     assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
     assert real.row()["status"] == "running"
     assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0
+
+
+def test_a_stop_whose_terminal_is_closed_puts_the_pane_back(real: Real) -> None:
+    real.start("acme", "--ignore", "hup,term", "--exit-delay", "30")
+    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
+    caller = real.bystander("caller", *words)
+    until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
+    real.tmux("kill-session", "-t", "=caller")
+    until("its end", lambda: not alive(caller))
+    assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
+    assert (real.row()["status"], alive(real.pid())) == ("running", True)
+    assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0
+
+
+def test_nohup_keeps_its_word(real: Real) -> None:
+    real.start("acme", "--exit-delay", "1")
+    words = ["nohup", sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
+    stop = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
+    stop.send_signal(signal.SIGHUP)
+    assert stop.wait(timeout=10) == 0
+    assert real.row()["status"] == "stopped"
 
 
 def test_killed_between_the_keys_reconcile_puts_the_pane_back(real: Real) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Annotated
 
 import typer
 
 from tmuxreap.app import App
-from tmuxreap.boundary import answer, interrupt, seconds, task_status_of
+from tmuxreap.boundary import answer, heed_signals, seconds, task_status_of
 from tmuxreap.results import Result
 from tmuxreap.verbs.options import Cleanup, DryRun, Json, Quiet, Registry, Yes
 
@@ -56,7 +55,7 @@ def command(
             dry_run=dry_run,
             yes=yes,
         )
-        signal.signal(signal.SIGTERM, interrupt)
+        heed_signals()
         return run(app, request)
 
     answer("reap", registry, json, quiet, work)
