@@ -73,8 +73,8 @@ def end(
 
 
 def heed_signals() -> None:
-    """SIGTERM in the middle of an ending, or the loss of our terminal, is as a Ctrl-C: said, and what was changed on the
-    user's panes put back. What `nohup` had ignored stays so."""
+    """SIGTERM, or the loss of our terminal, is as a Ctrl-C while something is made or ended: said, and what was changed
+    on the user's panes put back. What `nohup` had ignored stays so."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)

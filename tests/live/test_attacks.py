@@ -175,14 +175,15 @@ def test_a_name_that_tmux_changes_leaves_no_session(real: Real) -> None:
     assert (real.sessions(), real.rows()) == ({"quiet"}, {})
 
 
-def test_an_interrupted_start_leaves_no_session_and_one_document(real: Real) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_an_interrupted_start_leaves_no_session_and_one_document(real: Real, number: signal.Signals) -> None:
     real.bystander()
     words = [sys.executable, "-m", "tmuxreap", "start", "acme", "--agent", "demo", "--server", real.socket]
     words += ["--confirm", "60", "--json", "--registry", str(real.registry)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=hears_interrupts) as child:
         until("the session", lambda: "acme" in real.sessions())
         real.shows("acme", "demo agent")
-        child.send_signal(signal.SIGINT)
+        child.send_signal(number)
         answered = json.loads(child.communicate(timeout=20)[0])
     assert (child.returncode, answered["exit_code"], answered["error"]["code"]) == (130, 130, "interrupted")
     assert (real.sessions(), real.rows()) == ({"quiet"}, {})

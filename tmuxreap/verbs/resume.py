@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tmuxreap.app import App
-from tmuxreap.boundary import answer, seconds, targets_of
+from tmuxreap.boundary import answer, heed_signals, seconds, targets_of
 from tmuxreap.results import Result
 from tmuxreap.values import replace
 from tmuxreap.verbs.options import DryRun, Json, Quiet, Registry, Targets
@@ -29,6 +29,7 @@ def command(
 
         request = ResumeRequest(targets_of(targets), print_only, dry_run=dry_run)
         confirm_s = seconds(confirm, "--confirm")
+        heed_signals()
         return run(app, request if confirm_s is None else replace(request, confirm_s=confirm_s))
 
     answer("resume", registry, json, quiet, work)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tmuxreap.app import App
-from tmuxreap.boundary import answer, checked_duration, seconds
+from tmuxreap.boundary import answer, checked_duration, heed_signals, seconds
 from tmuxreap.results import Result
 from tmuxreap.values import replace
 from tmuxreap.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags
@@ -49,6 +49,7 @@ def command(
             dry_run=dry_run,
         )
         confirm_s = seconds(confirm, "--confirm")
+        heed_signals()
         return run(app, request if confirm_s is None else replace(request, confirm_s=confirm_s))
 
     answer("start", registry, json, quiet, work)
