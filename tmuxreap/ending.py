@@ -23,7 +23,7 @@ from tmuxreap.mask import kept_screen
 from tmuxreap.model import Conversation, Outcome, Row, Verb
 from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
-from tmuxreap.recording import UnderWay, answer_of, record
+from tmuxreap.recording import UnderWay, answer_of, record, undisturbed
 from tmuxreap.registry import RegistryLook, edited
 from tmuxreap.requests import Ended, Heard
 from tmuxreap.results import EndResult, Item, failed_target
@@ -240,8 +240,8 @@ def _run(app: App, endings: Sequence[UnderWay], policy: Policy) -> Iterable[list
 
 def _ready_to_write(app: App) -> None:
     """What the record will need takes as long as an agent takes to leave: YAML and patterns are loaded, the registry is
-    parsed, and a write is rehearsed."""
-    with contextlib.suppress(Failure):  # told when it is written
+    parsed, and a write is rehearsed. An interruption in the middle of an import could be lost in it."""
+    with contextlib.suppress(Failure), undisturbed():  # told when it is written
         look = app.registry.look()
         rehearsal = {row.name: REHEARSED for row in look.rows[:1] if isinstance(row, Row)}
         _ = edited(look, rehearsal), look.content.digest, kept_screen("")

@@ -28,20 +28,17 @@ class Watch:
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self._lines: Queue[str] = Queue()
         threading.Thread(target=self._read, daemon=True).start()
-        until("the watch waiting", self._waits)
+        until("the watch waiting", self._asleep)
 
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self._lines.put(line)
 
-    def _waits(self) -> bool:
-        return "poll" in Path(f"/proc/{self.process.pid}/wchan").read_text() or self._asleep()
-
     def _asleep(self) -> bool:
-        """It has handlers for the signal to end, which it sets up right before it waits."""
+        """It has the handlers that it sets up before it looks first, and waits for longer than for a tmux client."""
         caught = Path(f"/proc/{self.process.pid}/status").read_text().split("SigCgt:")[1].split()[0]
-        return bool(int(caught, 16) & (1 << (signal.SIGTERM - 1))) and self.switches() == self.switches(after_s=0.05)
+        return bool(int(caught, 16) & (1 << (signal.SIGTERM - 1))) and self.switches() == self.switches(after_s=0.15)
 
     def switches(self, after_s: float = 0.0) -> int:
         time.sleep(after_s)

@@ -20,11 +20,12 @@ from tmuxreap.commands import reconcile
 from tmuxreap.commands.reconcile import Seen
 from tmuxreap.errors import Failure
 from tmuxreap.files import Stamp
-from tmuxreap.model import ProcessId, Server
+from tmuxreap.model import NoServer, ProcessId, Server
 from tmuxreap.results import PlainResult
 from tmuxreap.segment import Segment
 from tmuxreap.sights import Sight
 from tmuxreap.states import iso
+from tmuxreap.tmux_socket import who_listens
 from tmuxreap.values import frozen
 from tmuxreap.verdicts import Kind
 from tmuxreap.waiting import Waiter
@@ -81,6 +82,7 @@ class _Watch:
         self._stuck: set[str] = set()  # whom to end was tried in vain: once is enough
         self._sights: dict[str, Sight] = {}  # of running rows
         self._rows: dict[str, _Watched] = {}
+        self._causes: dict[str, str] = {}
         self._known: Stamp | None = None
 
     def run(self, interval_s: float) -> None:
@@ -90,7 +92,7 @@ class _Watch:
             self._waiter.arm()  # before we look: what is written after that wakes us up
             if clock.monotonic() >= due or _stamp(self._app) != self._known:
                 due = clock.monotonic() + interval_s
-                self._look(None, {})
+                self._look(None)
                 self._reap_some()
             self._waiter.arm()
             if _stamp(self._app) != self._known:
@@ -122,9 +124,9 @@ class _Watch:
             if one.server in gone:  # its agents were hung up on, and take a moment to leave
                 self._leave(set(one.agent) - gone)
         _let_tmux_close(self._app, {one.socket for one in touched.values()}, gone)
-        causes = {name: cause for name, one in touched.items() if (cause := self._cause(one, gone))}
+        self._causes.update((name, cause) for name, one in touched.items() if (cause := self._cause(one, gone)))
         self._waiter.remember_memory()
-        self._look(frozenset(touched), causes)
+        self._look(frozenset(touched))
 
     def _leave(self, left: set[ProcessId]) -> None:
         until = self._app.clock.monotonic() + AGAIN_S
@@ -132,22 +134,26 @@ class _Watch:
             left -= self._app.processes.wait(left, until - self._app.clock.monotonic())
 
     def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
-        if row.server in gone:
+        """A server closes its files before it is dead: its agents may be heard of first; then nobody listens there."""
+        if row.server is not None and (row.server in gone or isinstance(who_listens(row.socket), NoServer)):
             said = self._waiter.how_ended(row.server)
             return f"its tmux server ended{f' ({said})' if said else ''}"
         return next((said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))), None)
 
-    def _look(self, only: frozenset[str] | None, causes: Mapping[str, str]) -> None:
-        """Reconcile, and who is to be watched from now on."""
+    def _look(self, only: frozenset[str] | None) -> None:
+        """Reconcile, and who is to be watched from now on. What was heard of a cause counts until everything was seen:
+        the end of a row may not be certain at the first look after it."""
         app, at = self._app, self._app.clock.now()
         app.books.hope()
         before = _stamp(app)
         try:
-            result, seen = reconcile.settle(app, only=only, causes=causes)
+            result, seen = reconcile.settle(app, only=only, causes=self._causes)
         except Failure as failure:
             self._told.trouble(at, failure)
             self._rows, self._known = {}, before
             return
+        if only is None:
+            self._causes.clear()
         # What we have written ourselves is no news; what another wrote meanwhile is looked at next.
         self._known = _stamp(app) if result.more["actions"] else before
         self._follow(seen, only, {str(item.as_json()["name"]) for item in result.results if _is_over(item.as_json())})
