@@ -584,5 +584,9 @@ def test_reading_and_one_edit_cost_no_more_than_three_plain_loads(request: pytes
             times.append(time.perf_counter() - start)
         return min(times)
 
+    def edited() -> None:
+        parse.cache_clear()  # what was read once is read no more: here it is the reading that is measured
+        set_fields(parse(text), 150, {("name",): "m"})
+
     plain = best(lambda: yaml.load(text, Loader=yamlparse.LOADER))
-    assert best(lambda: set_fields(parse(text), 150, {("name",): "m"})) < 3 * plain
+    assert best(edited) < 3 * plain

@@ -43,6 +43,7 @@ __all__ = [
     "edit_rows",
     "new_document",
     "parse",
+    "rehearse",
     "remove_row",
     "set_fields",
 ]
@@ -69,6 +70,12 @@ def new_document() -> str:
         "# comments, order and fields that tmuxreap does not know are kept.\n"
         f"{LIST_KEY}: []\n"
     )
+
+
+def rehearse() -> None:
+    """What an edit compiles and loads when it is the first, done before there is any haste."""
+    once = add_row(parse(new_document()), {"name": "a", "status": "running"})
+    set_fields(parse(once), 0, {("status",): "stopped", ("last_visible_status",): "a line\nanother"})
 
 
 def set_fields(document: Document, index: int, changes: Changes) -> str:

@@ -24,18 +24,16 @@ from tmuxreap.model import Conversation, Outcome, Row, Verb
 from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
 from tmuxreap.recording import UnderWay, answer_of, record, undisturbed
-from tmuxreap.registry import RegistryLook, edited
+from tmuxreap.registry import RegistryLook
 from tmuxreap.requests import Ended, Heard
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.sights import Past
-from tmuxreap.states import Changes
 from tmuxreap.values import replace
 
 Ours = Callable[[Iterable[Intent]], None]
 
 DEADLINE_SLACK_S = 30.0
 TRIES = 3
-REHEARSED: Changes = {("status",): "stopped", ("last_visible_status",): "a line\nanother"}
 
 
 def end_rows(app: App, look: RegistryLook, rows: Sequence[Row], policy: Policy) -> list[Item]:
@@ -242,9 +240,12 @@ def _ready_to_write(app: App) -> None:
     """What the record will need takes as long as an agent takes to leave: YAML and patterns are loaded, the registry is
     parsed, and a write is rehearsed. An interruption in the middle of an import could be lost in it."""
     with contextlib.suppress(Failure), undisturbed():  # told when it is written
+        from tmuxreap import edits  # with YAML
+
+        edits.rehearse()
+        kept_screen("")
         look = app.registry.look()
-        rehearsal = {row.name: REHEARSED for row in look.rows[:1] if isinstance(row, Row)}
-        _ = edited(look, rehearsal), look.content.digest, kept_screen("")
+        _ = look.document, look.content.digest
 
 
 def _task(app: App, ending: UnderWay, policy: Policy) -> Task:
