@@ -251,6 +251,12 @@ def test_one_that_cannot_be_made(step: Step, tmp_path: Path) -> None:
     assert temporaries(tmp_path) == []
 
 
+def test_one_that_is_away_since_it_was_read_is_nobodys(registry: Registry) -> None:
+    assert registry.is_ours
+    registry.path.unlink()
+    assert not registry.is_ours
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Failure) as caught:

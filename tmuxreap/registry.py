@@ -125,7 +125,11 @@ class Registry:
     @property
     def is_ours(self) -> bool:
         """Who only looks leaves nothing in another's folder."""
-        return self.resolved.stat().st_uid == os.getuid() and os.access(self.resolved.parent, os.W_OK)
+        try:
+            owner = self.resolved.stat().st_uid
+        except OSError:  # away since it was read
+            return False
+        return owner == os.getuid() and os.access(self.resolved.parent, os.W_OK)
 
     def replace(self, look: RegistryLook, text: str) -> RegistryLook:
         """Write under the lock what was edited from this look; ChangedMeanwhile when it is no longer the file."""

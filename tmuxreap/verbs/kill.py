@@ -22,6 +22,7 @@ from tmuxreap.verbs.options import (
     Reason,
     Registry,
     Targets,
+    TaskStatus,
     WholeSession,
     Yes,
 )
@@ -38,9 +39,7 @@ def command(
     whole_session: WholeSession = False,
     pane_only: PaneOnly = False,
     itself: Itself = False,
-    task_status: Annotated[
-        str, typer.Option("--task-status", help="What becomes of its task.", metavar="failed|ready")
-    ] = "failed",
+    task_status: TaskStatus = "failed",
     cleanup: Cleanup = False,
     force_no_yaml: ForceNoYaml = False,
     registry: Registry = None,

@@ -9,7 +9,7 @@ import typer
 from tmuxreap.app import App
 from tmuxreap.boundary import answer, heed_signals, seconds, task_status_of
 from tmuxreap.results import Result
-from tmuxreap.verbs.options import Cleanup, DryRun, Json, Quiet, Registry, Yes
+from tmuxreap.verbs.options import Cleanup, DryRun, Json, Quiet, Registry, TaskStatus, Yes
 
 
 def command(
@@ -24,9 +24,7 @@ def command(
     expired: Annotated[bool, typer.Option("--expired", help="That run longer than their ttl.")] = False,
     orphans: Annotated[bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")] = False,
     grace: Annotated[str | None, typer.Option("--grace", help="After the hangup (5).", metavar="S")] = None,
-    task_status: Annotated[
-        str, typer.Option("--task-status", help="What becomes of its task.", metavar="failed|ready")
-    ] = "failed",
+    task_status: TaskStatus = "failed",
     cleanup: Cleanup = False,
     registry: Registry = None,
     json: Json = False,
