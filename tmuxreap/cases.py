@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
 from tmuxreap.errors import Code, Failure, command
-from tmuxreap.locators import GUESS
+from tmuxreap.locators import GUESS, wrote_nothing
 from tmuxreap.looking import look_at
 from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy, Verb
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
-from tmuxreap.purging import Purged, why_not
+from tmuxreap.purging import Purged, why_not, would_purge
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.shown import BANNER_OPTION, SIBLINGS_OPTION, Shown, shown_in
 from tmuxreap.sights import Past, Sight
@@ -61,7 +61,8 @@ def _case(app: App, row: Row, sight: Sight, past: Past, shown: Shown, policy: Po
     else:
         screen = screen_of(profile, known, shown.text) if sight.agent and profile else None
         options = _options(sight, profile, shown) if why_no_keys(sight, profile, policy) is None else ()
-        case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options)
+        doomed = would_purge(profile, known.clues.store, known.conversation) if policy.purge else Purged()
+        case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options, doomed.paths, doomed.left)
     return case
 
 
@@ -78,7 +79,7 @@ def _told_at_exit(case: Case, policy: Policy) -> bool:
 def no_purge(app: App, case: Case, *, told_later: bool = False) -> Failure | None:
     """The conversation must be certain, and this row's alone."""
     row, conversation = case.row, case.known.conversation
-    if told_later and (case.known.candidates or conversation.source == GUESS):
+    if told_later and (conversation.id is None or conversation.source == GUESS):
         return None
     if case.known.candidates:
         found = ", ".join(case.known.candidates)
@@ -88,6 +89,8 @@ def no_purge(app: App, case: Case, *, told_later: bool = False) -> Failure | Non
     if users:
         reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
         return Failure(Code.CONVERSATION_IN_USE, reason, f"forget that row first: {command('forget', users[0])}")
+    if conversation.id is None and case.profile is not None and wrote_nothing(case.profile, case.known.clues):
+        return None  # no message was ever sent: there is nothing to delete
     return why_not(row.name, case.profile, case.known.clues.store, conversation)
 
 

@@ -79,6 +79,16 @@ def locate(profile: Profile, clues: Clues) -> Located:
     return Located(NONE)
 
 
+def wrote_nothing(profile: Profile, clues: Clues) -> bool:
+    """Tell for certain that these agents have no conversation on disk: nothing in the store is as young as they are."""
+    if clues.store is None or profile.artifact is None or profile.candidates is not None or not clues.agents:
+        return False
+    started = min(agent.started_epoch for agent in clues.agents)
+    names = list(islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT))
+    young = any(_written_since(clues.store / name, started) for name in names)
+    return len(names) < CANDIDATES_LOOKED_AT and not young
+
+
 def better(before: Conversation, after: Conversation) -> Conversation:
     """Of two looks the more trusted one; a good ID is never replaced by nothing."""
     if after.id is None:

@@ -89,6 +89,7 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         warnings=(
             *_turn(ended, policy),
             *case.known.warnings,
+            *_nothing_purged(case),
             *(goes_on(app, case.known, case.profile) if gone else ()),
         ),
         failure=failure_of(case, ended, policy),
@@ -99,6 +100,14 @@ def _turn(ended: Ended, policy: Policy) -> tuple[str, ...]:
     if not ended.turn_cut:
         return ()
     return (f"turn_not_finished: it was still in its turn after {policy.after_turn_s or 0:g} s",)
+
+
+def _nothing_purged(case: Case) -> tuple[str, ...]:
+    """Say that a purge which was carried out found nothing to delete."""
+    purged = case.purged
+    if purged is None or purged.failure is not None or purged.paths:
+        return ()
+    return (f"nothing_purged: no file of a conversation of {case.row.name} was found; nothing was deleted",)
 
 
 def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
@@ -149,12 +158,12 @@ def purge_if_asked(app: App, case: Case, ended: Ended, policy: Policy) -> None:
     is known of the conversation may have changed since the plan."""
     if not policy.purge or ended.stopped_by is None:
         return
-    if case.profile is None:
-        case.purged = Purged()
-        return
     failure = no_purge(app, case) or _goes_on(app, case)
     if failure is not None:
         case.purged = Purged(failure=failure)
+        return
+    if ended.conversation.id is None or case.profile is None:  # no message was ever sent
+        case.purged = Purged()
         return
     case.purged = purge(case.row.name, case.profile, case.known.clues.store, ended.conversation)
 

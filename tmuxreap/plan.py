@@ -99,6 +99,8 @@ class Plan:
     spared: tuple[Belonging, ...]
     agent_pids: tuple[int, ...]
     purge: bool = False
+    purges: tuple[str, ...] = ()  # what it would delete, as far as the conversation is known by now
+    left: tuple[str, ...] = ()
     after_turn_s: float | None = None  # so long the agent may take to end its turn; its hooks read it here
 
     def as_json(self) -> dict[str, object]:
@@ -116,9 +118,12 @@ class Plan:
             "options": [option.as_json() for option in self.options],
             "processes": [_belonging(one) for one in self.own],
             "spared": [_belonging(one) for one in self.spared],
-            **({"purge": True} if self.purge else {}),
+            **self._purge(),
             **self._turn(),
         }
+
+    def _purge(self) -> dict[str, object]:
+        return {"purge": True, "purges": list(self.purges), "left": list(self.left)} if self.purge else {}
 
     def _turn(self) -> dict[str, object]:
         return {} if self.after_turn_s is None else {"after_turn": {"waits_ms": round(self.after_turn_s * 1000)}}
@@ -166,6 +171,8 @@ def make_plan(
     profile: Profile | None,
     policy: Policy,
     options: tuple[PaneOption, ...] = (),
+    purges: tuple[str, ...] = (),
+    left: tuple[str, ...] = (),
 ) -> Plan:
     keys_skipped = why_no_keys(sight, profile, policy)
     return Plan(
@@ -185,6 +192,8 @@ def make_plan(
         spared=sight.owned.spared,
         agent_pids=tuple(process.pid for process in sight.agent) or ((sight.pane.pid,) if sight.pane else ()),
         purge=policy.purge,
+        purges=purges,
+        left=left,
         after_turn_s=policy.after_turn_s if sight.live is Live.ALIVE else None,
     )
 

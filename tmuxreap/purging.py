@@ -29,15 +29,17 @@ class Purged:
 def why_not(name: str, profile: Profile | None, store: Path | None, conversation: Conversation) -> Failure | None:
     """Why this conversation cannot be purged, before a key is sent."""
     reason = None
-    if conversation.id is None:
-        return None  # no message was ever sent: there is nothing to delete
     if profile is None or not (profile.purge or profile.delete):
         reason = "it is not known what such an agent keeps of a conversation"
+    elif conversation.id is None:
+        reason = "it is not known which one is its own"
+    elif store is None:
+        reason = "it is not known where the agent keeps its conversations"
     elif conversation.source == GUESS:
         reason = f"the conversation {conversation.id} is only the likeliest"
     elif not is_id(profile, conversation.id):
         reason = f"{conversation.id!r} is no ID of a conversation"
-    elif store is not None:
+    else:
         outside = next((path for path in _found(profile, store, conversation.id) if not _inside(path, store)), None)
         reason = f"{outside} leads out of the store {store}" if outside else None
     if reason is None:
@@ -60,6 +62,14 @@ def purge(name: str, profile: Profile, store: Path | None, conversation: Convers
             return Purged(tuple(deleted), failure=Failure(Code.PERMISSION_DENIED, reason, "delete it by hand"))
         deleted.append(str(path))
     return Purged(tuple(deleted), tuple(_left(profile, store, conversation.id)))
+
+
+def would_purge(profile: Profile | None, store: Path | None, conversation: Conversation) -> Purged:
+    """Name what a purge would delete, and what it would leave; delete nothing."""
+    if profile is None or store is None or conversation.id is None or not is_id(profile, conversation.id):
+        return Purged()
+    found = _found(profile, store, conversation.id)
+    return Purged(tuple(map(str, found)), tuple(_left(profile, store, conversation.id)))
 
 
 def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:

@@ -73,6 +73,8 @@ def _details(one: EndResult) -> Iterator[str]:
         yield f"resume        {command('resume', one.name)}"
     elif one.conversation.id is not None:
         yield "resume        not possible: no message of it is on disk"
+    yield from (f"purged        {path}" for path in one.purged)
+    yield from (f"left          {path}" for path in one.left)
     for warning in one.warnings:
         yield f"warning       {warning}"
 
@@ -81,6 +83,10 @@ def _planned(plan: Plan, voice: Voice) -> Iterator[str]:
     yield f"{voice.paint(plan.name, 'bold')}: would {plan.verb.value} it (reason: {plan.reason})"
     if plan.after_turn_s is not None:
         yield f"  turn          waits up to {plan.after_turn_s:g} s for the agent to end it"
+    yield from (f"  deletes {path}" for path in plan.purges)
+    yield from (f"  leaves {path}" for path in plan.left)
+    if plan.purge and not plan.purges:
+        yield "  deletes what the agent's last words name; no file of its conversation is known yet"
     for rung in plan.rungs:
         what = f"skipped: {rung.skipped}" if rung.skipped else f"waits up to {rung.wait_s:g} s"
         yield f"  rung {rung.rung.value:<8} {what}"

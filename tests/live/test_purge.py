@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.real import Real, answer
+from tmuxreap.cells import Voice
 from tmuxreap.commands import stop
 from tmuxreap.errors import Code
 from tmuxreap.model import Verb
 from tmuxreap.plan import Policy
+from tmuxreap.report import lines
 from tmuxreap.results import Result
 
 pytestmark = pytest.mark.live
@@ -117,3 +119,68 @@ def test_a_plan_deletes_nothing(real: Real) -> None:
     mine = talked(real)
     real.stop(purge=True, dry_run=True)
     assert (mine in conversations(real), "acme" in real.sessions()) == (True, True)
+
+
+GUESSED = "agents: {demo: {launch: null, conversation: {locators: [sole-candidate]}}}\n"
+
+
+@pytest.fixture
+def guessed(real: Real) -> Real:
+    """The demo agent as one that tells its conversation to nobody."""
+    own = Path(os.environ["XDG_CONFIG_HOME"]) / "tmuxreap" / "agents.yaml"
+    own.parent.mkdir()
+    own.write_text(GUESSED)
+    return real
+
+
+def test_what_was_ambiguous_at_the_kill_is_not_purged_as_nothing(guessed: Real) -> None:
+    talked(guessed)
+    talked(guessed, "other")
+    kept = conversations(guessed)
+    ended = answer(guessed.kill(grace_s=0.0))
+    assert (ended["conversation"]["id"], ended["warnings"][0].split(":")[0]) == (None, "ambiguous_conversation")
+    before = guessed.registry.read_bytes()
+    result = purged(guessed)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert (answer(result)["purged"], conversations(guessed)) == ([], kept)
+    assert guessed.registry.read_bytes() == before
+
+
+def test_an_unknown_conversation_is_not_purged(real: Real) -> None:
+    mine = talked(real)
+    real.stop()
+    real.edit(f"demo_conversation_id_own: {mine}", "demo_conversation_id_own: null")
+    result = purged(real)
+    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert (conversations(real), real.row()["status"]) == ({mine}, "stopped")
+
+
+def test_without_a_message_there_is_nothing_to_purge(guessed: Real) -> None:
+    guessed.start()
+    result = answer(purged(guessed))
+    assert (result["conversation"]["id"], result["outcome"], result["purged"]) == (None, "terminated", [])
+    assert [warning.split(":")[0] for warning in result["warnings"]] == ["nothing_purged"]
+
+
+def test_a_purge_that_finds_nothing_says_so(real: Real) -> None:
+    real.start()
+    result = answer(purged(real))
+    assert (result["outcome"], result["purged"]) == ("terminated", [])
+    assert [warning.split(":")[0] for warning in result["warnings"]] == ["nothing_purged"]
+
+
+def test_the_plan_names_every_file(real: Real) -> None:
+    mine = talked(real)
+    side = real.store / "conversations" / mine
+    side.mkdir()
+    (side / "notes").write_text("deep")
+    (real.store / "history.jsonl").write_text(f"{mine} hello\n")
+    result = real.stop(purge=True, dry_run=True)
+    plan = answer(result)["plan"]
+    assert plan["purges"] == [str(side), f"{side}.jsonl"]
+    assert plan["left"] == [str(real.store / "history.jsonl")]
+    told = list(lines(result, Voice(json=False, quiet=False, colour=False, width=None)))
+    assert [line for line in told if line.startswith("  deletes")] == [f"  deletes {side}", f"  deletes {side}.jsonl"]
+    receipt = list(lines(purged(real), Voice(json=False, quiet=False, colour=False, width=None)))
+    assert [line.split()[-1] for line in receipt if "purged" in line] == [str(side), f"{side}.jsonl"]
+    assert [line.split()[-1] for line in receipt if "left" in line.split()[:1]] == [str(real.store / "history.jsonl")]
