@@ -48,7 +48,8 @@ RANKS = (
     " outcomes < cases conversations worktrees;"
     " sessions < conversations looking",
     "registering; handover; joining; starts < joining; delegation; recording < delegation; segment",
-    "drifts; nominees; remnants < nominees",
+    "disturbed; nominees; remnants < nominees",
+    "drifts",
     "checks; checks_registry < checks",
     "ending",
     "starting",

@@ -136,7 +136,7 @@ def check_sessions(patient: Patient) -> Iterator[Finding]:
     """Where the registry is not what is true; the same that `reconcile` would find."""
     if patient.look is None:
         return
-    drifts = find_drifts(patient.app, patient.rows).drifts
+    drifts = find_drifts(patient.app, patient.look).drifts
     for drift in drifts:
         if drift.kind is DriftKind.UNREGISTERED:
             continue  # looked for on more servers than these

@@ -9,14 +9,15 @@ from enum import Enum
 
 from tmuxreap.app import App
 from tmuxreap.conversations import find_conversation
+from tmuxreap.disturbed import begin, others_at_work
 from tmuxreap.errors import command
-from tmuxreap.joining import busy_names
 from tmuxreap.ledger_records import START, Intent, PaneOption
 from tmuxreap.looking import look_at
 from tmuxreap.model import Conversation, Live, Row, Scope, Server, Session, Unreachable, Verb
 from tmuxreap.panes import which_agent
 from tmuxreap.plan import Policy
 from tmuxreap.profiles import LOCATORS
+from tmuxreap.registry import RegistryLook
 from tmuxreap.rows import conversation_field, recorded_conversation
 from tmuxreap.settings import MARK
 from tmuxreap.shown import BANNER_OPTION
@@ -74,34 +75,37 @@ class Found:
     drifts: list[Drift]
     confirmed: bool  # every tmux server that was asked gave an answer
     seen: tuple[tuple[Row, Sight], ...]
+    again: bool = False  # other verbs were at it during the look: of their rows nothing was said
 
 
-def find_drifts(app: App, rows: Sequence[Row], only: frozenset[str] | None = None) -> Found:
+def find_drifts(app: App, look: RegistryLook, only: frozenset[str] | None = None) -> Found:
     """All of them; or those of some rows alone, where only these can have changed."""
-    if only is not None:
-        rows = [row for row in rows if row.name in only]
-    intents = app.books.open_intents()
-    found: list[Drift] = []
-    confirmed = True
+    rows = [row for row in look.usable if only is None or row.name in only]
+    before = begin(app, look)
     sights = [sight for sight, _ in look_at(app, rows)]
-    busy = busy_names(app, intents)
-    starts = {name: intent for name, intent in intents.items() if intent.verb == START and name not in busy}
+    others = others_at_work(app, before)
+    left = {name: intent for name, intent in before.intents.items() if name not in others}
+    starts = {name: intent for name, intent in left.items() if intent.verb == START}
+    found: list[Drift] = []
     for row, sight in zip(rows, sights, strict=True):
-        confirmed = confirmed and sight.live is not Live.UNKNOWN
-        if row.name not in busy:  # else somebody is at it: the row is his
-            found += _of_row(app, row, sight, intents.get(row.name) if row.name not in starts else None)
-    if only is not None:
-        return Found(found, confirmed, tuple(zip(rows, sights, strict=True)))
-    found += [drift for drift in _unregistered(app, rows, sights) if drift.name not in busy]
-    for intent in starts.values():
-        found = _with_start(app, found, rows, intent)
+        if row.name not in others:
+            found += _of_row(app, row, sight, left.get(row.name) if row.name not in starts else None)
+    if only is None:
+        found += [drift for drift in _unregistered(app, rows, sights) if drift.name not in others]
+        for intent in starts.values():
+            found = _with_start(app, found, rows, intent)
+        found += _without_row(rows, [intent for name, intent in left.items() if name not in starts])
+    confirmed = not any(sight.live is Live.UNKNOWN for sight in sights)
+    return Found(found, confirmed, tuple(zip(rows, sights, strict=True)), bool(others.passed))
+
+
+def _without_row(rows: Sequence[Row], intents: Sequence[Intent]) -> list[Drift]:
     names = {row.name for row in rows}
-    lost = [it for name, it in intents.items() if name not in names and name not in busy and name not in starts]
-    found += [
+    return [
         Drift(it.name, DriftKind.INTENT, f"a {it.verb} of it was not closed, and its row is gone", {}, it)
-        for it in lost
+        for it in intents
+        if it.name not in names
     ]
-    return Found(found, confirmed, tuple(zip(rows, sights, strict=True)))
 
 
 def _with_start(app: App, found: list[Drift], rows: Sequence[Row], intent: Intent) -> list[Drift]:

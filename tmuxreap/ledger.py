@@ -140,6 +140,15 @@ class Ledger:
         found = self._db.fetch(f"{schema.INTENT} WHERE outcome IS NULL ORDER BY id")
         return [records.intent_of(row) for row in found]
 
+    def latest_intent(self) -> int:
+        """The highest number of an intent, also of a closed one; 0 before the first."""
+        ((number,),) = self._db.fetch("SELECT coalesce(max(id), 0) FROM intents")
+        return int(number)
+
+    def begun_since(self, number: int) -> set[str]:
+        """Whose intents have a higher number, whatever became of them."""
+        return {str(name) for (name,) in self._db.fetch("SELECT name FROM intents WHERE id > ?", (number,))}
+
     def intent(self, number: int) -> Intent | None:
         return self._db.run(lambda db: _numbered(db, number))
 
@@ -235,7 +244,7 @@ def _digest(db: Connection) -> str | None:
 def _mirror(db: Connection, mirror: Mirror) -> None:
     """A change to a registry that the mirror does not show is left out: the digests disagree, and it is rebuilt."""
     partial = mirror.base is not None
-    if partial and mirror.base != _digest(db):
+    if (partial and mirror.base != _digest(db)) or not mirror.is_current():
         return
     wanted: dict[str, tuple[str, str, str | None, str]] = {}
     for row in mirror.rows:

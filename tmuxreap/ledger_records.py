@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tmuxreap.model import ProcessId
@@ -30,6 +30,7 @@ class Mirror:
     rows: Sequence[MirrorRow]
     digest: str
     base: str | None = None
+    is_current: Callable[[], bool] = lambda: True  # of an older registry nothing is shown: its successor follows
 
 
 @frozen

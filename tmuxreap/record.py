@@ -71,6 +71,12 @@ class Books:
     def open_intents(self) -> dict[str, Intent]:
         return {intent.name: intent for intent in self._read(lambda ledger: ledger.open_intents()) or ()}
 
+    def latest_intent(self) -> int:
+        return self._read(lambda ledger: ledger.latest_intent()) or 0
+
+    def begun_since(self, number: int) -> set[str]:
+        return self._read(lambda ledger: ledger.begun_since(number)) or set()
+
     def intent(self, number: int) -> Intent | None:
         return self._read(lambda ledger: ledger.intent(number))
 
@@ -212,7 +218,8 @@ class Books:
             faults.at(Step.LEDGER)
             mirror = None
             if ledger.mirrored_digest() != look.content.digest:
-                mirror = Mirror(rows, look.content.digest)
+                # Asked inside the transaction: who writes the registry after that follows after us.
+                mirror = Mirror(rows, look.content.digest, is_current=lambda: self.registry.is_still(look))
                 self.keep(look.reading)
             ledger.write(mirror, events, closings, self._readings.values(), now=self._clock.now())
             self._readings.clear()

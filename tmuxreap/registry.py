@@ -131,6 +131,13 @@ class Registry:
             return False
         return owner == os.getuid() and os.access(self.resolved.parent, os.W_OK)
 
+    def is_still(self, look: RegistryLook) -> bool:
+        """Nobody wrote the file since this look."""
+        try:
+            return files.stamp_of(self.resolved) == look.content.stamp
+        except OSError:
+            return False
+
     def replace(self, look: RegistryLook, text: str) -> RegistryLook:
         """Write under the lock what was edited from this look; ChangedMeanwhile when it is no longer the file."""
         data = text.encode("utf-8")

@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.app import App
 from tmuxreap.choosing import bad_row_warnings
 from tmuxreap.delegation import tell_finished
+from tmuxreap.disturbed import is_behind
 from tmuxreap.drifts import Drift, DriftKind, find_drifts
 from tmuxreap.ending import end_rows
 from tmuxreap.execute import restore
+from tmuxreap.files import Stamp
 from tmuxreap.ledger_records import Closing, Intent, NewEvent
 from tmuxreap.model import Live, Row
 from tmuxreap.registry import RegistryLook
 from tmuxreap.results import PlainResult, Result
 from tmuxreap.sights import Sight
 from tmuxreap.states import Changes
-from tmuxreap.values import replace
+from tmuxreap.values import frozen, replace
 
 SETTLED = {
     DriftKind.DEAD: "recorded as ended",
@@ -26,10 +28,18 @@ SETTLED = {
 
 
 def run(app: App, *, dry_run: bool = False) -> Result:
-    return settle(app, dry_run=dry_run)[0]
+    return settle(app, dry_run=dry_run).result
 
 
 Seen = tuple[tuple[Row, Sight], ...]
+
+
+@frozen
+class Settled:
+    result: Result
+    seen: Seen
+    again: bool  # other verbs were at work during the look: what it kept to itself shows at the next
+    written: Stamp | None  # the registry as we wrote it, where nobody else had written it since the look
 
 
 def settle(
@@ -38,27 +48,31 @@ def settle(
     dry_run: bool = False,
     only: frozenset[str] | None = None,
     causes: Mapping[str, str] | None = None,
-) -> tuple[Result, Seen]:
+) -> Settled:
     """And what was seen of each row. `only`: the rows that can have changed; `causes`: what is known of ends."""
     look = app.registry.look()
-    rows = look.usable
-    found = find_drifts(app, rows, only)
+    found = find_drifts(app, look, only)
     drifts = [replace(drift, cause=(causes or {}).get(drift.name)) for drift in found.drifts]
-    if only is None and app.books.is_behind(look):
+    if only is None and is_behind(app, look):
         drifts.append(Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {}))
     if only is None and not dry_run:
         app.registry.sweep(lambda pid: app.processes.identify(pid) is not None)
-    actions = [] if dry_run else _settle(app, look, rows, drifts)
+    done = _Done(drifts) if dry_run else _settle(app, look, drifts)
+    drifts = [drift for drift in drifts if drift.changes is None or drift in done.drifts]
     result = Result(
         "reconcile",
         app.registry_name,
         app.clock.now(),
         [PlainResult(drift.name, drift.as_json()) for drift in drifts],
         (*app.warnings, *bad_row_warnings(look), *_not_seen(found.seen)),
-        more={"tmux_confirmed": found.confirmed, "drifts": [drift.as_json() for drift in drifts], "actions": actions},
+        more={
+            "tmux_confirmed": found.confirmed,
+            "drifts": [drift.as_json() for drift in drifts],
+            "actions": list(done.actions),
+        },
         greeting=None if found.confirmed else "nothing to settle among the sessions that could be looked at",
     )
-    return result, found.seen
+    return Settled(result, found.seen, found.again, done.written)
 
 
 def _not_seen(seen: Seen) -> list[str]:
@@ -71,12 +85,22 @@ def _not_seen(seen: Seen) -> list[str]:
     return [f"could not look at {', '.join(names)}: {reason}" for reason, names in named.items()]
 
 
-def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[Drift]) -> list[dict[str, object]]:
+@frozen
+class _Done:
+    drifts: Sequence[Drift]
+    actions: Sequence[Mapping[str, object]] = ()
+    written: Stamp | None = None
+
+
+def _settle(app: App, look: RegistryLook, drifts: Sequence[Drift]) -> _Done:
     """Under the lock only what still stands as it was seen is written."""
-    before = {row.name: row for row in rows}
+    before = {row.name: row for row in look.usable}
     done: list[Drift] = []
+    found: list[RegistryLook] = []
+    written: Stamp | None = None
 
     def changes(now: RegistryLook) -> Mapping[str, Changes]:
+        found[:] = [now]
         done[:] = [drift for drift in drifts if drift.changes is not None and _stands(before, now, drift)]
         return _by_row(done)
 
@@ -85,7 +109,8 @@ def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[
         return [_event(then, drift) for drift in (*done, *told) if drift.kind is not DriftKind.LEDGER]
 
     if any(drift.changes for drift in drifts):
-        app.books.change(changes, events, _closings(drifts))
+        after = app.books.change(changes, events, _closings(drifts))
+        written = after.content.stamp if found[0].content.stamp == look.content.stamp else None
     elif drifts:
         done[:] = [drift for drift in drifts if drift.changes is not None]
         app.books.follow(look, events(look), _closings(drifts))
@@ -102,7 +127,7 @@ def _settle(app: App, look: RegistryLook, rows: Sequence[Row], drifts: Sequence[
     settled: list[dict[str, object]] = [
         {"name": d.name, "drift": d.kind.value, "action": SETTLED.get(d.kind, "healed")} for d in done
     ]
-    return settled + finished
+    return _Done(done, settled + finished, written)
 
 
 def _is_running(before: Mapping[str, Row], drift: Drift) -> bool:
@@ -120,7 +145,7 @@ def _finish(app: App, drift: Drift) -> str:
 
 def _stands(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
     row, old = now.named(drift.name), before.get(drift.name)
-    if drift.kind is DriftKind.LEDGER:
+    if drift.kind is DriftKind.LEDGER or (row is None and old is None):
         return True
     return row is not None and old is not None and (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
 

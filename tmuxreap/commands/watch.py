@@ -147,7 +147,7 @@ class _Watch:
         app.books.hope()
         before = _stamp(app)
         try:
-            result, seen = reconcile.settle(app, only=only, causes=self._causes)
+            settled = reconcile.settle(app, only=only, causes=self._causes)
         except Failure as failure:
             self._told.trouble(at, failure)
             self._rows, self._known = {}, before
@@ -155,9 +155,10 @@ class _Watch:
         if only is None:
             self._causes.clear()
         # What we have written ourselves is no news; what another wrote meanwhile is looked at next.
-        self._known = _stamp(app) if result.more["actions"] else before
-        self._follow(seen, only, {str(item.as_json()["name"]) for item in result.results if _is_over(item.as_json())})
-        self._told.drifts(at, [item.as_json() for item in result.results], only)
+        self._known = settled.written or before
+        drifts = [item.as_json() for item in settled.result.results]
+        self._follow(settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)})
+        self._told.drifts(at, drifts, only)
         self._segment.tell(self._sights.values(), again=only is None)
 
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
