@@ -41,6 +41,7 @@ def registry(place: Path) -> Path:
     path = place / ".hermes" / "agent-sessions.yaml"
     path.parent.mkdir()
     path.write_text(REGISTRY)
+    path.chmod(0o600)
     return path
 
 
@@ -114,6 +115,16 @@ def test_where_no_file_can_be_made_the_rest_is_looked_at(registry: Path, monkeyp
     answer = doctor()
     assert "no usable temporary directory" in the_only(answer, "place")["message"]
     assert of(answer, "registry", "ok")
+
+
+def test_a_registry_that_others_may_read_is_told_and_keeps_its_mode(registry: Path) -> None:
+    registry.chmod(0o644)
+    found = the_only(doctor(), "registry", "note")
+    assert found["message"] == f"{registry} can be read by others, and holds the last screens of sessions"
+    assert found["hint"] == f"chmod 600 {registry}"
+    assert registry.stat().st_mode & 0o777 == 0o644
+    registry.chmod(0o600)
+    assert not of(doctor(), "registry", "note")
 
 
 def test_a_bad_row_is_told_with_line_and_column(registry: Path) -> None:

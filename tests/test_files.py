@@ -195,6 +195,11 @@ def test_a_new_file_is_as_open_as_the_user_wants_his_files(mask: int, mode: int,
     assert stat.S_IMODE((tmp_path / "rows.yaml").stat().st_mode) == mode
 
 
+def test_a_private_file_is_nobody_elses_to_read(tmp_path: Path) -> None:
+    files.create(tmp_path / "rows.yaml", b"x", files.PRIVATE)
+    assert stat.S_IMODE((tmp_path / "rows.yaml").stat().st_mode) == 0o600
+
+
 def test_a_temporary_file_is_private_until_it_has_the_mode_of_the_old(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

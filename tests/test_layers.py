@@ -19,7 +19,8 @@ RANKS = (
     # nouns, errors, seams
     "__init__; values; model < values; errors; seams < model values; faults",
     # pure: rows, states and the editing of text
-    "states; readings; hookwords; rows; selectors; ownership; mask; screens; durations; sketch; vocabulary;"
+    "states; readings; hookwords; rows; selectors; ownership; mask < secret_kinds; secret_kinds;"
+    " screens; durations; sketch; vocabulary;"
     " cells; findings;"
     " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
     " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"

@@ -228,6 +228,7 @@ def test_lock_and_write_stand_beside_the_file_itself(tmp_path: Path) -> None:
 def test_a_new_registry_is_empty_and_valid(tmp_path: Path) -> None:
     registry = Registry(tmp_path / "deep" / "rows.yaml")
     registry.create()
+    assert registry.resolved.stat().st_mode & 0o777 == 0o600
     assert registry.path.read_text() == edits.new_document()
     assert registry.look().rows == ()
 

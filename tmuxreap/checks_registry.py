@@ -4,6 +4,7 @@ Looks only: the ledger is read as a copy, the lock is not taken."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import stat
@@ -26,6 +27,7 @@ from tmuxreap.settings import REGISTRY_MARK
 HELD_LONG_S = 1.0
 LOOKS = 5
 OPEN_TO_OTHERS = 0o077
+READABLE_BY_OTHERS = 0o044
 
 
 def registry_trouble(patient: Patient, failure: Failure) -> Iterator[Finding]:
@@ -49,9 +51,20 @@ def check_registry(patient: Patient) -> Iterator[Finding]:
         patient.app.registry.check_writable()
     except Failure as failure:
         yield failed("registry", failure)
+    yield from _readers(patient)
     for path, pid in files.left_behind(patient.app.registry.resolved):
         if patient.app.processes.identify(pid) is None:
             yield note("registry", f"{path} was left by a writer that was killed", "tmuxreap reconcile")
+
+
+def _readers(patient: Patient) -> Iterator[Finding]:
+    """Its mode is the user's: told, never changed."""
+    registry, uid = patient.app.registry.resolved, patient.app.settings.uid
+    with contextlib.suppress(OSError):
+        found = registry.stat()
+        if found.st_uid == uid and stat.S_IMODE(found.st_mode) & READABLE_BY_OTHERS:
+            message = f"{registry} can be read by others, and holds the last screens of sessions"
+            yield note("registry", message, f"chmod 600 {_word(registry)}")
 
 
 def check_lock(patient: Patient) -> Iterator[Finding]:

@@ -113,13 +113,16 @@ def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | 
     return stamp_of(target), unsynced
 
 
-def create(path: Path, data: bytes) -> None:
-    """A file that was not there; FileExistsError when it is."""
+PRIVATE, AS_THE_USER_WANTS = 0o600, 0o666  # of the latter the umask leaves what it leaves
+
+
+def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
+    """Make a file that was not there; FileExistsError when it is."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:  # a file where a folder is due: not the file that was to be made
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
-    temporary = _write_beside(path, data, None)
+    temporary = _write_beside(path, data, None, mode)
     try:
         os.link(temporary, path)
     finally:
@@ -134,10 +137,11 @@ def left_behind(target: Path) -> list[tuple[Path, int]]:
     return [(path, int(pid)) for path, pid in found if pid.isdigit()]
 
 
-def _write_beside(target: Path, data: bytes, like: os.stat_result | None) -> Path:
+def _write_beside(
+    target: Path, data: bytes, like: os.stat_result | None, mode: int = PRIVATE
+) -> Path:
     # A name of its own for every write: a shared one loses rows when two write at once.
     name = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
-    mode = 0o600 if like else 0o666  # a new file gets what the umask leaves of it
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:

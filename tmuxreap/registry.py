@@ -177,7 +177,7 @@ class Registry:
         from tmuxreap import edits
 
         try:
-            files.create(self.resolved, edits.new_document().encode())
+            files.create(self.resolved, edits.new_document().encode(), files.PRIVATE)
         except FileExistsError:
             return
         except OSError as error:
