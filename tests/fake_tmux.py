@@ -36,6 +36,7 @@ class FakeSession:
     activity: int = 0
     attached: int = 0
     grouped: bool = False
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -132,12 +133,18 @@ class FakeTmux:
     ) -> Sequence[str | None]:
         if first:
             self.run(socket, first)
-        return [
-            self.capture(socket, one.pane, joined=one.joined)
-            if one.option is None
-            else self.show_option(socket, one.pane, one.option)
-            for one in questions
-        ]
+        return [self._answer(socket, one) for one in questions]
+
+    def _answer(self, socket: str, one: Question) -> str | None:
+        if one.environment:
+            return self._environment(socket, one.pane)
+        if one.option is not None:
+            return self.show_option(socket, one.pane, one.option)
+        return self.capture(socket, one.pane, joined=one.joined)
+
+    def _environment(self, socket: str, session: str) -> str | None:
+        found = self._session(socket, session) if self._reachable(socket) else None
+        return "\n".join(f"{name}={value}" for name, value in found.environment.items()) if found else None
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         found = self._pane(socket, pane) if self._reachable(socket) else None
@@ -171,6 +178,7 @@ class FakeTmux:
         cwd = flags[flags.index("-c") + 1]
         comm = program[0].rpartition("/")[2]
         session = self.open(socket, name, comm, *program[1:], cwd=cwd, environ=marks, **behaviour)
+        session.environment = marks
         return True, f"{session.id}:{session.panes[0].now.id}:{session.panes[0].now.pid}"
 
     # What the server does

@@ -45,7 +45,8 @@ RANKS = (
     "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
     # the composition root, and what is asked of it
     "app",
-    "shown; looking; conversations; cases < conversations looking shown; choosing < looking; worktrees;"
+    "elsewhere; shown; looking; conversations; cases < conversations elsewhere looking shown; choosing < looking;"
+    " worktrees;"
     " outcomes < cases conversations worktrees;"
     " sessions < conversations looking",
     "registering; handover; joining; starts < joining; delegation; recording < delegation; segment",

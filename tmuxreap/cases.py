@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.app import App
 from tmuxreap.conversations import Known, find_conversation, resume_command, screen_of
+from tmuxreap.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.errors import Code, Failure, command
 from tmuxreap.locators import GUESS, wrote_nothing
 from tmuxreap.looking import look_at
-from tmuxreap.model import Outcome, Row, Scope, Status, StoppedBy, Verb
+from tmuxreap.model import Outcome, Row, Scope, Server, Status, StoppedBy, Verb
 from tmuxreap.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
 from tmuxreap.profiles import Profile
 from tmuxreap.purging import Purged, why_not, would_purge
@@ -51,7 +52,7 @@ def _case(app: App, row: Row, sight: Sight, past: Past, shown: Shown, policy: Po
     known = find_conversation(app, row, sight, profile)
     memory = sum(app.processes.memory(one.process.id) for one in sight.owned.own)
     case = Case(row, agent, profile, sight, past, known, shown.joined, memory)
-    failure = refusal(sight, row.status, policy, row.name)
+    failure = _elsewhere(app, row, sight, shown, policy) or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
         failure = no_purge(app, case, told_later=_told_at_exit(case, policy))
     if failure is not None:
@@ -64,6 +65,14 @@ def _case(app: App, row: Row, sight: Sight, past: Past, shown: Shown, policy: Po
         doomed = would_purge(profile, known.clues.store, known.conversation) if policy.purge else Purged()
         case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options, doomed.paths, doomed.left)
     return case
+
+
+def _elsewhere(app: App, row: Row, sight: Sight, shown: Shown, policy: Policy) -> Failure | None:
+    """Another registry has this very session: it is not ours to end, whatever a row of ours says."""
+    if sight.session is None or not isinstance(sight.server, Server):
+        return None
+    owner = owner_of(app, sight.server, sight.session, shown.environment)
+    return registered_elsewhere(policy.verb.value, row.name, owner) if owner is not None else None
 
 
 def _was_purged(row: Row) -> bool:

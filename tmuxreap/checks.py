@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tmuxreap.app import App
+from tmuxreap.elsewhere import owners_of
 from tmuxreap.errors import command
 from tmuxreap.findings import Finding, note, ok, problem
 from tmuxreap.looking import look_at
@@ -155,7 +156,7 @@ def check_unregistered(patient: Patient) -> Iterator[Finding]:
     world = app.observer.look({socket for socket, _ in strangers}, 0)
     for socket, session in strangers:
         agent = which_agent(session, app.profiles.agents.values(), world)
-        if agent is not None and session.name not in names:
+        if agent is not None and session.name not in names and not owners_of(app, servers[socket], [session]):
             hint = command("adopt", session.name, "--agent", agent, *_server_flag(patient, socket))
             yield note("sessions", f"{session.name}: a {agent} runs in it, and it has no row", hint)
 

@@ -10,6 +10,7 @@ from enum import Enum
 from tmuxreap.app import App
 from tmuxreap.conversations import find_conversation
 from tmuxreap.disturbed import begin, others_at_work
+from tmuxreap.elsewhere import owners_of
 from tmuxreap.errors import command
 from tmuxreap.ledger_records import START, Intent, PaneOption
 from tmuxreap.looking import look_at
@@ -175,6 +176,8 @@ def _of_row(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Dri
 
 
 def _of_ended(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
+    if _is_anothers(app, sight):
+        return []
     if sight.session is not None or sight.live is Live.REPLACED:
         evidence = f"the row is {row.status.value}, and a session of that name is alive"
         return [Drift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=command("adopt", row.name))]
@@ -186,6 +189,13 @@ def _of_ended(app: App, row: Row, sight: Sight, intent: Intent | None) -> list[D
         changes = end_changes(row.status, ending) if _has_purged(intent, known) else {}
         return [Drift(row.name, DriftKind.INTENT, f"a {intent.verb} of it was not closed", changes, intent)]
     return []
+
+
+def _is_anothers(app: App, sight: Sight) -> bool:
+    """It has the name of an ended row, and another registry has it."""
+    if sight.session is None or not isinstance(sight.server, Server):
+        return False
+    return bool(owners_of(app, sight.server, [sight.session]))
 
 
 def _has_purged(intent: Intent, conversation: Conversation) -> bool:
@@ -252,6 +262,8 @@ def _unregistered(app: App, rows: Sequence[Row], sights: Sequence[Sight]) -> lis
     for socket, server in servers.items():
         strangers = [s for s in server.sessions if s.id not in known[socket] and s.name not in names]
         agents = _agents_in(app, socket, strangers) if strangers else {}
+        anothers = owners_of(app, server, [one for one in strangers if one.name in agents]) if agents else {}
+        agents = {one.name: agents[one.name] for one in strangers if one.name in agents and one.id not in anothers}
         for name, agent in agents.items():
             hint = command("adopt", name, "--agent", agent, *_server_flag(rows, sights, socket))
             found.append(Drift(name, DriftKind.UNREGISTERED, f"a {agent} runs in it, and it has no row", hint=hint))

@@ -35,6 +35,7 @@ class Code(Enum):
     START_FAILED = ("start_failed", Exit.FAILED)
     NOT_RESUMABLE = ("not_resumable", Exit.FAILED)
     CONVERSATION_IN_USE = ("conversation_in_use", Exit.FAILED)
+    REGISTERED_ELSEWHERE = ("registered_elsewhere", Exit.FAILED)
     USAGE = ("usage", Exit.USAGE)
     SESSION_NOT_REGISTERED = ("session_not_registered", Exit.NO_TARGET)
     PROCESS_NOT_FOUND = ("process_not_found", Exit.NO_TARGET)

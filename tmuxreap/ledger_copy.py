@@ -47,3 +47,14 @@ def _trouble(copy: Path) -> str | None:
     if said != "ok":
         return str(said)
     return f"it was written by a newer version (schema {version})" if version > schema.VERSION else None
+
+
+def marked_in(copy: Path, name: str) -> str | None:
+    """Find the mark of the latest start of that name."""
+    wanted = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC"
+    try:
+        with contextlib.closing(sqlite3.connect(copy)) as db:
+            found = db.execute(wanted, (name,)).fetchone()
+    except sqlite3.Error:
+        return None
+    return str(found[0]) if found else None

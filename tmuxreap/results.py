@@ -237,5 +237,6 @@ REFUSALS = frozenset(
         Code.OWN_SESSION,
         Code.FOREIGN_PANES,
         Code.AMBIGUOUS_PANE,
+        Code.REGISTERED_ELSEWHERE,
     }
 )

@@ -22,11 +22,12 @@ class Sent(Enum):
 
 @frozen
 class Question:
-    """What a pane shows, or what is set on it."""
+    """What a pane shows, or what is set on it; or, by the id of a session, what is set in its environment."""
 
     pane: str
     option: str | None = None
     joined: bool = False
+    environment: bool = False
 
 
 class Clock(Protocol):

@@ -19,18 +19,27 @@ class Shown:
     text: str | None = None
     joined: str | None = None
     options: Mapping[str, str | None] = field(default_factory=dict)
+    environment: str | None = None  # of its session
 
 
 def shown_in(tmux: Tmux, sights: Sequence[Sight], options: Sequence[Sequence[str]]) -> list[Shown]:
-    """In the order of the sights, each with its options; nothing for those without a pane."""
+    """In the order of the sights, each with its options; nothing for those without a session."""
     shown = [Shown()] * len(sights)
     for socket in dict.fromkeys(sight.socket for sight in sights):
-        panes = [(place, sight.pane.id) for place, sight in enumerate(sights) if sight.socket == socket and sight.pane]
-        answers = iter(tmux.ask(socket, [one for place, pane in panes for one in _questions(pane, options[place])]))
-        for place, _ in panes:
-            shown[place] = Shown(next(answers), next(answers), {option: next(answers) for option in options[place]})
+        places = [place for place, sight in enumerate(sights) if sight.socket == socket and sight.session]
+        asked = [one for place in places for one in _questions(sights[place], options[place])]
+        answers = iter(tmux.ask(socket, asked))
+        for place in places:
+            environment = next(answers)
+            screens = (next(answers), next(answers)) if sights[place].pane else (None, None)
+            shown[place] = Shown(*screens, {option: next(answers) for option in options[place]}, environment)
     return shown
 
 
-def _questions(pane: str, options: Sequence[str]) -> list[Question]:
-    return [Question(pane), Question(pane, joined=True), *(Question(pane, option) for option in options)]
+def _questions(sight: Sight, options: Sequence[str]) -> list[Question]:
+    """Options are those of its pane: without one there are none."""
+    asked = [Question(sight.session.id, environment=True)] if sight.session else []
+    if sight.pane is None:
+        return asked
+    pane = sight.pane.id
+    return [*asked, Question(pane), Question(pane, joined=True), *(Question(pane, option) for option in options)]

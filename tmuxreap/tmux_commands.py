@@ -44,6 +44,9 @@ def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> li
 def question(asked: Question, end: str) -> list[str]:
     """Prints the answer and below it the line `end`; of a pane that is not there, nothing."""
     pane = asked.pane
+    if asked.environment:  # the session's own alone: what the server gives to all is not in it
+        both = (["show-environment", "-t", pane], ["display-message", "-p", end])
+        return ["if-shell", "-F", "1", " ; ".join(map(_line, both))]
     if asked.option is not None:
         whole = moved_up = ["show-options", "-p", "-v", "-t", pane, "--", asked.option]
     else:

@@ -36,6 +36,7 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--force": ("", "Also a session that another registry has; it stays that one's to end."),
         "--help": ("", "Show this message and exit."),
     }),
     "list": (
@@ -70,6 +71,7 @@ VERBS: dict[str, Words] = {
         "--pane-only": ("", "Only the agent's pane."),
         "--self": ("", "Also the session that this is called from."),
         "--cleanup": ("", "Remove its git worktree too, never by force."),
+        "--unregistered": ("", "Also a session without a row."),
         "--force-no-yaml": ("", "Also a session without a row."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
@@ -90,6 +92,7 @@ VERBS: dict[str, Words] = {
         "--self": ("", "Also the session that this is called from."),
         "--task-status": ("failed|ready", "What becomes of its task."),
         "--cleanup": ("", "Remove its git worktree too, never by force."),
+        "--unregistered": ("", "Also a session without a row."),
         "--force-no-yaml": ("", "Also a session without a row."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),

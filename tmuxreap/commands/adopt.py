@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tmuxreap.app import App
 from tmuxreap.conversations import find_conversation
+from tmuxreap.elsewhere import owners_of, registered_elsewhere
 from tmuxreap.errors import Code, Failure
 from tmuxreap.identity import not_asked
 from tmuxreap.looking import look_at
@@ -26,6 +27,7 @@ class AdoptRequest:
     server: str | None = None
     tags: tuple[str, ...] = ()
     dry_run: bool = False
+    force: bool = False  # also what another registry has
 
 
 def run(app: App, request: AdoptRequest) -> Result:
@@ -36,6 +38,8 @@ def run(app: App, request: AdoptRequest) -> Result:
     old = registered(look, request.name)
     server_name = app.server_named(request.server) or (old.tmux_server if old else None)
     server, session = _session(app, request.name, app.socket_named(server_name))
+    if not request.force:
+        _refuse_anothers(app, request.name, server, session)
     agent = request.agent or (old.agent if old else None) or app.profiles.by_name_suffix(request.name)
     row, sight, agent = _seen(app, request, agent, server_name, server, session)
     wish = _wish(app, request, row, sight, agent, server, old)
@@ -43,6 +47,12 @@ def run(app: App, request: AdoptRequest) -> Result:
         app.registry.create()
     adopted = _planned(wish, sight) if request.dry_run else record_session(app, row, sight, wish, None)
     return Result("adopt", app.registry_name, app.clock.now(), [adopted], tuple(app.warnings))
+
+
+def _refuse_anothers(app: App, name: str, server: Server, session: Session) -> None:
+    owner = owners_of(app, server, [session]).get(session.id)
+    if owner is not None:
+        raise registered_elsewhere("adopt", name, owner, "to record it here as well add --force; see it there with: ")
 
 
 def _planned(wish: Launch, sight: Sight) -> Item:

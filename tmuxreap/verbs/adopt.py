@@ -21,12 +21,15 @@ def command(
     json: Json = False,
     quiet: Quiet = False,
     dry_run: DryRun = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also a session that another registry has; it stays that one's to end.")
+    ] = False,
 ) -> None:
     """Register a tmux session that is there already."""
 
     def work(app: App) -> Result:
         from tmuxreap.commands.adopt import AdoptRequest, run
 
-        return run(app, AdoptRequest(name, agent, server, tuple(tag or ()), dry_run))
+        return run(app, AdoptRequest(name, agent, server, tuple(tag or ()), dry_run, force))
 
     answer("adopt", registry, json, quiet, work)

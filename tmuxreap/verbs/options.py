@@ -27,5 +27,5 @@ WholeSession = Annotated[bool, typer.Option("--whole-session", help="Foreign pan
 PaneOnly = Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")]
 Itself = Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")]
 Cleanup = Annotated[bool, typer.Option("--cleanup", help="Remove its git worktree too, never by force.")]
-ForceNoYaml = Annotated[bool, typer.Option("--force-no-yaml", help="Also a session without a row.")]
+ForceNoYaml = Annotated[bool, typer.Option("--unregistered", "--force-no-yaml", help="Also a session without a row.")]
 TaskStatus = Annotated[str, typer.Option("--task-status", help="What becomes of its task.", metavar="failed|ready")]
