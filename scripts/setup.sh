@@ -8,7 +8,7 @@ venv=$top/.venv
 lock=$top/requirements-dev.lock
 stamp=$venv/installed-from
 oldest_tmux=302 # 3.2
-unset PYTHONPATH PYTHONHOME
+unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE # without bytecode each of a thousand starts compiles anew
 
 say() { printf '== %s\n' "$*" >&2; }
 
@@ -140,7 +140,7 @@ enter_private_world() {
 # The tmux servers in there are ours alone; nothing else is ended.
 leave_private_world() {
     local status=$? socket
-    for socket in "$world"/tmux/*/*; do
+    for socket in "$world"/tmux/*/* "$world"/tmux/*/*/*; do
         if [ -S "$socket" ]; then
             tmux -S "$socket" kill-server 2>/dev/null || true
         fi

@@ -21,6 +21,17 @@ GUARD = "TESTED_BY"
 LEAVING_S = 3.0
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_world() -> Iterator[None]:
+    """Gives each run, and each worker of a run, its own HOME and its own place for tmux servers."""
+    home = tempfile.mkdtemp(prefix="tw", dir=os.environ.get("TMUX_TMPDIR", "/tmp"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HOME", "TMUX_TMPDIR"):
+            patch.setenv(name, home)
+        yield
+    shutil.rmtree(home)
+
+
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:
     """The whole program, on fakes."""
