@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from signal import SIGCONT, SIGKILL, SIGTERM
 
+import pytest
+
 from tests.fakes import FakeClock
 from tests.test_plan import AGENT, DEMO, KILL, SIGHT, STOP, TROUBLE
 from tmuxreap import ladder
@@ -12,7 +14,7 @@ from tmuxreap.locators import NONE
 from tmuxreap.model import Conversation, Live, Outcome, StoppedBy
 from tmuxreap.ownership import Belonging, Owned
 from tmuxreap.plan import Policy, Rung, make_plan
-from tmuxreap.profiles import Key, Text
+from tmuxreap.profiles import Key, Profile, Text
 from tmuxreap.requests import (
     Capture,
     Checkpoint,
@@ -37,11 +39,13 @@ GONE = replace(ALONE, live=Live.GONE, session=None, pane=None)
 IDLE, OURS = Screen(State.IDLE), Screen(State.DRAFT, "/exit")
 
 
-def run(policy: Policy, answers: Callable[[Request], object], sight: Sight = SIGHT) -> tuple[list[Request], Ended]:
+def run(
+    policy: Policy, answers: Callable[[Request], object], sight: Sight = SIGHT, profile: Profile = DEMO
+) -> tuple[list[Request], Ended]:
     """Every request, and the end. A wait takes its time."""
     clock = FakeClock()
-    plan = make_plan("acme", "demo", sight, None, DEMO, policy)
-    steps: Generator[Request, object, Ended] = ladder.climb(plan, DEMO, policy, clock, sight, NONE)
+    plan = make_plan("acme", "demo", sight, None, profile, policy)
+    steps: Generator[Request, object, Ended] = ladder.climb(plan, profile, policy, clock, sight, NONE)
     asked: list[Request] = []
     answer: object = None
     while True:
@@ -146,14 +150,65 @@ def test_when_every_rung_is_skipped_nothing_is_asked() -> None:
     assert ended.outcome is Outcome.SURVIVED
 
 
-def test_a_draft_is_kept_once_and_before_the_key_that_clears_it() -> None:
+def test_a_draft_is_kept_once_and_before_the_first_key() -> None:
+    """Also before an Escape: a person may have pressed one just now, and the second clears."""
     answers = scripted(ReadScreen=Screen(State.DRAFT, "half"), KeepDraft=17, Look=[ALONE, GONE])
     asked, ended = run(STOP, answers)
     assert [request for request in asked if isinstance(request, KeepDraft)] == [KeepDraft("half")]
     kept = kinds(asked).index("KeepDraft")
     pressed = [request.step for request in asked[:kept] if isinstance(request, Press)]
-    assert pressed == [Key("Escape")]
+    assert pressed == []
     assert ended.draft == Draft("half", 17)
+
+
+# What is queued, and the turn that goes on
+
+QUEUED = Screen(State.BUSY, queued="run it")
+BACK = Screen(State.BUSY, "run it")
+
+
+def pressed(asked: list[Request]) -> list[object]:
+    return [request.step for request in asked if isinstance(request, Press)]
+
+
+def test_a_queued_prompt_is_taken_back_and_kept_before_the_turn_is_ended() -> None:
+    profile = replace(DEMO, unqueue_keys=(Key("Up"),))
+    asked, ended = run(STOP, scripted(ReadScreen=[QUEUED, BACK], KeepDraft=17, Look=GONE), profile=profile)
+    assert pressed(asked)[:2] == [Key("Up"), Key("Escape")]
+    assert kinds(asked).index("KeepDraft") < asked.index(Press(Key("Escape")))
+    assert ended.draft == Draft("run it", 17)
+
+
+def test_what_is_half_typed_is_kept_and_cleared_where_the_queue_comes_back_into_an_empty_input() -> None:
+    profile = replace(DEMO, unqueue_keys=(Key("Up"),), clear_keys=(Key("C-u"),))
+    screens = [replace(QUEUED, draft="half"), QUEUED, BACK]
+    asked, ended = run(STOP, scripted(ReadScreen=screens, KeepDraft=17, Look=GONE), profile=profile)
+    assert pressed(asked)[:3] == [Key("C-u"), Key("Up"), Key("Escape")]
+    assert ended.draft == Draft("half\n\nrun it", 17)
+
+
+@pytest.mark.parametrize("profile", [DEMO, replace(DEMO, unqueue_keys=(Key("Up"),))])
+def test_no_key_ends_a_turn_while_a_prompt_is_queued_behind_it(profile: Profile) -> None:
+    asked, ended = run(STOP, scripted(ReadScreen=QUEUED, KeepDraft=17, Look=GONE), profile=profile)
+    assert set(pressed(asked)) <= {Key("Up")}
+    assert (ended.stopped_by, ended.draft) == (StoppedBy.HANGUP, Draft("run it", 17))
+
+
+def test_a_dialog_that_hides_a_queue_gets_no_key() -> None:
+    profile = replace(DEMO, unqueue_keys=(Key("Up"),))
+    asked, _ = run(STOP, scripted(ReadScreen=replace(QUEUED, state=State.DIALOG), Look=GONE), profile=profile)
+    assert pressed(asked) == []
+
+
+def test_a_turn_is_ended_and_looked_at_again_before_anything_is_typed() -> None:
+    profile = replace(DEMO, interrupt_keys=(Key("Escape"),))
+    busy = Screen(State.BUSY)
+    waits = [*[frozenset({AGENT.id})] * 3, frozenset()]
+    answers = scripted(ReadScreen=[busy, busy, IDLE, OURS], Wait=waits, Capture=NONE, Look=GONE)
+    asked, _ = run(STOP, answers, profile=profile)
+    assert pressed(asked) == [Key("Escape"), Text("/exit"), Key("Enter")]
+    typed = asked.index(Press(Text("/exit")))
+    assert kinds(asked[:typed]).count("ReadScreen") == len([busy, busy, IDLE])
 
 
 def test_a_key_that_could_not_be_sent_is_the_last() -> None:
@@ -172,8 +227,7 @@ def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
 
 def test_who_got_no_key_is_not_waited_for() -> None:
     asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Press=False, Look=GONE))
-    assert kinds(asked)[:4] == ["Checkpoint", "ReadScreen", "Press", "Wait"]
-    assert kinds(asked)[4] == "Checkpoint"
+    assert kinds(asked)[:5] == ["Checkpoint", "ReadScreen", "Press", "Wait", "Checkpoint"]
 
 
 def test_no_key_comes_after_its_time() -> None:

@@ -31,7 +31,7 @@ RANKS = (
     # pure: what is seen, planned and answered
     "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
     " offspring < sights; verdicts < offspring;"
-    " plan < panes sights; hookfiles < jsonsplice; jsonsplice; turns < requests sights;"
+    " plan < panes sights; hookfiles < jsonsplice; jsonsplice; turns < keying requests sights;"
     " requests < plan sights; keying < plan requests; ladder < keying plan requests sights turns;"
     " results < plan requests",
     # owners of outside things

@@ -9,9 +9,13 @@ import pytest
 
 from tests.fake_processes import FakeClock, FakeProcesses
 from tmuxreap.agents import load_profiles
+from tmuxreap.conversations import Known, screen_of
 from tmuxreap.lingering import Lingering, lingering
+from tmuxreap.locators import NONE, Clues
 from tmuxreap.model import Conversation, ProcessId
 from tmuxreap.profiles import Profile
+from tmuxreap.screens import State
+from tmuxreap.values import replace
 
 CLAUDE = load_profiles(None).agents["claude"]
 CODEX = load_profiles(None).agents["codex"]
@@ -106,3 +110,29 @@ def test_a_turn_that_nobody_is_in_is_over(tmp_path: Path, processes: FakeProcess
     processes.add("tail", "tail", "-f", str(path), open_files=[str(path)])
     assert found(CODEX, tmp_path, processes, path) == []
     assert found(CODEX, tmp_path, processes, tmp_path / "gone.jsonl") == []
+
+
+# While it lives: an open turn is told better by the conversation than by the screen
+
+IDLE_SCREEN = "\u203a\n\n  mock \u00b7 /shop\n  ? for shortcuts"
+
+
+@pytest.mark.parametrize(
+    ("text", "state"), [(BEGAN, State.BUSY), (BEGAN + ENDED, State.IDLE), (BEGAN + ABORTED, State.IDLE)]
+)
+def test_an_agent_that_streams_without_a_word_on_its_screen_is_busy(tmp_path: Path, text: str, state: State) -> None:
+    path = tmp_path / "rollout.jsonl"
+    path.write_text(text)
+    known = Known(Conversation(ONE, "argv", str(path), exists=True), Clues())
+    assert screen_of(CODEX, known, IDLE_SCREEN).state is state
+
+
+def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_path: Path) -> None:
+    day = tmp_path / "sessions" / "2026" / "11" / "18"
+    day.mkdir(parents=True)
+    said = '{"type":"user_message"}\n'
+    (day / f"rollout-x-{ONE}.jsonl").write_text(said + BEGAN + ENDED)
+    (day / f"rollout-x-{TWO}.jsonl").write_text(said + BEGAN)
+    known = Known(NONE, Clues(store=tmp_path), candidates=(ONE, TWO))
+    assert screen_of(CODEX, known, IDLE_SCREEN).state is State.BUSY
+    assert screen_of(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE

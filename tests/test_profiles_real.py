@@ -111,6 +111,8 @@ OPENCODE = (
 )
 COPILOT = f" ❯ please remember      14:23\n\n ● The mock has read it.\n\n{{above}} /shop\n{RULE}\n❯ {{prompt}}\n{RULE}\n {{footer}}"
 PLACEHOLDER = "  Type your message or @path/to/file"
+CLAUDE_QUEUE = "❯ BE_SLOW please\n\n❯ run it\n\n❯ and a second\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✻ Channeling…\n\n"
+GEMINI_QUEUE = "\n  Queued (press ↑ to edit):\n    run it\n    and a second\n\n ⠼ Thinking... (esc to cancel, 5s)\n"
 HOME = (
     f'      ┃\n      ┃  Ask anything… "Fix it"\n      ┃\n      ┃  Build · Mock Mock\n      ╹{BELOW}\n  /shop   1.18.33'
 )
@@ -131,6 +133,8 @@ SCREENS = [
     ("claude", shown(CLAUDE, footer="⏸ manual mode on · esc to interrupt"), Screen(State.BUSY)),
     ("claude", shown(CLAUDE, "next", footer="⏸ manual mode on · esc to interrupt"), Screen(State.BUSY, "next")),
     ("claude", shown(CLAUDE, above="✽ Baking… (esc to interrupt)\n\n"), Screen(State.BUSY)),
+    ("claude", shown(CLAUDE, "Press up to edit queued messages", above=CLAUDE_QUEUE, footer="esc to interrupt"), Screen(State.BUSY, queued="BE_SLOW please\n\nrun it\n\nand a second")),
+    ("claude", shown(CLAUDE, "half", above=CLAUDE_QUEUE), Screen(State.DRAFT, "half", "BE_SLOW please\n\nrun it\n\nand a second")),
     ("claude", f"{RULE}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend", Screen(State.DIALOG)),
     ("claude", f"{RULE}\n  Make auto mode your default?\n\n  ❯ Yes, set it\n    No, keep it", Screen(State.UNKNOWN)),
     ("codex", shown(CODEX, "Ask Codex to do anything"), Screen(State.IDLE)),
@@ -144,9 +148,15 @@ SCREENS = [
     ("gemini", shown(GEMINI, "first line\n   second line"), Screen(State.DRAFT, "first line\nsecond line")),
     ("gemini", shown(GEMINI, "/exit", footer=" quit    Exit the cli\n"), Screen(State.DRAFT, "/exit")),
     ("gemini", shown(GEMINI, PLACEHOLDER, above=" ⠴ Thinking... (esc to cancel, 2s)\n"), Screen(State.BUSY)),
+    ("gemini", shown(GEMINI, "/quit"), Screen(State.UNKNOWN)),  # its own word while it leaves
+    ("gemini", shown(GEMINI, PLACEHOLDER, above=GEMINI_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
+    ("gemini", shown(GEMINI, PLACEHOLDER).replace("\n > ", "\n * "), Screen(State.IDLE)),
+    ("gemini", shown(GEMINI, "half").replace("\n > ", "\n * "), Screen(State.DRAFT, "half")),
     ("gemini", "│ Allow execution of [Shell]?\n│\n│ ● 1. Allow once    │\n│   3. No (esc)      │", Screen(State.DIALOG)),
     ("qwen", shown(QWEN, PLACEHOLDER, footer="? for shortcuts"), Screen(State.IDLE)),
     ("qwen", shown(QWEN, "first line\n  second line \u200b"), Screen(State.DRAFT, "first line\nsecond line")),
+    ("qwen", shown(QWEN, PLACEHOLDER).replace("\n> ", "\n* "), Screen(State.IDLE)),
+    ("qwen", shown(QWEN, "half").replace("\n> ", "\n* "), Screen(State.DRAFT, "half")),
     ("qwen", shown(QWEN, "/exit \u200b"), Screen(State.DRAFT, "/exit")),
     ("qwen", shown(QWEN, PLACEHOLDER, above="  .. Thinking (0s · esc to cancel)\n"), Screen(State.BUSY)),
     ("opencode", shown(OPENCODE), Screen(State.IDLE)),
@@ -165,7 +175,7 @@ SCREENS = [
 
 @pytest.mark.parametrize(("agent", "text", "screen"), SCREENS)
 def test_the_screens_of_the_real_agents(agent: str, text: str, screen: Screen) -> None:
-    assert read_screen(text, AGENTS[agent].screens) == screen
+    assert read_screen(text, AGENTS[agent].screens, AGENTS[agent].queue) == screen
 
 
 @pytest.mark.parametrize("agent", sorted({agent for agent, _, _ in SCREENS}))

@@ -131,7 +131,7 @@ def _profiles(data: Block) -> Profiles:
 
 
 def _profile(name: str, data: Block) -> Profile:
-    keys = data.inner("keys").only(("idle", "safe", "again"))
+    keys = data.inner("keys").only(("idle", "safe", "again", "interrupt", "unqueue", "clear"))
     store = data.inner("store").only(("variable", "under", "default"))
     talk = data.inner("conversation").only(TALK_KEYS)
     id_pattern = talk.pattern("id")
@@ -144,9 +144,13 @@ def _profile(name: str, data: Block) -> Profile:
         launch=data.words("launch"),
         resume=data.words("resume"),
         screens=_screens(data.inner("screens")),
+        queue=data.inner("screens").pattern("queued"),
         idle_keys=_keys(keys, "idle"),
         safe_keys=_keys(keys, "safe"),
         again_keys=_keys(keys, "again"),
+        interrupt_keys=_keys(keys, "interrupt"),
+        unqueue_keys=_keys(keys, "unqueue"),
+        clear_keys=_keys(keys, "clear"),
         leave_s=data.number("leave_s", 3.0),
         spare=_spares(data),
         store_variable=store.text("variable"),
@@ -168,8 +172,9 @@ def _profile(name: str, data: Block) -> Profile:
 
 
 def _screens(data: Block) -> dict[State, re.Pattern[str]]:
-    data.only([state.value for state in State])
-    return {State(word): pattern for word in data.data if (pattern := data.pattern(word))}
+    data.only([*(state.value for state in State), "queued"])
+    words = [word for word in data.data if word != "queued"]
+    return {State(word): pattern for word in words if (pattern := data.pattern(word))}
 
 
 def _keys(data: Block, key: str) -> tuple[KeyStep, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tmuxreap import locators
 from tmuxreap.app import App
 from tmuxreap.ledger_records import Heartbeat
-from tmuxreap.lingering import lingering
+from tmuxreap.lingering import lingering, turn_open
 from tmuxreap.locators import Clues
 from tmuxreap.model import Conversation, Process, Row
 from tmuxreap.profiles import Profile
@@ -70,12 +70,26 @@ def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Kno
 
 
 def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen:
-    """The agent's state: a word of its own about being busy or asking outweighs what the screen seems to show."""
+    """The agent's state: a word of its own about being busy or asking, and an open turn in its conversation, outweigh
+    what the screen seems to show."""
     if profile is None:
         return Screen(State.UNKNOWN)
-    screen = read_screen(text, profile.screens) if text is not None else Screen(State.UNKNOWN)
-    word = locators.agent_word(profile, known.clues)
-    return replace(screen, state=STATES_OF_WORDS.get(word or "", screen.state))
+    screen = read_screen(text, profile.screens, profile.queue) if text is not None else Screen(State.UNKNOWN)
+    state = STATES_OF_WORDS.get(locators.agent_word(profile, known.clues) or "", screen.state)
+    if state not in (State.BUSY, State.DIALOG) and in_a_turn(profile, known):
+        state = State.BUSY
+    return replace(screen, state=state)
+
+
+def in_a_turn(profile: Profile, known: Known) -> bool:
+    """By what the conversation itself says, where it tells turns. Of several that it could be any one counts: an agent
+    that is taken for busy by mistake is asked to stop what it does not do, and loses nothing."""
+    told = profile.goes_on
+    if told is None or told.began is None:
+        return False
+    guesses = (locators.checked(profile, known.clues.store, one, None) for one in known.candidates)
+    paths = [one.path for one in (known.conversation, *guesses) if one.path]
+    return any(turn_open(told, Path(path)) for path in paths)
 
 
 def last_told(app: App, row: Row, sight: Sight) -> str:

@@ -26,7 +26,7 @@ def lingering(
     profile: Profile, goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
 ) -> list[Lingering]:
     found = [*_listed(goes_on, store, conversation, processes)]
-    if goes_on.began is not None and conversation.path and _in_a_turn(goes_on, Path(conversation.path)):
+    if goes_on.began is not None and conversation.path and turn_open(goes_on, Path(conversation.path)):
         holder = _holder(profile, conversation.path, processes)
         found += [_told(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
     return found
@@ -49,7 +49,7 @@ def _living(goes_on: GoesOn, entry: Mapping[str, object], processes: Processes) 
     return process if process is not None and str(process.start) == str(entry.get(goes_on.started)) else None
 
 
-def _in_a_turn(goes_on: GoesOn, path: Path) -> bool:
+def turn_open(goes_on: GoesOn, path: Path) -> bool:
     """The last turn of the conversation began and did not end."""
     try:
         with path.open("rb") as file:

@@ -78,9 +78,13 @@ class Profile:
     launch: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
     screens: Mapping[State, re.Pattern[str]] = field(default_factory=dict)
+    queue: re.Pattern[str] | None = None
     idle_keys: tuple[KeyStep, ...] = ()
     safe_keys: tuple[KeyStep, ...] = ()
     again_keys: tuple[KeyStep, ...] = ()
+    interrupt_keys: tuple[KeyStep, ...] = ()
+    unqueue_keys: tuple[KeyStep, ...] = ()
+    clear_keys: tuple[KeyStep, ...] = ()
     leave_s: float = 3.0
     spare: tuple[Spare, ...] = ()
     store_variable: str | None = None

@@ -149,6 +149,7 @@ class Run:
     swept: dict[ProcessId, Belonging] = field(default_factory=dict)
     agent_left: bool = False
     last: Rung | None = None
-    draft: Draft | None = None
+    draft: Draft | None = None  # all that was kept, for the answer
+    kept: list[str] = field(default_factory=list)  # each text of it
     denied: bool = False
     turn_cut: bool = False

@@ -19,6 +19,7 @@ class State(Enum):
     UNKNOWN = "unknown"
 
 
+FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
 # A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
 
@@ -27,18 +28,29 @@ ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
 class Screen:
     state: State
     draft: str = ""
+    queued: str = ""  # prompts that it is going to begin when its turn has ended
 
 
-def read_screen(text: str, patterns: Mapping[State, re.Pattern[str]]) -> Screen:
-    """Its state, and what is half-typed: also a busy agent can hold a draft."""
+def read_screen(
+    text: str, patterns: Mapping[State, re.Pattern[str]], queue: re.Pattern[str] | None = None
+) -> Screen:
+    """Its state, and what is half-typed: also a busy agent can hold a draft. `queue`: what shows prompts that wait."""
+    waiting = queue.search(text) if queue else None
+    queued = _queued(waiting) if waiting else ""
     pattern = patterns.get(State.DRAFT)
     found = pattern.search(text) if pattern else None
     draft = _draft(found) if found else ""
     for state in ORDER:
         pattern = patterns.get(state)
         if pattern and pattern.search(text):
-            return Screen(state, draft)
-    return Screen(State.UNKNOWN, draft)
+            return Screen(state, draft, queued)
+    return Screen(State.UNKNOWN, draft, queued)
+
+
+def _queued(found: re.Match[str]) -> str:
+    """Each prompt as it stands there, without what comes before it on its line."""
+    text = found.groupdict().get("queued") or found.group(0)
+    return "\n".join(line.strip(FRAME) for line in text.strip("\n").split("\n")).strip("\n")
 
 
 def _draft(found: re.Match[str]) -> str:

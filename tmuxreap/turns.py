@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from tmuxreap.keying import take_back
 from tmuxreap.model import Conversation, Live
 from tmuxreap.requests import Capture, Hear, Heard, Look, ReadScreen, Recall, Request, Run, Wait
 from tmuxreap.screens import Screen, State
@@ -30,6 +31,8 @@ def finish_turn(run: Run, wait_s: float) -> Generator[Request, object, bool]:
             return False
         screen = yield ReadScreen()
         assert isinstance(screen, Screen)  # noqa: S101 - see the request
+        if screen.queued:  # it may end its turn, and begin no other
+            yield from take_back(run, screen)
         still = still + 1 if _rests(screen, heard) else 0
         now = run.clock.monotonic()
         if now >= until:

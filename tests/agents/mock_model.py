@@ -2,7 +2,8 @@
 completions, Gemini generateContent; streamed where asked for.
 
 The last word of the person decides: with RUN_A_TOOL in it the agent is told to run a command (which asks the person
-first), with BE_SLOW it waits, all else is answered. It keeps what it was asked, and never asks anybody itself."""
+first), with BE_SLOW it waits, with STREAM_IT it talks for a while and
+runs the command then, all else is answered. It keeps what it was asked, and never asks anybody itself."""
 
 from __future__ import annotations
 
@@ -15,12 +16,15 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-TOOL, SLOW = "RUN_A_TOOL", "BE_SLOW"
+TOOL, SLOW, STREAM = "RUN_A_TOOL", "BE_SLOW", "STREAM_IT"
 ANSWER = "The mock has read it."
 SLOW_S = 60.0
+TALK, TALK_S = ("The teapot is blue, ", "as was said before, ", "and so it goes on ", "for a while. "), 8.0
 SHELLS = ("Bash", "bash", "run_shell_command", "shell_command", "exec_command", "shell", "local_shell")
+ASKING = ("justification", "sandbox_permissions")  # only where a person is to be asked
 
 Event = tuple[str, dict[str, Any]]
+PAUSE: Event = ("pause", {})  # between two pieces of a talk: nothing is sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +33,18 @@ class Reply:
     tool: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
     wait: bool = False
+    talk: tuple[str, ...] = ()  # said before the text, piece by piece, in TALK_S
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """What it says, as it is streamed: one that talks ends its sentence at once."""
+        return (*self.talk, self.text)
 
 
 class MockModel:
-    def __init__(self, command: str) -> None:
-        self.command = command
+    def __init__(self, command: str, *, asks: bool = True) -> None:
+        """`asks`: the agent is to ask a person first, where a tool call itself can make it."""
+        self.command, self.asks = command, asks
         self.asked: list[str] = []  # the body of every request
         self.closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -53,8 +64,9 @@ class MockModel:
         said = _last_words(body)
         tools = tools_of(body)
         shell = next((name for name in SHELLS if name in tools), None)
-        if TOOL in said and shell:
-            return Reply("I will run it.", shell, _arguments(tools[shell], self.command))
+        if shell and (TOOL in said or STREAM in said):
+            talk = TALK if STREAM in said else ()
+            return Reply("I will run it.", shell, _arguments(tools[shell], self.command, self.asks), talk=talk)
         return Reply(wait=SLOW in said)
 
 
@@ -77,13 +89,13 @@ def tools_of(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _arguments(properties: dict[str, Any], command: str) -> dict[str, Any]:
+def _arguments(properties: dict[str, Any], command: str, asks: bool = True) -> dict[str, Any]:
     name = "cmd" if "cmd" in properties else "command"
     words: object = ["sh", "-c", command] if properties.get(name, {}).get("type") == "array" else command
     given = {name: words}
     for wanted, value in (("description", "prove that it ran"), ("justification", "prove that it ran"),
                           ("sandbox_permissions", "require_escalated")):  # fmt: skip
-        if wanted in properties:
+        if wanted in properties and (asks or wanted not in ASKING):
             given[wanted] = value
     return given
 
@@ -95,16 +107,18 @@ def anthropic(reply: Reply) -> Iterator[Event]:
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": _id("msg"), "type": "message", "role": "assistant", "model": "mock", "content": [],
                "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
-    blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        ({"type": "text", "text": ""}, {"type": "text_delta", "text": reply.text})
-    ]
+    words = [{"type": "text_delta", "text": piece} for piece in reply.pieces]
+    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [({"type": "text", "text": ""}, words)]
     if reply.tool:
         call = {"type": "tool_use", "id": _id("toolu"), "name": reply.tool, "input": {}}
-        blocks.append((call, {"type": "input_json_delta", "partial_json": json.dumps(reply.arguments)}))
+        blocks.append((call, [{"type": "input_json_delta", "partial_json": json.dumps(reply.arguments)}]))
     yield "message_start", {"message": message}
-    for index, (block, delta) in enumerate(blocks):
+    for index, (block, deltas) in enumerate(blocks):
         yield "content_block_start", {"index": index, "content_block": block}
-        yield "content_block_delta", {"index": index, "delta": delta}
+        for piece, delta in enumerate(deltas):
+            if piece:
+                yield PAUSE
+            yield "content_block_delta", {"index": index, "delta": delta}
         yield "content_block_stop", {"index": index}
     reason = "tool_use" if reply.tool else "end_turn"
     yield "message_delta", {"delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage}
@@ -114,7 +128,7 @@ def anthropic(reply: Reply) -> Iterator[Event]:
 def responses(reply: Reply) -> Iterator[Event]:
     answer = _id("resp")
     text = {"type": "message", "id": _id("msg"), "role": "assistant", "status": "completed",
-            "content": [{"type": "output_text", "text": reply.text, "annotations": []}]}  # fmt: skip
+            "content": [{"type": "output_text", "text": "".join(reply.pieces), "annotations": []}]}  # fmt: skip
     items: list[dict[str, Any]] = [text]
     if reply.tool:
         call = {"type": "function_call", "id": _id("fc"), "call_id": _id("call"), "name": reply.tool}
@@ -123,24 +137,37 @@ def responses(reply: Reply) -> Iterator[Event]:
              "output_tokens_details": None}  # fmt: skip
     yield "response.created", {"response": {"id": answer, "object": "response", "status": "in_progress"}}
     for index, item in enumerate(items):
-        yield "response.output_item.added", {"output_index": index, "item": item}
+        begun = {**item, "content": [], "status": "in_progress"} if item is text else item
+        yield "response.output_item.added", {"output_index": index, "item": begun}
+        for piece in reply.talk if item is text else ():
+            where = {"item_id": text["id"], "output_index": index, "content_index": 0}
+            yield "response.output_text.delta", {**where, "delta": piece}
+            yield PAUSE
         yield "response.output_item.done", {"output_index": index, "item": item}
     done = {"id": answer, "object": "response", "status": "completed", "output": items, "usage": usage}
     yield "response.completed", {"response": done}
 
 
 def chat(reply: Reply) -> Iterator[Event]:
-    delta: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    parts: list[tuple[dict[str, Any], str | None]] = [
+        ({"role": "assistant", "content": piece}, None) for piece in reply.pieces
+    ]
     if reply.tool:
         call = {"name": reply.tool, "arguments": json.dumps(reply.arguments)}
-        delta["tool_calls"] = [{"index": 0, "id": _id("call"), "type": "function", "function": call}]
-    for part, reason in ((delta, None), ({}, "tool_calls" if reply.tool else "stop")):
+        parts[-1][0]["tool_calls"] = [{"index": 0, "id": _id("call"), "type": "function", "function": call}]
+    for place, (part, reason) in enumerate([*parts, ({}, "tool_calls" if reply.tool else "stop")]):
+        if 0 < place < len(parts):
+            yield PAUSE
         choice = {"index": 0, "delta": part, "finish_reason": reason}
         yield "", {"id": _id("chat"), "object": "chat.completion.chunk", "model": "mock", "choices": [choice],
                    "created": 1}  # fmt: skip
 
 
 def gemini(reply: Reply) -> Iterator[Event]:
+    for piece in reply.talk:
+        spoken = {"content": {"parts": [{"text": piece}], "role": "model"}, "index": 0}
+        yield "", {"candidates": [spoken], "modelVersion": "mock"}
+        yield PAUSE
     parts: list[dict[str, Any]] = [{"text": reply.text}]
     if reply.tool:
         parts.append({"functionCall": {"id": _id("fc"), "name": reply.tool, "args": reply.arguments}})
@@ -224,6 +251,9 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                 self.wfile.flush()
                 model.closing.wait(SLOW_S)
             for name, data in _events_of(path, reply):
+                if name == PAUSE[0]:
+                    model.closing.wait(TALK_S / len(TALK))
+                    continue
                 head = f"event: {name}\n" if name else ""
                 typed = {"type": name, **data} if name else data
                 self.wfile.write(f"{head}data: {json.dumps(typed)}\n\n".encode())
