@@ -102,10 +102,17 @@ def test_what_should_be_a_mapping_and_is_none_says_nothing(odd: object) -> None:
 
 @pytest.mark.parametrize(
     ("value", "pid"),
-    [(7, 7), ("7", 7), ("x", None), (True, None), (1.5, None), (None, None), ([7], None)],
+    [(7, 7), ("7", 7), (None, None), ("", None)],
 )
 def test_a_pid_is_a_whole_number(value: object, pid: int | None) -> None:
     assert read_row(0, {**PLAIN, "pane": {"pid": value}}).pane.pid == pid
+
+
+@pytest.mark.parametrize("value", ["x", True, 1.5, float("inf"), [7], {"a": 1}, 0, -4, 10**30])
+def test_a_pid_that_is_none_is_not_taken_for_absent(value: object) -> None:
+    """Without a pid a session is meant by its name alone: too little for a row that meant to say more."""
+    with pytest.raises(ValueError, match=r"its pane.pid .* is no number of a process"):
+        read_row(0, {**PLAIN, "pane": {"pid": value}})
 
 
 @pytest.mark.parametrize(

@@ -95,17 +95,18 @@ def find_drifts(app: App, look: RegistryLook, only: frozenset[str] | None = None
         found += [drift for drift in _unregistered(app, rows, sights) if drift.name not in others]
         for intent in starts.values():
             found = _with_start(app, found, rows, intent)
-        found += _without_row(rows, [intent for name, intent in left.items() if name not in starts])
+        found += _without_row(look, [intent for name, intent in left.items() if name not in starts])
     confirmed = not any(sight.live is Live.UNKNOWN for sight in sights)
     return Found(found, confirmed, tuple(zip(rows, sights, strict=True)), bool(others.passed))
 
 
-def _without_row(rows: Sequence[Row], intents: Sequence[Intent]) -> list[Drift]:
-    names = {row.name for row in rows}
+def _without_row(look: RegistryLook, intents: Sequence[Intent]) -> list[Drift]:
+    """Of a row that cannot be read now the intent stays open: it holds what was asked for."""
+    names = {row.name for row in look.usable}
     return [
         Drift(it.name, DriftKind.INTENT, f"a {it.verb} of it was not closed, and its row is gone", {}, it)
         for it in intents
-        if it.name not in names
+        if it.name not in names and look.spoilt(it.name) is None
     ]
 
 

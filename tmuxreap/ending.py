@@ -24,7 +24,7 @@ from tmuxreap.model import Conversation, Outcome, Row, Verb
 from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
 from tmuxreap.recording import UnderWay, answer_of, record, undisturbed
-from tmuxreap.registry import RegistryLook
+from tmuxreap.registry import RegistryLook, row_invalid
 from tmuxreap.requests import Ended, Heard
 from tmuxreap.results import EndResult, Item, failed_target
 from tmuxreap.sights import Past
@@ -158,12 +158,17 @@ def _again(look: RegistryLook, rows: Iterable[Row]) -> tuple[list[Row], dict[str
     for row in rows:
         now = look.named(row.name)
         if now is None:
-            reason = f"could not end {row.name}: its row vanished from the registry meanwhile"
-            failure = Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
-            vanished[row.name] = failed_target(row.name, failure)
+            vanished[row.name] = failed_target(row.name, _no_row(look, row.name))
         else:
             found.append(now)
     return found, vanished
+
+
+def _no_row(look: RegistryLook, name: str) -> Failure:
+    if (bad := look.spoilt(name)) is not None:
+        return row_invalid(look.path, bad)
+    reason = f"could not end {name}: its row vanished from the registry meanwhile"
+    return Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
 
 
 def _new_intent(app: App, case: Case, policy: Policy) -> NewIntent:

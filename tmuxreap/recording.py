@@ -20,7 +20,7 @@ from tmuxreap.ledger_records import Closing, Intent, NewEvent, Survivor
 from tmuxreap.model import Outcome, Row, Server
 from tmuxreap.outcomes import changes_of, clear_up
 from tmuxreap.plan import Policy
-from tmuxreap.registry import RegistryLook, edited_where_safe
+from tmuxreap.registry import RegistryLook, edited_where_safe, row_invalid
 from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Item
 from tmuxreap.states import Changes
@@ -87,6 +87,8 @@ def _write(
         for ending, ended in batch:
             row = look.named(ending.case.row.name)
             fate = fates[ending.case.row.name] = _fate(app, ending, ended, row)
+            if fate is _Fate.VANISHED and (bad := look.spoilt(ending.case.row.name)) is not None:
+                refused[ending.case.row.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
                 wanted[row.name] = changes_of(ending.case, ended, row, policy, at)
         text, stuck = edited_where_safe(look, wanted)

@@ -84,6 +84,11 @@ class RegistryLook:
     def named(self, name: str) -> Row | None:
         return next((row for row in self.usable if row.name == name), None)
 
+    def spoilt(self, name: str) -> BadRow | None:
+        """Find the bad row that may be the one of this name: as long as there is one, no row of it has gone."""
+        bad = [row for row in self.rows if isinstance(row, BadRow) and row.name in (None, name)]
+        return max(bad, key=lambda row: row.name == name, default=None)
+
     def text_of(self, row: Row) -> str:
         """The row exactly as it stands in the file: the before-image of a change."""
         span = self.document.rows[row.index]

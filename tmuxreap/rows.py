@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from tmuxreap.model import RecordedPane, RecordedTmux, Row, Status, Terminal
 
+GREATEST_PID = 2**31 - 1
 _CONVERSATION_FIELD = re.compile(r"^(?P<agent>[A-Za-z0-9_]+?)_(?:session|conversation)_id_own$")
 
 
@@ -123,6 +124,16 @@ def _integer(value: object) -> int | None:
         return None
 
 
+def _pid(value: object) -> int | None:
+    """Absent, or a number that a process can have: a session is not meant by its name alone where a pid was tried."""
+    if value is None or value == "":
+        return None
+    number = _integer(value)
+    if number is None or not 0 < number <= GREATEST_PID:
+        raise ValueError(f"its pane.pid {str(value)[:40]!r} is no number of a process")
+    return number
+
+
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
@@ -136,7 +147,7 @@ def _tags(value: object) -> tuple[str, ...]:
 def _pane(value: object) -> RecordedPane:
     pane = value if isinstance(value, Mapping) else {}
     return RecordedPane(
-        pid=_integer(pane.get("pid")),
+        pid=_pid(pane.get("pid")),
         cmd=_text(pane.get("cmd")),
         cwd=_text(pane.get("cwd")),
         id=_text(pane.get("id")),

@@ -233,9 +233,11 @@ def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int |
 
 
 def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
-    """What tmux started in its pane is the session's as long as it lives, whatever became of the pane."""
+    """What tmux started in its pane is the session's as long as it lives, whatever became of the pane. Other tools
+    record its start in seconds."""
     if row.pane.pid is None or row.pane.start_ticks is None or row.tmux.boot_id != world.boot_id:
-        return set()
+        tracked = _tracked(row, world)
+        return {tracked.id} if tracked is not None else set()
     return {ProcessId(row.pane.pid, row.pane.start_ticks)}
 
 

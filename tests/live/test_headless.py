@@ -10,10 +10,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.real import Real, alive, answer, until
+from tmuxreap.commands import reconcile
 from tmuxreap.ledger import Ledger
 from tmuxreap.ledger_file import ledger_path
 from tmuxreap.model import Verb
@@ -182,3 +184,27 @@ def test_a_pane_whose_process_had_gone_is_a_stranger_s(real: Real, start: Start,
     register(real, f"id: 7, pid: {stranger}, created_epoch: {started(stranger) - 9:.2f}", "kitty")
     assert answer(real.kill())["stopped_by"] == "already_gone"
     assert (calls.exists(), alive(stranger)) == (False, True)
+
+
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_a_row_of_another_tool_outlives_its_tmux_session(real: Real, start: Start, verb: Verb) -> None:
+    """Its pid and start tell the process, also where no session and no server is left."""
+    pid, neighbour = start("sleep", "600"), start("sleep", "600")
+    pane = f"pane: {{pid: {pid}, created_epoch: {started(pid):.2f}}}"
+    row = f"{{name: acme, status: running, tmux_server: {real.socket}, {pane}}}"
+    real.registry.write_text(f"tmux_sessions:\n  - {row}\n")
+    with real.app() as app:
+        found: Any = reconcile.run(app).more["drifts"]
+    assert [one["drift"] for one in found if one["name"]] == ["survivors"]
+    told = answer(real.stop() if verb is Verb.STOP else real.kill())
+    assert told["stopped_by"] == {"stop": "hangup", "kill": "sigterm"}[verb.value]
+    assert (alive(pid), alive(neighbour), real.row()["status"]) == (False, True, "stopped")
+
+
+def test_a_stranger_with_the_pid_of_such_a_row_is_left(real: Real, start: Start) -> None:
+    pid = start("sleep", "600")
+    pane = f"pane: {{pid: {pid}, created_epoch: {started(pid) - 60:.2f}}}"
+    row = f"{{name: acme, status: running, tmux_server: {real.socket}, {pane}}}"
+    real.registry.write_text(f"tmux_sessions:\n  - {row}\n")
+    assert answer(real.stop())["stopped_by"] == "already_gone"
+    assert alive(pid)
