@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import count
 from signal import Signals
 
 from tests.fake_processes import FakeProcesses
 from tmuxreap.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
 from tmuxreap.seams import Question
+from tmuxreap.tmux_commands import GROUPED, HOLDS
 from tmuxreap.values import replace
 
 FIRST_TTY = 34816  # /dev/pts/0
@@ -36,7 +38,7 @@ class FakeSession:
     activity: int = 0
     attached: int = 0
     grouped: bool = False
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)  # what `new-session -e` gives to every pane of it
 
 
 @dataclass
@@ -71,6 +73,7 @@ class FakeTmux:
         server = self.servers.get(socket) or self._start(socket)
         created = int(self.clock.now())
         session = FakeSession(f"${next(server.session_ids)}", name, created, activity=created)
+        session.environment = dict(process.pop("environ", None) or {})  # type: ignore[call-overload]
         server.sessions.append(session)
         self.split(socket, session, comm, *argv, **process)
         return session
@@ -78,7 +81,9 @@ class FakeTmux:
     def split(self, socket: str, session: FakeSession, comm: str, *argv: str, **process: object) -> FakePane:
         server = self.servers[socket]
         tty, pane_id = next(self._ttys), f"%{next(server.pane_ids)}"
+        alone = process.pop("window", False) or not session.panes
         environ = {
+            **session.environment,
             **(process.pop("environ", None) or {}),  # type: ignore[dict-item]
             "TMUX": f"{socket},{server.process.pid},{session.id[1:]}",
             "TMUX_PANE": pane_id,
@@ -86,7 +91,7 @@ class FakeTmux:
         leader = self.processes.add(
             comm, *argv, parent=server.process, tty=tty, new_session=True, environ=environ, **process  # type: ignore[arg-type]
         )  # fmt: skip
-        window = session.panes[0].now.window_id if session.panes else f"@{pane_id[1:]}"
+        window = f"@{pane_id[1:]}" if alone else session.panes[0].now.window_id
         seen = Pane(
             id=pane_id,
             pid=leader.pid,
@@ -102,6 +107,37 @@ class FakeTmux:
         pane = FakePane(seen, leader, tty)
         session.panes.append(pane)
         return pane
+
+    def join(self, pane: FakePane, to: FakeSession) -> None:
+        """As join-pane does, and, where it was the only one of its window, move-window."""
+        self._remove(pane)
+        to.panes.append(pane)
+        self.change(pane, window_id=to.panes[0].now.window_id)
+
+    def swap(self, one: FakePane, other: FakePane) -> None:
+        both = {id(one): other, id(other): one}
+        windows = one.now.window_id, other.now.window_id
+        for session in [session for server in self.servers.values() for session in server.sessions]:
+            session.panes = [both.get(id(pane), pane) for pane in session.panes]
+        self.change(one, window_id=windows[1])
+        self.change(other, window_id=windows[0])
+
+    def respawn(self, pane: FakePane, comm: str, *argv: str, **process: object) -> ProcessId:
+        """As respawn-pane -k does: what ran there is gone, the pane is the same."""
+        environ, parent = self.processes.environ(pane.process), self._server_of(pane).process
+        old, pane.process = pane.process, ProcessId(0, 0)
+        self.processes.hang_up(old)
+        self.processes.die(old)
+        pane.process = self.processes.add(
+            comm, *argv, parent=parent, tty=pane.tty, new_session=True, environ=environ, **process  # type: ignore[arg-type]
+        )  # fmt: skip
+        self.change(pane, pid=pane.process.pid, dead=False)
+        pane.on_key = None
+        return pane.process
+
+    def _server_of(self, pane: FakePane) -> FakeServer:
+        every = ((server, session) for server in self.servers.values() for session in server.sessions)
+        return next(server for server, session in every if pane in session.panes)
 
     def change(self, pane: FakePane, **facts: object) -> None:
         """As in `change(pane, in_mode=True)`."""
@@ -178,7 +214,6 @@ class FakeTmux:
         cwd = flags[flags.index("-c") + 1]
         comm = program[0].rpartition("/")[2]
         session = self.open(socket, name, comm, *program[1:], cwd=cwd, environ=marks, **behaviour)
-        session.environment = marks
         return True, f"{session.id}:{session.panes[0].now.id}:{session.panes[0].now.pid}"
 
     # What the server does
@@ -216,7 +251,10 @@ class FakeTmux:
     def _do(self, socket: str, command: list[str]) -> bool:
         verb, target = command[0], command[command.index("-t") + 1]
         if verb == "if-shell":
-            return not self._holds(socket, target, command[4]) or self._do(socket, _words(command[5]))
+            if target.startswith("$") and self._session(socket, target) is None:
+                return False
+            same = self._holds(socket, target, command[4])
+            return self._line(socket, command[5] if same else command[6] if len(command) > 6 else "")
         if verb == "kill-session":
             return self._kill_session(socket, target)
         pane = self._pane(socket, target)
@@ -235,19 +273,32 @@ class FakeTmux:
             raise AssertionError(f"the fake does not know {command}")
         return True
 
+    def _line(self, socket: str, line: str) -> bool:
+        """Up to the first that fails."""
+        words, commands = _words(line), list[list[str]]([[]])
+        for word in words:
+            commands.append([]) if word == ";" else commands[-1].append(word)
+        return all(self._do(socket, command) for command in commands if command)
+
     def _holds(self, socket: str, target: str, condition: str) -> bool:
         """The comparisons that the compare-and-kill commands are made of."""
         server, session, pane = self.servers.get(socket), self._session(socket, target), self._pane(socket, target)
         facts: dict[str, object] = {"pid": server and server.process.pid, "start_time": server and server.started}
         if session:
             facts |= {"session_id": session.id, "session_created": session.created}
+            facts |= {GROUPED: int(session.grouped), HOLDS: "".join(map(_told, session.panes))}
         if pane:
             facts |= {"pane_id": pane.now.id, "pane_pid": pane.now.pid}
             facts |= {"pane_in_mode": int(pane.now.in_mode), "pane_dead": int(pane.now.dead)}
             facts |= {"pane_input_off": int(pane.now.input_off), "pane_synchronized": int(pane.now.synchronized)}
+        for name in (GROUPED, HOLDS):
+            condition = condition.replace(f"#{{{name}}}", "#{held}" if name == HOLDS else "#{grouped}")
+        facts |= {"grouped": facts.get(GROUPED, ""), "held": facts.get(HOLDS, "")}
         compared = re.findall(r"#\{==:#\{(\w+)\},([^}]*)\}", condition)
+        matched = re.findall(r"#\{m:([^,]*),#\{(\w+)\}\}", condition)
         assert compared, f"the fake cannot read {condition}"
-        return all(str(facts.get(name, "")) == value for name, value in compared)
+        same = all(str(facts.get(name, "")) == value for name, value in compared)
+        return same and all(fnmatchcase(str(facts[name]), pattern) for pattern, name in matched)
 
     def _send(self, socket: str, pane: FakePane, keys: list[str]) -> None:
         together = [other for session in self.servers[socket].sessions for other in session.panes]
@@ -309,6 +360,10 @@ class FakeTmux:
                     self.change(pane, dead=True)
                 else:
                     self._remove(pane)
+
+
+def _told(pane: FakePane) -> str:
+    return f"<{pane.now.id}.{pane.now.pid or ''}{'L' if pane.now.linked else ''}>"
 
 
 def _words(line: str) -> list[str]:

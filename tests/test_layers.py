@@ -29,7 +29,8 @@ RANKS = (
     "agents < hookblocks profiles programs yamlblocks; profiles < hookblocks programs; programs;"
     " yamlblocks; hookblocks < yamlblocks; spared < profiles",
     # pure: what is seen, planned and answered
-    "world; panes < world; identity < panes world; sights < identity panes world; resuming;"
+    "world; panes < world; identity < panes world; siblings < panes world;"
+    " sights < identity panes siblings world; resuming;"
     " offspring < sights; verdicts < offspring;"
     " plan < panes sights; hookfiles < jsonsplice; jsonsplice; turns < keying requests sights;"
     " requests < plan sights; keying < plan requests; ladder < keying plan requests sights turns;"

@@ -8,6 +8,7 @@ from tmuxreap.tmux_commands import (
     kill_session_command,
     mode_off,
     new_session,
+    quoted,
     send_keys,
     send_text,
     set_pane_option,
@@ -16,6 +17,7 @@ from tmuxreap.tmux_commands import (
 
 PANE = Pane("%5", 70, "/dev/pts/3", False, False, False, False, "@2", False, "off")
 SESSION = Session("$3", "acme", 1795000100, 1795000200, 0, False, (PANE,))
+HELD = "#{W:#{P:<#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}>}}"
 SERVER = Server("/tmp/tmux-1000/default", 42, 1795000000, (SESSION,))
 
 
@@ -25,19 +27,29 @@ def test_a_session_is_killed_by_its_whole_identity() -> None:
         "-F",
         "-t",
         "$3:",
-        "#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
-        "#{==:#{session_created},1795000100}}",
+        "#{&&:#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
+        "#{==:#{session_created},1795000100}},"
+        "#{==:#{&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}},0}},"
+        f"#{{==:{HELD},<%5.70>}}}}",
         "kill-session -t '$3'",
     ]
 
 
+def test_where_more_is_in_it_by_now_the_judged_panes_are_killed_instead() -> None:
+    command = kill_session_command(SERVER, SESSION, [PANE])
+    assert command[:6] == kill_session_command(SERVER, SESSION)
+    (instead,) = command[6:]
+    assert instead == " ".join(map(quoted, kill_pane_command(SERVER, SESSION, PANE)))
+
+
 def test_a_pane_is_killed_by_its_whole_identity() -> None:
-    assert kill_pane_command(SERVER, PANE) == [
+    assert kill_pane_command(SERVER, SESSION, PANE) == [
         "if-shell",
         "-F",
         "-t",
-        "%5",
-        "#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{pane_id},%5}},#{==:#{pane_pid},70}}",
+        "$3:",
+        "#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
+        f"#{{==:#{{session_created}},1795000100}}}},#{{m:*<%5.70[L>]*,{HELD}}}}}",
         "kill-pane -t '%5'",
     ]
 

@@ -20,7 +20,7 @@ from tmuxreap.yamlblocks import Block, Misplaced, Unreadable
 LOCATOR_NEEDS = {"pidfile": ("path", "id"), "open-file": ("path",), "exit-banner": ("pattern",), "argv": ("flags",)}
 READING = "profiles"
 BLOCK_KEYS = (
-    "about", "verified", "process", "command", "launch", "resume", "screens", "keys", "leave_s", "spare",
+    "about", "verified", "process", "command", "launch", "resume", "screens", "keys", "leave_s", "spare", "mates",
     "store", "conversation", "hooks",
 )  # fmt: skip
 TALK_KEYS = (
@@ -153,6 +153,7 @@ def _profile(name: str, data: Block) -> Profile:
         clear_keys=_keys(keys, "clear"),
         leave_s=data.number("leave_s", 3.0),
         spare=_spares(data),
+        mates=data.words("mates"),
         store_variable=store.text("variable"),
         store_default=store.text("default"),
         store_under=store.text("under") or "",

@@ -37,14 +37,20 @@ class Case:
     plan: Plan | None = None
     answer: Item | None = None
     registered: bool = True
+    looked_at: float = 0.0
 
 
 def prepare(app: App, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None) -> list[Case]:
     """`known`: what is remembered of some of them otherwise than the ledger does."""
-    sights = look_at(app, rows, pane_only=policy.scope is Scope.PANE, known=known)
+    looked_at = app.clock.monotonic()
+    pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
+    sights = look_at(app, rows, pane_only=pane_only, whole_session=whole, known=known)
     options = [list(_during_keys(sight, app.profile_of(row))) for row, (sight, _) in zip(rows, sights, strict=True)]
     shown = shown_in(app.tmux, [sight for sight, _ in sights], options)
-    return [_case(app, row, *seen, pane, policy) for row, seen, pane in zip(rows, sights, shown, strict=True)]
+    cases = [_case(app, row, *seen, pane, policy) for row, seen, pane in zip(rows, sights, shown, strict=True)]
+    for case in cases:
+        case.looked_at = looked_at
+    return cases
 
 
 def _case(app: App, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy) -> Case:

@@ -259,6 +259,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("tmuxreap-demo", description="A coding agent that only pretends, for tests.")
     parser.add_argument("--session-id", help="the id of the new conversation")
     parser.add_argument("--resume", metavar="ID", help="go on with this conversation")
+    parser.add_argument("--mate-of", metavar="ID", help="work for the agent of this conversation")
     parser.add_argument("--exit-delay", type=float, default=0.0, metavar="S", help="take this long to leave")
     parser.add_argument("--ignore", default="", metavar="hup,term", help="stay when these signals come")
     parser.add_argument("--spawn", type=int, default=0, metavar="N", help="start so many helpers")

@@ -289,6 +289,7 @@ def _task(app: App, ending: UnderWay, policy: Policy) -> Task:
         capture=capture,
         hear=hear,
         recall=recall,
+        looked_at=case.looked_at,
     )
 
 

@@ -21,9 +21,10 @@ from tmuxreap.progress import DRAW_S, Progress
 from tmuxreap.requests import Ended, Request, Wait
 from tmuxreap.screens import Screen
 from tmuxreap.seams import Clock, Processes, Question, Sent, Tmux
+from tmuxreap.siblings import shared
 from tmuxreap.sights import Past, Sight, past_of, see_again
 from tmuxreap.spared import Spares
-from tmuxreap.values import slotted
+from tmuxreap.values import replace, slotted
 
 # When many end at once, patience saves a look for each: as long as one follows upon the other, but not for long.
 COALESCE_S = 0.005
@@ -50,6 +51,7 @@ class Task:
     capture: Callable[[str | None], Conversation]
     hear: Callable[[], requests.Heard]
     recall: Callable[[], Conversation]
+    looked_at: float | None = None
 
 
 Ladder = Generator[Request, object, Ended]
@@ -82,7 +84,8 @@ class Executor:
         if self._progress:
             self._progress.begin(len(tasks))
         for task in tasks:
-            climbing = ladder.climb(task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation)
+            known = (task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation)
+            climbing = ladder.climb(*known, looked_at=task.looked_at)
             self._ladders[task] = climbing
             self._advance(task, None)
         try:
@@ -134,6 +137,7 @@ class Executor:
                     self._progress.rung(task.plan.name, rung)
                 return task.ours()
             case requests.Signal(processes, signals):
+                _struck(task)
                 return {one: self._signal(one, signals) for one in sorted(processes)}
             case requests.KeepDraft(text):
                 return task.keep_draft(text)
@@ -233,13 +237,21 @@ def _since(task: Task) -> int:
 
 def close(processes: Processes, task: Task, request: Request) -> list[list[str]]:
     """A window that stands in another session too, or a group of them, keeps its panes when one session goes."""
-    server, session = task.plan.server, task.sight.session
-    assert server is not None and session is not None  # noqa: S101 - it was seen
-    if task.past.pane_only:
-        return [tmux_commands.kill_pane_command(server, session.panes[0])]
-    shared = (pane for pane in session.panes if pane.linked or session.grouped)
-    panes = [tmux_commands.kill_pane_command(server, pane) for pane in shared]
-    return [*panes, tmux_commands.kill_session_command(server, session)]
+    server, session, whole = task.plan.server, task.sight.session, task.sight.whole
+    assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
+    _struck(task)
+    if task.past.pane_only or task.sight.foreign:
+        return [tmux_commands.kill_pane_command(server, whole, pane) for pane in session.panes]
+    both = [pane for pane in session.panes if shared(pane, whole)]
+    left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in both))
+    alone = [pane for pane in session.panes if pane not in both]
+    panes = [tmux_commands.kill_pane_command(server, whole, pane) for pane in both]
+    return [*panes, tmux_commands.kill_session_command(server, left, alone)]
+
+
+def _struck(task: Task) -> None:
+    panes = task.sight.session.panes if task.sight.session else ()
+    task.past = replace(task.past, struck=task.past.struck | {pane.id for pane in panes})
 
 
 def ready(task: Task) -> list[list[str]]:

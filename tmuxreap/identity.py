@@ -44,8 +44,8 @@ def find_session(row: Row, server: ServerLook, profile: Profile | None, world: W
     if row.tmux.known:
         return None if named is None or _pane_was_ended(row, named) else _replaced(row, named)
     if named is None:
-        moved = _moved(row, [s for s in server.sessions if _has_agent(row, s, profile, world)])
-        return moved or _on_another_server(row, server, profile, world)
+        holders = [one for one in server.sessions if _has_agent(row, one, profile, world)]
+        return moved(row, holders[0]) if holders else _on_another_server(row, server, profile, world)
     if row.pane.pid is not None and any(pane.pid == row.pane.pid for pane in named.panes):
         return named
     if ended_as_pane(row):  # other tools record no pane id: what is left of it are the panes of others
@@ -66,7 +66,7 @@ def _recorded_session(row: Row, server: Server, world: World) -> Session | Failu
     if row.pane.id is not None and not (same and same.holds(row.pane.id)):
         holders = [session for session in server.sessions if session.holds(row.pane.id)]
         if holders:
-            return _moved(row, holders)
+            return moved(row, holders[0])
     return same if same is not None and not _pane_was_ended(row, same) else None
 
 
@@ -74,14 +74,12 @@ def _has_agent(row: Row, session: Session, profile: Profile | None, world: World
     return any(pane.pid == row.pane.pid and agent_in(pane, profile, world) for pane in session.panes)
 
 
-def _moved(row: Row, holders: list[Session]) -> Failure | None:
+def moved(row: Row, holder: Session) -> Failure:
     """Its pane was put into another session (join-pane, move-window), or its session has another name."""
-    if not holders:
-        return None
     return Failure(
         Code.SESSION_REPLACED,
-        f"could not take {row.name} for the recorded session: its pane stands in the session {holders[0].name} now",
-        f"record that one: {command('adopt', holders[0].name)}, or move the pane back",
+        f"could not take {row.name} for the recorded session: its pane stands in the session {holder.name} now",
+        f"record that one: {command('adopt', holder.name)}, or move the pane back",
     )
 
 

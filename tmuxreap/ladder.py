@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Generator
 
+from tmuxreap.errors import Code
 from tmuxreap.keying import press_keys
 from tmuxreap.model import Conversation, Live, Outcome, ProcessId, StoppedBy, Verb
 from tmuxreap.plan import Plan, PlannedRung, Policy, Rung
@@ -27,6 +28,7 @@ from tmuxreap.seams import Clock, Sent
 from tmuxreap.sights import Sight
 
 LOOK_AGAIN_S = 0.05
+FRESH_S = 0.3  # so long a look at the panes is good enough for keys: after it, nobody else's pane is in danger
 TERM = (signal.SIGTERM, signal.SIGCONT)  # a stopped process handles no TERM
 KILL = (signal.SIGKILL,)
 CLEAN_LOOKS = 2
@@ -41,16 +43,24 @@ STOPPED_BY: dict[Rung, StoppedBy] = {
 
 
 def climb(
-    plan: Plan, profile: Profile | None, policy: Policy, clock: Clock, sight: Sight, conversation: Conversation
+    plan: Plan,
+    profile: Profile | None,
+    policy: Policy,
+    clock: Clock,
+    sight: Sight,
+    conversation: Conversation,
+    *,
+    looked_at: float | None = None,
 ) -> Generator[Request, object, Ended]:
-    """From the first key to the proof of death."""
+    """From the first key to the proof of death. `looked_at`: when the plan's look was made."""
     run = Run(plan, profile, policy, clock, sight, conversation)
     run.agent_left = sight.live is not Live.ALIVE and not sight.agent
     if plan.after_turn_s is not None:
         from tmuxreap.turns import finish_turn  # no other stop needs it
 
         still_ours = yield from finish_turn(run, plan.after_turn_s)
-        if not still_ours or run.sight.trouble is not None:
+        looked_at = clock.monotonic()
+        if not still_ours or run.sight.trouble is not None or run.barred:
             return _ended(run, _outcome(run, False) if still_ours else Outcome.TAKEN_OVER, None)
     gone = False
     for planned in plan.rungs:
@@ -63,8 +73,11 @@ def climb(
         ours = yield Checkpoint(planned.rung)
         if not ours:
             return _ended(run, Outcome.TAKEN_OVER, None)
-        gone = yield from _one_rung(run, planned)
-        if run.sight.trouble is not None:
+        if planned.rung is Rung.KEYS and looked_at is not None and clock.monotonic() > looked_at + FRESH_S:
+            yield from _look(run)
+        if run.sight.trouble is None and not run.barred:
+            gone = yield from _one_rung(run, planned)
+        if run.sight.trouble is not None or run.barred:
             break  # who cannot be asked once is not asked at every rung: each question takes its whole time
     return _ended(run, _outcome(run, gone), _stopped_by(run) if gone else None)
 
@@ -80,6 +93,7 @@ def _one_rung(run: Run, planned: PlannedRung) -> Generator[Request, object, bool
     swept_only = run.agent_left
     gone = yield from ACTIONS[planned.rung](run, planned)
     run.last = planned.rung
+    run.touched = run.touched or (planned.rung is Rung.KEYS and run.agent_left)
     waited_s = run.clock.monotonic() - started
     enough = not swept_only and (gone or (planned.rung is Rung.KEYS and run.agent_left))
     skipped = "the agent had left; only what it left behind was swept" if swept_only else None
@@ -110,11 +124,12 @@ def _settle(
     while True:
         yield from _look(run, processes_only=clean > 0)
         left, there = run.sight.owned.ids, run.sight.session is not None
-        if run.sight.trouble is not None:
+        if run.sight.trouble is not None or run.barred:
             return False
         if not left and not (there and closed):
             clean = 0 if there else clean + 1
             if there:
+                run.touched = True
                 yield Close()
                 closed = True
             if clean == CLEAN_LOOKS:
@@ -144,6 +159,7 @@ def _strike(
 ) -> Generator[Request, object, None]:
     """Who is asked to leave hears of it from the terminal first; who is killed must hear of nothing beforehand."""
     _note_swept(run)
+    run.touched = True
     if close and signals is not KILL:
         yield Close()
     if processes:
@@ -180,7 +196,10 @@ ACTIONS: dict[Rung, Action] = {Rung.KEYS: press_keys, Rung.HANGUP: _hangup, Rung
 
 def _outcome(run: Run, gone: bool) -> Outcome:
     if not gone:
-        return Outcome.SURVIVED if run.sight.trouble is None else Outcome.FAILED
+        moved = run.sight.trouble is not None and run.sight.trouble.code is Code.SESSION_REPLACED
+        if run.barred or (moved and not run.touched):
+            return Outcome.REFUSED
+        return Outcome.SURVIVED if moved or run.sight.trouble is None else Outcome.FAILED
     return Outcome.STOPPED if run.plan.verb is Verb.STOP else Outcome.KILLED
 
 
@@ -204,4 +223,5 @@ def _ended(run: Run, outcome: Outcome, stopped_by: StoppedBy | None) -> Ended:
         denied=run.denied,
         turn_cut=run.turn_cut,
         trouble=run.sight.trouble,
+        foreign=run.sight.foreign,
     )

@@ -18,6 +18,7 @@ def look_at(
     rows: Sequence[Row],
     *,
     pane_only: bool = False,
+    whole_session: bool = False,
     known: Mapping[str, Past] | None = None,
     briefly: bool = False,
 ) -> list[tuple[Sight, Past]]:
@@ -36,6 +37,7 @@ def look_at(
             mark=app.books.mark(row.name) if needed else None,
             remembered=survivors.get(row.name, frozenset()),
             pane_only=pane_only or ended_as_pane(row),
+            whole_session=whole_session,
         )
 
     return [_sight(app, row, sockets[row.name], world, past(row), briefly=briefly) for row in rows]

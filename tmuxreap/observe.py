@@ -12,7 +12,7 @@ from tmuxreap.model import Process, ProcessId, ServerLook
 from tmuxreap.ownership import Index, Trace
 from tmuxreap.seams import Processes, Tmux
 from tmuxreap.values import frozen
-from tmuxreap.world import Names, World, by_identity
+from tmuxreap.world import Names, World, by_identity, places_of
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
@@ -78,6 +78,7 @@ class Observer:
             canonical=canonical,
             epoch_of=self._processes.started_epoch,
             protected=callers(self._place.pid, processes),
+            places={socket: places_of(server, terminal_number) for socket, server in servers.items()},
         )
         return self.latest
 

@@ -11,7 +11,8 @@ from tmuxreap.errors import Code, Failure, command
 from tmuxreap.ledger_records import NewEvent
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
-from tmuxreap.plan import Policy
+from tmuxreap.panes import listed
+from tmuxreap.plan import Policy, foreign_panes
 from tmuxreap.purging import Purged, purge
 from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Item, Survivor, megabytes
@@ -45,7 +46,7 @@ def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) ->
         at=at,
         stopped_by=stopped_by_of(case, ended),
         reason=policy.reason if not row.status.ended or case.purged is None else None,
-        scope=policy.scope.value if policy.scope is Scope.PANE else None,
+        scope=Scope.PANE.value if policy.scope is Scope.PANE or ended.foreign else None,
         conversation=conversation,
         conversation_field=conversation_field(case.agent) if case.agent else None,
         resumable=conversation.exists,
@@ -88,6 +89,7 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         duration_ms=round(duration_s * 1000),
         warnings=(
             *_turn(ended, policy),
+            *(_left_alone(ended) if gone else ()),
             *case.known.warnings,
             *_nothing_purged(case),
             *(goes_on(app, case.known, case.profile) if gone else ()),
@@ -110,11 +112,19 @@ def _nothing_purged(case: Case) -> tuple[str, ...]:
     return (f"nothing_purged: no file of a conversation of {case.row.name} was found; nothing was deleted",)
 
 
+def _left_alone(ended: Ended) -> tuple[str, ...]:
+    if not ended.foreign:
+        return ()
+    return (f"foreign_panes: its session lives on, with panes that came meanwhile: {listed(ended.foreign)}",)
+
+
 def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
     if ended.trouble is not None:
         return ended.trouble
     if case.purged is not None and case.purged.failure is not None:
         return case.purged.failure
+    if ended.outcome is Outcome.REFUSED:
+        return foreign_panes(ended.foreign, policy.verb, case.row.name)
     if ended.outcome is not Outcome.SURVIVED:
         return None
     names = ", ".join(f"{one.process.comm} ({one.process.pid})" for one in ended.survivors) or "its tmux session"

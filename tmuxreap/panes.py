@@ -70,6 +70,16 @@ def is_busy(pane: Pane, world: World) -> bool:
     return not pane.dead and not is_idle_shell(pane, world)
 
 
+def took_up_work(pane: Pane, world: World) -> bool:
+    """In what was an idle shell: a job, in front or behind, or another program. What draws a prompt is none."""
+    leader = world.index.processes.get(pane.pid)
+    if pane.dead or leader is None:
+        return False
+    children = (world.index.processes[pid] for pid in world.index.children.get(leader.pid, ()))
+    job = any(child.pgrp != leader.pgrp for child in children)
+    return job or not _is_interactive_shell(leader, world) or not in_front(leader)
+
+
 def listed(panes: Iterable[Pane]) -> str:
     return ", ".join(f"{pane.id} (pid {pane.pid})" for pane in panes)
 

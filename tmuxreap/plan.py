@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 from tmuxreap.errors import Code, Failure, command
@@ -147,7 +148,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
             "call from another session, or hand it over with --self",
         )
     if sight.foreign and policy.scope is Scope.AGENT:
-        return _foreign_panes(sight, policy, name)
+        return foreign_panes(sight.foreign, policy.verb, name)
     return None
 
 
@@ -155,10 +156,10 @@ def _overruled(trouble: Failure, policy: Policy) -> bool:
     return trouble.code is Code.AMBIGUOUS_PANE and policy.scope is Scope.SESSION
 
 
-def _foreign_panes(sight: Sight, policy: Policy, name: str) -> Failure:
+def foreign_panes(panes: Iterable[Pane], verb: Verb, name: str) -> Failure:
     return Failure(
         Code.FOREIGN_PANES,
-        f"could not {policy.verb.value} {name}: other panes of the session are at work: {listed(sight.foreign)}",
+        f"could not {verb.value} {name}: other panes of the session are at work: {listed(panes)}",
         "end them too with --whole-session, or only the agent's pane with --pane-only",
     )
 

@@ -87,6 +87,7 @@ class Profile:
     clear_keys: tuple[KeyStep, ...] = ()
     leave_s: float = 3.0
     spare: tuple[Spare, ...] = ()
+    mates: tuple[str, ...] = ()  # flags by which those that it opens in other panes name its conversation
     store_variable: str | None = None
     store_default: str | None = None
     store_under: str = ""  # the folder below the one that the variable names

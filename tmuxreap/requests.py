@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 from tmuxreap.errors import Failure
-from tmuxreap.model import Conversation, Outcome, ProcessId, StoppedBy
+from tmuxreap.model import Conversation, Outcome, Pane, ProcessId, StoppedBy
 from tmuxreap.ownership import Belonging
 from tmuxreap.plan import Plan, Policy, Rung
 from tmuxreap.profiles import Key, Profile, Text
@@ -133,6 +133,7 @@ class Ended:
     denied: bool
     trouble: Failure | None
     turn_cut: bool = False  # it was still in its turn when the ladder began
+    foreign: tuple[Pane, ...] = ()  # panes at work that came since the plan, and live on
 
 
 @slotted
@@ -153,3 +154,9 @@ class Run:
     kept: list[str] = field(default_factory=list)  # each text of it
     denied: bool = False
     turn_cut: bool = False
+    touched: bool = False  # something of it was ended
+
+    @property
+    def barred(self) -> bool:
+        """Panes of others came into it before anything was ended: how far to go is asked again."""
+        return bool(self.sight.foreign) and not self.touched

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tmuxreap.errors import Code, Failure
-from tmuxreap.identity import cannot_tell, find_session, pick_pane, same_server
+from tmuxreap.identity import cannot_tell, find_session, moved, pick_pane, same_server
 from tmuxreap.model import (
     Live,
     Pane,
@@ -18,13 +18,14 @@ from tmuxreap.model import (
     Session,
     Terminal,
 )
-from tmuxreap.ownership import Owned, Reach, owned
-from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, is_busy, live_in, on_terminal
+from tmuxreap.ownership import Owned, Reach, Trace, owned
+from tmuxreap.panes import TMUX_SERVER, agent_among, agent_in, live_in, on_terminal
 from tmuxreap.profiles import Profile
 from tmuxreap.programs import program_names
+from tmuxreap.siblings import Known, holder_of, judge, leads, own_panes
 from tmuxreap.spared import Spares
 from tmuxreap.values import field, frozen, replace
-from tmuxreap.world import World
+from tmuxreap.world import Places, World
 
 SAME_START_S = 1.0
 
@@ -38,6 +39,9 @@ class Past:
     first: Sight | None = None
     leaders: frozenset[ProcessId] = frozenset()
     pane_only: bool = False  # "session" then means the agent's pane and what is in it
+    whole_session: bool = False  # the panes of the plan go too, whatever runs in them
+    struck: frozenset[str] = frozenset()  # panes whose ending has begun
+    strangers: bool = False  # panes of others were seen in it: the session's mark is no evidence any more
     registry: str | None = None  # of the mark, where the ledger alone tells it
 
 
@@ -46,7 +50,8 @@ class Sight:
     live: Live
     socket: str
     server: ServerLook
-    session: Session | None = None
+    session: Session | None = None  # with the panes that an ending takes
+    whole: Session | None = None  # with all that it holds
     pane: Pane | None = None
     agent: tuple[Process, ...] = ()
     keyed: tuple[Process, ...] = ()  # those of the agent that the pane's keys can reach
@@ -68,28 +73,32 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: W
     if isinstance(session, Failure):
         live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
         return Sight(live, socket, server, trouble=session)
+    whole = session
     pane = pick_pane(row, session, profile, world) if session else None
+    foreign: tuple[Pane, ...] = ()
+    agent: tuple[Process, ...] = ()
     if session is not None and isinstance(pane, Pane):
-        session = _within(session, pane, pane_only=past.pane_only)
+        agent = agent_in(pane, profile, world)
+        session, foreign = _first(session, pane, agent, row, profile, world, past)
     reach = _reach(row, server, session, world, past)
-    belongings = owned(world.index, reach, spare_reason(spares, world))
+    belongings = _belongings(server, session, reach, spares, world)
     mine = any(one.process.pid in world.protected for one in belongings.own)
     if session is None or pane is None:
         agent = _outlived(row, belongings, profile, world)
         return Sight(Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
     if isinstance(pane, Failure):
-        return Sight(Live.ALIVE, socket, server, session, owned=belongings, reach=reach, mine=mine, trouble=pane)
-    agent = agent_in(pane, profile, world)
+        return Sight(Live.ALIVE, socket, server, session, whole, owned=belongings, reach=reach, mine=mine, trouble=pane)
     return Sight(
         live=live_in(pane, agent, world),
         socket=socket,
         server=server,
         session=session,
+        whole=whole,
         pane=pane,
         agent=agent,
         keyed=on_terminal(pane, agent, world),
         owned=belongings,
-        foreign=tuple(other for other in session.panes if other.id != pane.id and is_busy(other, world)),
+        foreign=foreign,
         reach=reach,
         mine=mine,
     )
@@ -114,18 +123,21 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
         return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, spares, world, past)
-    session = _still(first, server, world)
-    if session is not None and first.pane is not None:
-        session = _within(session, first.pane, pane_only=past.pane_only)
-    reach = _reach(row, server, session, world, past)
-    belongings = owned(world.index, reach, spare_reason(spares, world))
+    whole = _still(first, server, world)
+    session, foreign = _judged_again(whole, row, profile, world, past)
+    reach = _reach(row, server, session, world, past, strangers=bool(foreign))
+    belongings = _belongings(server, session, reach, spares, world)
+    holder = holder_of(first.pane, whole, server) if first.pane is not None else None
+    if holder is not None and _same_server(first, server):
+        trouble = moved(row, holder)
+        return Sight(Live.REPLACED, first.socket, server, session, whole, owned=belongings, trouble=trouble)
     if session is None:
-        return Sight(Live.GONE, first.socket, server, owned=belongings, reach=reach)
+        return Sight(Live.GONE, first.socket, server, whole=whole, owned=belongings, foreign=foreign, reach=reach)
     pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
     agent = agent_in(pane, profile, world) if pane else ()
     live = live_in(pane, agent, world)
     keyed = on_terminal(pane, agent, world) if pane else ()
-    return Sight(live, first.socket, server, session, pane, agent, keyed, belongings, reach=reach)
+    return Sight(live, first.socket, server, session, whole, pane, agent, keyed, belongings, foreign, reach)
 
 
 def past_of(sight: Sight, before: Past) -> Past:
@@ -137,27 +149,72 @@ def past_of(sight: Sight, before: Past) -> Past:
         first=before.first or sight,
         leaders=before.leaders | leaders,
         pane_only=before.pane_only,
+        whole_session=before.whole_session,
+        struck=before.struck,
+        strangers=before.strangers or (before.first is not None and bool(sight.foreign)),
         registry=before.registry,
     )
 
 
-def _within(session: Session, pane: Pane, *, pane_only: bool) -> Session | None:
-    """As far as the ending reaches: another window that another session shows too is that one's."""
-    if pane_only:
-        panes = tuple(one for one in session.panes if one.id == pane.id)
-        return replace(session, panes=panes) if panes else None
-    if not any(one.linked for one in session.panes):
-        return session
-    return replace(session, panes=tuple(p for p in session.panes if p.window_id == pane.window_id or not p.linked))
+def _first(
+    session: Session,
+    pane: Pane,
+    agent: tuple[Process, ...],
+    row: Row,
+    profile: Profile | None,
+    world: World,
+    past: Past,
+) -> tuple[Session, tuple[Pane, ...]]:
+    """As far as an ending of it reaches, and what stands in its way."""
+    if past.pane_only:
+        return replace(session, panes=(pane,)), ()
+    within = replace(session, panes=own_panes(session, pane))
+    if past.whole_session:
+        return within, ()
+    known = Known(pane, (), leader_of=leads(agent, dict(row.conversations).values(), world))
+    return within, judge(session, known, profile, world).foreign
+
+
+def _judged_again(
+    session: Session | None, row: Row, profile: Profile | None, world: World, past: Past
+) -> tuple[Session | None, tuple[Pane, ...]]:
+    first = past.first
+    if session is None or first is None:
+        return None, ()
+    if past.pane_only:
+        panes = tuple(one for one in session.panes if first.pane is not None and one.id == first.pane.id)
+        return (replace(session, panes=panes) if panes else None), ()
+    planned = first.session.panes if first.session else ()
+    leader_of = leads(first.agent, dict(row.conversations).values(), world)
+    judged = judge(session, Known(first.pane, planned, past.struck, past.whole_session, leader_of), profile, world)
+    return judged.session, judged.foreign
+
+
+def _belongings(server: ServerLook, session: Session | None, reach: Reach, spares: Spares, world: World) -> Owned:
+    """What lives in a pane that is not the session's own is another's, by whatever it was known before."""
+    ours = {pane.id for pane in session.panes} if session else set()
+    here = f"{world.canonical(server.socket)},{server.pid}" if isinstance(server, Server) else None
+    spare, places = spare_reason(spares, world), world.places.get(server.socket, Places())
+
+    def reason(process: Process) -> str | None:
+        trace = world.index.traces.get(process.pid, Trace())
+        pane = places.of(process, trace.pane if trace.tmux == here == reach.tmux else None)
+        return f"in the pane {pane} of another" if pane is not None and pane not in ours else spare(process)
+
+    return owned(world.index, reach, reason)
 
 
 def _still(first: Sight, server: ServerLook, world: World) -> Session | None:
     known = first.session
-    if known is None or not isinstance(server, Server) or not isinstance(first.server, Server):
-        return None
-    if (server.pid, server.started) != (first.server.pid, first.server.started):
+    if known is None or not isinstance(server, Server) or not _same_server(first, server):
         return None
     return world.sessions.get((server.socket, known.id, known.created))
+
+
+def _same_server(first: Sight, server: ServerLook) -> bool:
+    if not isinstance(server, Server) or not isinstance(first.server, Server):
+        return False
+    return (server.pid, server.started) == (first.server.pid, first.server.started)
 
 
 def _see_headless(row: Row, socket: str, spares: Spares, world: World, past: Past) -> Sight:
@@ -200,7 +257,9 @@ def _untracked(row: Row) -> Failure:
     )
 
 
-def _reach(row: Row, server: ServerLook, session: Session | None, world: World, past: Past) -> Reach:
+def _reach(
+    row: Row, server: ServerLook, session: Session | None, world: World, past: Past, *, strangers: bool = False
+) -> Reach:
     panes = session.panes if session else ()
     known = past.first.session.panes if past.first and past.first.session else ()
     leaders = {p.id for pane in panes if not pane.dead and (p := world.index.processes.get(pane.pid))} | past.leaders
@@ -214,7 +273,7 @@ def _reach(row: Row, server: ServerLook, session: Session | None, world: World, 
         leaders=frozenset(leaders | _recorded_leader(row, world)),
         ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane.tty))),
         terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
-        mark=None if past.pane_only else past.mark or _mark_of(leaders, world),
+        mark=None if past.pane_only or past.strangers or strangers else past.mark or _mark_of(leaders, world),
         remembered=past.remembered,
         registry=past.registry,
     )

@@ -12,6 +12,10 @@ from tmuxreap.seams import Question
 
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
 CREATED = re.compile(r"^\$\d+:%\d+:\d+$", re.MULTILINE)
+# What a session holds, in the order of its windows and panes; `L`: the window stands in another session too.
+_HERE = "#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}"
+HOLDS = f"W:#{{P:<{_HERE}>}}"
+GROUPED = "&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}"
 TAKES_KEYS = (("pane_in_mode", "0"), ("pane_dead", "0"), ("pane_input_off", "0"), ("pane_synchronized", "0"))
 
 _BARE = re.compile(r"%[0-9]+|[A-Za-z0-9_./:,@=+-][A-Za-z0-9_./:,@%=+-]*")  # `%if` is a word of its own
@@ -79,20 +83,22 @@ def unset_pane_option(pane: str, option: str) -> list[str]:
     return ["set-option", "-p", "-u", "-t", pane, "--", option]
 
 
-def kill_session_command(server: Server, session: Session) -> list[str]:
-    """Kill that session, if it is still the one that was seen: compared inside the server, in the same step.
+def kill_session_command(server: Server, session: Session, judged: Sequence[Pane] = ()) -> list[str]:
+    """Kill that session, if it still is and holds what was seen: compared inside the server, in the same step.
 
-    Ids begin again at 0 with a new server, so the server's own identity is compared too."""
-    seen = [*_server_facts(server), ("session_id", session.id), ("session_created", str(session.created))]
-    return _if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'")
+    Ids begin again at 0 with a new server, so the server's own identity is compared too. Where something else is in it
+    by now, those of the panes that were judged are killed instead."""
+    held = "".join(f"<{pane.id}.{pane.pid or ''}{'L' if pane.linked else ''}>" for pane in session.panes)
+    seen = [*_this_session(server, session), (GROUPED, str(int(session.grouped))), (HOLDS, held)]
+    panes = " ; ".join(_line(kill_pane_command(server, session, pane)) for pane in judged)
+    return [*_if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'"), *([panes] if panes else [])]
 
 
-def kill_pane_command(server: Server, pane: Pane) -> list[str]:
-    """Kill that pane, if it is still the one that was seen, with the same process in it.
-
-    It may have been moved to another session since: it is the same pane all the same."""
-    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", str(pane.pid))]
-    return _if_same(pane.id, seen, f"kill-pane -t '{pane.id}'")
+def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
+    """Kill that pane, if it still stands in that session, with the same process in it."""
+    command = _if_same(f"{session.id}:", _this_session(server, session), f"kill-pane -t '{pane.id}'")
+    command[4] = f"#{{&&:{command[4]},#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}}}"
+    return command
 
 
 def switch_client(server: Server, session: Session, pane: Pane, client: str | None) -> list[str]:
@@ -142,6 +148,10 @@ def _no_format(text: str) -> str:
 
 def _server_facts(server: Server) -> list[tuple[str, str]]:
     return [("pid", str(server.pid)), ("start_time", str(server.started))]
+
+
+def _this_session(server: Server, session: Session) -> list[tuple[str, str]]:
+    return [*_server_facts(server), ("session_id", session.id), ("session_created", str(session.created))]
 
 
 def _if_same(target: str, seen: list[tuple[str, str]], command: str) -> list[str]:

@@ -284,12 +284,30 @@ def test_one_pane_is_killed_and_the_other_lives(arena: Arena) -> None:
     session = again(arena, session)
     first, second = leader(arena, session), leader(arena, session, at=1)
     pane = session.panes[0]
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), replace(pane, pid=pane.pid + 1))])
+    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, replace(pane, pid=pane.pid + 1))])
     assert len(again(arena, session).panes) == 2
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), pane)])
+    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, pane)])
     assert gone(arena, first)
     assert [one.id for one in again(arena, session).panes] == [session.panes[1].id]
     assert not gone(arena, second, within_s=0.0)
+
+
+def test_a_pane_is_killed_in_its_own_session_only(arena: Arena) -> None:
+    session, neighbour = arena.open("one"), arena.open("two")
+    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), neighbour, session.panes[0])])
+    assert [one.name for one in look(arena).sessions] == ["one", "two"]
+
+
+def test_a_session_that_holds_more_by_now_loses_its_judged_panes_alone(arena: Arena) -> None:
+    session, _ = arena.open("one"), arena.open("two")
+    arena.split(session)
+    first, came = leader(arena, again(arena, session)), leader(arena, again(arena, session), at=1)
+    arena.tmux.run(arena.socket, [kill_session_command(look(arena), session)])
+    assert len(again(arena, session).panes) == 2
+    arena.tmux.run(arena.socket, [kill_session_command(look(arena), session, session.panes)])
+    assert gone(arena, first)
+    assert len(again(arena, session).panes) == 1
+    assert not gone(arena, came, within_s=0.0)
 
 
 def test_commands_go_on_past_one_that_fails(arena: Arena) -> None:
