@@ -286,7 +286,8 @@ def test_an_odd_name_is_stopped_and_forgotten_alone(name: str, registry: Path) -
 
 
 @pytest.mark.parametrize(
-    "name", ["all", "-", "tag:x", "pid:7", "v1.2", "a:b", "$9", "-dash", "*", "a[b]", "#{pid}", ""]
+    "name",
+    ["all", "-", "tag:x", "pid:7", "task:T-1", "tree:x", "v1.2", "a:b", "$9", "-dash", "*", "a[b]", "#{pid}", ""],
 )
 def test_names_that_tmux_or_targets_take_otherwise_are_not_started(name: str, tmp_path: Path) -> None:
     refused(run("start", "--agent", "demo", "--json", "--", name, "true"), 2, "usage")

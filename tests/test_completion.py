@@ -76,7 +76,7 @@ def test_a_flag_is_offered_once_and_then_its_value() -> None:
     assert set(offered("start", "x", "--agent", "")) == set(load_profiles(None).agents)
     assert offered("start", "x", "--server", "") == {"farm": "1 session"}
     assert set(offered("start", "x", "--tag", "")) == {"acme", "night"}
-    assert offered("kill", "--task-status", "") == {"failed": "", "ready": ""}
+    assert offered("kill", "--task-status", "") == {"failed": "", "ready": "", "cancelled": ""}
     assert offered("stop", "--reason", "") == {}
     assert offered("list", "--registry", "") == {":files": ""}
     assert offered("skills", "") == {"install": ""}

@@ -75,6 +75,13 @@ def test_a_pattern_with_rows_of_the_other_state_is_no_failure() -> None:
     assert (none.rows, none.bad, none.missing, none.sweeping) == ((), (), (), True)
 
 
+@pytest.mark.parametrize("wanted", Wanted)
+def test_a_task_means_its_rows_as_a_name_does(wanted: Wanted) -> None:
+    rows = (row(0, "a", task_id="T-1"), row(1, "b", "stopped", task_id="T-1"), row(2, "c", task_id="T-10"), row(3, "d"))
+    assert names(pick("task:T-1", wanted=wanted, rows=rows)) == ["a", "b"]
+    assert pick("task:T", rows=rows).missing[0].failure.code is Code.SESSION_NOT_REGISTERED
+
+
 def test_agents_are_asked_for() -> None:
     assert names(pick("agent:claude")) == ["acme-1", "web"]
     by_name = Questions(agent_of=lambda one: "gemini" if one.name == "web" else None)
@@ -171,18 +178,19 @@ def test_one_that_is_missing_stops_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "wide", "sweeping"),
+    ("target", "sweeping"),
     [
-        ("web", False, False),
-        ("pid:3", False, False),
-        ("tag:x", False, True),
-        ("agent:claude", False, True),
-        ("w*", True, True),
-        ("all", True, True),
-        ("nosuch*", True, True),
+        ("web", False),
+        ("pid:3", False),
+        ("tag:x", True),
+        ("agent:claude", True),
+        ("task:T-1", True),
+        ("tree:web", True),
+        ("w*", True),
+        ("all", True),
+        ("nosuch*", True),
     ],
 )
-def test_how_far_a_word_reaches(target: str, wide: bool, sweeping: bool) -> None:
-    """A person is asked before all and patterns; an agent has to say --yes to these, tags and agents."""
-    assert (pick(target).wide, pick(target).sweeping) == (wide, sweeping)
-    assert (pick("web", target).wide, pick(target, "web").sweeping) == (wide, sweeping)
+def test_how_far_a_word_reaches(target: str, sweeping: bool) -> None:
+    """A person is asked before what may mean more than was named, and an agent has to say --yes to it."""
+    assert (pick(target).sweeping, pick("web", target).sweeping) == (sweeping, sweeping)

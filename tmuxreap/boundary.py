@@ -24,6 +24,8 @@ from tmuxreap.settings import Settings
 if TYPE_CHECKING:
     from tmuxreap.verdicts import Kind
 
+TASK_STATUSES = ("failed", "ready", "cancelled")
+
 
 def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[App], Result]) -> None:
     """The boundary of every verb: what it could not do becomes an answer too."""
@@ -92,8 +94,9 @@ def scope_of(whole_session: bool, pane_only: bool) -> Scope:
 
 
 def task_status_of(word: str) -> str:
-    if word not in ("failed", "ready"):
-        raise Failure(Code.USAGE, f"could not read --task-status: {word!r} is no status", "give failed or ready")
+    if word not in TASK_STATUSES:
+        reason = f"could not read --task-status: {word!r} is not one of {', '.join(TASK_STATUSES)}"
+        raise Failure(Code.USAGE, reason, "as in: --task-status cancelled")
     return word
 
 

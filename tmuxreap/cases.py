@@ -129,6 +129,7 @@ def already_stopped(app: App, case: Case) -> EndResult:
         conversation=case.known.conversation,
         resumable=case.known.conversation.exists and row.resumable is not False,
         resume_command=resume_command(app, row, case.known, case.profile),
+        task_id=row.task_id,
         ended_at=str(ended_at) if ended_at else None,
     )
 

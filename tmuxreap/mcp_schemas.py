@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tmuxreap.results import Recorded
+
 Schema = dict[str, object]
 
 TEXT: Schema = {"type": "string"}
@@ -51,6 +53,9 @@ END: dict[str, Schema] = {
     "stopped_by": _or_null(TEXT),
     "stop_reason": _or_null(TEXT),
     "termination_mode": _or_null(TEXT),
+    "task_id": _or_null(TEXT),
+    "ended_at": _or_null(TEXT),
+    "grace_s": _or_null(NUMBER),
     "conversation": CONVERSATION,
     "resumable": FLAG,
     "resume_command": _or_null(TEXT),
@@ -85,7 +90,9 @@ SESSION: dict[str, Schema] = {
     "attached": FLAG,
     "memory_mb": NUMBER,
     "drift": _or_null(TEXT),
+    **{name: FLAG if name == "keep" else _or_null(TEXT) for name in Recorded().as_json()},
 }
+COUNTS = _object(dict.fromkeys(("ended", "by_keys", "by_term", "by_kill", "failed"), COUNT))
 # A target that is not there is answered as one that could not be ended, by every verb.
 SHOWN = {
     "processes": _list(PROCESS),
@@ -108,7 +115,9 @@ RESULTS: dict[str, dict[str, Schema]] = {
     "forget": FORGOTTEN,
 }
 MORE: dict[str, dict[str, Schema]] = {
-    "reap": {"kept": _list(_object({"name": TEXT, "why": TEXT}))},
+    "stop": {"counts": COUNTS},
+    "kill": {"counts": COUNTS},
+    "reap": {"counts": COUNTS, "kept": _list(_object({"name": TEXT, "why": TEXT}))},
     "reconcile": {"tmux_confirmed": FLAG, "drifts": _list(_object(DRIFT)), "actions": _list(ACTION)},
 }
 

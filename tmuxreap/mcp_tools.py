@@ -24,6 +24,7 @@ from tmuxreap.values import frozen, replace
 from tmuxreap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
 
 LONGEST_REASON = 1000
+TaskStatus = Literal["failed", "ready", "cancelled"]
 
 
 def _alone(given: object) -> object:
@@ -42,7 +43,7 @@ def _plain(text: str) -> str:
     return text
 
 
-MEANT = "Sessions by name; also 'PATTERN*', tag:X, agent:A, pid:N, or all."
+MEANT = "Sessions by name; also 'PATTERN*', tag:X, agent:A, task:ID, pid:N, or all."
 Targets = Annotated[list[str], BeforeValidator(_alone), Field(min_length=1, description=MEANT)]
 Reason = Annotated[
     str,
@@ -56,7 +57,7 @@ SortWord = Literal["name", "status", "live", "agent", "idle", "memory", "server"
 DryRun = Annotated[bool, Field(description="Answer with the plan, and do nothing.")]
 Yes = Annotated[
     bool,
-    Field(description="Needed inside a registered session for more than names: patterns, tag:, agent:, all."),
+    Field(description="Needed inside a registered session for more than names: patterns, tag:, agent:, task:, all."),
 ]
 
 
@@ -181,7 +182,7 @@ class KillSession(_End):
     captured first. Prefer stop_session."""
 
     verb = Verb.KILL
-    task_status: Annotated[Literal["failed", "ready"], Field(description="What becomes of its task.")] = "failed"
+    task_status: Annotated[TaskStatus, Field(description="What becomes of its task.")] = "failed"
 
     def policy(self) -> Policy:
         return replace(super().policy(), task_status=self.task_status)
@@ -202,7 +203,7 @@ class Reap(Arguments):
     orphans: Annotated[bool, Field(description="Processes that ended sessions left behind.")] = False
     grace: Annotated[Seconds | None, Field(description="Seconds between asking and SIGKILL.")] = None
     cleanup: Annotated[bool, Field(description="Remove their git worktrees afterwards, never by force.")] = False
-    task_status: Annotated[Literal["failed", "ready"], Field(description="What becomes of their tasks.")] = "failed"
+    task_status: Annotated[TaskStatus, Field(description="What becomes of their tasks.")] = "failed"
     yes: Annotated[bool, Field(description="Do it; else only the plan is answered.")] = False
     dry_run: DryRun = False
 

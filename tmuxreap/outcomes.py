@@ -18,7 +18,7 @@ from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Item, Survivor, megabytes
 from tmuxreap.rows import conversation_field
 from tmuxreap.sights import Past
-from tmuxreap.states import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, next_status
+from tmuxreap.states import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, iso, next_status
 from tmuxreap.tools import PANE_CLOSERS, close_pane
 from tmuxreap.values import replace
 from tmuxreap.worktrees import clean_up
@@ -75,6 +75,9 @@ def result_of(app: App, case: Case, ended: Ended, policy: Policy, duration_s: fl
         stopped_by=stopped_by_of(case, ended),
         stop_reason=policy.reason if event is not Event.SWEPT else case.row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
+        task_id=case.row.task_id,
+        ended_at=iso(app.clock.now()) if gone else None,
+        grace_s=policy.grace,
         conversation=ended.conversation,
         resumable=ended.conversation.exists and event is not Event.PURGED,
         resume_command=None if event is Event.PURGED else resume_command(app, case.row, case.known, case.profile),
@@ -207,6 +210,8 @@ def not_yet(case: Case, policy: Policy, outcome: Outcome) -> EndResult:
         agent=case.agent,
         pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
         stop_reason=policy.reason,
+        task_id=case.row.task_id,
+        grace_s=policy.grace,
         conversation=case.known.conversation,
         resumable=case.known.conversation.exists,
         spared=case.sight.owned.spared,

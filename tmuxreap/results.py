@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from tmuxreap.errors import Code, Exit, Failure, shared_exit
@@ -71,7 +71,9 @@ class EndResult:
     warnings: tuple[str, ...] = ()
     failure: Failure | None = None
     plan: Plan | None = None
-    ended_at: str | None = None  # of a row that had ended before
+    task_id: str | None = None
+    ended_at: str | None = None
+    grace_s: float | None = None  # for those that do not leave by themselves
 
     def as_json(self) -> dict[str, object]:
         plan = {} if self.plan is None else {"plan": self.plan.as_json()}
@@ -84,6 +86,9 @@ class EndResult:
             "stopped_by": self.stopped_by.value if self.stopped_by else None,
             "stop_reason": self.stop_reason,
             "termination_mode": self.termination_mode,
+            "task_id": self.task_id,
+            "ended_at": self.ended_at,
+            "grace_s": self.grace_s,
             "conversation": self.conversation.as_json(),
             "resumable": self.resumable,
             "resume_command": self.resume_command,
@@ -131,6 +136,40 @@ class Reaped:
 
 
 @frozen
+class Recorded:
+    """What a row says of its session's beginning and end, and where a client of tmux finds it."""
+
+    task_id: str | None = None
+    ttl: str | None = None
+    worktree: str | None = None
+    created_at: str | None = None
+    stopped_at: str | None = None
+    stop_reason: str | None = None
+    termination_mode: str | None = None
+    parent: str | None = None
+    keep: bool = False
+    restart: str | None = None
+    start_command: str | None = None
+    socket: str | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "task_id": self.task_id,
+            "ttl": self.ttl,
+            "worktree": self.worktree,
+            "created_at": self.created_at,
+            "stopped_at": self.stopped_at,
+            "stop_reason": self.stop_reason,
+            "termination_mode": self.termination_mode,
+            "parent": self.parent,
+            "keep": self.keep,
+            "restart": self.restart,
+            "start_command": self.start_command,
+            "socket": self.socket,
+        }
+
+
+@frozen
 class SessionResult:
     """One row as it stands, and what a look says of it. `facts` are what `show` adds."""
 
@@ -150,6 +189,7 @@ class SessionResult:
     attached: bool = False
     memory_mb: float = 0.0
     drift: str | None = None
+    recorded: Recorded = Recorded()
     facts: Mapping[str, object] = field(default_factory=dict)
     failure: Failure | None = None
 
@@ -172,6 +212,7 @@ class SessionResult:
             "attached": self.attached,
             "memory_mb": self.memory_mb,
             "drift": self.drift,
+            **self.recorded.as_json(),
             **self.facts,
             **error,
         }
@@ -223,6 +264,23 @@ class Result:
             "error": self.failure.as_json() if self.failure else None,
             **self.more,
         }
+
+
+def counts(items: Iterable[Item]) -> dict[str, int]:
+    """Sum up endings: how many are no more, by which means, and how many targets failed."""
+    told = [item.as_json() for item in items]
+    ended = [one for one in told if one.get("outcome") in ENDED]
+    by = [one.get("stopped_by") for one in ended]
+    return {
+        "ended": len(ended),
+        "by_keys": by.count(StoppedBy.EXIT_KEYS.value),
+        "by_term": by.count(StoppedBy.HANGUP.value) + by.count(StoppedBy.SIGTERM.value),
+        "by_kill": by.count(StoppedBy.SIGKILL.value),
+        "failed": sum(one.get("error") is not None for one in told),
+    }
+
+
+ENDED = frozenset({Outcome.STOPPED.value, Outcome.KILLED.value, Outcome.TERMINATED.value})
 
 
 def failed_target(name: str, failure: Failure) -> EndResult:

@@ -13,10 +13,12 @@ from tmuxreap.values import frozen
 AnyRow = Row | BadRow
 LONGEST_PID = 19  # digits; a longer one is no number to the kernel, nor to int()
 RESERVED = frozenset({"all", "-"})
+SWEEPING = ("tag:", "agent:", "task:", "tree:")  # each may mean more than one row
+PREFIXES = (*SWEEPING, "pid:")
 
 
 class Wanted(Enum):
-    """Which rows a pattern, a tag, an agent or `all` selects; a name always means its row."""
+    """Which rows a pattern, a tag, an agent or `all` selects; a name always means its row, a task all of its rows."""
 
     RUNNING = "running"
     ENDED = "ended"
@@ -52,8 +54,7 @@ class Chosen:
     rows: tuple[Row, ...]
     bad: tuple[BadRow, ...]
     missing: tuple[Missing, ...]
-    wide: bool  # all, or a pattern: a person is asked
-    sweeping: bool  # these, a tag or an agent: more than was named, an agent has to say --yes
+    sweeping: bool  # more than was named: a person is asked, an agent has to say --yes
 
 
 @frozen
@@ -70,11 +71,10 @@ def choose(
 ) -> Chosen:
     picked: dict[int, AnyRow] = {}
     missing: list[Missing] = []
-    wide = sweeping = False
+    sweeping = False
     for target in dict.fromkeys(targets):
         found: list[AnyRow] | Failure | None = _exact(rows, target)
         if found is None:
-            wide = wide or is_wide(target)
             sweeping = sweeping or is_sweeping(target)
             found = _selected(rows, target, wanted, ask)
         if isinstance(found, Failure):
@@ -86,7 +86,6 @@ def choose(
         rows=tuple(row for row in chosen if isinstance(row, Row)),
         bad=tuple(row for row in chosen if isinstance(row, BadRow)),
         missing=tuple(missing),
-        wide=wide,
         sweeping=sweeping,
     )
 
@@ -95,12 +94,8 @@ def is_pattern(target: str) -> bool:
     return any(sign in target for sign in "*?[")
 
 
-def is_wide(target: str) -> bool:
-    return target == "all" or is_pattern(target)
-
-
 def is_sweeping(target: str) -> bool:
-    return is_wide(target) or target.startswith(("tag:", "agent:"))
+    return target == "all" or is_pattern(target) or target.startswith(SWEEPING)
 
 
 def _exact(rows: Sequence[AnyRow], target: str) -> list[AnyRow] | None:
@@ -116,6 +111,8 @@ def _selected(rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Question
     matched = [row for row in rows if _matches(row, target, ask)]
     if not matched and target != "all":
         return _unknown(target, rows)
+    if target.startswith("task:"):  # as a name does: what has ended has reached the goal
+        return matched
     return [row for row in matched if isinstance(row, BadRow) or _is_wanted(row, wanted) or ask.counts(row)]
 
 
@@ -127,6 +124,8 @@ def _matches(row: AnyRow, target: str, ask: Questions) -> bool:
         return word in row.tags
     if isinstance(row, Row) and kind == "agent" and word:
         return ask.agent_of(row) == word
+    if isinstance(row, Row) and kind == "task" and word:
+        return row.task_id == word
     return row.name is not None and is_pattern(target) and fnmatchcase(row.name, target)
 
 

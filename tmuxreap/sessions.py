@@ -9,7 +9,7 @@ from tmuxreap.ledger_records import Heartbeat
 from tmuxreap.looking import look_at
 from tmuxreap.model import Live, Row, Status
 from tmuxreap.ownership import Belonging
-from tmuxreap.results import SessionResult, megabytes
+from tmuxreap.results import Recorded, SessionResult, megabytes
 from tmuxreap.rows import recorded_conversation
 from tmuxreap.seams import Question
 from tmuxreap.sights import Sight
@@ -43,8 +43,30 @@ def session_result(
         attached=bool(session and session.attached),
         memory_mb=megabytes(sum(app.processes.memory(one.process.id) for one in sight.owned.own)),
         drift=drift_of(row, sight),
+        recorded=_recorded(app, row),
         facts=facts or {},
         failure=sight.trouble if facts is not None and sight.live is Live.UNKNOWN else None,
+    )
+
+
+def _recorded(app: App, row: Row) -> Recorded:
+    def text(*names: str) -> str | None:
+        found = next((value for name in names if (value := row.data.get(name)) is not None), None)
+        return None if found is None else str(found)
+
+    return Recorded(
+        task_id=row.task_id,
+        ttl=text("ttl"),
+        worktree=text("worktree"),
+        created_at=text("created_at"),
+        stopped_at=text("stopped_at", "terminated_at"),
+        stop_reason=row.stop_reason,
+        termination_mode=text("termination_mode"),
+        parent=text("parent"),
+        keep=row.data.get("keep") is True,
+        restart=text("restart"),
+        start_command=row.start_command,
+        socket=app.socket_of(row),
     )
 
 

@@ -14,7 +14,7 @@ from tmuxreap.outcomes import planned
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook
 from tmuxreap.remnants import Remnant, find_remnants, row_of, verdict_of
-from tmuxreap.results import Item, PlainResult, Reaped, Result
+from tmuxreap.results import Item, PlainResult, Reaped, Result, counts
 from tmuxreap.states import iso
 from tmuxreap.values import field, frozen
 from tmuxreap.verdicts import Kept, Kind, Limits, Verdict
@@ -65,7 +65,7 @@ def run(app: App, request: ReapRequest) -> Result:
         app.clock.now(),
         items,
         (*app.warnings, *bad_row_warnings(look)),
-        more={"kept": [one.as_json() for one in kept]},
+        more={"counts": counts(items), "kept": [one.as_json() for one in kept]},
     )
 
 

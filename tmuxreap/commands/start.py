@@ -12,7 +12,7 @@ from tmuxreap.model import Row
 from tmuxreap.registering import CONFIRM_S, Launch, registered
 from tmuxreap.results import Result
 from tmuxreap.resuming import launch_words, launched_with
-from tmuxreap.selectors import RESERVED, is_pattern
+from tmuxreap.selectors import PREFIXES, RESERVED, is_pattern
 from tmuxreap.starting import existing_folder, launch, make_way
 from tmuxreap.states import Event, Value, iso
 from tmuxreap.values import frozen
@@ -53,7 +53,7 @@ def run(app: App, request: StartRequest) -> Result:
 def check_name(name: str) -> None:
     """Names that tmux would change, or that mean something else to us or to tmux, are refused."""
     reason = None
-    if name in RESERVED or name.startswith(("tag:", "agent:", "pid:")):
+    if name in RESERVED or name.startswith(PREFIXES):
         reason = "that word means something else as a target"
     elif not _PLAIN.fullmatch(name):
         reason = "tmux changes dots, colons and control characters in names" if name else "it is empty"

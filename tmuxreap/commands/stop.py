@@ -14,7 +14,7 @@ from tmuxreap.model import Row, Server, Verb
 from tmuxreap.outcomes import planned
 from tmuxreap.plan import Policy
 from tmuxreap.registry import RegistryLook
-from tmuxreap.results import Item, Result, failed_target
+from tmuxreap.results import Item, Result, counts, failed_target
 from tmuxreap.selectors import Chosen, Wanted
 from tmuxreap.values import frozen, replace
 
@@ -79,7 +79,7 @@ def _agreed(app: App, chosen: Chosen, rest: Sequence[Item], request: EndRequest)
     """A person is asked; a script is not, but an agent inside a registered session has to say --yes."""
     if request.ask is None:
         return not is_inside(app)
-    asked = chosen.wide or request.policy.purge
+    asked = chosen.sweeping or request.policy.purge
     return not asked or request.ask(_result(app, request, [*planned(app, chosen.rows, request.policy), *rest]))
 
 
@@ -154,4 +154,5 @@ def _result(app: App, request: EndRequest, items: Sequence[Item], failure: Failu
         results=items,
         warnings=tuple(app.warnings),
         failure=failure,
+        more={"counts": counts(items)},
     )

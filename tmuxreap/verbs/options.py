@@ -13,7 +13,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Answer the question beforehand.")]
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(help="NAME, 'PATTERN*', tag:X, agent:A, pid:N, all, or - for names on stdin.", metavar="TARGETS"),
+    typer.Argument(
+        help="NAME, 'PATTERN*', tag:X, agent:A, task:ID, pid:N, all, or - for names on stdin.", metavar="TARGETS"
+    ),
 ]
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, as it is recorded.", metavar="R")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given again.", metavar="X")]
@@ -28,4 +30,6 @@ PaneOnly = Annotated[bool, typer.Option("--pane-only", help="Only the agent's pa
 Itself = Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")]
 Cleanup = Annotated[bool, typer.Option("--cleanup", help="Remove its git worktree too, never by force.")]
 ForceNoYaml = Annotated[bool, typer.Option("--unregistered", "--force-no-yaml", help="Also a session without a row.")]
-TaskStatus = Annotated[str, typer.Option("--task-status", help="What becomes of its task.", metavar="failed|ready")]
+TaskStatus = Annotated[
+    str, typer.Option("--task-status", help="What becomes of its task.", metavar="failed|ready|cancelled")
+]

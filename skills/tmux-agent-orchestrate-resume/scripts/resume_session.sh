@@ -29,7 +29,7 @@ while [ "$left" -gt 0 ]; do
 done
 case $session in
 '') refuse "could not tell which session: give --session NAME, or set SESSION_NAME" ;;
-all | - | *[*?[]* | tag:* | agent:* | pid:*) refuse "could not resume '$session': that is no name of one session" ;;
+all | - | *[*?[]* | tag:* | agent:* | task:* | tree:* | pid:*) refuse "could not resume '$session': that is no name of one session" ;;
 esac
 command -v "$tmuxreap" >/dev/null || refuse "could not find $tmuxreap: install it, or name it with TMUXREAP=/path/to/tmuxreap"
 if [ -n "${AGENT_SESSIONS_YAML-}" ]; then export TMUXREAP_REGISTRY="$AGENT_SESSIONS_YAML"; fi
