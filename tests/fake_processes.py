@@ -21,9 +21,21 @@ class FakeClock:
     def __init__(self, now: float = 1_795_000_000.0) -> None:
         self._booted = now - 5_000.0
         self._uptime = 5_000.0
+        self._slept = 0.0
 
     def now(self) -> float:
-        return self._booted + self._uptime
+        return self._booted + self.uptime()
+
+    def uptime(self) -> float:
+        return self._uptime + self._slept
+
+    def sleep(self, seconds: float) -> None:
+        """Of the whole machine."""
+        self._slept += seconds
+
+    def set_by(self, seconds: float) -> None:
+        """Somebody sets the wall clock."""
+        self._booted += seconds
 
     def monotonic(self) -> float:
         return self._uptime
@@ -87,7 +99,7 @@ class FakeProcesses:
         unkillable: bool = False,
     ) -> ProcessId:
         """A process starts now. What is not said it has from its parent: session, group, terminal, environment."""
-        identity = ProcessId(next(self._pids) if pid is None else pid, round(self.clock.monotonic() * TICKS))
+        identity = ProcessId(next(self._pids) if pid is None else pid, round(self.clock.uptime() * TICKS))
         above = self.table[parent.pid] if parent else None
         origin = above.now if above else Process(ProcessId(1, 0), 0, 1, 1, 0, -1, "S", "init")
         sid = identity.pid if new_session or not above else origin.sid
@@ -196,7 +208,7 @@ class FakeProcesses:
         return self.table[process.pid].memory if self.alive(process) else 0
 
     def started_epoch(self, process: ProcessId) -> float:
-        return self.clock.now() - self.clock.monotonic() + process.start / TICKS
+        return self.clock.now() - self.clock.uptime() + process.start / TICKS
 
     def signal(self, process: ProcessId, number: Signals) -> Sent:
         if process.pid <= 1 or process.pid == OWN_PID:

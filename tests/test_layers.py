@@ -39,7 +39,7 @@ RANKS = (
     "files; settings; clock; skills; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client;"
     " tmux_commands; tmux_socket;"
     " processes < processes_psutil procfs; procfs; processes_psutil; speaking; pulse < speaking ledger_schema;"
-    " locators < databases; databases; lingering < locators; purging < locators; waiting; jobs;"
+    " locators < databases; databases; lingering < locators; purging < locators; waiting < procfs; jobs;"
     " ledger < ledger_file ledger_records ledger_schema; ledger_file < files ledger_schema; ledger_records;"
     " ledger_copy < ledger_schema; ledger_schema; probing",
     "registry",

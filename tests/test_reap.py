@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tests.fakes import DEMO, OWN_PID, FakeAgent, FakeSession, Story
 from tmuxreap.commands import reap
 from tmuxreap.commands.reap import ReapRequest
 from tmuxreap.ledger_file import ledger_path
-from tmuxreap.ledger_records import Heartbeat, NewEvent, NewIntent, Survivor
+from tmuxreap.ledger_records import Heartbeat, Moment, NewEvent, NewIntent, Survivor
 from tmuxreap.model import ProcessId, Unreachable
 from tmuxreap.results import Result
 from tmuxreap.values import replace
@@ -24,6 +25,19 @@ HOUR_S = 3600.0
 def says(story: Story, kind: str, state: str, name: str = "acme") -> None:
     with story.ledger() as ledger:
         ledger.record_heartbeat(Heartbeat(name, story.clock.now(), state, kind, None, {}))
+
+
+def tells(story: Story, kind: str, state: str, name: str = "acme") -> None:
+    """As a hook does, by clocks that nobody sets."""
+    clock = story.clock
+    moment = Moment(story.BOOT, clock.uptime(), clock.monotonic())
+    with story.ledger() as ledger:
+        ledger.record_heartbeat(Heartbeat(name, clock.now(), state, kind, None, moment.as_data()))
+
+
+def draws(story: Story, name: str = "acme") -> None:
+    (session,) = (one for one in story.tmux.servers[story.SOCKET].sessions if one.name == name)
+    session.activity = int(story.clock.now())
 
 
 def passes(story: Story, seconds: float) -> None:
@@ -80,6 +94,91 @@ def test_a_hung_tool_is_ended_by_the_ladder_and_can_be_resumed(story: Story) -> 
     evidence = result.results[0].as_json()["evidence"]
     assert isinstance(evidence, dict)
     assert (evidence["event"], evidence["age_s"], evidence["limit_s"]) == ("tool_before", 200, 120.0)
+
+
+def test_a_model_that_thinks_for_minutes_redraws_its_spinner_and_lives(story: Story) -> None:
+    agent = story.agent(state="busy")
+    tells(story, "prompt", "working")
+    for _ in range(10):
+        passes(story, 100)
+        draws(story)
+        assert kept(reaped(story, Kind.STALLED)) in (
+            "not stalled: it drew something 0s ago",
+            "not stalled: it said working 1m 40s ago",
+        )
+    assert story.processes.alive(agent.process)
+    passes(story, 121)  # and a busy screen that is frozen is stalled
+    result = reaped(story, Kind.STALLED)
+    assert told(result) == {"acme": ("stalled", "stopped")}
+    evidence: Any = result.results[0].as_json()["evidence"]
+    assert (evidence["age_s"], evidence["screen_still_s"], evidence["state"]) == (1121, 121, "busy")
+
+
+def test_who_drew_between_the_verdict_and_the_deed_lives(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = hung(story)
+    sweep = reap.sweep
+
+    def a_moment_later(*words: Any) -> Any:
+        draws(story)
+        return sweep(*words)
+
+    monkeypatch.setattr(reap, "sweep", a_moment_later)
+    assert "not any more: not stalled: it drew something 0s ago" in kept(reaped(story, Kind.STALLED))
+    assert story.processes.alive(agent.process)
+
+
+@pytest.mark.parametrize("kind", ["tool_before", "heartbeat"])
+@pytest.mark.parametrize("spoken", [tells, says])
+def test_after_a_suspend_nobody_is_stalled_before_he_had_his_time(
+    story: Story, kind: str, spoken: Callable[[Story, str, str], None]
+) -> None:
+    agent = story.agent(state="busy")
+    spoken(story, kind, "working")
+    passes(story, 60)
+    story.clock.sleep(8 * HOUR_S)
+    passes(story, 55)
+    assert "it said working 1m 55s ago" in kept(reaped(story, Kind.STALLED))
+    assert story.processes.alive(agent.process)
+    passes(story, 10)
+    assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+@pytest.mark.parametrize("kind", ["tool_before", "heartbeat"])
+def test_a_clock_that_is_set_makes_nobody_stalled_and_saves_nobody(story: Story, hours: int, kind: str) -> None:
+    story.agent(state="busy")
+    passes(story, 10)
+    tells(story, kind, "working")
+    passes(story, 60)
+    story.clock.set_by(hours * HOUR_S)
+    assert "it said working 1m ago" in kept(reaped(story, Kind.STALLED))
+    passes(story, 70)
+    if hours > 0 or kind == "heartbeat":
+        assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
+    else:  # what it drew seems to come from the future: until that is over nobody can tell
+        assert "it drew something" in kept(reaped(story, Kind.STALLED))
+        passes(story, 5 * HOUR_S)
+        assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
+
+
+def test_who_draws_after_the_clock_was_set_back_did_not_draw_before_it_spoke(story: Story) -> None:
+    agent = story.agent(state="busy")
+    tells(story, "prompt", "working")
+    story.clock.set_by(-5 * HOUR_S)
+    passes(story, 130)
+    draws(story)
+    assert "it drew something 0s ago" in kept(reaped(story, Kind.STALLED))
+    assert story.processes.alive(agent.process)
+
+
+def test_a_sleep_makes_nobody_idle_either(story: Story) -> None:
+    story.agent()
+    tells(story, "turn_end", "idle")
+    passes(story, HOUR_S)
+    story.clock.sleep(8 * HOUR_S)
+    assert "it did something 1h ago" in kept(reaped(story, Kind.IDLE))
+    passes(story, 1.1 * HOUR_S)
+    assert told(reaped(story, Kind.IDLE)) == {"acme": ("idle", "stopped")}
 
 
 def test_the_child_of_a_running_tool_keeps_its_agent(story: Story) -> None:

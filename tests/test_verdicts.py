@@ -54,6 +54,7 @@ def test_a_tool_that_hangs_is_stalled_and_the_verdict_quotes_what_was_said() -> 
             "at": "2026-11-18T11:03:20Z",
             "age_s": 200,
             "limit_s": 120.0,
+            "screen_still_s": 200,
             "state": "busy",
             "children": [{"pid": 8, "name": "mcp-server", "what": "helper"}],
         },

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+# Linux has a clock for it; where there is none the monotonic one of POSIX goes on during a sleep (macOS).
+BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
 
 class RealClock:
     def now(self) -> float:
@@ -11,3 +14,6 @@ class RealClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+    def uptime(self) -> float:
+        return time.clock_gettime(BOOT_CLOCK)

@@ -144,6 +144,19 @@ class Heartbeat:
 
 
 @frozen
+class Moment:
+    """When something was said, by the clocks that nobody sets: of which boot, and its seconds with and without those
+    in which the machine slept."""
+
+    boot_id: str
+    uptime: float
+    awake: float
+
+    def as_data(self) -> dict[str, object]:
+        return {"moment": [self.boot_id, self.uptime, self.awake]}
+
+
+@frozen
 class Pulse:
     """The last that an agent said of itself. `state`: working, waiting (for a person), idle, ended, or empty where the
     event told none. `kind`: session_start, prompt, tool_before, tool_after, permission, turn_end, session_end,
@@ -153,6 +166,7 @@ class Pulse:
     state: str
     at: float
     conversation_id: str | None  # the last one that was told, by whichever event
+    moment: Moment | None = None  # of who told it by these clocks
 
 
 def to_json(data: Mapping[str, object]) -> str:
@@ -216,8 +230,15 @@ def heartbeat_of(row: Sequence[Any]) -> Heartbeat:
 
 
 def pulse_of(row: Sequence[Any]) -> Pulse:
-    kind, state, at, conversation_id = row
-    return Pulse(kind, state, at, conversation_id)
+    kind, state, at, conversation_id, data = row
+    return Pulse(kind, state, at, conversation_id, moment_in(data))
+
+
+def moment_in(data: str) -> Moment | None:
+    found = from_json(data).get("moment")
+    if not (isinstance(found, list) and [type(one) for one in found] == [str, float, float]):
+        return None
+    return Moment(*found)
 
 
 def with_options_of(before: Intent, new: NewIntent) -> NewIntent:

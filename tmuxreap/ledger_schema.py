@@ -86,7 +86,7 @@ ADD_EVENT = "INSERT INTO events (at, timestamp, name, kind, data, before) VALUES
 HEARTBEAT = """SELECT name, at, state, kind, conversation_id, data FROM heartbeats
     WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11"""
 PULSE = """SELECT name, kind, state, at, (SELECT told.conversation_id FROM heartbeats AS told
-        WHERE told.name = last.name AND told.conversation_id IS NOT NULL ORDER BY told.id DESC LIMIT 1)
+        WHERE told.name = last.name AND told.conversation_id IS NOT NULL ORDER BY told.id DESC LIMIT 1), data
     FROM heartbeats AS last WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11
         AND id IN (SELECT max(id) FROM heartbeats GROUP BY name)"""
 ADD_HEARTBEAT = "INSERT INTO heartbeats (name, at, state, kind, conversation_id, data) VALUES (?, ?, ?, ?, ?, ?)"

@@ -15,7 +15,7 @@ from tmuxreap.offspring import Ask, offspring
 from tmuxreap.panes import listed
 from tmuxreap.settings import MARK, PARENT, pane_word
 from tmuxreap.sights import Sight
-from tmuxreap.verdicts import Closer, Kept, Kind, Limits, Seen, Verdict, judge, running_since
+from tmuxreap.verdicts import SAME_MOMENT_S, Age, Closer, Kept, Kind, Limits, Seen, Verdict, judge, running_since
 
 BEGINNINGS = ("started", "resumed", "adopted")
 
@@ -54,10 +54,22 @@ def _seen(app: App, row: Row, sight: Sight, said: Pulse | None, began: float | N
         output_at=float(sight.session.activity) if sight.session else None,
         in_the_way=_in_the_way(sight),
         said=said,
+        age=_age(app, said) if said else None,
         ttl=None if ttl is None else str(ttl),
         ttl_s=_seconds(ttl),
         ttl_since=max((moment for moment in (began, since) if moment is not None), default=None),
     )
+
+
+def _age(app: App, said: Pulse) -> Age:
+    clock, moment = app.clock, said.moment
+    wall_s = clock.now() - said.at
+    if moment is None or moment.boot_id != app.place.boot_id:  # all sleep may have been since
+        slept_s = max(0.0, clock.uptime() - clock.monotonic())
+        return Age(wall_s - slept_s, said.at, slept_s, in_order=False)
+    awake_s, up_s = clock.monotonic() - moment.awake, clock.uptime() - moment.uptime
+    no_time_s = max(0.0, up_s - awake_s) + max(0.0, wall_s - up_s)
+    return Age(awake_s, clock.now() - up_s, no_time_s, in_order=wall_s > up_s - SAME_MOMENT_S)
 
 
 def _is_watched(sight: Sight) -> bool:

@@ -10,6 +10,7 @@ from tmuxreap.model import Process, ProcessId
 
 READ_AT_ONCE = 1 << 16
 DELETED = " (deleted)"
+START, EXIT_CODE = 19, 49  # counted from the third field on
 
 
 class Facts(NamedTuple):
@@ -63,6 +64,18 @@ def is_gone(process: ProcessId) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def exit_status(process: ProcessId) -> int | None:
+    """Of a zombie, as its parent will be told; None of all others, and where the kernel shows it to its own alone."""
+    try:
+        numbers = read(f"/proc/{process.pid}/stat").rpartition(b")")[2].split()
+        owner = os.stat(f"/proc/{process.pid}").st_uid  # noqa: PTH116 - as cheaply as the rest
+    except OSError:
+        return None
+    if int(numbers[START]) != process.start or state_in(numbers) != b"Z" or owner != os.geteuid():
+        return None
+    return int(numbers[EXIT_CODE]) if len(numbers) > EXIT_CODE else None
 
 
 def read(path: str) -> bytes:

@@ -61,7 +61,8 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
         name = speaking.who(db, agent, conversation, speaker)
         if name is None:
             return None
-        data: Facts = {"agent": agent[:LONGEST], "event": word, "tool": text_of(facts, words_of.TOOL_FIELDS)}
+        tool = text_of(facts, words_of.TOOL_FIELDS)
+        data: Facts = {"agent": agent[:LONGEST], "event": word, "tool": tool, **speaking.moment()}
         reason = stop_asked(db, name, now) if speaking.is_its_own(db, name, agent, conversation, speaker) else None
         answer = words_of.halt(kind, word, reason) if reason else None
         if answer is not None:
@@ -100,7 +101,7 @@ def _beaten(words: list[str]) -> bool:
             return False
         if name is None:
             return False
-        _record(db, name, time.time(), state or words_of.WORKING, words_of.HEARTBEAT, None, {})
+        _record(db, name, time.time(), state or words_of.WORKING, words_of.HEARTBEAT, None, speaking.moment())
         return True
     finally:
         db.close()

@@ -35,7 +35,10 @@ class Clock(Protocol):
         """Seconds since the epoch: for records."""
 
     def monotonic(self) -> float:
-        """Seconds that only go forward: for deadlines."""
+        """Seconds that only go forward, and stand still while the machine sleeps: for deadlines and ages."""
+
+    def uptime(self) -> float:
+        """Seconds that only go forward, also while the machine sleeps."""
 
 
 class Processes(Protocol):

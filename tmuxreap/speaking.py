@@ -9,7 +9,9 @@ import json
 import os
 import sqlite3
 import stat
+import time
 
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 BUSY_S = 0.3  # a ledger that is locked for longer is given up
 REGISTRY = os.path.join(".hermes", "agent-sessions.yaml")  # noqa: PTH118 - pathlib is not worth its import here
 # Programs between an agent and us that are not the agent.
@@ -194,11 +196,20 @@ def opened(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file://{quoted}?mode=rw", uri=True, timeout=BUSY_S, isolation_level=None)
 
 
+def moment() -> Facts:
+    """Now, by the clocks that nobody sets (see `ledger_records.Moment`); nothing where the kernel has none of them."""
+    try:
+        with open(BOOT_ID, encoding="ascii") as file:  # noqa: PTH123 - as above
+            return {"moment": [file.read().strip(), time.clock_gettime(time.CLOCK_BOOTTIME), time.monotonic()]}
+    except (OSError, AttributeError):
+        return {}
+
+
 def lives(pid: int, start: int, boot_id: str) -> bool:
     found = _process(pid)
     if found is None:
         return not os.path.exists("/proc/self") and _answers(pid)  # noqa: PTH110
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:  # noqa: PTH123
+    with open(BOOT_ID, encoding="ascii") as file:  # noqa: PTH123
         return found[2] == start and file.read().strip() == boot_id
 
 

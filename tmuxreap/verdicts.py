@@ -52,6 +52,16 @@ class Limits:
 
 
 @frozen
+class Age:
+    """How long ago something was said, whatever became of the clock on the wall since."""
+
+    awake_s: float  # without what the machine slept since
+    at: float  # on the wall of today
+    no_time_s: float = 0.0  # of the time on the wall since then: slept through, or only set
+    in_order: bool = True  # the wall clock was not set back since: what is later on it came later
+
+
+@frozen
 class Seen:
     """One running row, as cheap as it is to be had. Times are seconds since the epoch, None where unknown."""
 
@@ -65,6 +75,7 @@ class Seen:
     agent_since: float | None = None
     output_at: float | None = None
     said: Said | None = None
+    age: Age | None = None  # of what was said; as it stands on the wall where nothing else is known
     ttl: str | None = None
     ttl_s: float | None = None
     ttl_since: float | None = None
@@ -166,16 +177,40 @@ def _stalled(seen: Seen, limits: Limits) -> Claim:
     periodic = said.kind == "heartbeat"
     if said.state != "working" and not (periodic and said.state == ""):
         return f"it last said {said.state or said.kind}"
-    age_s = seen.now - said.at
+    age = _age(seen, said)
+    age_s = age.awake_s
     if age_s <= limits.stalled_after_s:
         return f"it said {said.state or 'so'} {short_duration(max(0.0, age_s))} ago"
-    return {
+    evidence: dict[str, object] = {
         "said": said.state or None,
         "event": said.kind,
         "at": iso(said.at),
         "age_s": round(age_s),
         "limit_s": limits.stalled_after_s,
     }
+    if periodic:
+        return evidence
+    still_s = _still_s(seen, said, age)
+    if still_s is None:
+        return "nobody knows when it last drew something"
+    if still_s <= limits.stalled_after_s:
+        return f"it drew something {short_duration(max(0.0, still_s))} ago"
+    return {**evidence, "screen_still_s": round(still_s)}
+
+
+def _age(seen: Seen, said: Said) -> Age:
+    return seen.age or Age(seen.now - said.at, said.at)
+
+
+def _still_s(seen: Seen, said: Said, age: Age) -> float | None:
+    """For how long its screen has stood still: a model that thinks redraws it all the time.
+
+    tmux tells when it drew by the clock on the wall. What of that was no time counts against a stall, unless it drew
+    last before it spoke: then the screen stands still for longer than that."""
+    if seen.output_at is None:
+        return None
+    still_s = seen.now - seen.output_at - age.no_time_s
+    return max(still_s, age.awake_s) if age.in_order and seen.output_at < said.at else still_s
 
 
 def _idle(seen: Seen, limits: Limits) -> Claim:
@@ -183,7 +218,7 @@ def _idle(seen: Seen, limits: Limits) -> Claim:
         return "nobody knows when it last showed something"
     said = _of_this_life(seen)
     last = max(seen.output_at, said.at if said else 0.0)
-    idle_s = seen.now - last
+    idle_s = seen.now - last - (_age(seen, said).no_time_s if said else 0.0)
     if idle_s <= limits.idle_after_s:
         return f"it did something {short_duration(max(0.0, idle_s))} ago"
     return {"idle_s": round(idle_s), "limit_s": limits.idle_after_s, "last_output": iso(seen.output_at)}
@@ -204,9 +239,10 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
 
 def _of_this_life(seen: Seen) -> Said | None:
     """What an agent said before it was started again is another's word."""
-    if seen.said is None or (seen.agent_since is not None and seen.said.at < seen.agent_since - SAME_MOMENT_S):
+    if seen.said is None:
         return None
-    return seen.said
+    earlier = seen.agent_since is not None and _age(seen, seen.said).at < seen.agent_since - SAME_MOMENT_S
+    return None if earlier else seen.said
 
 
 # Defences: why the claim does not count, None when it does.

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 
+from tmuxreap import procfs
 from tmuxreap.model import ProcessId
 from tmuxreap.seams import Processes
 from tmuxreap.values import frozen
@@ -94,7 +95,12 @@ class Waiter:
 
     def how_ended(self, process: ProcessId) -> str | None:
         """Of one that was waited for just now; None where the kernel does not say."""
-        status = _exit_status(self._pidfds.get(process, -1))
+        pidfd = self._pidfds.get(process, -1)
+        status = _exit_status(pidfd)
+        if status is None:  # its parent has not taken note yet, and may not for long; or has just now
+            status = procfs.exit_status(process)
+        if status is None:
+            status = _exit_status(pidfd)
         if status is None:
             return None
         if not os.WIFSIGNALED(status):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tmuxreap import hookwords
 from tmuxreap.app import App
 from tmuxreap.errors import Code, Failure
-from tmuxreap.ledger_records import Heartbeat
+from tmuxreap.ledger_records import Heartbeat, Moment
 from tmuxreap.looking import look_at
 from tmuxreap.model import Row
 from tmuxreap.results import PlainResult, Result
@@ -23,7 +23,8 @@ def run(app: App, name: str | None, state: str | None) -> Result:
         reason = f"could not record a heartbeat of {meant!r}: there is no row of that name"
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see the names with: tmuxreap list")
     told = state or hookwords.WORKING
-    app.books.beat(Heartbeat(meant, app.clock.now(), told, hookwords.HEARTBEAT, None, {}))
+    moment = Moment(app.place.boot_id, app.clock.uptime(), app.clock.monotonic())
+    app.books.beat(Heartbeat(meant, app.clock.now(), told, hookwords.HEARTBEAT, None, moment.as_data()))
     item = PlainResult(meant, {"state": told})
     return Result("heartbeat", app.registry_name, app.clock.now(), [item], tuple(app.warnings))
 
