@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from fnmatch import fnmatchcase
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -17,7 +18,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 # A module imports from lower ranks only. After "<": the modules of its own rank that it imports as well.
 RANKS = (
     # nouns, errors, seams
-    "__init__; values; model < values; errors; seams < model values; faults",
+    "__init__; values; model < values; errors; seams < model values; faults; interrupts",
     # pure: rows, states and the editing of text
     "states; readings; hookwords; rows; selectors; ownership; mask < secret_kinds; secret_kinds;"
     " screens; durations; sketch; vocabulary;"
@@ -96,6 +97,7 @@ FILES = [path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.
 NAMES = sorted(".".join(file.parts).removesuffix(".__init__") for file in FILES)
 
 
+@cache
 def ranks() -> tuple[dict[str, int], dict[str, set[str]]]:
     rank_of: dict[str, int] = {}
     siblings: dict[str, set[str]] = {}
@@ -142,6 +144,7 @@ def own_name(dotted: str, known: list[str]) -> str:
     return ".".join(parts) or "__init__"
 
 
+@cache
 def touched(source: str) -> set[str]:
     """The names of outside things in it: top packages imported, and `os.something` however it is spelled."""
     names: set[str] = set()
@@ -155,6 +158,7 @@ def touched(source: str) -> set[str]:
     return names
 
 
+@cache
 def own_imports(module: str) -> set[str]:
     return {name for name in imported(source_of(module), module, NAMES) if not name.startswith("/")} - {module}
 

@@ -17,13 +17,14 @@ from tmuxreap.delegation import tell_begun
 from tmuxreap.errors import Code, Failure
 from tmuxreap.execute import Executor, Task
 from tmuxreap.handover import hand_over
+from tmuxreap.interrupts import undisturbed
 from tmuxreap.joining import join, outcome_of_taker, owner_alive, under_way, with_options
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
 from tmuxreap.mask import kept_screen
 from tmuxreap.model import Conversation, Outcome, Row, Verb
 from tmuxreap.outcomes import not_yet
 from tmuxreap.plan import Policy
-from tmuxreap.recording import UnderWay, answer_of, record, undisturbed
+from tmuxreap.recording import UnderWay, answer_of, record
 from tmuxreap.registry import RegistryLook, row_invalid
 from tmuxreap.requests import Ended, Heard
 from tmuxreap.results import EndResult, Item, failed_target

@@ -5,8 +5,7 @@ It decides one thing only: whether the row is still the one that the ending was 
 from __future__ import annotations
 
 import contextlib
-import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 from tmuxreap import faults, outcomes
@@ -16,6 +15,7 @@ from tmuxreap.delegation import tell_ended
 from tmuxreap.errors import Failure
 from tmuxreap.execute import Task
 from tmuxreap.faults import Step
+from tmuxreap.interrupts import undisturbed
 from tmuxreap.ledger_records import Closing, Intent, NewEvent, Survivor
 from tmuxreap.model import Outcome, Row, Server
 from tmuxreap.outcomes import changes_of, clear_up
@@ -25,8 +25,6 @@ from tmuxreap.requests import Ended
 from tmuxreap.results import EndResult, Item
 from tmuxreap.states import Changes
 from tmuxreap.values import slotted
-
-INTERRUPTS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
 @slotted
@@ -56,16 +54,6 @@ def record(app: App, batch: Sequence[tuple[UnderWay, Ended]], policy: Policy, an
     results.update(warned)
     answers.update(results)
     _follow(app, before, after, [pair for pair in batch if pair[0].case.row.name in results], results, jobs)
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """For milliseconds: who interrupts us now is heard afterwards."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 Written = tuple[dict[str, EndResult], dict[str, "_Fate"], RegistryLook, RegistryLook]

@@ -14,9 +14,10 @@ from tmuxreap.ending import end_rows, end_unregistered
 from tmuxreap.errors import Code, Failure, command
 from tmuxreap.faults import Step
 from tmuxreap.identity import not_asked
+from tmuxreap.interrupts import undisturbed
 from tmuxreap.looking import look_at
 from tmuxreap.mask import kept_screen
-from tmuxreap.model import Row, Scope, Server, Unreachable, Verb
+from tmuxreap.model import ProcessId, Row, Scope, Server, Unreachable, Verb
 from tmuxreap.plan import Policy
 from tmuxreap.profiles import Profile
 from tmuxreap.registering import Launch, live_row, record_session
@@ -26,6 +27,9 @@ from tmuxreap.settings import MARK, PARENT, REGISTRY_MARK
 from tmuxreap.shown import BANNER_OPTION
 from tmuxreap.sights import Sight
 from tmuxreap.starts import Start, announced
+
+BEGINNING_S = 10.0  # for the exec in a new pane
+BEGINNING_STEP_S = 0.01
 
 
 def launch(app: App, wish: Launch) -> SessionResult:
@@ -66,22 +70,25 @@ def _launched(app: App, wish: Launch, mark: str, start: Start) -> SessionResult:
     profile = app.profiles.of(wish.agent)
     marks = {**wish.environment, MARK: mark, REGISTRY_MARK: str(app.registry.resolved), PARENT: app.settings.caller}
     pane = f"={wish.name}:"
-    made, said = app.tmux.create(
-        wish.socket,
-        tmux_commands.new_session(wish.name, wish.cwd, wish.words, marks),
-        # A command that fails at once would take its last words with it.
-        tmux_commands.set_pane_option(pane, BANNER_OPTION, "on"),
-    )
-    if not made:
-        start.cleared()
-        raise _not_made(app, wish, said)
-    faults.at(Step.CREATED)
-    session_id, pane_id, pid = said.split(":")  # as CREATED_FORMAT has it
-    row = _synthetic(app, wish, session_id)
+    row: Row | None = None
     try:
+        with undisturbed():  # what tmux has made and we do not know of would be left behind
+            made, said = app.tmux.create(
+                wish.socket,
+                tmux_commands.new_session(wish.name, wish.cwd, wish.words, marks),
+                # A command that fails at once would take its last words with it.
+                tmux_commands.set_pane_option(pane, BANNER_OPTION, "on"),
+            )
+            if not made:
+                start.cleared()
+                raise _not_made(app, wish, said)
+            session_id, pane_id, pid = said.split(":")  # as CREATED_FORMAT has it
+            row = _synthetic(app, wish, session_id)
+        faults.at(Step.CREATED)
         sight = _confirmed(app, wish, profile, row, pane_id, int(pid))
     except BaseException:  # also when a person loses patience
-        start.cleared(gone=_clear_away(app, row))
+        if row is not None:
+            start.cleared(gone=_clear_away(app, row))
         raise
     faults.at(Step.CONFIRMED)
     assert sight.pane is not None  # noqa: S101 - it was confirmed
@@ -96,7 +103,7 @@ def _launched(app: App, wish: Launch, mark: str, start: Start) -> SessionResult:
 def _confirmed(app: App, wish: Launch, profile: Profile | None, row: Row, pane_id: str, pid: int) -> Sight:
     """The session as it is after the time, if the agent lives in it."""
     leader = app.processes.identify(pid)
-    gone = app.processes.wait({leader}, wish.confirm_s) if leader else True
+    gone = _lasts_no_longer(app, row, leader, wish.confirm_s) if leader else True
     if gone or not row.tmux.known:
         raise _start_failed(wish, profile, True, app.tmux.capture(wish.socket, pane_id) or "")
     sight = look_at(app, [row])[0][0]
@@ -105,6 +112,19 @@ def _confirmed(app: App, wish: Launch, profile: Profile | None, row: Row, pane_i
     if sight.session is not None and sight.session.name != wish.name:
         raise _misnamed(wish, sight.session.name)
     return sight
+
+
+def _lasts_no_longer(app: App, row: Row, leader: ProcessId, than_s: float) -> bool:
+    """Whether it is gone by then. On a busy machine it may still be a copy of the server, before its exec: that is
+    waited for, not judged."""
+    gone = app.processes.wait({leader}, than_s)
+    server = app.processes.identify(row.tmux.server_pid or 0)
+    until = app.clock.monotonic() + BEGINNING_S
+    while not gone and server and app.processes.called(leader) == app.processes.called(server):
+        if app.clock.monotonic() >= until:
+            break
+        gone = app.processes.wait({leader}, BEGINNING_STEP_S)
+    return bool(gone)
 
 
 def _synthetic(app: App, wish: Launch, session_id: str) -> Row:

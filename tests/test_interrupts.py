@@ -1,0 +1,53 @@
+"""An interruption is heard later, whichever thread the kernel gives it to, and never lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from tests.real import until
+from tmuxreap.interrupts import INTERRUPTS, undisturbed
+
+
+@pytest.mark.parametrize("number", INTERRUPTS, ids=lambda number: number.name)
+def test_it_is_heard_afterwards(number: signal.Signals) -> None:
+    heard: list[int] = []
+    waiter = threading.Event()
+    other = threading.Thread(target=waiter.wait)  # who takes the signal where this thread does not
+    other.start()
+    before = signal.signal(number, lambda number, _: heard.append(number))
+    try:
+        with undisturbed():
+            os.kill(os.getpid(), number)
+            time.sleep(0.05)  # there is nothing to wait for: it must not come
+            assert heard == []
+        assert heard == [number]
+    finally:
+        signal.signal(number, before)
+        waiter.set()
+        other.join()
+
+
+def test_who_ignores_it_goes_on_ignoring_it() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with undisturbed():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_thread_that_hears_none_is_let_through() -> None:
+    passed = []
+
+    def work() -> None:
+        with undisturbed():
+            passed.append(True)
+
+    threading.Thread(target=work).start()
+    until("the other thread", lambda: passed)
