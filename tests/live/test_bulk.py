@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.real import DEMO, Real, alive, until
+from tests.real import DEMO, PATIENCE_S, Real, alive, until
 from tmuxreap.commands import adopt
 
 pytestmark = pytest.mark.live
@@ -310,17 +310,18 @@ def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
 
 def test_interrupted_while_it_waits_for_another_s_stop(real: Real) -> None:
     """What it did itself is told; the other goes on."""
-    pids = herd(real, ["slow"], "--exit-delay", "2") | herd(real, ["quick"])
-    given = [*PROGRAM, "stop", "--json", "--registry", str(real.registry)]
+    pids = herd(real, ["slow"], "--exit-delay", "600") | herd(real, ["quick"])
+    given = [*PROGRAM, "stop", "--json", "--keys-timeout", "600", "--registry", str(real.registry)]
     owner = subprocess.Popen([*given, "slow"], stdout=subprocess.PIPE, text=True)
     until("its keys", lambda: "/exit" in real.screen("slow"))
     both = subprocess.Popen([*given, "slow", "quick"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until("the quick one", lambda: real.events("stopped"))
     both.send_signal(signal.SIGINT)
-    out, err = both.communicate(timeout=10)
+    out, err = both.communicate(timeout=PATIENCE_S)
     assert (both.returncode, err) == (130, "")
     slow, quick = json.loads(out)["results"]
     assert (slow["error"]["code"], quick["outcome"]) == ("interrupted", "stopped")
-    out, _ = owner.communicate(timeout=10)
+    os.kill(pids["slow"], signal.SIGKILL)
+    out, _ = owner.communicate(timeout=PATIENCE_S)
     assert json.loads(out)["results"][0]["outcome"] == "stopped"
     assert not any(map(alive, pids.values()))

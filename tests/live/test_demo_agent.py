@@ -191,7 +191,7 @@ def test_what_is_drawn_tells_the_state(demo: Demo) -> None:
     demo.keys("Escape").prompt_is("").status_is("idle")
     demo.submit("/work 600").shows("· working (esc to interrupt)").status_is("busy")
     demo.keys("Escape").status_is("idle")
-    assert "working" not in demo.screen()
+    until("an end of the work on the screen", lambda: "working" not in demo.screen())  # it is told before it is drawn
 
 
 @live

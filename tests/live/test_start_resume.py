@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import GUARD, marked
-from tests.real import DEMO, Real, alive, answer, until
+from tests.real import DEMO, PATIENCE_S, Real, alive, answer, until
 from tmuxreap.commands import adopt, resume
 from tmuxreap.errors import Failure
 
@@ -44,14 +44,16 @@ def test_what_is_recorded(real: Real) -> None:
 
 
 def test_a_command_that_exits_at_once(real: Real) -> None:
-    failure = start_fails(real, ["sh", "-c", "echo no licence for you; exit 3"], confirm_s=5.0)
+    """Once its words are read: tmux 3.3a forgets those that it reads after the death of who said them."""
+    read = 'until tmux capture-pane -p -t "$TMUX_PANE" | grep -q licence; do :; done'
+    failure = start_fails(real, ["sh", "-c", f"echo no licence for you; {read}; exit 3"], confirm_s=PATIENCE_S)
     assert failure.code.text == "start_failed"
     assert "no licence for you" in failure.message
     nothing_is_left(real)
 
 
 def test_a_command_that_is_not_there(real: Real) -> None:
-    failure = start_fails(real, ["no-such-agent-anywhere", "--flag"], confirm_s=5.0)
+    failure = start_fails(real, ["no-such-agent-anywhere", "--flag"], confirm_s=PATIENCE_S)
     assert failure.code.text == "start_failed"
     nothing_is_left(real)
 
