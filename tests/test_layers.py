@@ -51,7 +51,7 @@ RANKS = (
     " worktrees;"
     " outcomes < cases conversations worktrees;"
     " sessions < conversations looking",
-    "registering; handover; joining; starts < joining; delegation; recording < delegation; segment",
+    "before_keys; registering; handover; joining; starts < joining; delegation; recording < delegation; segment",
     "disturbed; nominees; remnants < nominees",
     "drifts",
     "checks; checks_registry < checks",

@@ -14,7 +14,7 @@ from tmuxreap.errors import Failure
 from tmuxreap.ledger_records import Begun, Busy, Closing, Intent, NewEvent, NewIntent
 from tmuxreap.model import ProcessId, Row
 from tmuxreap.record import Books, mirror_row
-from tmuxreap.registry import Registry, RegistryLook
+from tmuxreap.registry import Registry, RegistryLook, edited
 from tmuxreap.states import Changes
 
 TEXT = "tmux_sessions:\n  - name: a\n    status: running\n    pane: {cwd: /x}\n  - name: b\n    status: stopped\n"
@@ -36,7 +36,7 @@ class Bench:
             assert row is not None
             return [NewEvent("a", "stopped", {"why": "x"}, before.text_of(row))]
 
-        return self.books.change(changes, events, closings)
+        return self.books.change(lambda look: edited(look, changes(look)), events, lambda: closings)
 
     def sql(self, question: str) -> list[tuple[object, ...]]:
         db = sqlite3.connect(self.books.path)

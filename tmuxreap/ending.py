@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from tmuxreap.app import App
+from tmuxreap.before_keys import held, recordable
 from tmuxreap.cases import Case, prepare
 from tmuxreap.conversations import after_exit, find_conversation, last_told, screen_of
 from tmuxreap.delegation import tell_begun
@@ -58,8 +59,8 @@ def _end_all(
         if not todo:
             break
         cases = prepare(app, todo, policy)
-        answers.update({case.row.name: case.answer for case in cases if case.answer is not None})
         begun, busy, stale = _begin(app, [case for case in cases if case.answer is None], policy, begin)
+        answers.update({case.row.name: case.answer for case in cases if case.answer is not None})
         try:
             _carry_out(app, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
             answers.update(_hand_over(app, [ending for ending in begun if ending.case.sight.mine], policy))
@@ -100,11 +101,10 @@ def _begin(
     """Under the lock: is the registry still what was planned on? Then each intent is recorded."""
     if not cases:
         return [], [], []
-    with app.registry.locked():
-        app.registry.check_writable()
+    with held(app, policy):
         now = app.registry.look()
         stale = [case for case in cases if not _unchanged(case.row, now)]
-        fresh = [case for case in cases if case not in stale]
+        fresh = recordable(app, now, [case for case in cases if case not in stale], policy)
         news = [_new_intent(app, case, policy) for case in fresh]
         answers = app.books.begin(news, lambda it: owner_alive(app, it), take_over=policy.verb is Verb.KILL)
         begin(answer.intent for answer in answers if isinstance(answer, Begun))
@@ -181,7 +181,7 @@ def _new_intent(app: App, case: Case, policy: Policy) -> NewIntent:
     return NewIntent(
         name=case.row.name,
         verb=policy.verb.value,
-        reason=policy.reason,
+        reason=policy.reason.encode("utf-8", "backslashreplace").decode(),
         scope=policy.scope.value,
         owner=owner,
         boot_id=app.place.boot_id,

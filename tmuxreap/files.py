@@ -131,6 +131,14 @@ def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
     faults.at(Step.FOLDER_SYNCED)
 
 
+def check_room(folder: Path, size: int) -> None:
+    """Raise ENOSPC when so much more cannot be written there. A disk that tells no size is trusted."""
+    disk = os.statvfs(folder)
+    free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
+    if disk.f_blocks and free * disk.f_frsize < size:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def left_behind(target: Path) -> list[tuple[Path, int]]:
     """Temporary files beside it, each with the pid of its writer: of a killed one nobody else takes them away."""
     found = [(path, path.name.split(".")[-3]) for path in target.parent.glob(f".{target.name}.*.*.tmp")]

@@ -229,8 +229,11 @@ def taken_over(result: EndResult) -> EndResult:
     return replace(result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, failure=None)
 
 
-def unrecorded(result: EndResult, failure: Failure) -> EndResult:
-    """Ended, but it could not be written: the intent stays open, and `reconcile` finishes it."""
+def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
+    """Ended, but it could not be written: the intent stays open, and `reconcile` finishes it. Where there is none
+    either, the same command writes it."""
     words = f"{failure.message} ({result.name} itself was ended)" if result.stopped_by else failure.message
-    told = Failure(failure.code, words, "when that is mended: tmuxreap reconcile")
+    again = command(policy.verb.value, result.name, "--reason", policy.reason)
+    hint = f"when that is mended: {'tmuxreap reconcile' if intended else again}"
+    told = Failure(failure.code, f"{words}; its row stays running", hint)
     return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, failure=told)

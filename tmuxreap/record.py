@@ -29,9 +29,8 @@ from tmuxreap.ledger_records import (
 )
 from tmuxreap.model import ProcessId, Row
 from tmuxreap.readings import Reading
-from tmuxreap.registry import Registry, RegistryLook, edited
+from tmuxreap.registry import Registry, RegistryLook
 from tmuxreap.seams import Clock
-from tmuxreap.states import Changes
 
 T = TypeVar("T")
 
@@ -185,23 +184,14 @@ class Books:
 
     def change(
         self,
-        changes: Callable[[RegistryLook], Mapping[str, Changes]],
-        events: Callable[[RegistryLook], Sequence[NewEvent]],
-        closings: Sequence[Closing] = (),
-    ) -> RegistryLook:
-        """Fields of rows, what happened, and the ends of intents; the registry first."""
-        _, after = self.change_text(lambda look: edited(look, changes(look)), events, closings)
-        return after
-
-    def change_text(
-        self,
         edit: Callable[[RegistryLook], str],
         events: Callable[[RegistryLook], Sequence[NewEvent]],
-        closings: Sequence[Closing] = (),
-    ) -> tuple[RegistryLook, RegistryLook]:
+        closings: Callable[[], Sequence[Closing]],
+    ) -> RegistryLook:
+        """Fields of rows, what happened, and the ends of intents; the registry first."""
         before, after = self.registry.change(edit)
-        self.follow(after, events(before), closings)
-        return before, after
+        self.follow(after, events(before), closings())
+        return after
 
     def follow(self, look: RegistryLook, events: Sequence[NewEvent] = (), closings: Sequence[Closing] = ()) -> None:
         """Bring the ledger after the registry. Of what a power cut could undo the intents stay open."""

@@ -92,12 +92,25 @@ def _write(
     try:
         before, after = app.registry.change(edit)
     except Failure as failure:
-        answers.update({name: outcomes.unrecorded(result, failure) for name, result in plain.items()})
+        answers.update(_unrecorded(batch, plain, dict.fromkeys(plain, failure), policy))
         return None
     results = {name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused}
     answers.update(results)
-    answers.update({name: outcomes.unrecorded(plain[name], failure) for name, failure in refused.items()})
+    answers.update(_unrecorded(batch, plain, refused, policy))
     return results, fates, before, after
+
+
+def _unrecorded(
+    batch: Sequence[tuple[UnderWay, Ended]],
+    plain: Mapping[str, EndResult],
+    failures: Mapping[str, Failure],
+    policy: Policy,
+) -> dict[str, EndResult]:
+    intended = {it.case.row.name for it, _ in batch if it.intent is not None}
+    return {
+        name: outcomes.unrecorded(plain[name], failure, policy, intended=name in intended)
+        for name, failure in failures.items()
+    }
 
 
 def _follow(

@@ -7,8 +7,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from tmuxreap import edits  # with YAML, which a registry that was read before does not need
 
 READING = "registry"
+_WITHOUT_COLON = re.compile(rb"(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:", re.MULTILINE)
+ROOM_TO_GROW = 64 * 1024  # for new fields and screens, in the registry and beside it
 MANY_ROWS = 100  # from here on parsing is what one waits for
 
 
@@ -127,6 +130,13 @@ class Registry:
         if not os.access(self.resolved, os.W_OK):
             raise _unwritable(self.path, PermissionError(errno.EACCES, "it is write-protected"))
 
+    def check_room(self, look: RegistryLook) -> None:
+        """One more copy, with what an ending adds to it."""
+        try:
+            files.check_room(self.resolved.parent, len(look.content.data) + ROOM_TO_GROW)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
     @property
     def is_ours(self) -> bool:
         """Who only looks leaves nothing in another's folder."""
@@ -220,6 +230,14 @@ def edited_where_safe(look: RegistryLook, changes: Mapping[str, Changes]) -> tup
             del wanted[name]
 
 
+def not_editable(look: RegistryLook, changes: Callable[[Row], Changes], rows: Sequence[Row]) -> dict[str, Failure]:
+    """Find the rows that these changes could not be written into. Of most texts a glance tells that there is none: only
+    a key without its colon on the same line, which is rare, has the edit itself tried."""
+    if not _WITHOUT_COLON.search(look.content.data):
+        return {}
+    return edited_where_safe(look, {row.name: changes(row) for row in rows})[1]
+
+
 def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
     """The registry's text with these fields of these rows changed; a row that cannot be edited safely is refused."""
     from tmuxreap import edits
@@ -241,9 +259,9 @@ def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, C
 def unsafe(path: Path, error: edits.Unsafe) -> Failure:
     place = f"could not edit the registry {path}: line {error.line}, column {error.column}"
     if "surrogate" in error.reason:  # bytes of a file's name, as Python reads them
-        reason = f"{place}: the name of a folder in it is not UTF-8, and the registry is"
-        return Failure(Code.ROW_INVALID, reason, "rename that folder, then try again")
-    hint = "write that row plainly (no anchors, aliases or tags), then try again"
+        reason = f"{place}: a word for it is not UTF-8, and the registry is"
+        return Failure(Code.REGISTRY_UNWRITABLE, reason, "give it in UTF-8, or rename that folder, then try again")
+    hint = "write that row plainly (keys before their colons on one line, no anchors, aliases or tags), then try again"
     return Failure(Code.ROW_INVALID, f"{place}: {error.reason}", hint)
 
 

@@ -10,15 +10,16 @@ from tmuxreap.delegation import tell_finished
 from tmuxreap.disturbed import is_behind
 from tmuxreap.drifts import Drift, DriftKind, find_drifts
 from tmuxreap.ending import end_rows
+from tmuxreap.errors import Failure
 from tmuxreap.execute import restore
 from tmuxreap.files import Stamp
 from tmuxreap.ledger_records import Closing, Intent, NewEvent
 from tmuxreap.model import Live, Row
-from tmuxreap.registry import RegistryLook
+from tmuxreap.registry import RegistryLook, edited_where_safe
 from tmuxreap.results import PlainResult, Result
 from tmuxreap.sights import Sight
 from tmuxreap.states import Changes
-from tmuxreap.values import frozen, replace
+from tmuxreap.values import field, frozen, replace
 
 SETTLED = {
     DriftKind.DEAD: "recorded as ended",
@@ -58,7 +59,7 @@ def settle(
     if only is None and not dry_run:
         app.registry.sweep(lambda pid: app.processes.identify(pid) is not None)
     done = _Done(drifts) if dry_run else _settle(app, look, drifts)
-    drifts = [drift for drift in drifts if drift.changes is None or drift in done.drifts]
+    drifts = [_told(drift, done) for drift in drifts if drift.changes is None or _is_told(drift, done)]
     result = Result(
         "reconcile",
         app.registry_name,
@@ -89,6 +90,7 @@ def _not_seen(seen: Seen) -> list[str]:
 class _Done:
     drifts: Sequence[Drift]
     actions: Sequence[Mapping[str, object]] = ()
+    refused: Mapping[str, Failure] = field(default_factory=dict)  # rows that could not be edited
     written: Stamp | None = None
 
 
@@ -96,20 +98,28 @@ def _settle(app: App, look: RegistryLook, drifts: Sequence[Drift]) -> _Done:
     """Under the lock only what still stands as it was seen is written."""
     before = {row.name: row for row in look.usable}
     done: list[Drift] = []
+    refused: dict[str, Failure] = {}
     found: list[RegistryLook] = []
     written: Stamp | None = None
 
-    def changes(now: RegistryLook) -> Mapping[str, Changes]:
+    def edit(now: RegistryLook) -> str:
         found[:] = [now]
-        done[:] = [drift for drift in drifts if drift.changes is not None and _stands(before, now, drift)]
-        return _by_row(done)
+        standing = [drift for drift in drifts if drift.changes is not None and _stands(before, now, drift)]
+        text, stuck = edited_where_safe(now, _by_row(standing))
+        refused.clear()
+        refused.update(stuck)
+        done[:] = [drift for drift in standing if drift.name not in stuck]
+        return text
+
+    def closings() -> list[Closing]:
+        return _closings([drift for drift in drifts if drift.name not in refused])
 
     def events(then: RegistryLook) -> list[NewEvent]:
         told = [drift for drift in drifts if drift.kind is DriftKind.AGENT_GONE and not _told_before(app, drift)]
         return [_event(then, drift) for drift in (*done, *told) if drift.kind is not DriftKind.LEDGER]
 
     if any(drift.changes for drift in drifts):
-        after = app.books.change(changes, events, _closings(drifts))
+        after = app.books.change(edit, events, closings)
         written = after.content.stamp if found[0].content.stamp == look.content.stamp else None
     elif drifts:
         done[:] = [drift for drift in drifts if drift.changes is not None]
@@ -127,7 +137,19 @@ def _settle(app: App, look: RegistryLook, drifts: Sequence[Drift]) -> _Done:
     settled: list[dict[str, object]] = [
         {"name": d.name, "drift": d.kind.value, "action": SETTLED.get(d.kind, "healed")} for d in done
     ]
-    return _Done(done, settled + finished, written)
+    return _Done(done, settled + finished, refused, written)
+
+
+def _is_told(drift: Drift, done: _Done) -> bool:
+    return drift in done.drifts or drift.name in done.refused
+
+
+def _told(drift: Drift, done: _Done) -> Drift:
+    """A row that could not be edited stays as it is, and its drift is told until it can be."""
+    failure = done.refused.get(drift.name)
+    if failure is None or drift.changes is None:
+        return drift
+    return replace(drift, changes=None, evidence=f"{drift.evidence}; {failure.message}", hint=failure.hint)
 
 
 def _is_running(before: Mapping[str, Row], drift: Drift) -> bool:

@@ -1,0 +1,118 @@
+"""A disk that is really full: the kernel's word, on a small one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real import Real, alive, answer
+from tmuxreap.commands import reconcile
+from tmuxreap.commands import stop as ending
+from tmuxreap.errors import Code
+from tmuxreap.model import Verb
+from tmuxreap.plan import Policy
+from tmuxreap.results import Result
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a file system"),
+]
+
+
+@pytest.fixture
+def small(real: Real, tmp_path: Path) -> Iterator[Real]:
+    """The registry on 1 MB, and an agent that runs elsewhere."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True, timeout=10)
+    try:
+        small = Real(real.socket, disk)
+        small.start(cwd=str(tmp_path))
+        small.say("hello")
+        yield small
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True, timeout=10)
+
+
+def fill(real: Real) -> Path:
+    filler = real.folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)):
+                pass
+        except OSError:
+            return filler
+    raise AssertionError("it is never full")
+
+
+def code(result: Result) -> Code | None:
+    (item,) = result.results
+    return item.failure.code if item.failure else None
+
+
+def test_a_stop_ends_nothing_and_loses_no_reason(small: Real) -> None:
+    before, pid = small.registry.read_bytes(), small.pid()
+    filler = fill(small)
+    refused = small.fails(lambda: small.stop(reason="night"))
+    assert (refused.code, int(refused.code.exit)) == (Code.REGISTRY_UNWRITABLE, 6)
+    assert "No space left" in refused.message
+    assert (alive(pid), small.registry.read_bytes()) == (True, before)
+    filler.unlink()
+    assert answer(small.stop(reason="night"))["outcome"] == "stopped"
+    assert small.row()["stop_reason"] == "night"
+
+
+def test_a_kill_ends_it_and_says_how_the_reason_is_recorded(small: Real) -> None:
+    before, pid = small.registry.read_bytes(), small.pid()
+    filler = fill(small)
+    result = small.kill(reason="runs away")
+    assert (code(result), int(result.exit)) == (Code.REGISTRY_UNWRITABLE, 6)
+    told = answer(result)
+    assert (told["status"], alive(pid)) == ("running", False)
+    assert told["error"]["hint"] == "when that is mended: tmuxreap kill acme --reason 'runs away'"
+    assert small.registry.read_bytes() == before
+    filler.unlink()
+    assert small.kill(reason="runs away").exit == 0
+    assert (small.row()["status"], small.row()["stop_reason"]) == ("stopped", "runs away")
+
+
+def test_a_disk_that_fills_during_the_stop(small: Real) -> None:
+    """The intent was recorded before the first key: what was asked for is known."""
+    reason = "night"
+    with small.app() as app:
+        meanwhile = app.processes.wait
+
+        def filling(processes: object, timeout_s: float) -> object:
+            if not (small.folder / "filler").exists():
+                fill(small)
+            return meanwhile(processes, timeout_s)  # type: ignore[arg-type]
+
+        app.processes.wait = filling  # type: ignore[method-assign,assignment]
+        result = ending.run(app, ending.EndRequest(("acme",), Policy(Verb.STOP, reason)))
+    assert code(result) is Code.REGISTRY_UNWRITABLE
+    (small.folder / "filler").unlink()
+    with small.app() as app:
+        reconcile.run(app)
+    row = small.row()
+    assert (row["status"], row["termination_mode"], row["stop_reason"]) == ("stopped", "graceful", reason)
+
+
+def test_a_disk_that_is_read_only(small: Real) -> None:
+    before, pid = small.registry.read_bytes(), small.pid()
+    remount(small, "ro")
+    try:
+        refused = small.fails(small.stop)
+        assert (refused.code, alive(pid)) == (Code.REGISTRY_UNWRITABLE, True)
+        result = small.kill(reason="runs away")
+        assert (code(result), answer(result)["status"], alive(pid)) == (Code.REGISTRY_UNWRITABLE, "running", False)
+    finally:
+        remount(small, "rw")
+    assert small.registry.read_bytes() == before
+
+
+def remount(real: Real, how: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{how}", str(real.folder)], check=True, timeout=10)

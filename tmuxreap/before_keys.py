@@ -1,0 +1,69 @@
+"""What is tried before the first key because it could fail after the last: folder, disk, words and rows.
+
+Writes nothing. A kill goes on all the same: what it ends may be what fills the disk."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+from tmuxreap.app import App
+from tmuxreap.cases import Case
+from tmuxreap.errors import Code, Failure
+from tmuxreap.model import Row, Verb
+from tmuxreap.plan import Policy
+from tmuxreap.registry import RegistryLook, not_editable
+from tmuxreap.results import failed_target
+from tmuxreap.rows import conversation_field
+from tmuxreap.states import EVENT_OF_VERB, Changes, Ending, end_changes
+
+
+@contextlib.contextmanager
+def held(app: App, policy: Policy) -> Iterator[None]:
+    """Hold the lock; a kill goes on without one where none can be made."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(app.registry.locked())
+        except Failure as failure:
+            if policy.verb is not Verb.KILL or failure.code is not Code.REGISTRY_UNWRITABLE:
+                raise
+        yield
+
+
+def recordable(app: App, look: RegistryLook, cases: Sequence[Case], policy: Policy) -> list[Case]:
+    """Those whose end could be written; the others are answered. Failure where that of none could be."""
+    if policy.verb is Verb.KILL:
+        return list(cases)
+    app.registry.check_writable()
+    app.registry.check_room(look)
+    _check_words(policy)
+    refused = not_editable(look, lambda row: _trial(row, policy), [case.row for case in cases])
+    for case in cases:
+        if case.row.name in refused:
+            case.answer = failed_target(case.row.name, refused[case.row.name])
+    return [case for case in cases if case.row.name not in refused]
+
+
+def _check_words(policy: Policy) -> None:
+    try:
+        policy.reason.encode()
+    except UnicodeEncodeError:
+        raise Failure(
+            Code.REGISTRY_UNWRITABLE,
+            f"could not {policy.verb.value}: the reason {policy.reason!r} is not UTF-8, and the registry is",
+            "give the reason in UTF-8",
+        ) from None
+
+
+def _trial(row: Row, policy: Policy) -> Changes:
+    """All fields that the end may write."""
+    known = [field for field, _ in row.conversations]
+    ending = Ending(
+        event=EVENT_OF_VERB[policy.verb],
+        at=0.0,
+        reason=policy.reason,
+        resumable=True,
+        screen="one line\nanother",
+    )
+    fields = known or [conversation_field(row.agent or "agent")]
+    return {**end_changes(row.status, ending), ("stopped_by",): "", **{(field,): "x" for field in fields}}
