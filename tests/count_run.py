@@ -61,6 +61,11 @@ def run(entry: str, words: list[str]) -> object:
         return leaving.code
 
 
+def is_room(name: str) -> bool:
+    """Tell whether it is a folder of ours: a docstring, and no code."""
+    return name.startswith("tmuxreap.") and hasattr(sys.modules[name], "__path__")
+
+
 def main(out: str, entry: str, *words: str) -> None:
     sys.dont_write_bytecode = True
     us = os.getpid()
@@ -72,7 +77,7 @@ def main(out: str, entry: str, *words: str) -> None:
         os._exit(0)
     counts = {
         "exit": status,
-        "modules": sorted(sys.modules.keys() - BARE),
+        "modules": sorted(name for name in sys.modules.keys() - BARE if not is_room(name)),
         "processes": list(processes),
         "written": list(written),
         "changes": list(changes),

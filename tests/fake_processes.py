@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from signal import Signals
 
-from tmuxreap.model import Process, ProcessId
-from tmuxreap.seams import Sent
-from tmuxreap.values import replace
+from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.core.ports import Sent
+from tmuxreap.core.values import replace
 
 TICKS = 100
 OWN_PID = 99_999

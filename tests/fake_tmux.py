@@ -10,10 +10,10 @@ from itertools import count
 from signal import Signals
 
 from tests.fake_processes import FakeProcesses
-from tmuxreap.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
-from tmuxreap.seams import Question
-from tmuxreap.tmux_commands import GROUPED, HOLDS
-from tmuxreap.values import replace
+from tmuxreap.core.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
+from tmuxreap.core.ports import Question
+from tmuxreap.core.values import replace
+from tmuxreap.system.tmux.commands import GROUPED, HOLDS
 
 FIRST_TTY = 34816  # /dev/pts/0
 

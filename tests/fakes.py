@@ -17,17 +17,17 @@ import yaml
 
 from tests.fake_processes import OWN_PID, FakeClock, FakeProcess, FakeProcesses
 from tests.fake_tmux import FakePane, FakeServer, FakeSession, FakeTmux
-from tmuxreap.app import App
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
-from tmuxreap.ledger import Ledger
-from tmuxreap.ledger_file import ledger_path
-from tmuxreap.model import ProcessId, Verb
-from tmuxreap.observe import Place
-from tmuxreap.plan import Policy
-from tmuxreap.results import Result
-from tmuxreap.settings import Settings
-from tmuxreap.values import replace
+from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.observe import Place
+from tmuxreap.system.environment import Settings
 
 __all__ = [
     "OWN_PID",
@@ -130,7 +130,7 @@ class Story:
         self.processes.add("tmuxreap", pid=OWN_PID)
         self.path.write_text("# ours\ntmux_sessions: []\n")
         self.agents: dict[str, FakeAgent] = {}
-        self.apps: list[App] = []
+        self.apps: list[Context] = []
 
     # How a history is told
 
@@ -174,11 +174,11 @@ class Story:
         found: dict[str, object] = next(row for row in rows if row["name"] == name)
         return found
 
-    def app(self, pid: int = OWN_PID) -> App:
+    def app(self, pid: int = OWN_PID) -> Context:
         environ = {"HOME": str(self.folder), "TMUX_TMPDIR": "/tmp"}
         settings = Settings(environ=environ, cwd=self.folder, uid=1000, pid=pid, platform="linux")
         place = Place(self.HOST, self.BOOT, pid)
-        app = App(settings, str(self.path), self.tmux, self.processes, self.clock, place)
+        app = Context(settings, str(self.path), self.tmux, self.processes, self.clock, place)
         self.apps.append(app)
         return app
 

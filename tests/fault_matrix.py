@@ -24,10 +24,11 @@ from typing import Any
 import yaml
 
 from tests.command_line import KILLED, Answer, Child, temporaries
-from tmuxreap import faults, record
 from tmuxreap.__main__ import main as program
-from tmuxreap.faults import Step
-from tmuxreap.ledger import Ledger
+from tmuxreap.core import faults
+from tmuxreap.core.faults import Step
+from tmuxreap.ledger import books
+from tmuxreap.ledger.ledger import Ledger
 
 ABOVE = "# of three hands\r\ntmux_sessions:\r\n  - {name: flow, status: stopped, note: 'x'}   # untouched\r\n"
 BELOW = "  # of b\r\n  - name: b\r\n    status: 'stopped'\r\n    odd: !x {y: [1]}\r\n"
@@ -110,7 +111,7 @@ class Bench:
         def work() -> int:
             faults._fail = break_as(self.registry)
             opened = Ledger.open
-            record.Ledger.open = lambda path, *, now: opened(path, now=now, busy_s=0.02)  # type: ignore
+            books.Ledger.open = lambda path, *, now: opened(path, now=now, busy_s=0.02)  # type: ignore
             os.environ.update(HOME=str(self.folder), XDG_CONFIG_HOME=str(self.folder), TMUX_TMPDIR=str(self.folder))
             os.environ.update(TMUXREAP_REGISTRY=str(self.registry), PATH=f"{self.folder}:{os.environ['PATH']}")
             os.environ["TMUXREAP_FAULT"] = f"{fault[0].value}={fault[1]}" if fault else ""

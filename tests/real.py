@@ -14,18 +14,19 @@ from typing import Any
 
 import yaml
 
-from tmuxreap.app import App, real_app
+from tmuxreap.app import real_app
 from tmuxreap.commands import adopt, resume, show, start, stop
 from tmuxreap.commands import list as listing
-from tmuxreap.errors import Failure
-from tmuxreap.ledger import Ledger
-from tmuxreap.ledger_file import ledger_path
-from tmuxreap.model import Verb
-from tmuxreap.plan import Policy
-from tmuxreap.results import Result
-from tmuxreap.seams import Tmux
-from tmuxreap.settings import Settings
-from tmuxreap.values import replace
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Verb
+from tmuxreap.core.ports import Tmux
+from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import Settings
 
 PATIENCE_S = 15.0
 BURST_S = 0.06
@@ -66,7 +67,7 @@ class Real:
     # The program
 
     @contextlib.contextmanager
-    def app(self) -> Iterator[App]:
+    def app(self) -> Iterator[Context]:
         environ = {key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")}
         settings = Settings(environ, self.folder, os.getuid(), os.getpid(), sys.platform)
         app = real_app(settings, str(self.registry))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_docs import commands
-from tmuxreap.cli import ALIASES, VERBS
+from tmuxreap.interfaces.cli.main import ALIASES, VERBS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("skills/*/SKILL.md"))]

@@ -12,23 +12,26 @@ import pytest
 import typer
 import typer.core
 
-from tmuxreap.agents import load_profiles
-from tmuxreap.app import App, real_app
-from tmuxreap.cells import Voice
-from tmuxreap.cli import ALIASES, VERBS, declared
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.app import real_app
 from tmuxreap.commands import agents as agents_verb
-from tmuxreap.drifts import Drift, DriftKind
-from tmuxreap.durations import parse_duration
-from tmuxreap.errors import Code, Exit
-from tmuxreap.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
-from tmuxreap.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
-from tmuxreap.report import lines
-from tmuxreap.requests import RungReport
-from tmuxreap.results import EndResult, Item, Result, SessionResult
-from tmuxreap.settings import Settings
-from tmuxreap.states import TRANSITIONS, Event
-from tmuxreap.values import replace
-from tmuxreap.verdicts import Kind
+from tmuxreap.commands.reap.verdicts import Kind
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind
+from tmuxreap.core.errors import Code, Exit
+from tmuxreap.core.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
+from tmuxreap.core.results import Item, Result
+from tmuxreap.core.text import Voice
+from tmuxreap.core.times import parse_duration
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ladder.requests import RungReport
+from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
+from tmuxreap.ending.results import EndResult
+from tmuxreap.interfaces.cli.main import ALIASES, VERBS, declared
+from tmuxreap.interfaces.text.report import lines
+from tmuxreap.registry.transitions import TRANSITIONS, Event
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.results import SessionResult
+from tmuxreap.system.environment import Settings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -160,7 +163,7 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     assert codes(agents[1]) == list(agents_verb.run(quiet_app()).results[0].as_json())
 
 
-def quiet_app() -> App:
+def quiet_app() -> Context:
     return real_app(Settings({}, Path("/"), os.getuid(), os.getpid(), "linux"), None)
 
 

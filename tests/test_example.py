@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tmuxreap import edits
-from tmuxreap.model import Conversation, Row, Status, StoppedBy, Terminal
-from tmuxreap.registry import Registry, RegistryLook, edited
-from tmuxreap.rows import conversation_field
-from tmuxreap.states import TRANSITIONS, Changes, Ending, Event, end_changes, iso, revive_changes
+from tmuxreap.core.model import Conversation, Row, Status, StoppedBy, Terminal
+from tmuxreap.core.times import iso
+from tmuxreap.registry import edits
+from tmuxreap.registry.file import Registry, RegistryLook, edited
+from tmuxreap.registry.rows import conversation_field
+from tmuxreap.registry.transitions import TRANSITIONS, Changes, Ending, Event, end_changes, revive_changes
 
 EXAMPLE = Path(__file__).parent.parent / ".hermes-example" / "agent-sessions.yaml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")

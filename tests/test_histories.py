@@ -30,20 +30,22 @@ from hypothesis.stateful import (
 )
 
 from tests.fakes import Story
-from tmuxreap import faults
-from tmuxreap.app import App
-from tmuxreap.commands import adopt, forget, reap, reconcile, start
+from tmuxreap.commands import adopt, forget, start
 from tmuxreap.commands import stop as ending
+from tmuxreap.commands.reap import reap
+from tmuxreap.commands.reap.verdicts import Kind
+from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.stop import EndRequest
-from tmuxreap.errors import Failure
-from tmuxreap.faults import Step
-from tmuxreap.ledger_file import LedgerUnavailable, ledger_path
-from tmuxreap.ledger_records import Heartbeat
-from tmuxreap.model import ProcessId, Verb
-from tmuxreap.plan import Policy
-from tmuxreap.record import Books
-from tmuxreap.results import Result
-from tmuxreap.verdicts import Kind
+from tmuxreap.core import faults
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.faults import Step
+from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.results import Result
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.books import Books
+from tmuxreap.ledger.database import LedgerUnavailable, ledger_path
+from tmuxreap.ledger.records import Heartbeat
+from tmuxreap.sessions.context import Context
 
 NAMES = ("a", "b")
 PATIENCE_S = 20
@@ -57,14 +59,14 @@ class Crash(BaseException):
 
 
 class Actor:
-    def __init__(self, world: World, pid: int, verb: str, name: str, work: Callable[[App], Result]) -> None:
+    def __init__(self, world: World, pid: int, verb: str, name: str, work: Callable[[Context], Result]) -> None:
         self.world, self.pid, self.verb, self.name, self._work = world, pid, verb, name, work
         found = world.story.processes.identify(pid)
         self.process = found or world.story.processes.add("tmuxreap", pid=pid)
         self.awaited: tuple[frozenset[ProcessId], float] | None = None
         self.doomed_at: Step | None = None
         self.crashed = self.done = self.overtaken = False
-        self.app: App | None = None
+        self.app: Context | None = None
         self.result: Result | None = None
         self.error: BaseException | None = None
         self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
@@ -222,7 +224,7 @@ class Histories(RuleBasedStateMachine):
 
     # What people and programs do
 
-    def act(self, verb: str, name: str, work: Callable[[App], Result], *, server: bool = False) -> None:
+    def act(self, verb: str, name: str, work: Callable[[Context], Result], *, server: bool = False) -> None:
         if len(self.actors) < BUSY:
             self.actors.append(Actor(self.world, SERVER_PID if server else next(self.pids), verb, name, work))
 

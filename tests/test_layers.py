@@ -1,11 +1,10 @@
-"""Who may import whom, and who owns which outside thing. One table each; the imports are read from the source."""
+"""Holds the rooms: who may import whom, by which doors, and who owns which outside thing. One table each; the imports
+are read from the source."""
 
 from __future__ import annotations
 
 import ast
-import re
 from fnmatch import fnmatchcase
-from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -15,112 +14,86 @@ import tmuxreap
 
 PACKAGE = Path(tmuxreap.__file__).parent
 
-# A module imports from lower ranks only. After "<": the modules of its own rank that it imports as well.
-RANKS = (
-    # nouns, errors, seams
-    "__init__; values; model < values; errors; seams < model values; faults; interrupts",
-    # pure: rows, states and the editing of text
-    "states; readings; hookwords; rows; selectors; ownership; mask < secret_kinds; secret_kinds;"
-    " screens; durations; sketch; vocabulary;"
-    " cells; findings;"
-    " yamltext; yamlvalues; yamlparse < yamltext yamlvalues; yamlrow < yamlparse yamltext;"
-    " yamlsplice < yamlrow yamltext yamlvalues; rowedits < yamlrow yamlsplice yamlvalues;"
-    " edits < rowedits yamlparse yamlrow yamlsplice yamltext yamlvalues",
-    # agents as data: the values that planning speaks of, and the one file that they come from
-    "agents < hookblocks profiles programs yamlblocks; profiles < hookblocks programs; programs;"
-    " yamlblocks; hookblocks < yamlblocks; spared < profiles",
-    # pure: what is seen, planned and answered
-    "world; panes < world; identity < panes world; siblings < panes world;"
-    " sights < identity panes siblings world; resuming;"
-    " offspring < sights; verdicts < offspring;"
-    " plan < panes sights; hookfiles < jsonsplice; jsonsplice; turns < keying requests sights;"
-    " requests < plan sights; keying < plan requests; ladder < keying plan requests sights turns;"
-    " results < plan requests",
-    # owners of outside things
-    "files; settings; clock; skills; tools; tmux < tmux_client tmux_commands tmux_socket; tmux_client;"
-    " tmux_commands; tmux_socket;"
-    " processes < processes_psutil procfs; procfs; processes_psutil; speaking; pulse < speaking ledger_schema;"
-    " locators < databases; databases; lingering < locators; purging < locators; waiting < procfs; jobs;"
-    " ledger < ledger_file ledger_records ledger_schema; ledger_file < files ledger_schema; ledger_records;"
-    " ledger_copy < ledger_schema; ledger_schema; probing",
-    "registry",
-    "observe; execute < observe progress; record; progress; tables; receipts; report < tables receipts",
-    # the composition root, and what is asked of it
-    "app",
-    "elsewhere; shown; looking; conversations; cases < conversations elsewhere looking shown; choosing < looking;"
-    " worktrees;"
-    " outcomes < cases conversations worktrees;"
-    " sessions < conversations looking",
-    "before_keys; registering; handover; joining; starts < joining; delegation; recording < delegation; segment",
-    "disturbed; nominees; remnants < nominees",
-    "drifts",
-    "checks; checks_registry < checks",
-    "ending",
-    "starting",
-    "commands; commands.*; commands.doctor < commands.hooks; commands.watch < commands.reap commands.reconcile",
-    "desk",
-    "popup_view; popup_parts; popup < popup_parts popup_view",
-    "boundary; mcp < boundary mcp_schemas mcp_tools; mcp_schemas; mcp_tools < boundary; completion",
-    "verbs; verbs.options; verbs.* < verbs.options",
-    "cli",
-    "__main__",
-)
-PURE = (0, 1, 3)  # ranks without I/O, clock or environment
-SWITCHES = {"faults"}  # the tests' way to make a step fail: that is I/O
-ALONE = {"demo_agent"}  # imports nothing of the package, and nothing of the package imports it
+# Each room imports only from rooms above it, and from outside of a room only its doors may be imported.
+ROOMS = {
+    "core": "*",
+    "system": "files environment terminals tmux.commands tmux.sockets processes.procfs",
+    "registry": "file rows transitions targets edits",
+    "ledger": "books records database schema copy",
+    "agents": "load profiles spared programs screens conversations.* hooks.*",
+    "sessions": "context look sight conversation results observe world ownership panes identity shown siblings"
+    " elsewhere",
+    "ending": "end plan results prepare outcome one_at_a_time delegation handover ladder.execute",
+    "commands": "*",
+    "app": "*",
+    "interfaces": "cli.main text.report hook.answer completion.answer",
+}
+ORDER = tuple(ROOMS)
+ABOVE_ALL = {"__init__"}  # the version
+BELOW_ALL = {"__main__"}  # where a process begins
+APP_KNOWS = "system.*"  # the composition root alone knows the implementations
+ALONE = {"agents.demo", "demo_agent"}  # a program of its own, and the name that rows know it by
+
+# Modules without I/O, clock or environment (shell patterns), and what they may not touch.
+PURE = """
+core.* registry.rows registry.targets registry.transitions registry.edits registry.yaml.*
+agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
+agents.conversations.command_lines
+sessions.world sessions.panes sessions.identity sessions.sight sessions.ownership
+ending.plan ending.results ending.ladder.climb ending.ladder.keys ending.ladder.requests ending.ladder.turns
+commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
+interfaces.completion.vocabulary
+"""
+SWITCHES = {"core.faults"}  # the tests' way to make a step fail: that is I/O
+OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
 
 # An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
 OWNERS: dict[str, set[str]] = {
-    "sqlite3": {"ledger*", "databases", "pulse", "speaking"},
-    # In processes_psutil for ps, where there is no /proc.
-    "subprocess": {"processes_psutil", "handover", "tools", "commands.watch", "probing"},
+    "sqlite3": {"ledger.*", "agents.conversations.databases", "interfaces.hook.*"},
+    # In `portable` for ps, where there is no /proc.
+    "subprocess": {
+        "system.processes.portable",
+        "system.terminals",
+        "ending.handover",
+        "commands.watch.watch",
+        "commands.doctor.versions",
+    },
     "os.fork": set(),
     "os.system": set(),
     "os.popen": set(),
-    "os.posix_spawn": {"tmux_client"},
-    "os.posix_spawnp": {"demo_agent"},
-    "os.environ": {"settings", "demo_agent", "speaking"},
+    "os.posix_spawn": {"system.tmux.client"},
+    "os.posix_spawnp": {"agents.demo"},
+    "os.environ": {"system.environment", "agents.demo", "interfaces.hook.speaker"},
     "os.getenv": set(),
-    "yaml": {"yaml*"},
+    "yaml": {"registry.yaml.*", "agents.blocks"},
     "libtmux": set(),  # for the tests: see Decisions in ARCHITECTURE.md
-    "psutil": {"processes_psutil"},
+    "psutil": {"system.processes.portable"},
     "filelock": set(),
-    "mcp": {"mcp"},
-    "anyio": {"mcp"},
-    "pydantic": {"mcp", "mcp_tools"},
-    "textual": {"popup", "popup_parts"},
-    "rich": {"popup*"},
-    "typer": {"cli", "boundary", "verbs.*"},
+    "mcp": {"interfaces.mcp.server"},
+    "anyio": {"interfaces.mcp.server"},
+    "pydantic": {"interfaces.mcp.*"},
+    "textual": {"interfaces.popup.*"},
+    "rich": {"interfaces.popup.*"},
+    "typer": {"interfaces.cli.*"},
 }
 
-FILES = [path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py")]
-NAMES = sorted(".".join(file.parts).removesuffix(".__init__") for file in FILES)
+NAMES = sorted(
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+    for path in PACKAGE.rglob("*.py")
+)
 
 
-@cache
-def ranks() -> tuple[dict[str, int], dict[str, set[str]]]:
-    rank_of: dict[str, int] = {}
-    siblings: dict[str, set[str]] = {}
-    for rank, line in enumerate(RANKS):
-        for entry in line.split(";"):
-            modules, _, allowed = entry.partition("<")
-            for module in modules.split():
-                rank_of[module] = rank
-                siblings[module] = set(allowed.split())
-    return rank_of, siblings
-
-
-RANK_OF, SIBLINGS = ranks()
-
-
-def place(module: str) -> str:
-    """The entry of the table that a module stands under."""
-    return module if module in RANK_OF or "." not in module else module.partition(".")[0] + ".*"
+def room_of(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def source_of(module: str) -> str:
     path = PACKAGE.joinpath(*module.split("."))
     return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+
+
+def is_package(module: str) -> bool:
+    return PACKAGE.joinpath(*module.split(".")).is_dir()
 
 
 def imported(source: str, module: str, known: list[str]) -> set[str]:
@@ -137,14 +110,13 @@ def imported(source: str, module: str, known: list[str]) -> set[str]:
 
 
 def own_name(dotted: str, known: list[str]) -> str:
-    """`tmuxreap.model.Row` is `model`; a name that is no module comes from the package itself."""
+    """`tmuxreap.core.model.Row` is `core.model`; a name that is no module comes from the package itself."""
     parts = dotted.split(".")[1:]
     while parts and ".".join(parts) not in known:
         parts.pop()
     return ".".join(parts) or "__init__"
 
 
-@cache
 def touched(source: str) -> set[str]:
     """The names of outside things in it: top packages imported, and `os.something` however it is spelled."""
     names: set[str] = set()
@@ -158,80 +130,110 @@ def touched(source: str) -> set[str]:
     return names
 
 
-@cache
-def own_imports(module: str) -> set[str]:
-    return {name for name in imported(source_of(module), module, NAMES) if not name.startswith("/")} - {module}
+def own_imports(module: str, source: str | None = None) -> set[str]:
+    text = source_of(module) if source is None else source
+    return {name for name in imported(text, module, NAMES) if not name.startswith("/")} - {module}
+
+
+def is_door(module: str) -> bool:
+    room, _, inside = module.partition(".")
+    return any(fnmatchcase(inside, door) for door in ROOMS[room].split())
+
+
+def trespasses(module: str, source: str | None = None) -> list[str]:
+    """Tell what this module imports and may not."""
+    here = room_of(module)
+    found: list[str] = []
+    for name in sorted(own_imports(module, source) - ABOVE_ALL):
+        there = room_of(name)
+        if there == here or here in BELOW_ALL or module in ALONE:
+            continue
+        if there not in ORDER or ORDER.index(there) > ORDER.index(here):
+            found.append(f"{module} imports {name}, from a room below it")
+        elif not is_door(name) and not (here == "app" and fnmatchcase(name, APP_KNOWS)):
+            found.append(f"{module} imports {name}, which is no door of {there}")
+    return found
 
 
 @pytest.mark.parametrize("module", NAMES)
-def test_every_module_has_a_rank(module: str) -> None:
-    assert place(module) in RANK_OF.keys() | ALONE, f"say where it lives: {module} is not in the table of ranks"
+def test_a_module_lives_in_a_room(module: str) -> None:
+    assert room_of(module) in {*ORDER, *ABOVE_ALL, *BELOW_ALL} or module in ALONE, f"{module} is in no room"
 
 
-@pytest.mark.parametrize("module", [name for name in NAMES if name not in ALONE])
-def test_a_module_imports_from_lower_ranks_only(module: str) -> None:
-    here = RANK_OF.get(place(module), 99)
-    wrong = {
-        name
-        for name in own_imports(module)
-        if RANK_OF.get(place(name), 99) >= here and name not in SIBLINGS.get(place(module), set())
-    }
-    assert not wrong, f"{module} (rank {here}) imports {sorted(wrong)}"
+@pytest.mark.parametrize("module", NAMES)
+def test_a_module_imports_only_doors_of_rooms_above_it(module: str) -> None:
+    assert not trespasses(module)
 
 
-def test_the_table_names_siblings_of_the_same_rank() -> None:
-    wrong = {
-        f"{module} < {sibling}"
-        for module, allowed in SIBLINGS.items()
-        for sibling in allowed
-        if RANK_OF.get(place(sibling)) != RANK_OF[module]
-    }
+@pytest.mark.parametrize("module", sorted(BELOW_ALL))
+def test_the_beginning_opens_doors_only(module: str) -> None:
+    wrong = {name for name in own_imports(module) - ABOVE_ALL if not is_door(name)}
     assert not wrong
 
 
-def test_the_table_names_no_module_that_is_not_there() -> None:
-    assert RANK_OF.keys() - {place(module) for module in NAMES} == set()
+def test_every_door_leads_to_somebody_outside() -> None:
+    used = {name for module in NAMES for name in own_imports(module) if room_of(name) != room_of(module)}
+    idle = [
+        f"{room}: {door}"
+        for room, doors in ROOMS.items()
+        for door in doors.split()
+        if door != "*" and not any(fnmatchcase(name, f"{room}.{door}") for name in used)
+    ]
+    # The quick doors of the interfaces are opened by name, in `__main__.QUICK`.
+    assert [door for door in idle if not door.startswith("interfaces")] == []
 
 
-def test_the_table_allows_nothing_that_nobody_needs() -> None:
-    used: dict[str, set[str]] = {}
-    for module in NAMES:
-        imports = own_imports(module)
-        used.setdefault(place(module), set()).update(imports, map(place, imports))
-    idle = {f"{entry} < {one}" for entry, allowed in SIBLINGS.items() for one in allowed - used[entry]}
-    assert not idle
-
-
-def test_the_architecture_names_every_module_once_and_in_the_order_of_the_ranks() -> None:
-    page = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    part = page.partition("## Where things live")[2].partition("\n## ")[0]
-    there = {module.partition(".")[0] for module in NAMES} - {"__init__"}
-    told = [name for name in re.findall(r"`([a-z_]+)/?`", part) if name in there]
-    assert sorted(told) == sorted(there)
-    places = [RANK_OF[name] for name in told if name not in ALONE]
-    assert places == sorted(places)
+def test_nobody_but_the_beginning_and_the_interfaces_asks_for_the_real_thing() -> None:
+    users = {room_of(module) for module in NAMES if "app" in own_imports(module)}
+    assert users <= {"interfaces", "__main__"}
 
 
 def test_no_import_goes_round_in_a_circle() -> None:
     TopologicalSorter({module: own_imports(module) for module in NAMES}).prepare()
 
 
+@pytest.mark.parametrize("module", [module for module in NAMES if is_package(module)])
+def test_a_room_says_what_it_owns_and_holds_no_code(module: str) -> None:
+    body = ast.parse(source_of(module)).body
+    assert len(body) == 1
+    assert isinstance(body[0], ast.Expr)
+
+
+@pytest.mark.parametrize("room", [room for room in ORDER if room != "app"])
+def test_a_room_names_what_is_its_own_and_what_it_never_does(room: str) -> None:
+    text = " ".join((ast.get_docstring(ast.parse(source_of(room))) or "").split())
+    assert text.startswith("Owns ")
+    assert "never" in text.lower() or "nothing" in text.lower()
+
+
+def test_a_reader_sees_few_entries() -> None:
+    entries = {path.name for path in PACKAGE.iterdir() if path.name not in ("__pycache__", "_skills")}
+    assert len(entries) <= 15, sorted(entries)
+
+
 @pytest.mark.parametrize("module", sorted(ALONE & set(NAMES)))
 def test_what_stands_alone_imports_nothing_of_the_package(module: str) -> None:
-    assert not own_imports(module)
+    assert own_imports(module) <= ALONE
 
 
-@pytest.mark.parametrize("module", [name for name in NAMES if RANK_OF.get(place(name)) in PURE])
+def is_pure(module: str) -> bool:
+    return not is_package(module) and any(fnmatchcase(module, pattern) for pattern in PURE.split())
+
+
+@pytest.mark.parametrize("module", [name for name in NAMES if is_pure(name)])
 def test_what_is_pure_reaches_for_nothing_outside(module: str) -> None:
-    outside = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
-    assert not touched(source_of(module)) & outside or module in SWITCHES
+    assert not touched(source_of(module)) & OUTSIDE or module in SWITCHES
+
+
+def strangers(thing: str, users: list[str]) -> list[str]:
+    return [module for module in users if not any(fnmatchcase(module, owner) for owner in OWNERS[thing])]
 
 
 @pytest.mark.parametrize("thing", OWNERS)
 def test_an_outside_thing_is_touched_by_its_owner_only(thing: str) -> None:
     users = [module for module in NAMES if thing in touched(source_of(module))]
-    strangers = [module for module in users if not any(fnmatchcase(module, owner) for owner in OWNERS[thing])]
-    assert not strangers, f"{thing} belongs to {sorted(OWNERS[thing]) or 'nobody'}, and is used in {strangers}"
+    wrong = strangers(thing, users)
+    assert not wrong, f"{thing} belongs to {sorted(OWNERS[thing]) or 'nobody'}, and is used in {wrong}"
 
 
 @pytest.mark.parametrize("thing", [thing for thing, owners in OWNERS.items() if owners])
@@ -241,12 +243,51 @@ def test_an_owner_touches_what_it_owns(thing: str) -> None:
     assert not idle, f"{thing} is touched in {users}, not in {sorted(idle)}"
 
 
+# Each kind of trespass, so that the table is known to fail.
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("core.text", "from tmuxreap.registry.rows import load"),
+        ("registry.file", "from tmuxreap.commands import stop"),
+        ("sessions.look", "def late():\n    from tmuxreap.app import real_app"),
+        ("agents.load", "import tmuxreap.sessions.look"),
+        ("commands.stop", "from tmuxreap.interfaces.text import report"),
+    ],
+)
+def test_an_import_from_a_room_below_is_seen(module: str, line: str) -> None:
+    assert any("below" in told for told in trespasses(module, line))
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("commands.stop", "from tmuxreap.ending.ladder.climb import climb"),
+        ("ending.end", "from tmuxreap.system.tmux.server import RealTmux"),
+        ("ledger.books", "from tmuxreap.registry.yaml import parse"),
+        ("app", "from tmuxreap.registry.yaml.parse import parse"),
+    ],
+)
+def test_an_import_through_a_wall_is_seen(module: str, line: str) -> None:
+    assert any("no door" in told for told in trespasses(module, line))
+
+
+def test_the_app_may_know_the_implementations() -> None:
+    assert not trespasses("app", "from tmuxreap.system.tmux.server import RealTmux")
+
+
+def test_a_stranger_to_an_outside_thing_is_seen() -> None:
+    assert strangers("sqlite3", ["commands.stop"]) == ["commands.stop"]
+    assert strangers("sqlite3", ["ledger.books"]) == []
+
+
 SAMPLE = """
 import os, yaml.cyaml as fast
-from tmuxreap import errors, __version__
-from tmuxreap.model import Row
-from ..registry import load
-from . import sibling
+from tmuxreap import __version__
+from tmuxreap.core.model import Row
+from ..registry import file
+from . import stop
 def late():
     import tmuxreap.app
     from os import getenv
@@ -255,8 +296,8 @@ def late():
 
 
 def test_the_reader_sees_imports_of_every_form() -> None:
-    known = ["errors", "model", "registry", "commands", "commands.sibling", "app"]
-    assert imported(SAMPLE, "commands.stop", known) == {
-        "/os", "/yaml", "errors", "__init__", "model", "registry", "commands.sibling", "app",
+    known = ["core", "core.model", "registry", "registry.file", "commands", "commands.stop", "app"]
+    assert imported(SAMPLE, "commands.show", known) == {
+        "/os", "/yaml", "__init__", "core.model", "registry.file", "commands.stop", "app",
     }  # fmt: skip
     assert touched(SAMPLE) >= {"os", "yaml", "os.getenv", "os.environ"}

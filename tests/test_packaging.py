@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import tmuxreap
-from tmuxreap.agents import load_profiles
-from tmuxreap.cli import VERBS
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.interfaces.cli.main import VERBS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(tmuxreap.__file__).parent
@@ -34,13 +34,13 @@ def test_the_wheel_holds_the_package_and_runs_alone(tmp_path: Path) -> None:
         names = set(packed.namelist())
         packed.extractall(tmp_path / "alone")
     modules = {str(path.relative_to(PACKAGE.parent)) for path in PACKAGE.rglob("*.py")}
-    assert modules | {"tmuxreap/agents.yaml", "tmuxreap/py.typed"} <= names
+    assert modules | {"tmuxreap/agents/agents.yaml", "tmuxreap/py.typed"} <= names
     assert {name.split("/")[0] for name in names} == {"tmuxreap", f"tmuxreap-{tmuxreap.__version__}.dist-info"}
     run = [sys.executable, "-m", "tmuxreap", "agents", "--json"]
     there = {"PYTHONPATH": str(tmp_path / "alone"), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     said = subprocess.run(run, cwd=tmp_path, env=there, capture_output=True, text=True, check=True).stdout
     assert [one["name"] for one in json.loads(said)["results"]] == list(load_profiles(None).agents)
-    assert {f"tmuxreap/verbs/{verb}.py" for verb in VERBS} <= names
+    assert {f"tmuxreap/interfaces/cli/verbs/{verb}.py" for verb in VERBS} <= names
 
 
 def test_the_source_holds_what_git_holds_and_no_environment(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.cells import Voice
 from tmuxreap.commands import list as listing
-from tmuxreap.popup import Popup
-from tmuxreap.popup_parts import Sessions
-from tmuxreap.popup_view import NARROW_COLUMNS
-from tmuxreap.report import lines
+from tmuxreap.core.text import Voice
+from tmuxreap.interfaces.popup.app import Popup
+from tmuxreap.interfaces.popup.view import NARROW_COLUMNS
+from tmuxreap.interfaces.popup.widgets import Sessions
+from tmuxreap.interfaces.text.report import lines
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"

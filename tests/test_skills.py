@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from tests.command_line import tmuxreap
-from tmuxreap import skills
-from tmuxreap.cli import VERBS
+from tmuxreap.commands import skill_files
+from tmuxreap.interfaces.cli.main import VERBS
 
 ROOT = Path(__file__).parent.parent
 HOME = ROOT / "skills"
@@ -43,7 +43,7 @@ def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 def test_the_four_skills_are_there() -> None:
     assert [folder.name for folder in FOLDERS] == NAMES
-    assert [skill.name for skill in skills.our_skills()] == NAMES
+    assert [skill.name for skill in skill_files.our_skills()] == NAMES
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -85,7 +85,9 @@ def test_a_script_can_be_run_and_read_by_a_plain_shell(script: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 @pytest.mark.parametrize(
-    "script", [*SCRIPTS, ROOT / "tmuxreap" / "shells" / "tmuxreap.bash"], ids=lambda script: script.name
+    "script",
+    [*SCRIPTS, ROOT / "tmuxreap" / "interfaces" / "completion" / "shells" / "tmuxreap.bash"],
+    ids=lambda script: script.name,
 )
 def test_shellcheck_has_nothing_to_say(script: Path) -> None:
     words = ["shellcheck", *(["-s", "bash"] if script.suffix == ".bash" else []), str(script)]
@@ -104,7 +106,7 @@ def outcomes(*words: str) -> list[tuple[str, str]]:
 def test_they_are_copied_to_where_agents_look(project: Path) -> None:
     assert outcomes() == [(name, "installed") for name in ("create", "monitor", "resume", "stop")]
     copies = {name: data for name, (data, _) in everything(project / ".agents" / "skills").items()}
-    listed = copies.pop(skills.LISTED).decode()
+    listed = copies.pop(skill_files.LISTED).decode()
     assert copies == {name: data for name, (data, _) in everything(HOME).items()}
     assert len(listed.splitlines()) == len(copies)
     assert os.access(project / ".agents" / "skills" / STOP / "scripts" / "stop_session.sh", os.X_OK)
@@ -154,7 +156,7 @@ def test_what_was_there_before_us_is_kept(project: Path) -> None:
 
 
 def test_an_old_copy_of_ours_is_brought_up_to_date(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = [skills.Skill(STOP, {"SKILL.md": b"as it was"})]
+    old = [skill_files.Skill(STOP, {"SKILL.md": b"as it was"})]
     monkeypatch.setattr("tmuxreap.commands.skills.our_skills", lambda: old)
     assert outcomes() == [("stop", "installed")]
     monkeypatch.undo()

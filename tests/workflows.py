@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from tests.real import BURST_S, until
-from tmuxreap.skills import compare, our_skills, write
+from tmuxreap.commands.skill_files import compare, our_skills, write
 
 ROOT = Path(__file__).parent.parent
 LIMIT_S = 30

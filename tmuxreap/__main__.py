@@ -11,11 +11,15 @@ import sys
 import time
 from importlib import import_module
 
-from tmuxreap.errors import Code, Exit, Failure, Unheard, interrupted
+from tmuxreap.core.errors import Code, Exit, Failure, Unheard, interrupted
 
 OUT = ("stdout", "stderr")
 # Words that answer before a command line is built, and the module whose `main` does it.
-QUICK = {"hook": "tmuxreap.pulse", "heartbeat": "tmuxreap.pulse", "_complete": "tmuxreap.completion"}
+QUICK = {
+    "hook": "tmuxreap.interfaces.hook.answer",
+    "heartbeat": "tmuxreap.interfaces.hook.answer",
+    "_complete": "tmuxreap.interfaces.completion.answer",
+}
 YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage, a tenth of its time
 
 
@@ -76,7 +80,7 @@ def _run(words: list[str]) -> int:
     try:
         status = _quickly(words)
         if status is None:
-            status = import_module("tmuxreap.cli").main(words)
+            status = import_module("tmuxreap.interfaces.cli.main").main(words)
         _flush()
         return status
     except Failure as failure:
@@ -104,9 +108,9 @@ USAGE = "see: tmuxreap --help, or tmuxreap VERB --help"
 
 
 def _told(words: list[str], failure: Failure) -> int:
-    from tmuxreap.cells import Voice
-    from tmuxreap.report import report
-    from tmuxreap.results import Result
+    from tmuxreap.core.results import Result
+    from tmuxreap.core.text import Voice
+    from tmuxreap.interfaces.text.report import report
 
     verb = next((word for word in words if not word.startswith("-")), "")
     report(Result(verb, None, time.time(), failure=failure), Voice(json="--json" in words))

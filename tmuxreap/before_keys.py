@@ -7,35 +7,35 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from tmuxreap.app import App
-from tmuxreap.cases import Case
-from tmuxreap.errors import Code, Failure
-from tmuxreap.model import Row, Verb
-from tmuxreap.plan import Policy
-from tmuxreap.registry import RegistryLook, not_editable
-from tmuxreap.results import failed_target
-from tmuxreap.rows import conversation_field
-from tmuxreap.states import EVENT_OF_VERB, Changes, Ending, end_changes
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Row, Verb
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.prepare import Case
+from tmuxreap.ending.results import failed_target
+from tmuxreap.registry.file import RegistryLook, not_editable
+from tmuxreap.registry.rows import conversation_field
+from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, Ending, end_changes
+from tmuxreap.sessions.context import Context
 
 
 @contextlib.contextmanager
-def held(app: App, policy: Policy) -> Iterator[None]:
+def held(context: Context, policy: Policy) -> Iterator[None]:
     """Hold the lock; a kill goes on without one where none can be made."""
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(app.registry.locked())
+            stack.enter_context(context.registry.locked())
         except Failure as failure:
             if policy.verb is not Verb.KILL or failure.code is not Code.REGISTRY_UNWRITABLE:
                 raise
         yield
 
 
-def recordable(app: App, look: RegistryLook, cases: Sequence[Case], policy: Policy) -> list[Case]:
+def recordable(context: Context, look: RegistryLook, cases: Sequence[Case], policy: Policy) -> list[Case]:
     """Those whose end could be written; the others are answered. Failure where that of none could be."""
     if policy.verb is Verb.KILL:
         return list(cases)
-    app.registry.check_writable()
-    app.registry.check_room(look)
+    context.registry.check_writable()
+    context.registry.check_room(look)
     _check_words(policy)
     refused = not_editable(look, lambda row: _trial(row, policy), [case.row for case in cases])
     for case in cases:

@@ -278,7 +278,11 @@ class Case:
 
 
 def _loading(verb: str) -> list[str]:
-    return [sys.executable, "-c", f"import tmuxreap.cli, tmuxreap.verbs.{verb}, tmuxreap.commands.{verb}"]
+    return [
+        sys.executable,
+        "-c",
+        f"import tmuxreap.interfaces.cli.main, tmuxreap.interfaces.cli.verbs.{verb}, tmuxreap.commands.{verb}",
+    ]
 
 
 def _status(pid: int, field: str) -> str:

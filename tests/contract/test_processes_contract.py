@@ -12,11 +12,11 @@ from typing import Protocol
 import pytest
 
 from tests.fakes import OWN_PID, FakeClock, FakeProcesses
-from tmuxreap.clock import RealClock
-from tmuxreap.model import ProcessId
-from tmuxreap.processes import LinuxProcesses
-from tmuxreap.processes_psutil import PsutilProcesses
-from tmuxreap.seams import Clock, Processes, Sent
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.ports import Clock, Processes, Sent
+from tmuxreap.system.machine import RealClock
+from tmuxreap.system.processes.linux import LinuxProcesses
+from tmuxreap.system.processes.portable import PsutilProcesses
 
 PROGRAM = """
 import os, signal, sys, time

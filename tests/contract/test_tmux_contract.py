@@ -13,11 +13,11 @@ from typing import Protocol
 import pytest
 
 from tests.fakes import FakeClock, FakeProcesses, FakeTmux
-from tmuxreap.model import NoServer, Server, Session, Unreachable
-from tmuxreap.processes import LinuxProcesses
-from tmuxreap.seams import Processes, Question, Tmux
-from tmuxreap.tmux import RealTmux
-from tmuxreap.tmux_commands import (
+from tmuxreap.core.model import NoServer, Server, Session, Unreachable
+from tmuxreap.core.ports import Processes, Question, Tmux
+from tmuxreap.core.values import replace
+from tmuxreap.system.processes.linux import LinuxProcesses
+from tmuxreap.system.tmux.commands import (
     kill_pane_command,
     kill_session_command,
     mode_off,
@@ -27,7 +27,7 @@ from tmuxreap.tmux_commands import (
     set_pane_option,
     unset_pane_option,
 )
-from tmuxreap.values import replace
+from tmuxreap.system.tmux.server import RealTmux
 
 PROGRAM = """
 import os, signal, sys, termios, tty

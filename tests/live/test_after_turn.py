@@ -9,9 +9,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from tests.real import Real, answer, until
-from tmuxreap.ledger import Ledger
-from tmuxreap.ledger_file import ledger_path
-from tmuxreap.results import Result
+from tmuxreap.core.results import Result
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.ledger import Ledger
 
 
 def in_background(work: Callable[[], Result]) -> Future[dict[str, Any]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
-from tmuxreap.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure
 
 pytestmark = pytest.mark.live
 

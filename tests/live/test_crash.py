@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from tests.real import Real, alive, until
-from tmuxreap.commands import reconcile
-from tmuxreap.faults import Step
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.faults import Step
 
 pytestmark = pytest.mark.live
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tmuxreap.demo_agent import Agent, State, Store
+from tmuxreap.agents.demo import Agent, State, Store
 
 PATIENCE_S = 10.0
 BURST_S = 0.05
@@ -368,9 +368,10 @@ def test_nothing_is_heard_while_it_leaves(agent: Agent) -> None:
 
 
 def test_it_stands_alone() -> None:
-    code = "import sys, tmuxreap.demo_agent; print(*sorted(sys.modules))"
+    code = "import sys, tmuxreap.agents.demo; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert [name for name in loaded if re.match(r"tmuxreap|typer|yaml|psutil", name)] == [
         "tmuxreap",
-        "tmuxreap.demo_agent",
+        "tmuxreap.agents",
+        "tmuxreap.agents.demo",
     ]

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.real import Real, alive, answer
-from tmuxreap.commands import reconcile
 from tmuxreap.commands import stop as ending
-from tmuxreap.errors import Code
-from tmuxreap.model import Verb
-from tmuxreap.plan import Policy
-from tmuxreap.results import Result
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.errors import Code
+from tmuxreap.core.model import Verb
+from tmuxreap.core.results import Result
+from tmuxreap.ending.plan import Policy
 
 pytestmark = [
     pytest.mark.live,

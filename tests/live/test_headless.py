@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from tests.real import Real, alive, answer, until
-from tmuxreap.commands import reconcile
-from tmuxreap.ledger import Ledger
-from tmuxreap.ledger_file import ledger_path
-from tmuxreap.model import Verb
-from tmuxreap.processes import LinuxProcesses
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.model import Verb
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.system.processes.linux import LinuxProcesses
 
 pytestmark = pytest.mark.live
 

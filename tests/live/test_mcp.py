@@ -419,7 +419,7 @@ def test_without_the_sdk_the_extra_is_named(real: Real) -> None:
 
 def test_nothing_but_the_server_imports_the_sdk() -> None:
     others = (
-        "import sys\nfrom tmuxreap.cli import VERBS, declared\nfrom tmuxreap.__main__ import main\n"
+        "import sys\nfrom tmuxreap.interfaces.cli.main import VERBS, declared\nfrom tmuxreap.__main__ import main\n"
         "for verb in VERBS: declared(verb)\nmain(['list', '--quiet'])\n"
         "print(sorted({'mcp', 'mcp_types', 'pydantic', 'anyio'} & set(sys.modules)))"
     )

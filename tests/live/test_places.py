@@ -12,9 +12,9 @@ import libtmux
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
-from tmuxreap.errors import Code
-from tmuxreap.model import Scope
-from tmuxreap.tmux import RealTmux
+from tmuxreap.core.errors import Code
+from tmuxreap.core.model import Scope
+from tmuxreap.system.tmux.server import RealTmux
 
 pytestmark = pytest.mark.live
 

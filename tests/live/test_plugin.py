@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.real import Real, alive, until
-from tmuxreap.segment import ASKED, TOLD, Segment
-from tmuxreap.sights import Sight
+from tmuxreap.commands.watch.status_line import ASKED, TOLD, Segment
+from tmuxreap.sessions.sight import Sight
 
 pytestmark = pytest.mark.live
 
@@ -193,7 +193,7 @@ def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
         return real.tmux("show-options", "-gqv", TOLD)
 
     with real.app() as app:
-        from tmuxreap.looking import look_at
+        from tmuxreap.sessions.look import look_at
 
         def sights() -> list[Sight]:
             rows = [row for row in app.registry.look().rows if row.status.value == "running"]  # type: ignore[union-attr]
@@ -229,7 +229,7 @@ def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Pat
     real.tmux("set-option", "-g", ASKED, "on")
     real.tmux("set-option", "-g", "@tmuxreap-registry", str(real.registry))
     with real.app() as app:
-        from tmuxreap.looking import look_at
+        from tmuxreap.sessions.look import look_at
 
         segment = Segment(app)
         segment.tell([sight for sight, _ in look_at(app, app.registry.look().rows)], again=True)  # type: ignore[arg-type]

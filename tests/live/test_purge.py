@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.real import Real, answer
-from tmuxreap.cells import Voice
 from tmuxreap.commands import stop
-from tmuxreap.errors import Code
-from tmuxreap.model import Verb
-from tmuxreap.plan import Policy
-from tmuxreap.report import lines
-from tmuxreap.results import Result
+from tmuxreap.core.errors import Code
+from tmuxreap.core.model import Verb
+from tmuxreap.core.results import Result
+from tmuxreap.core.text import Voice
+from tmuxreap.ending.plan import Policy
+from tmuxreap.interfaces.text.report import lines
 
 pytestmark = pytest.mark.live
 

@@ -17,14 +17,15 @@ import pytest
 
 from tests.command_line import tmuxreap
 from tests.real import DEMO, PATIENCE_S, Real, alive, until
-from tmuxreap.commands import reap, start
-from tmuxreap.commands.reap import ReapRequest
-from tmuxreap.ledger import Ledger
-from tmuxreap.ledger_file import ledger_path
-from tmuxreap.ledger_records import Heartbeat, Survivor
-from tmuxreap.processes import LinuxProcesses, boot_id
-from tmuxreap.results import Result
-from tmuxreap.verdicts import Kind, Limits
+from tmuxreap.commands import start
+from tmuxreap.commands.reap import reap
+from tmuxreap.commands.reap.reap import ReapRequest
+from tmuxreap.commands.reap.verdicts import Kind, Limits
+from tmuxreap.core.results import Result
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.ledger.records import Heartbeat, Survivor
+from tmuxreap.system.processes.linux import LinuxProcesses, boot_id
 
 pytestmark = pytest.mark.live
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
-from tmuxreap.cells import Voice
-from tmuxreap.commands import reconcile
-from tmuxreap.ledger import Ledger
-from tmuxreap.ledger_file import ledger_path
-from tmuxreap.ledger_records import NewIntent
-from tmuxreap.model import ProcessId
-from tmuxreap.processes import boot_id, real_processes
-from tmuxreap.report import lines
-from tmuxreap.results import Result
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.results import Result
+from tmuxreap.core.text import Voice
+from tmuxreap.interfaces.text.report import lines
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.ledger.records import NewIntent
+from tmuxreap.system.processes.linux import boot_id, real_processes
 
 pytestmark = pytest.mark.live
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
-from tmuxreap.ledger_file import ledger_path
-from tmuxreap.model import Scope, Verb
+from tmuxreap.core.model import Scope, Verb
+from tmuxreap.ledger.database import ledger_path
 
 pytestmark = pytest.mark.live
 

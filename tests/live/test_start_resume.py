@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import GUARD, marked
 from tests.real import DEMO, PATIENCE_S, Real, alive, answer, until
 from tmuxreap.commands import adopt, resume
-from tmuxreap.errors import Failure
+from tmuxreap.core.errors import Failure
 
 pytestmark = pytest.mark.live
 

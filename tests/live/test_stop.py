@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes import plans_of
 from tests.real import DEMO, Real, alive, answer, until
-from tmuxreap.model import Scope
+from tmuxreap.core.model import Scope
 
 pytestmark = pytest.mark.live
 

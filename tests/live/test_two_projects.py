@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.real import CONFIRM_S, DEMO, Real, alive, answer
-from tmuxreap.commands import adopt, reconcile, start
-from tmuxreap.commands.doctor import run as doctor
-from tmuxreap.errors import Code, Exit, Failure
-from tmuxreap.results import Result
+from tmuxreap.commands import adopt, start
+from tmuxreap.commands.doctor.doctor import run as doctor
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import Result
 
 pytestmark = pytest.mark.live
 

@@ -18,7 +18,7 @@ from tests.conftest import GUARD, marked
 from tests.live.zoo import MEMBERS, OURS_ONLY, Member, Zoo, open_zoo
 from tests.real import Real, alive, until
 from tmuxreap.__main__ import main
-from tmuxreap.model import ProcessId, Verb
+from tmuxreap.core.model import ProcessId, Verb
 
 pytestmark = pytest.mark.live
 

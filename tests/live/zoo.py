@@ -18,10 +18,10 @@ from pathlib import Path
 import yaml
 
 from tests.real import Real, alive, until
-from tmuxreap.app import App
 from tmuxreap.commands import adopt
-from tmuxreap.model import ProcessId
-from tmuxreap.processes import LinuxProcesses
+from tmuxreap.core.model import ProcessId
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.processes.linux import LinuxProcesses
 
 DEMO = f"{sys.executable} -m tmuxreap.demo_agent"
 FOREVER = "sleep 600"
@@ -126,7 +126,7 @@ class Zoo:
         reported = [pid for pid in self.pids(name, "mine") if (self.real.store / "sessions" / f"{pid}.json").exists()]
         return reported[0] if reported else None
 
-    def register(self, app: App, member: Member, server: str | None = None) -> None:
+    def register(self, app: Context, member: Member, server: str | None = None) -> None:
         adopt.run(app, adopt.AdoptRequest(member.name, member.agent, server or self.real.socket))
 
     def file(self, name: str, kind: str) -> Path:

@@ -12,8 +12,8 @@ from signal import SIGKILL, SIGSTOP, SIGTERM
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
-from tmuxreap.commands import reconcile
-from tmuxreap.model import Scope
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.model import Scope
 
 pytestmark = pytest.mark.live
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.real import Real, alive, answer, until
-from tmuxreap.results import Result
-from tmuxreap.tmux import RealTmux
+from tmuxreap.core.results import Result
+from tmuxreap.system.tmux.server import RealTmux
 
 pytestmark = pytest.mark.live
 

@@ -19,7 +19,7 @@ from tests import fault_matrix
 from tests.command_line import KILLED, Answer, Child, temporaries
 from tests.command_line import tmuxreap as run
 from tmuxreap.__main__ import main
-from tmuxreap.faults import Step
+from tmuxreap.core.faults import Step
 
 ABOVE = "# of three hands\r\ntmux_sessions:\r\n  - {name: flow, status: running, note: 'x'}   # untouched\r\n"
 OLD = {

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes import FakeAgent, Story
 from tests.real import Real, answer
-from tmuxreap.values import replace
+from tmuxreap.core.values import replace
 
 
 def keys_rung(story: Story, **policy: object) -> object:

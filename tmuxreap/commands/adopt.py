@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tmuxreap.app import App
-from tmuxreap.conversations import find_conversation
-from tmuxreap.elsewhere import owners_of, registered_elsewhere
-from tmuxreap.errors import Code, Failure
-from tmuxreap.identity import not_asked
-from tmuxreap.looking import look_at
-from tmuxreap.model import Outcome, Pane, Process, Row, Server, Session, Unreachable
-from tmuxreap.panes import agent_in
-from tmuxreap.registering import Launch, live_row, record_session, registered
-from tmuxreap.results import Item, PlainResult, Result
-from tmuxreap.selectors import RESERVED
-from tmuxreap.sights import Sight
-from tmuxreap.states import Event, Value, iso
-from tmuxreap.values import frozen, replace
+from tmuxreap.commands.starting.row import Launch, live_row, record_session, registered
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Outcome, Pane, Process, Row, Server, Session, Unreachable
+from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.times import iso
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.registry.targets import RESERVED
+from tmuxreap.registry.transitions import Event, Value
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.conversation import find_conversation
+from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
+from tmuxreap.sessions.identity import not_asked
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.panes import agent_in
+from tmuxreap.sessions.sight import Sight
 
 
 @frozen
@@ -30,27 +31,27 @@ class AdoptRequest:
     force: bool = False  # also what another registry has
 
 
-def run(app: App, request: AdoptRequest) -> Result:
+def run(context: Context, request: AdoptRequest) -> Result:
     if request.name in RESERVED:
         reason = f"could not adopt {request.name!r}: that word means something else as a target"
         raise Failure(Code.USAGE, reason, "rename the session: tmux rename-session")
-    look = app.registry_if_there()
+    look = context.registry_if_there()
     old = registered(look, request.name)
-    server_name = app.server_named(request.server) or (old.tmux_server if old else None)
-    server, session = _session(app, request.name, app.socket_named(server_name))
+    server_name = context.server_named(request.server) or (old.tmux_server if old else None)
+    server, session = _session(context, request.name, context.socket_named(server_name))
     if not request.force:
-        _refuse_anothers(app, request.name, server, session)
-    agent = request.agent or (old.agent if old else None) or app.profiles.by_name_suffix(request.name)
-    row, sight, agent = _seen(app, request, agent, server_name, server, session)
-    wish = _wish(app, request, row, sight, agent, server, old)
+        _refuse_anothers(context, request.name, server, session)
+    agent = request.agent or (old.agent if old else None) or context.profiles.by_name_suffix(request.name)
+    row, sight, agent = _seen(context, request, agent, server_name, server, session)
+    wish = _wish(context, request, row, sight, agent, server, old)
     if look is None and not request.dry_run:
-        app.registry.create()
-    adopted = _planned(wish, sight) if request.dry_run else record_session(app, row, sight, wish, None)
-    return Result("adopt", app.registry_name, app.clock.now(), [adopted], tuple(app.warnings))
+        context.registry.create()
+    adopted = _planned(wish, sight) if request.dry_run else record_session(context, row, sight, wish, None)
+    return Result("adopt", context.registry_name, context.clock.now(), [adopted], tuple(context.warnings))
 
 
-def _refuse_anothers(app: App, name: str, server: Server, session: Session) -> None:
-    owner = owners_of(app, server, [session]).get(session.id)
+def _refuse_anothers(context: Context, name: str, server: Server, session: Session) -> None:
+    owner = owners_of(context, server, [session]).get(session.id)
     if owner is not None:
         raise registered_elsewhere("adopt", name, owner, "to record it here as well add --force; see it there with: ")
 
@@ -62,8 +63,8 @@ def _planned(wish: Launch, sight: Sight) -> Item:
     return PlainResult(wish.name, {"outcome": Outcome.PLANNED.value, **told, **known})
 
 
-def _session(app: App, name: str, socket: str) -> tuple[Server, Session]:
-    server = app.tmux.look(socket)
+def _session(context: Context, name: str, socket: str) -> tuple[Server, Session]:
+    server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
         raise not_asked(f"adopt {name}", server)
     session = server.named(name) if isinstance(server, Server) else None
@@ -81,13 +82,20 @@ def _not_there(name: str, socket: str) -> Failure:
 
 
 def _seen(
-    app: App, request: AdoptRequest, agent: str | None, server_name: str | None, server: Server, session: Session
+    context: Context,
+    request: AdoptRequest,
+    agent: str | None,
+    server_name: str | None,
+    server: Server,
+    session: Session,
 ) -> tuple[Row, Sight, str]:
     """The session as a row would see it, and which agent is in it: as told, else by what runs there."""
-    row = live_row(app, request.name, agent, server_name, server, session)
-    world = app.observer.look([server.socket], 0)
-    known = [agent] if agent else list(app.profiles.agents)
-    found = [(name, pane) for name in known for pane in session.panes if agent_in(pane, app.profiles.of(name), world)]
+    row = live_row(context, request.name, agent, server_name, server, session)
+    world = context.observer.look([server.socket], 0)
+    known = [agent] if agent else list(context.profiles.agents)
+    found = [
+        (name, pane) for name in known for pane in session.panes if agent_in(pane, context.profiles.of(name), world)
+    ]
     agents = {name for name, _ in found}
     if agent is None and len(agents) != 1:
         running = f"several agents run in it: {', '.join(sorted(agents))}" if agents else "no agent is recognised in it"
@@ -95,7 +103,7 @@ def _seen(
     name = agent or agents.pop()
     pane = _pane(found, session)
     row = replace(row, agent=name, pane=replace(row.pane, id=pane.id if pane else None))
-    sight = look_at(app, [row])[0][0]
+    sight = look_at(context, [row])[0][0]
     if sight.trouble is not None:
         raise sight.trouble
     if sight.pane is None:  # another ended it between our two looks
@@ -111,11 +119,11 @@ def _pane(found: Sequence[tuple[str, Pane]], session: Session) -> Pane | None:
 
 
 def _wish(
-    app: App, request: AdoptRequest, row: Row, sight: Sight, agent: str, server: Server, old: Row | None
+    context: Context, request: AdoptRequest, row: Row, sight: Sight, agent: str, server: Server, old: Row | None
 ) -> Launch:
-    conversation = find_conversation(app, row, sight, app.profiles.of(agent)).conversation
-    cwd = next((c for p in (*sight.agent, *_leader(sight)) if (c := app.processes.cwd(p.id))), None)
-    fields: dict[str, Value] = {} if old else {"created_at": iso(app.clock.now())}
+    conversation = find_conversation(context, row, sight, context.profiles.of(agent)).conversation
+    cwd = next((c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))), None)
+    fields: dict[str, Value] = {} if old else {"created_at": iso(context.clock.now())}
     if request.tags:
         fields["tags"] = request.tags
     return Launch(
@@ -123,7 +131,7 @@ def _wish(
         agent=agent,
         words=(),
         start_command=None,
-        cwd=cwd or str(app.settings.cwd),
+        cwd=cwd or str(context.settings.cwd),
         server=row.tmux_server,
         socket=server.socket,
         event=Event.ADOPTED,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tmuxreap.app import App
-from tmuxreap.profiles import Profile
-from tmuxreap.results import PlainResult, Result
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.sessions.context import Context
 
 
-def run(app: App) -> Result:
-    known = [PlainResult(profile.name, _facts(profile)) for profile in app.profiles.agents.values()]
-    return Result("agents", None, app.clock.now(), known, tuple(app.warnings))
+def run(context: Context) -> Result:
+    known = [PlainResult(profile.name, _facts(profile)) for profile in context.profiles.agents.values()]
+    return Result("agents", None, context.clock.now(), known, tuple(context.warnings))
 
 
 def _facts(profile: Profile) -> dict[str, object]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator
 
-from tmuxreap.app import App
-from tmuxreap.ledger_records import Event
-from tmuxreap.results import PlainResult, Result
-from tmuxreap.selectors import Chosen
-from tmuxreap.values import frozen
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.values import frozen
+from tmuxreap.ledger.records import Event
+from tmuxreap.registry.targets import Chosen
+from tmuxreap.sessions.context import Context
 
 FOLLOW_LOOK_S = 0.25
 
@@ -19,48 +19,48 @@ class EventsRequest:
     since_s: float | None = None
 
 
-def run(app: App, request: EventsRequest) -> Result:
-    found = [_result(event) for event in _events(app, request, 0)]
-    items = [*found, *_unheard_of(app, request, {event.name for event in found})]
-    return Result("events", app.registry_name, app.clock.now(), items, tuple(app.warnings))
+def run(context: Context, request: EventsRequest) -> Result:
+    found = [_result(event) for event in _events(context, request, 0)]
+    items = [*found, *_unheard_of(context, request, {event.name for event in found})]
+    return Result("events", context.registry_name, context.clock.now(), items, tuple(context.warnings))
 
 
-def follow(app: App, request: EventsRequest) -> Iterator[PlainResult]:
+def follow(context: Context, request: EventsRequest) -> Iterator[PlainResult]:
     """What is there, and then what comes."""
     last = 0
     while True:
-        for event in _events(app, request, last):
+        for event in _events(context, request, last):
             last = event.id
             yield _result(event)
-        app.processes.wait((), FOLLOW_LOOK_S)
+        context.processes.wait((), FOLLOW_LOOK_S)
 
 
-def _events(app: App, request: EventsRequest, after: int) -> list[Event]:
-    since = None if request.since_s is None else app.clock.now() - request.since_s
-    return app.books.events(_names(app, request), since, after)
+def _events(context: Context, request: EventsRequest, after: int) -> list[Event]:
+    since = None if request.since_s is None else context.clock.now() - request.since_s
+    return context.books.events(_names(context, request), since, after)
 
 
-def _names(app: App, request: EventsRequest) -> Collection[str] | None:
+def _names(context: Context, request: EventsRequest) -> Collection[str] | None:
     """Names need no row: the events of a forgotten session are still there."""
     if not request.targets or "all" in request.targets:
         return None
-    chosen = _chosen(app, request)
+    chosen = _chosen(context, request)
     bad = {row.name for row in chosen.bad if row.name is not None}
     return {row.name for row in chosen.rows} | bad | {one.target for one in chosen.missing}
 
 
-def _unheard_of(app: App, request: EventsRequest, told: Container[str]) -> Iterator[PlainResult]:
+def _unheard_of(context: Context, request: EventsRequest, told: Container[str]) -> Iterator[PlainResult]:
     """What has neither a row nor ever an event."""
-    for one in _chosen(app, request).missing if request.targets else ():
-        if one.target not in told and not app.books.events({one.target}, None):
+    for one in _chosen(context, request).missing if request.targets else ():
+        if one.target not in told and not context.books.events({one.target}, None):
             yield PlainResult(one.target, {}, one.failure)
 
 
-def _chosen(app: App, request: EventsRequest) -> Chosen:
-    from tmuxreap.choosing import choose_rows
-    from tmuxreap.selectors import Wanted
+def _chosen(context: Context, request: EventsRequest) -> Chosen:
+    from tmuxreap.commands.targets import choose_rows
+    from tmuxreap.registry.targets import Wanted
 
-    return choose_rows(app, app.registry.look(), request.targets, Wanted.ALL)
+    return choose_rows(context, context.registry.look(), request.targets, Wanted.ALL)
 
 
 def _result(event: Event) -> PlainResult:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tmuxreap.app import App
-from tmuxreap.ending import finish
-from tmuxreap.handover import caller_has_left, from_text
-from tmuxreap.results import Item, Result
+from tmuxreap.core.results import Item, Result
+from tmuxreap.ending.end import finish
+from tmuxreap.ending.handover import caller_has_left, from_text
+from tmuxreap.sessions.context import Context
 
 
-def run(app: App, number: int, policy: str) -> Result:
-    app.observer.stand_outside()
-    intent = caller_has_left(app, number)
-    items: list[Item] = finish(app, intent, from_text(policy)) if intent is not None else []
-    return Result("finish", app.registry_name, app.clock.now(), items, tuple(app.warnings))
+def run(context: Context, number: int, policy: str) -> Result:
+    context.observer.stand_outside()
+    intent = caller_has_left(context, number)
+    items: list[Item] = finish(context, intent, from_text(policy)) if intent is not None else []
+    return Result("finish", context.registry_name, context.clock.now(), items, tuple(context.warnings))

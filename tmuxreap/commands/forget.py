@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tmuxreap.app import App
-from tmuxreap.choosing import choose_rows, not_chosen
-from tmuxreap.edits import Unsafe, remove_row
-from tmuxreap.errors import Code, Failure, command
-from tmuxreap.joining import owner_alive
-from tmuxreap.ledger_records import NewEvent
-from tmuxreap.model import Row
-from tmuxreap.registry import RegistryLook, unsafe
-from tmuxreap.results import Item, PlainResult, Result
-from tmuxreap.selectors import Wanted
-from tmuxreap.values import frozen
+from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Row
+from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.values import frozen
+from tmuxreap.ending.one_at_a_time import owner_alive
+from tmuxreap.ledger.records import NewEvent
+from tmuxreap.registry.edits import Unsafe, remove_row
+from tmuxreap.registry.file import RegistryLook, unsafe
+from tmuxreap.registry.targets import Wanted
+from tmuxreap.sessions.context import Context
 
 
 @frozen
@@ -24,33 +24,33 @@ class ForgetRequest:
     reason: str | None = None
 
 
-def run(app: App, request: ForgetRequest) -> Result:
-    look = app.registry.look()
-    chosen = choose_rows(app, look, request.targets, Wanted.ALL if request.force else Wanted.ENDED)
-    items: list[Item] = [_forgotten(app, row, request) for row in chosen.rows]
+def run(context: Context, request: ForgetRequest) -> Result:
+    look = context.registry.look()
+    chosen = choose_rows(context, look, request.targets, Wanted.ALL if request.force else Wanted.ENDED)
+    items: list[Item] = [_forgotten(context, row, request) for row in chosen.rows]
     items += not_chosen(look, chosen)
-    return Result("forget", app.registry_name, app.clock.now(), items, tuple(app.warnings))
+    return Result("forget", context.registry_name, context.clock.now(), items, tuple(context.warnings))
 
 
-def _forgotten(app: App, row: Row, request: ForgetRequest) -> Item:
+def _forgotten(context: Context, row: Row, request: ForgetRequest) -> Item:
     try:
-        _check(app, row, request)
+        _check(context, row, request)
         if not request.dry_run:
-            _forget(app, row.name, request)
+            _forget(context, row.name, request)
     except Failure as failure:
         return PlainResult(row.name, {"forgotten": False}, failure)
     return PlainResult(row.name, {"forgotten": not request.dry_run, "history": request.history})
 
 
-def _check(app: App, row: Row, request: ForgetRequest) -> None:
+def _check(context: Context, row: Row, request: ForgetRequest) -> None:
     if not row.status.ended and not request.force:
         raise Failure(
             Code.SESSION_ALIVE,
             f"could not forget {row.name}: its row says that it is running",
             f"stop it first: {command('stop', row.name)}, or forget it all the same with --force",
         )
-    intent = app.books.open_intents().get(row.name)
-    if intent is not None and owner_alive(app, intent) and not request.force:
+    intent = context.books.open_intents().get(row.name)
+    if intent is not None and owner_alive(context, intent) and not request.force:
         raise Failure(
             Code.SESSION_ALIVE,
             f"could not forget {row.name}: it is just being ended",
@@ -58,21 +58,21 @@ def _check(app: App, row: Row, request: ForgetRequest) -> None:
         )
 
 
-def _forget(app: App, name: str, request: ForgetRequest) -> None:
+def _forget(context: Context, name: str, request: ForgetRequest) -> None:
     def edit(look: RegistryLook) -> str:
         row = look.named(name)
         if row is None:
             return look.document.text
-        _check(app, row, request)
+        _check(context, row, request)
         try:
             return remove_row(look.document, row.index)
         except Unsafe as error:
             raise unsafe(look.path, error) from None
 
-    before, after = app.registry.change(edit)
+    before, after = context.registry.change(edit)
     row = before.named(name)
     image = before.text_of(row) if isinstance(row, Row) else None
     said = {} if request.reason is None else {"reason": request.reason}
-    app.books.follow(after, [] if request.history else [NewEvent(name, "forgotten", said, image)])
+    context.books.follow(after, [] if request.history else [NewEvent(name, "forgotten", said, image)])
     if request.history:
-        app.books.drop_events(name)
+        context.books.drop_events(name)

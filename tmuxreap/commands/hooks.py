@@ -11,15 +11,16 @@ import sys
 from enum import Enum
 from pathlib import Path
 
-from tmuxreap import files, hookfiles
-from tmuxreap.app import App
-from tmuxreap.errors import Code, Failure
-from tmuxreap.files import ChangedMeanwhile
-from tmuxreap.hookblocks import Hooks
-from tmuxreap.jsonsplice import NotJson, parse
-from tmuxreap.locators import store_of
-from tmuxreap.results import PlainResult, Result
-from tmuxreap.values import frozen
+from tmuxreap.agents.conversations.find import store_of
+from tmuxreap.agents.hooks import settings_file
+from tmuxreap.agents.hooks.blocks import Hooks
+from tmuxreap.agents.hooks.jsonsplice import NotJson, parse
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.values import frozen
+from tmuxreap.sessions.context import Context
+from tmuxreap.system import files
+from tmuxreap.system.files import ChangedMeanwhile
 
 TRIES = 3
 SWITCHES = ("disableAllHooks",)
@@ -40,9 +41,9 @@ class HooksRequest:
     dry_run: bool = False
 
 
-def run(app: App, request: HooksRequest) -> Result:
-    hooks, path = _place(app, request)
-    before, after = _changed(app, request, hooks, path)
+def run(context: Context, request: HooksRequest) -> Result:
+    hooks, path = _place(context, request)
+    before, after = _changed(context, request, hooks, path)
     facts = {
         "file": str(path),
         "action": "unchanged" if before == after else "planned" if request.dry_run else DONE[request.deed],
@@ -50,32 +51,32 @@ def run(app: App, request: HooksRequest) -> Result:
         "diff": _diff(before or "", after or "", path) if request.dry_run else [],
     }
     item = PlainResult(request.agent, facts)
-    return Result("hooks", None, app.clock.now(), [item], (*app.warnings, *_warnings(request, path, after)))
+    return Result("hooks", None, context.clock.now(), [item], (*context.warnings, *_warnings(request, path, after)))
 
 
-def _place(app: App, request: HooksRequest) -> tuple[Hooks, Path]:
-    profile = app.profiles.of(request.agent)
+def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
+    profile = context.profiles.of(request.agent)
     if profile is None:
         reason = f"could not {request.deed.value} hooks: {request.agent!r} is no agent that is known"
         raise Failure(Code.USAGE, reason, "see the agents with: tmuxreap agents")
     if profile.hooks is None:
-        able = ", ".join(name for name, one in app.profiles.agents.items() if one.hooks)
+        able = ", ".join(name for name, one in context.profiles.agents.items() if one.hooks)
         reason = f"could not {request.deed.value} hooks of {request.agent}: it is not known to have any"
         raise Failure(Code.USAGE, reason, f"these have: {able}; others can call `tmuxreap heartbeat` themselves")
-    store = store_of(profile, app.settings.environ, None, app.settings.home)
+    store = store_of(profile, context.settings.environ, None, context.settings.home)
     if store is None:
         reason = f"could not {request.deed.value} hooks of {request.agent}: HOME is not set"
         raise Failure(Code.USAGE, reason, "set HOME to that of the agent")
     return profile.hooks, store / profile.hooks.file
 
 
-def _changed(app: App, request: HooksRequest, hooks: Hooks, path: Path) -> tuple[str | None, str | None]:
+def _changed(context: Context, request: HooksRequest, hooks: Hooks, path: Path) -> tuple[str | None, str | None]:
     """The text before and after; None where there is no file. Once more when another wrote it meanwhile."""
     for _ in range(TRIES):
         try:
             content = files.read(path) if os.path.lexists(path) else None
             before = None if content is None else content.data.decode("utf-8")
-            after = _edited(app, request, hooks, before)
+            after = _edited(context, request, hooks, before)
             if before != after and after is not None and not request.dry_run:
                 if content is None:
                     files.create(path, after.encode())
@@ -95,19 +96,19 @@ def _changed(app: App, request: HooksRequest, hooks: Hooks, path: Path) -> tuple
     raise _failed(request, path, Code.USAGE, "another program writes it again and again", "try again")
 
 
-def _edited(app: App, request: HooksRequest, hooks: Hooks, before: str | None) -> str | None:
+def _edited(context: Context, request: HooksRequest, hooks: Hooks, before: str | None) -> str | None:
     if request.deed is Deed.REMOVE:
-        return None if before is None else hookfiles.removed(before, request.agent) if before.strip() else before
+        return None if before is None else settings_file.removed(before, request.agent) if before.strip() else before
     text = before if before is not None and before.strip() else "{}\n"
-    return hookfiles.installed(text, hooks, request.agent, program(app))
+    return settings_file.installed(text, hooks, request.agent, program(context))
 
 
-def program(app: App) -> str:
+def program(context: Context) -> str:
     """This very program by its whole path: the PATH of an agent is not ours."""
     called = Path(sys.argv[0])
     if called.name == "tmuxreap" and os.access(called, os.X_OK):
         return shlex.quote(str(called.absolute()))
-    found = shutil.which("tmuxreap", path=app.settings.environ.get("PATH"))
+    found = shutil.which("tmuxreap", path=context.settings.environ.get("PATH"))
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m tmuxreap"
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tmuxreap.app import App
-from tmuxreap.choosing import bad_row_warnings, choose_rows, not_chosen
-from tmuxreap.errors import Code, Failure
-from tmuxreap.model import Live, Row, Status
-from tmuxreap.results import Item, Result, SessionResult
-from tmuxreap.selectors import Wanted
-from tmuxreap.sessions import session_results
-from tmuxreap.values import frozen
+from tmuxreap.commands.targets import bad_row_warnings, choose_rows, not_chosen
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Live, Row, Status
+from tmuxreap.core.results import Item, Result
+from tmuxreap.core.values import frozen
+from tmuxreap.registry.targets import Wanted
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.results import SessionResult, session_results
 
 SORT_KEYS: dict[str, Callable[[SessionResult], object]] = {
     "name": lambda one: one.name,
@@ -35,22 +35,22 @@ class ListRequest:
     sort: str | None = None
 
 
-def run(app: App, request: ListRequest) -> Result:
+def run(context: Context, request: ListRequest) -> Result:
     _known("sort by", request.sort, SORT_KEYS)
     _known("list those of status", request.status, STATUSES)
-    look = app.registry.look()
+    look = context.registry.look()
     items: list[Item] = []
     rows = look.usable
     warnings = bad_row_warnings(look)
     if request.targets:
-        chosen = choose_rows(app, look, request.targets, Wanted.ALL)
+        chosen = choose_rows(context, look, request.targets, Wanted.ALL)
         rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen), ()
-    found = [one for one in session_results(app, rows) if _wanted(one, request)]
-    app.books.remember(look)
+    found = [one for one in session_results(context, rows) if _wanted(one, request)]
+    context.books.remember(look)
     if request.sort is not None:
         found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
-    told = (*app.warnings, *warnings)
-    return Result("list", app.registry_name, app.clock.now(), [*found, *items], told, greeting=_greeting(rows))
+    told = (*context.warnings, *warnings)
+    return Result("list", context.registry_name, context.clock.now(), [*found, *items], told, greeting=_greeting(rows))
 
 
 def _greeting(rows: Sequence[Row]) -> str | None:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tmuxreap.app import App
-from tmuxreap.choosing import choose_rows, not_chosen
-from tmuxreap.conversations import store_environment
-from tmuxreap.errors import Code, Failure, command
-from tmuxreap.locators import checked, store_of
-from tmuxreap.looking import look_at
-from tmuxreap.model import Live, Outcome, Row
-from tmuxreap.profiles import Profile
-from tmuxreap.registering import CONFIRM_S, Launch
-from tmuxreap.registry import RegistryLook
-from tmuxreap.results import Item, PlainResult, Result
-from tmuxreap.resuming import resume_line, resume_words
-from tmuxreap.rows import recorded_conversation
-from tmuxreap.selectors import Wanted
-from tmuxreap.starting import existing_folder, launch, make_way
-from tmuxreap.states import Event
-from tmuxreap.values import frozen
+from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
+from tmuxreap.agents.conversations.find import checked, store_of
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.commands.starting.launch import existing_folder, launch, make_way
+from tmuxreap.commands.starting.row import CONFIRM_S, Launch
+from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Live, Outcome, Row
+from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.values import frozen
+from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.rows import recorded_conversation
+from tmuxreap.registry.targets import Wanted
+from tmuxreap.registry.transitions import Event
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.conversation import store_environment
+from tmuxreap.sessions.look import look_at
 
 
 @frozen
@@ -31,56 +31,58 @@ class ResumeRequest:
     dry_run: bool = False
 
 
-def run(app: App, request: ResumeRequest) -> Result:
-    look = app.registry.look()
-    chosen = choose_rows(app, look, request.targets, Wanted.ENDED)
-    items: list[Item] = [_resumed(app, row, request) for row in chosen.rows]
+def run(context: Context, request: ResumeRequest) -> Result:
+    look = context.registry.look()
+    chosen = choose_rows(context, look, request.targets, Wanted.ENDED)
+    items: list[Item] = [_resumed(context, row, request) for row in chosen.rows]
     items += not_chosen(look, chosen)
-    return Result("resume", app.registry_name, app.clock.now(), items, tuple(app.warnings))
+    return Result("resume", context.registry_name, context.clock.now(), items, tuple(context.warnings))
 
 
-def _resumed(app: App, row: Row, request: ResumeRequest) -> Item:
+def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
     try:
-        return _resume(app, row, request)
+        return _resume(context, row, request)
     except Failure as failure:
         return PlainResult(row.name, {"status": row.status.value}, failure)
 
 
-def _resume(app: App, row: Row, request: ResumeRequest) -> Item:
-    look = app.registry.look()
-    if look_at(app, [row])[0][0].session is not None:
+def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
+    look = context.registry.look()
+    if look_at(context, [row])[0][0].session is not None:
         raise Failure(
             Code.SESSION_EXISTS,
             f"could not resume {row.name}: its session is alive",
             f"attach to it, or stop it first: {command('stop', row.name)}",
         )
-    profile, conversation, environment = resumable(app, row)
+    profile, conversation, environment = resumable(context, row)
     words = resume_words(profile, row.start_command, conversation)
     told = {"command": resume_line(words, environment), "cwd": row.pane.cwd}
     if request.print_only:
         return PlainResult(row.name, told)
-    _not_in_use(app, look, row, conversation)
+    _not_in_use(context, look, row, conversation)
     wish = Launch(
         name=row.name,
         agent=profile.name,
         words=tuple(words),
         start_command=None,
-        cwd=existing_folder(row.name, row.pane.cwd or str(app.settings.cwd)),
+        cwd=existing_folder(row.name, row.pane.cwd or str(context.settings.cwd)),
         server=row.tmux_server,
-        socket=app.socket_named(row.tmux_server),
+        socket=context.socket_named(row.tmux_server),
         event=Event.RESUMED,
         confirm_s=request.confirm_s,
         conversation=conversation,
         environment=environment,
     )
-    make_way(app, look, row, wish, replace=False)
-    return PlainResult(row.name, {"outcome": Outcome.PLANNED.value, **told}) if request.dry_run else launch(app, wish)
+    make_way(context, look, row, wish, replace=False)
+    return (
+        PlainResult(row.name, {"outcome": Outcome.PLANNED.value, **told}) if request.dry_run else launch(context, wish)
+    )
 
 
-def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
+def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
     """The conversation that can be taken up; Failure with the reason when it cannot."""
-    agent = app.agent_of(row)
-    profile = app.profiles.of(agent)
+    agent = context.agent_of(row)
+    profile = context.profiles.of(agent)
     conversation = recorded_conversation(row, agent)
     recorded = row.data.get("store")
     store = recorded if isinstance(recorded, str) else None
@@ -91,7 +93,7 @@ def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
         reason = "no conversation was captured"
     elif row.data.get("termination_mode") == "purge":
         reason = "its conversation was purged"
-    elif not checked(profile, store_of(profile, None, store, app.settings.home), conversation, None).exists:
+    elif not checked(profile, store_of(profile, None, store, context.settings.home), conversation, None).exists:
         reason = f"the conversation {conversation} is not on disk, or has no message"
     if reason is not None or profile is None or conversation is None:
         raise Failure(
@@ -102,7 +104,7 @@ def resumable(app: App, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
     return profile, conversation, store_environment(profile, store)
 
 
-def _not_in_use(app: App, look: RegistryLook, row: Row, conversation: str) -> None:
+def _not_in_use(context: Context, look: RegistryLook, row: Row, conversation: str) -> None:
     """Never two live panes on one conversation."""
     others = [
         other
@@ -110,9 +112,9 @@ def _not_in_use(app: App, look: RegistryLook, row: Row, conversation: str) -> No
         if isinstance(other, Row)
         and other.name != row.name
         and not other.status.ended
-        and recorded_conversation(other, app.agent_of(other)) == conversation
+        and recorded_conversation(other, context.agent_of(other)) == conversation
     ]
-    for other, (sight, _) in zip(others, look_at(app, others), strict=True):
+    for other, (sight, _) in zip(others, look_at(context, others), strict=True):
         if sight.live in (Live.ALIVE, Live.UNKNOWN):
             raise Failure(
                 Code.CONVERSATION_IN_USE,

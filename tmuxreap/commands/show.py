@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tmuxreap.app import App
-from tmuxreap.choosing import choose_rows, not_chosen
-from tmuxreap.looking import look_at
-from tmuxreap.results import Item, Result
-from tmuxreap.selectors import Wanted
-from tmuxreap.sessions import facts_of, session_result
+from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.results import Item, Result
+from tmuxreap.registry.targets import Wanted
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.results import facts_of, session_result
 
 
-def run(app: App, targets: Sequence[str]) -> Result:
-    look = app.registry.look()
-    chosen = choose_rows(app, look, targets, Wanted.ALL)
-    beats = app.books.heartbeats()
+def run(context: Context, targets: Sequence[str]) -> Result:
+    look = context.registry.look()
+    chosen = choose_rows(context, look, targets, Wanted.ALL)
+    beats = context.books.heartbeats()
     items: list[Item] = [
-        session_result(app, row, sight, beats.get(row.name), facts_of(app, row, sight))
-        for row, (sight, _) in zip(chosen.rows, look_at(app, chosen.rows), strict=True)
+        session_result(context, row, sight, beats.get(row.name), facts_of(context, row, sight))
+        for row, (sight, _) in zip(chosen.rows, look_at(context, chosen.rows), strict=True)
     ]
     items += not_chosen(look, chosen)
-    return Result("show", app.registry_name, app.clock.now(), items, tuple(app.warnings))
+    return Result("show", context.registry_name, context.clock.now(), items, tuple(context.warnings))

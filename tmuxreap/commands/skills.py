@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tmuxreap.app import App
-from tmuxreap.errors import Code, Failure
-from tmuxreap.results import PlainResult, Result
-from tmuxreap.skills import Comparison, compare, our_skills, write
-from tmuxreap.values import frozen
+from tmuxreap.commands.skill_files import Comparison, compare, our_skills, write
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.values import frozen
+from tmuxreap.sessions.context import Context
 
 COMMON = Path(".agents") / "skills"  # read by codex, gemini, opencode and others
 CLAUDE = Path(".claude") / "skills"  # the one place where claude looks
@@ -22,9 +22,9 @@ class SkillsRequest:
     yes: bool = False
 
 
-def run(app: App, request: SkillsRequest) -> Result:
-    items = [_installed(skill_to, request) for skill_to in _wanted(app.settings.cwd, request.dest)]
-    return Result("skills", None, app.clock.now(), items)
+def run(context: Context, request: SkillsRequest) -> Result:
+    items = [_installed(skill_to, request) for skill_to in _wanted(context.settings.cwd, request.dest)]
+    return Result("skills", None, context.clock.now(), items)
 
 
 def _wanted(project: Path, dest: str | None) -> Iterator[Comparison | Failure]:

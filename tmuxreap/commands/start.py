@@ -6,16 +6,17 @@ import re
 import shlex
 import uuid
 
-from tmuxreap.app import App
-from tmuxreap.errors import Code, Failure
-from tmuxreap.model import Row
-from tmuxreap.registering import CONFIRM_S, Launch, registered
-from tmuxreap.results import Result
-from tmuxreap.resuming import launch_words, launched_with
-from tmuxreap.selectors import PREFIXES, RESERVED, is_pattern
-from tmuxreap.starting import existing_folder, launch, make_way
-from tmuxreap.states import Event, Value, iso
-from tmuxreap.values import frozen
+from tmuxreap.agents.conversations.command_lines import launch_words, launched_with
+from tmuxreap.commands.starting.launch import existing_folder, launch, make_way
+from tmuxreap.commands.starting.row import CONFIRM_S, Launch, registered
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Row
+from tmuxreap.core.results import Result
+from tmuxreap.core.times import iso
+from tmuxreap.core.values import frozen
+from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
+from tmuxreap.registry.transitions import Event, Value
+from tmuxreap.sessions.context import Context
 
 _PLAIN = re.compile(r"[^\x00-\x1f\x7f.:]+")
 
@@ -35,19 +36,19 @@ class StartRequest:
     dry_run: bool = False
 
 
-def run(app: App, request: StartRequest) -> Result:
+def run(context: Context, request: StartRequest) -> Result:
     check_name(request.name)
-    look = app.registry_if_there()
+    look = context.registry_if_there()
     row = registered(look, request.name)
-    server = app.server_named(request.server) or (row.tmux_server if row else None)
-    wish = _wish(app, request, row, server)
-    make_way(app, look, row, wish, replace=request.replace)
+    server = context.server_named(request.server) or (row.tmux_server if row else None)
+    wish = _wish(context, request, row, server)
+    make_way(context, look, row, wish, replace=request.replace)
     if request.dry_run:
-        return Result("start", app.registry_name, app.clock.now(), more={"plan": {"command": list(wish.words)}})
+        return Result("start", context.registry_name, context.clock.now(), more={"plan": {"command": list(wish.words)}})
     if look is None:
-        app.registry.create()
-    started = launch(app, wish)
-    return Result("start", app.registry_name, app.clock.now(), [started], tuple(app.warnings))
+        context.registry.create()
+    started = launch(context, wish)
+    return Result("start", context.registry_name, context.clock.now(), [started], tuple(context.warnings))
 
 
 def check_name(name: str) -> None:
@@ -65,14 +66,14 @@ def check_name(name: str) -> None:
         raise Failure(Code.USAGE, f"could not start {name!r}: {reason}", "use letters, digits, dashes and underscores")
 
 
-def _wish(app: App, request: StartRequest, row: Row | None, server: str | None) -> Launch:
-    agent = request.agent or (app.agent_of(row) if row else None) or app.profiles.by_name_suffix(request.name)
-    agent = agent or app.profiles.by_command(request.command)
+def _wish(context: Context, request: StartRequest, row: Row | None, server: str | None) -> Launch:
+    agent = request.agent or (context.agent_of(row) if row else None) or context.profiles.by_name_suffix(request.name)
+    agent = agent or context.profiles.by_command(request.command)
     if agent is None:
         raise Failure(
             Code.USAGE, f"could not start {request.name}: it is not known which agent", "say it with --agent AGENT"
         )
-    profile = app.profiles.of(agent)
+    profile = context.profiles.of(agent)
     command, recorded = _command(request, row, agent, profile.command if profile else ())
     conversation = str(uuid.uuid4())
     words = launch_words(profile, command, conversation)
@@ -82,19 +83,19 @@ def _wish(app: App, request: StartRequest, row: Row | None, server: str | None) 
         agent=agent,
         words=tuple(words),
         start_command=recorded,
-        cwd=existing_folder(request.name, request.cwd or (row.pane.cwd if row else None) or _here(app)),
+        cwd=existing_folder(request.name, request.cwd or (row.pane.cwd if row else None) or _here(context)),
         server=server,
-        socket=app.socket_named(server),
+        socket=context.socket_named(server),
         event=Event.STARTED,
         confirm_s=request.confirm_s,
         conversation=conversation if ours else None,
         source="launch" if ours else None,
-        fields=_fields(app, request, row),
+        fields=_fields(context, request, row),
     )
 
 
-def _here(app: App) -> str:
-    return "" if app.settings.homeless else str(app.settings.cwd)
+def _here(context: Context) -> str:
+    return "" if context.settings.homeless else str(context.settings.cwd)
 
 
 def _command(request: StartRequest, row: Row | None, agent: str, default: tuple[str, ...]) -> tuple[list[str], str]:
@@ -122,7 +123,7 @@ def shell_words(command: str) -> list[str]:
     return words if plain else ["sh", "-c", command]
 
 
-def _fields(app: App, request: StartRequest, row: Row | None) -> dict[str, Value]:
+def _fields(context: Context, request: StartRequest, row: Row | None) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     if request.tags:
         fields["tags"] = request.tags
@@ -130,5 +131,5 @@ def _fields(app: App, request: StartRequest, row: Row | None) -> dict[str, Value
         if value is not None:
             fields[name] = value
     if row is None:
-        fields["created_at"] = iso(app.clock.now())
+        fields["created_at"] = iso(context.clock.now())
     return fields

@@ -1,0 +1,138 @@
+"""Does a conversation go on without its pane? By the agent's own list, or by a turn that a shared program is in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fake_processes import FakeClock, FakeProcesses
+from tmuxreap.agents.conversations.background import Lingering, lingering
+from tmuxreap.agents.conversations.find import NONE, Clues
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import State
+from tmuxreap.core.model import Conversation, ProcessId
+from tmuxreap.core.values import replace
+from tmuxreap.sessions.conversation import Known, screen_of
+
+CLAUDE = load_profiles(None).agents["claude"]
+CODEX = load_profiles(None).agents["codex"]
+ONE = "11111111-6d0c-4f63-9b53-1d5f0c6f2a11"
+TWO = "22222222-6d0c-4f63-9b53-1d5f0c6f2a11"
+BEGAN = '{"type":"event_msg","payload":{"type":"task_started"}}\n'
+ENDED = '{"type":"event_msg","payload":{"type":"task_complete"}}\n'
+ABORTED = '{"type":"event_msg","payload":{"type":"turn_aborted"}}\n'
+
+
+@pytest.fixture
+def processes() -> FakeProcesses:
+    return FakeProcesses(FakeClock())
+
+
+def found(profile: Profile, store: Path, processes: FakeProcesses, path: Path | None = None) -> list[Lingering]:
+    assert profile.goes_on is not None
+    conversation = Conversation(ONE, "pidfile", str(path) if path else None, exists=True)
+    return lingering(profile, profile.goes_on, store, conversation, processes)
+
+
+# In the agent's own list
+
+
+def roster(store: Path, worker: ProcessId, conversation: str = ONE, started: object = None) -> Path:
+    entry = {
+        "pid": worker.pid,
+        "procStart": str(worker.start) if started is None else started,
+        "dispatch": {"launch": {"sessionId": f"/home/x/.claude/projects/-w/{conversation}.jsonl"}},
+    }
+    (store / "daemon").mkdir()
+    file = store / "daemon" / "roster.json"
+    file.write_text(json.dumps({"proto": 1, "workers": {"11d5b0df": entry}}))
+    return file
+
+
+def test_a_session_in_the_background_is_told_with_what_ends_it(tmp_path: Path, processes: FakeProcesses) -> None:
+    worker = processes.add("claude", "claude", "bg-pty-host")
+    roster(tmp_path, worker)
+    told = Lingering(f"the background session 11d5b0df ({worker.pid})", "claude stop 11d5b0df")
+    assert found(CLAUDE, tmp_path, processes) == [told]
+
+
+def test_another_s_session_in_the_background_is_not_ours(tmp_path: Path, processes: FakeProcesses) -> None:
+    roster(tmp_path, processes.add("claude"), conversation=TWO)
+    assert found(CLAUDE, tmp_path, processes) == []
+
+
+def test_a_stale_entry_is_nobody(tmp_path: Path, processes: FakeProcesses) -> None:
+    roster(tmp_path, processes.add("bash"), started="7")
+    assert found(CLAUDE, tmp_path, processes) == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"workers": []}', '{"workers": {"a": 3}}', '{"workers": {"a": {}}}'])
+def test_a_broken_list_says_nothing(tmp_path: Path, processes: FakeProcesses, text: str) -> None:
+    file = roster(tmp_path, processes.add("claude"))
+    file.write_text(text)
+    assert found(CLAUDE, tmp_path, processes) == []
+    file.write_text(json.dumps({"workers": {"a": {"pid": "1", "x": ONE}, "b": {"pid": -1, "x": ONE}}}))
+    assert found(CLAUDE, tmp_path, processes) == []
+
+
+# By a turn
+
+
+def served(processes: FakeProcesses, *paths: Path) -> ProcessId:
+    return processes.add("codex", "/x/bin/codex", "app-server", "--listen", open_files=[str(path) for path in paths])
+
+
+@pytest.mark.parametrize(
+    ("text", "going_on"),
+    [
+        (BEGAN, True),
+        (BEGAN + ENDED, False),
+        (BEGAN + ABORTED, False),
+        (BEGAN + ENDED + BEGAN + '{"half a li', True),
+        ("", False),
+    ],
+)
+def test_a_turn_that_began_and_did_not_end(tmp_path: Path, processes: FakeProcesses, text: str, going_on: bool) -> None:
+    path = tmp_path / "rollout.jsonl"
+    path.write_text(text)
+    daemon = served(processes, path)
+    told = Lingering(f"codex ({daemon.pid})", f"codex resume {ONE}, and Escape in it")
+    assert found(CODEX, tmp_path, processes, path) == ([told] if going_on else [])
+
+
+def test_a_turn_that_nobody_is_in_is_over(tmp_path: Path, processes: FakeProcesses) -> None:
+    path = tmp_path / "rollout.jsonl"
+    path.write_text(BEGAN)
+    served(processes, tmp_path / "other.jsonl")
+    processes.add("tail", "tail", "-f", str(path), open_files=[str(path)])
+    assert found(CODEX, tmp_path, processes, path) == []
+    assert found(CODEX, tmp_path, processes, tmp_path / "gone.jsonl") == []
+
+
+# While it lives: an open turn is told better by the conversation than by the screen
+
+IDLE_SCREEN = "\u203a\n\n  mock \u00b7 /shop\n  ? for shortcuts"
+
+
+@pytest.mark.parametrize(
+    ("text", "state"), [(BEGAN, State.BUSY), (BEGAN + ENDED, State.IDLE), (BEGAN + ABORTED, State.IDLE)]
+)
+def test_an_agent_that_streams_without_a_word_on_its_screen_is_busy(tmp_path: Path, text: str, state: State) -> None:
+    path = tmp_path / "rollout.jsonl"
+    path.write_text(text)
+    known = Known(Conversation(ONE, "argv", str(path), exists=True), Clues())
+    assert screen_of(CODEX, known, IDLE_SCREEN).state is state
+
+
+def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_path: Path) -> None:
+    day = tmp_path / "sessions" / "2026" / "11" / "18"
+    day.mkdir(parents=True)
+    said = '{"type":"user_message"}\n'
+    (day / f"rollout-x-{ONE}.jsonl").write_text(said + BEGAN + ENDED)
+    (day / f"rollout-x-{TWO}.jsonl").write_text(said + BEGAN)
+    known = Known(NONE, Clues(store=tmp_path), candidates=(ONE, TWO))
+    assert screen_of(CODEX, known, IDLE_SCREEN).state is State.BUSY
+    assert screen_of(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE

@@ -1,0 +1,313 @@
+"""Which conversation is it? Every way to know, and the order of trust."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tmuxreap.agents.conversations import databases, find
+from tmuxreap.agents.conversations.find import (
+    NONE,
+    AgentProcess,
+    Clues,
+    agent_word,
+    better,
+    checked,
+    is_id,
+    locate,
+    store_of,
+)
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.model import Conversation, ProcessId
+from tmuxreap.core.values import replace
+
+DEMO = load_profiles(None).agents["demo"]
+AGY = load_profiles(None).agents["agy"]
+ONE = "11111111-6d0c-4f63-9b53-1d5f0c6f2a11"
+TWO = "22222222-6d0c-4f63-9b53-1d5f0c6f2a11"
+THREE = "33333333-6d0c-4f63-9b53-1d5f0c6f2a11"
+AGENT = AgentProcess(ProcessId(42, 777), ("python3", "-m", "tmuxreap.demo_agent", "--session-id", ONE), 1000.0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    for folder in ("sessions", "conversations"):
+        (tmp_path / folder).mkdir()
+    return tmp_path
+
+
+def talk(store: Path, conversation: str, cwd: str = "/w", at: float = 2000.0) -> Path:
+    path = store / "conversations" / f"{conversation}.jsonl"
+    path.write_text(json.dumps({"role": "user", "text": "hi", "cwd": cwd}) + "\n")
+    os.utime(path, (at, at))
+    return path
+
+
+def pidfile(store: Path, conversation: str, start: object = "777", pid: int = 42, status: str = "idle") -> None:
+    facts = {"sessionId": conversation, "procStart": start, "status": status}
+    (store / "sessions" / f"{pid}.json").write_text(json.dumps(facts))
+
+
+def found(clues: Clues, profile: Profile = DEMO) -> tuple[str | None, str | None]:
+    conversation = locate(profile, clues).conversation
+    return conversation.id, conversation.source
+
+
+def test_the_order_of_trust(store: Path) -> None:
+    banner = f"Resume this conversation with: tmuxreap-demo --resume {TWO}\n"
+    clues = Clues((AGENT,), store=store, banner=banner, launched=THREE, cwd="/w")
+    pidfile(store, ONE)
+    assert found(clues) == (ONE, "pidfile")
+    (store / "sessions" / "42.json").unlink()
+    assert found(clues) == (TWO, "exit-banner")
+    assert found(replace(clues, banner=None)) == (THREE, "launch")
+    assert found(replace(clues, banner=None, launched=None)) == (ONE, "argv")
+
+
+@pytest.mark.parametrize("start", ["778", None, "this-boot:7777"])
+def test_a_file_of_another_process_with_that_pid_is_none(store: Path, start: object) -> None:
+    pidfile(store, TWO, start)
+    assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
+
+
+def test_a_start_may_stand_behind_the_boot(store: Path) -> None:
+    pidfile(store, TWO, "some-boot:777")
+    assert found(Clues((AGENT,), store=store)) == (TWO, "pidfile")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "\xff"])
+def test_a_broken_file_says_nothing(store: Path, text: str) -> None:
+    (store / "sessions" / "42.json").write_text(text, encoding="latin-1")
+    assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
+
+
+@pytest.mark.parametrize("hostile", ["../../etc/passwd", "*", "", ".", "a/b", ONE + "/x", "x" * 40, ONE[:-1] + "\0"])
+def test_a_hostile_id_is_none(store: Path, hostile: str) -> None:
+    pidfile(store, hostile)
+    assert not is_id(DEMO, hostile)
+    assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
+
+
+def test_the_last_banner_counts() -> None:
+    banner = f"tmuxreap-demo --resume {ONE}\n$ again\ntmuxreap-demo --resume {TWO}\n"
+    assert found(Clues(banner=banner)) == (TWO, "exit-banner")
+
+
+def test_open_files_tell() -> None:
+    held = f"/home/x/.gemini/antigravity-cli/presence/{ONE}.lock"
+    assert found(Clues(open_files=("/dev/null", held)), AGY) == (ONE, "open-file")
+
+
+@pytest.mark.parametrize("argv", [("a", "--resume", TWO), ("a", f"--resume={TWO}")])
+def test_a_flag_with_or_without_a_sign(argv: tuple[str, ...]) -> None:
+    assert found(Clues((replace(AGENT, argv=argv),))) == (TWO, "argv")
+
+
+@pytest.mark.parametrize("argv", [(), ("a",), ("a", "--resume")])
+def test_without_an_id_a_command_line_says_nothing(argv: tuple[str, ...]) -> None:
+    """Also one that has left since it was seen, and has no command line any more."""
+    assert found(Clues((replace(AGENT, argv=argv),))) == (None, None)
+
+
+def test_two_answers_are_none_and_are_listed() -> None:
+    other = AgentProcess(ProcessId(43, 1), ("a", "--resume", TWO), 1000.0)
+    located = locate(DEMO, Clues((AGENT, other)))
+    assert (located.conversation, located.candidates) == (NONE, (ONE, TWO))
+
+
+# The sole candidate
+
+
+def bare() -> AgentProcess:
+    return replace(AGENT, argv=("python3", "-m", "tmuxreap.demo_agent"))
+
+
+def test_the_only_one_of_this_folder_since_the_start(store: Path) -> None:
+    talk(store, ONE)
+    talk(store, TWO, cwd="/elsewhere")
+    talk(store, THREE, at=999.0)
+    assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
+
+
+def test_two_candidates_are_no_answer(store: Path) -> None:
+    talk(store, ONE)
+    talk(store, TWO)
+    located = locate(DEMO, Clues((bare(),), store=store, cwd="/w"))
+    assert (located.conversation, set(located.candidates)) == (NONE, {ONE, TWO})
+
+
+def test_a_folder_whose_name_only_looks_alike_is_another(store: Path) -> None:
+    talk(store, ONE, cwd="/w/a-b")
+    assert found(Clues((bare(),), store=store, cwd="/w/a/b")) == (None, None)
+
+
+def test_without_the_agent_nobody_guesses(store: Path) -> None:
+    talk(store, ONE)
+    assert found(Clues(store=store, cwd="/w")) == (None, None)
+
+
+def test_what_another_agent_of_the_folder_may_have_written_is_no_answer(store: Path) -> None:
+    talk(store, ONE)
+    located = locate(DEMO, Clues((bare(),), store=store, cwd="/w", rivals=lambda: True))
+    assert (located.conversation, located.candidates) == (NONE, (ONE,))
+
+
+def test_rivals_do_not_matter_to_who_is_told(store: Path) -> None:
+    pidfile(store, ONE)
+    assert found(Clues((AGENT,), store=store, rivals=lambda: pytest.fail("nobody needed to look"))) == (ONE, "pidfile")
+
+
+def test_a_store_of_ten_thousand_is_looked_through(store: Path) -> None:
+    folder = store / "conversations"
+    old = talk(store, TWO, at=1.0)
+    for number in range(10_000):
+        os.link(old, folder / f"{number:08x}-6d0c-4f63-9b53-1d5f0c6f2a11.jsonl")
+    talk(store, ONE)
+    assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
+
+
+def test_in_a_store_too_big_to_be_looked_through_nobody_guesses(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "CANDIDATES_LOOKED_AT", 2)
+    talk(store, ONE)
+    assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
+    talk(store, TWO, at=1.0)
+    assert found(Clues((bare(),), store=store, cwd="/w")) == (None, None)
+
+
+# Conversations in a database
+
+KEPT = """
+    create table session (id text, directory text, parent_id text, time_updated integer);
+    create table message (session_id text);
+    insert into session values
+        ('ses_mine', '/w', null, 2000000), ('ses_old', '/w', null, 999999),
+        ('ses_elsewhere', '/w/a', null, 2000000), ('ses_of_a_helper', '/w', 'ses_mine', 2000000);
+    insert into message values ('ses_mine'), ('ses_old');
+"""
+OPENCODE = load_profiles(None).agents["opencode"]
+TUI = AgentProcess(ProcessId(42, 777), ("opencode",), 1000.0)
+
+
+def database(store: Path, more: str = "") -> Clues:
+    with closing(sqlite3.connect(store / "opencode.db")) as books:
+        books.executescript(KEPT + more)
+    return Clues((TUI,), store=store, cwd="/w")
+
+
+def test_the_only_one_of_this_folder_in_a_database(tmp_path: Path) -> None:
+    clues = database(tmp_path, "insert into session values ('ses_new', '/w', null, 1000000);")
+    assert locate(OPENCODE, clues).candidates == ("ses_mine", "ses_new")
+    with closing(sqlite3.connect(tmp_path / "opencode.db")) as books, books:
+        books.execute("delete from session where id = 'ses_new'")
+    path = str(tmp_path / "opencode.db")
+    assert locate(OPENCODE, clues).conversation == Conversation("ses_mine", "sole-candidate", path, exists=True)
+
+
+@pytest.mark.parametrize("text", [b"", b"no database", None])
+def test_a_database_that_cannot_be_read_says_nothing(tmp_path: Path, text: bytes | None) -> None:
+    if text is not None:
+        (tmp_path / "opencode.db").write_bytes(text)
+    assert locate(OPENCODE, Clues((TUI,), store=tmp_path, cwd="/w")).conversation == NONE
+    assert not checked(OPENCODE, tmp_path, "ses_mine", None).exists
+
+
+def test_a_database_that_is_being_written_is_waited_for_but_not_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "PATIENCE_S", 0.01)
+    clues = database(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "opencode.db", isolation_level=None)) as writer:
+        writer.execute("begin exclusive")
+        assert locate(OPENCODE, clues).conversation == NONE
+
+
+# On disk
+
+
+def test_it_exists_with_a_message_only(store: Path) -> None:
+    path = talk(store, ONE)
+    assert checked(DEMO, store, ONE, "argv") == Conversation(ONE, "argv", str(path), exists=True)
+    path.write_text("")
+    assert not checked(DEMO, store, ONE, None).exists
+    path.write_text('{"role": "assistant", "text": "hi"}\n')
+    assert not checked(DEMO, store, ONE, None).exists
+    path.write_text('{"role": "user", "text": "half a li')
+    assert not checked(DEMO, store, ONE, None).exists
+    path.write_text('{"role": "user", "text": "x"}\n{"half a li')
+    assert checked(DEMO, store, ONE, None).exists
+
+
+@pytest.mark.parametrize("kind", ["missing", "a file", "a fifo", "a loop"])
+def test_a_store_that_is_none_says_nothing(tmp_path: Path, kind: str) -> None:
+    store = tmp_path / "store"
+    if kind == "a file":
+        store.write_text("x")
+    elif kind == "a loop":
+        store.symlink_to(store)
+    elif kind == "a fifo":
+        for folder in ("sessions", "conversations"):
+            (store / folder).mkdir(parents=True)
+        os.mkfifo(store / "sessions" / "42.json")  # who opened one would wait for ever
+        os.mkfifo(store / "conversations" / f"{ONE}.jsonl")
+    clues = Clues((AGENT,), store=store, cwd="/w")
+    assert found(clues) == (ONE, "argv")
+    assert found(replace(clues, agents=(bare(),))) == (None, None)
+    assert not checked(DEMO, store, ONE, None).exists
+
+
+def test_another_s_conversation_is_not_it(store: Path) -> None:
+    talk(store, TWO)
+    assert not checked(DEMO, store, ONE, None).exists
+    assert not checked(DEMO, None, TWO, None).exists
+    assert not checked(DEMO, store, "*", None).exists
+
+
+# Two looks
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ((ONE, "argv"), (None, None), ONE),
+        ((None, None), (TWO, "exit-banner"), TWO),
+        ((ONE, "pidfile"), (TWO, "exit-banner"), ONE),
+        ((ONE, "argv"), (TWO, "exit-banner"), TWO),
+        ((ONE, "exit-banner"), (TWO, "exit-banner"), TWO),
+        ((ONE, "odd"), (TWO, "argv"), TWO),
+    ],
+)
+def test_a_good_id_is_never_replaced_by_nothing_nor_by_a_guess(
+    before: tuple[str | None, str | None], after: tuple[str | None, str | None], kept: str
+) -> None:
+    def of(pair: tuple[str | None, str | None]) -> Conversation:
+        return Conversation(*pair, path=None, exists=False)
+
+    assert better(of(before), of(after)).id == kept
+
+
+# The store
+
+
+def test_the_store_is_the_agent_s_own(tmp_path: Path) -> None:
+    assert store_of(DEMO, {"TMUXREAP_DEMO_HOME": "/s"}, "/recorded", tmp_path) == Path("/s")
+    assert store_of(DEMO, {"HOME": "/h"}, "/recorded", tmp_path) == Path("/h/.tmuxreap-demo")
+    assert store_of(DEMO, None, "/recorded", tmp_path) == Path("/recorded")
+    assert store_of(DEMO, None, None, tmp_path) == tmp_path / ".tmuxreap-demo"
+    assert store_of(DEMO, None, None, None) is None
+    assert store_of(DEMO, {}, None, None) is None, "no HOME anywhere"
+    assert store_of(OPENCODE, {"XDG_DATA_HOME": "/d"}, None, tmp_path) == Path("/d/opencode")
+    assert store_of(OPENCODE, {"HOME": "/h"}, None, tmp_path) == Path("/h/.local/share/opencode")
+    assert store_of(replace(DEMO, store_default=None), {}, None, tmp_path) is None
+
+
+def test_the_agent_s_own_word(store: Path) -> None:
+    pidfile(store, ONE, status="waiting")
+    assert agent_word(DEMO, Clues((AGENT,), store=store)) == "waiting"
+    assert agent_word(DEMO, Clues(store=store)) is None
+    assert agent_word(AGY, Clues((AGENT,), store=store)) is None

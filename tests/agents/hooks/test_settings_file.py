@@ -1,0 +1,117 @@
+"""Our hooks in somebody's settings: put in, taken out again, and every other byte as it was."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tmuxreap.agents.hooks.blocks import Hooks
+from tmuxreap.agents.hooks.jsonsplice import NotJson, parse
+from tmuxreap.agents.hooks.settings_file import installed, removed
+
+HOOKS = Hooks(
+    "settings.json",
+    ("SessionStart", "PreToolUse"),
+    {"hooks": [{"type": "command", "command": "{command}", "timeout": 10}]},
+)
+MINE = '{"type": "command", "command": "notify-send done"}'
+
+TEXTS = (
+    "{}",
+    "{}\n",
+    "  { }  ",
+    '{"model": "opus"}',
+    '{\n  "model": "opus"\n}\n',
+    '{\r\n\t"model": "opus",\r\n\t"n": 1.50e3\r\n}\r\n',
+    f'{{"hooks": {{"PreToolUse": [{{"matcher": "Bash", "hooks": [{MINE}]}}]}}, "a": [1, {{}}]}}',
+    f'{{\n   "hooks": {{\n      "Stop": [\n         {{"hooks": [{MINE}]}}\n      ]\n   }},\n    "z": "\\u00fc"\n}}',
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_is_put_in_is_taken_out_again_to_the_byte(text: str) -> None:
+    there = installed(text, HOOKS, "claude", "tmuxreap")
+    assert removed(there, "claude").replace(" ", "") == text.replace(" ", "")
+    assert text.strip("{ }\n") == "" or removed(there, "claude") == text
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_others_have_there_stays_and_ours_is_as_the_agent_wants_it(text: str) -> None:
+    before, after = json.loads(text), json.loads(installed(text, HOOKS, "claude", "tmuxreap"))
+    ours = {"type": "command", "command": "tmuxreap hook claude 2>/dev/null || :", "timeout": 10}
+    others = before.get("hooks", {})
+    assert {key: value for key, value in after.items() if key != "hooks"} == {
+        key: value for key, value in before.items() if key != "hooks"
+    }
+    assert after["hooks"] == {
+        **others,
+        **{event: [*others.get(event, []), {"hooks": [ours]}] for event in HOOKS.events},
+    }
+
+
+def test_twice_is_once() -> None:
+    once = installed(TEXTS[6], HOOKS, "claude", "tmuxreap")
+    assert installed(once, HOOKS, "claude", "tmuxreap") == once
+
+
+def test_one_that_moved_takes_the_place_of_the_old_one() -> None:
+    moved = installed(installed(TEXTS[4], HOOKS, "claude", "/old/tmuxreap"), HOOKS, "claude", "'/a b/tmuxreap'")
+    assert "/old" not in moved
+    assert removed(moved, "claude") == TEXTS[4]
+
+
+def test_hooks_of_another_agent_and_of_other_programs_are_none_of_ours() -> None:
+    text = installed("{}", HOOKS, "qwen", "tmuxreap").replace("timeout", "tmuxreap-hook claude")
+    assert removed(text, "claude") == text
+    foreign = '{"hooks": {"Stop": [{"hooks": [{"command": "mytmuxreap hook claude"}, {"command": "x hook claude"}]}]}}'
+    assert removed(foreign, "claude") == foreign
+
+
+def test_ours_is_found_in_a_group_that_a_person_made_of_it() -> None:
+    text = f'{{"hooks": {{"Stop": [{{"hooks": [{MINE}, {{"command": "/x/tmuxreap hook claude"}}]}}]}}}}'
+    assert removed(text, "claude") == f'{{"hooks": {{"Stop": [{{"hooks": [{MINE}]}}]}}}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '"x"',
+        '{"a": 1,}',
+        "{} {}",
+        "// x\n{}",
+        '{"hooks": []}',
+        '{"hooks": {"PreToolUse": {}}}',
+        "[" * 9999,
+    ],
+)
+def test_what_is_not_as_it_should_be_is_said_and_not_touched(text: str) -> None:
+    with pytest.raises(NotJson):
+        installed(text, HOOKS, "claude", "tmuxreap")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(st.text(max_size=6), VALUES, min_size=1, max_size=4),
+    st.sampled_from([None, 0, 2, "\t"]),
+    st.booleans(),
+)
+def test_any_settings_survive(data: dict[str, object], indent: int | str | None, ascii_only: bool) -> None:
+    data.pop("hooks", None)
+    text = json.dumps({**data, "last": 1}, indent=indent, ensure_ascii=ascii_only)
+    there = installed(text, HOOKS, "claude", "tmuxreap")
+    assert list(json.loads(there)) == [*data, "last", "hooks"] or "last" in data
+    assert removed(there, "claude") == text
+    assert parse(there).end == len(there)

@@ -1,0 +1,186 @@
+"""What the profiles say of the real agents: who is one, and what was on their screens when they were run."""
+
+# ruff: noqa: E501, RUF001 - the screens as they are
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tmuxreap.agents.conversations.find import checked
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.screens import Screen, State, read_screen
+
+AGENTS = load_profiles(None).agents
+
+
+def test_a_daemon_that_all_panes_share_is_no_agent_although_it_has_its_name() -> None:
+    codex = AGENTS["codex"]
+    program = "/home/a/.codex/packages/codex"
+    assert codex.recognises([program], "codex", program)
+    assert codex.recognises([program, "resume", "0199"], "codex", program)
+    assert not codex.recognises([program, "app-server", "--listen", "unix://", "--managed-daemon"], "codex", program)
+    assert not codex.recognises([program, "app-server", "daemon", "pid-update-loop"], "codex", program)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/home/a/node_modules/claude-code/bin/claude.exe daemon run --origin transient",
+        "/home/a/.local/share/claude/versions/2.1.326 daemon run --origin transient",
+        "claude bg-pty-host --bg-pty-host /tmp/cc-daemon-0/x/spare/1.pty.sock 200 50",
+        "claude bg-spare --bg-spare /tmp/cc-daemon-0/x/spare/1.claim.sock",
+    ],
+)
+def test_the_daemon_that_has_the_background_sessions_of_all_is_no_claude(command: str) -> None:
+    claude, argv = AGENTS["claude"], command.split()
+    assert claude.shares(argv, "claude.exe", None)
+    assert not claude.recognises(argv, "claude", None)
+
+
+@pytest.mark.parametrize(
+    "command", ["claude", "claude daemon", "claude daemon run the tests", "grep claude daemon run"]
+)
+def test_a_claude_that_speaks_of_a_daemon_is_none(command: str) -> None:
+    assert not AGENTS["claude"].shares(command.split(), "claude", None)
+
+
+def test_a_script_with_a_name_of_many_is_known_by_its_package() -> None:
+    script = "/home/a/lib/node_modules/@qwen-code/qwen-code/cli.js"
+    assert AGENTS["qwen"].recognises(["/usr/bin/node", "--expose-gc", script], "node", "/usr/bin/node")
+    other = "/home/a/node_modules/@qwen-code/qwen-code/node_modules/server/cli.js"
+    assert not AGENTS["qwen"].recognises(["/usr/bin/node", other], "node", "/usr/bin/node")
+    assert AGENTS["qwen"].recognises(["node", "/home/a/node_modules/.bin/qwen"], "node", "/usr/bin/node")
+
+
+# Where the conversation is in something that does not have its name.
+
+ONE, OTHER = "c72fe1a5-f9b3-4c76-8ac6-e64d0e424075", "c72fe1a5-0000-4c76-8ac6-e64d0e424075"
+CONTEXT = '{"text":"<session_context>\\nMy \\"system\\" is: linux</session_context>"}'
+
+
+def test_a_file_that_is_named_by_the_beginning_of_an_id_holds_the_whole_id(tmp_path: Path) -> None:
+    gemini, chats = AGENTS["gemini"], tmp_path / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    chat = chats / "session-2026-11-18T14-39-c72fe1a5.jsonl"
+    said = '{"id":"d0","type":"user","content":[{"text":"hello"}]}\n'
+    chat.write_text(f'{{"sessionId":"{ONE}"}}\n{said}')
+    assert checked(gemini, tmp_path, ONE, None).path == str(chat)
+    assert not checked(gemini, tmp_path, OTHER, None).exists
+
+
+@pytest.mark.parametrize(("content", "there"), [(CONTEXT, False), (f'{CONTEXT},{{"text":"hello"}}', True)])
+def test_what_gemini_tells_the_model_by_itself_is_no_message(tmp_path: Path, content: str, there: bool) -> None:
+    chats = tmp_path / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    line = f'{{"id":"d0","type":"user","content":[{content}]}}\n'
+    (chats / "session-1-c72fe1a5.jsonl").write_text(f'{{"sessionId":"{ONE}"}}\n{line}')
+    assert checked(AGENTS["gemini"], tmp_path, ONE, None).exists is there
+
+
+def test_a_conversation_in_a_database(tmp_path: Path) -> None:
+    opencode, path = AGENTS["opencode"], tmp_path / "opencode.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("create table message (id text, session_id text)")
+        database.execute("insert into message values ('msg_1', 'ses_1')")
+        database.commit()
+    before = path.read_bytes()
+    assert checked(opencode, tmp_path, "ses_1", "exit-banner").path == str(path)
+    assert not checked(opencode, tmp_path, "ses_2", "exit-banner").exists
+    assert path.read_bytes() == before
+    path.write_text("no database")
+    assert not checked(opencode, tmp_path, "ses_1", "exit-banner").exists
+
+
+# What was on their screens, shortened to what the patterns look at.
+
+RULE, ABOVE, BELOW = "─" * 40, "▄" * 40, "▀" * 40
+CLAUDE = "❯ please remember\n\n● The mock has read it.\n\n{above}" + RULE + "\n❯\xa0{prompt}\n" + RULE + "\n  {footer}"
+CODEX = "› please remember\n\n• The mock has read it.\n\n  Worked for <1s • 14:20\n\n{above}› {prompt}\n\n  mock · /shop\n  ? {footer}"
+GEMINI = (
+    f"{ABOVE}\n > please remember\n{BELOW}\n✦ The mock has read it.\n\n{{above}}{RULE}\n Shift+Tab to accept edits\n"
+    f"{ABOVE}\n > {{prompt}}\n{BELOW}\n{{footer}} workspace\n /shop      no sandbox"
+)
+QWEN = f"  > please remember\n\n  ✦ The mock has read it.\n\n{{above}}{RULE}\n> {{prompt}}\n{RULE}\n  {{footer}}"
+OPENCODE = (
+    "  ┃\n  ┃  please remember\n  ┃\n\n     The mock has read it.\n\n     ▣  Build · Mock · 1.8s\n\n{above}"
+    f"  ┃\n  ┃  {{prompt}}\n  ┃\n  ┃  Build · Mock Mock\n  ╹{BELOW}\n   {{footer}}  tab agents  ctrl+p commands"
+)
+COPILOT = f" ❯ please remember      14:23\n\n ● The mock has read it.\n\n{{above}} /shop\n{RULE}\n❯ {{prompt}}\n{RULE}\n {{footer}}"
+PLACEHOLDER = "  Type your message or @path/to/file"
+CLAUDE_QUEUE = (
+    "❯ BE_SLOW please\n\n❯ run it\n\n❯ and a second\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✻ Channeling…\n\n"
+)
+GEMINI_QUEUE = "\n  Queued (press ↑ to edit):\n    run it\n    and a second\n\n ⠼ Thinking... (esc to cancel, 5s)\n"
+HOME = (
+    f'      ┃\n      ┃  Ask anything… "Fix it"\n      ┃\n      ┃  Build · Mock Mock\n      ╹{BELOW}\n  /shop   1.18.33'
+)
+
+
+def shown(screen: str, prompt: str = "", above: str = "", footer: str = "") -> str:
+    """As tmux tells it: no spaces at the ends of lines, but for one that does not break."""
+    text = screen.format(prompt=prompt, above=above, footer=footer)
+    return "\n".join(line.rstrip(" ") for line in text.split("\n"))
+
+
+SCREENS = [
+    ("claude", shown(CLAUDE, footer="⏸ manual mode on · ? for shortcuts"), Screen(State.IDLE)),
+    ("claude", shown(CLAUDE, "half a thought"), Screen(State.DRAFT, "half a thought")),
+    ("claude", shown(CLAUDE, "first\n\n  third"), Screen(State.DRAFT, "first\n\nthird")),
+    ("claude", shown(CLAUDE, "\n  second"), Screen(State.DRAFT, "\nsecond")),
+    ("claude", shown(CLAUDE, "/exit", above="  ❯ /exit    Exit the CLI\n"), Screen(State.DRAFT, "/exit")),
+    ("claude", shown(CLAUDE, footer="⏸ manual mode on · esc to interrupt"), Screen(State.BUSY)),
+    ("claude", shown(CLAUDE, "next", footer="⏸ manual mode on · esc to interrupt"), Screen(State.BUSY, "next")),
+    ("claude", shown(CLAUDE, above="✽ Baking… (esc to interrupt)\n\n"), Screen(State.BUSY)),
+    ("claude", shown(CLAUDE, "Press up to edit queued messages", above=CLAUDE_QUEUE, footer="esc to interrupt"), Screen(State.BUSY, queued="BE_SLOW please\n\nrun it\n\nand a second")),
+    ("claude", shown(CLAUDE, "half", above=CLAUDE_QUEUE), Screen(State.DRAFT, "half", "BE_SLOW please\n\nrun it\n\nand a second")),
+    ("claude", f"{RULE}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend", Screen(State.DIALOG)),
+    ("claude", f"{RULE}\n  Make auto mode your default?\n\n  ❯ Yes, set it\n    No, keep it", Screen(State.UNKNOWN)),
+    ("codex", shown(CODEX, "Ask Codex to do anything"), Screen(State.IDLE)),
+    ("codex", shown(CODEX), Screen(State.IDLE)),
+    ("codex", shown(CODEX, "first line\n  second line"), Screen(State.DRAFT, "first line\nsecond line")),
+    ("codex", shown(CODEX, "first line\n\n  third line"), Screen(State.DRAFT, "first line\n\nthird line")),
+    ("codex", shown(CODEX, "/exit", above="› /exit  exit Codex\n\n"), Screen(State.DRAFT, "/exit")),
+    ("codex", shown(CODEX, "next", above="• Working (2s • esc to interrupt)\n\n"), Screen(State.BUSY, "next")),
+    ("codex", "  $ touch x\n\n› 1. Yes, proceed (y)\n  2. No (esc)\n\n  Press enter to confirm or esc to cancel", Screen(State.DIALOG)),
+    ("gemini", shown(GEMINI, PLACEHOLDER), Screen(State.IDLE)),
+    ("gemini", shown(GEMINI, "first line\n   second line"), Screen(State.DRAFT, "first line\nsecond line")),
+    ("gemini", shown(GEMINI, "/exit", footer=" quit    Exit the cli\n"), Screen(State.DRAFT, "/exit")),
+    ("gemini", shown(GEMINI, PLACEHOLDER, above=" ⠴ Thinking... (esc to cancel, 2s)\n"), Screen(State.BUSY)),
+    ("gemini", shown(GEMINI, "/quit"), Screen(State.UNKNOWN)),  # its own word while it leaves
+    ("gemini", shown(GEMINI, PLACEHOLDER, above=GEMINI_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
+    ("gemini", shown(GEMINI, PLACEHOLDER).replace("\n > ", "\n * "), Screen(State.IDLE)),
+    ("gemini", shown(GEMINI, "half").replace("\n > ", "\n * "), Screen(State.DRAFT, "half")),
+    ("gemini", "│ Allow execution of [Shell]?\n│\n│ ● 1. Allow once    │\n│   3. No (esc)      │", Screen(State.DIALOG)),
+    ("qwen", shown(QWEN, PLACEHOLDER, footer="? for shortcuts"), Screen(State.IDLE)),
+    ("qwen", shown(QWEN, "first line\n  second line \u200b"), Screen(State.DRAFT, "first line\nsecond line")),
+    ("qwen", shown(QWEN, PLACEHOLDER).replace("\n> ", "\n* "), Screen(State.IDLE)),
+    ("qwen", shown(QWEN, "half").replace("\n> ", "\n* "), Screen(State.DRAFT, "half")),
+    ("qwen", shown(QWEN, "/exit \u200b"), Screen(State.DRAFT, "/exit")),
+    ("qwen", shown(QWEN, PLACEHOLDER, above="  .. Thinking (0s · esc to cancel)\n"), Screen(State.BUSY)),
+    ("opencode", shown(OPENCODE), Screen(State.IDLE)),
+    ("opencode", HOME, Screen(State.IDLE)),
+    ("opencode", shown(OPENCODE, "first line\n  ┃  second line"), Screen(State.DRAFT, "first line\nsecond line")),
+    ("opencode", shown(OPENCODE, "/exit", above="  ┃ /exit   Exit the app\n"), Screen(State.DRAFT, "/exit")),
+    ("opencode", shown(OPENCODE, footer="⬝⬝⬝⬝  esc interrupt"), Screen(State.BUSY)),
+    ("opencode", "  ┃  △ Permission required\n  ┃   Allow once   Reject    ⇆ select  enter confirm", Screen(State.DIALOG)),
+    ("copilot", shown(COPILOT, footer="← open sidebar · Interactive"), Screen(State.IDLE)),
+    ("copilot", shown(COPILOT, "first line\n  second line"), Screen(State.DRAFT, "first line\nsecond line")),
+    ("copilot", shown(COPILOT, "/exit [print]", above="  ❯ /exit\n    /exit print\n"), Screen(State.DRAFT, "/exit")),
+    ("copilot", shown(COPILOT, footer="◎ Working esc esc edit prompt"), Screen(State.BUSY)),
+    ("copilot", "│ Do you want to run this command?  │\n│ ❯ 1. Yes        │\n│   3. No          │", Screen(State.DIALOG)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("agent", "text", "screen"), SCREENS)
+def test_the_screens_of_the_real_agents(agent: str, text: str, screen: Screen) -> None:
+    assert read_screen(text, AGENTS[agent].screens, AGENTS[agent].queue) == screen
+
+
+@pytest.mark.parametrize("agent", sorted({agent for agent, _, _ in SCREENS}))
+def test_the_screen_of_a_shell_or_another_program_is_no_agent_s(agent: str) -> None:
+    for text in ("$ ls\na  b\n$", "~\n~\n-- INSERT --", "", "❯ ls", "> "):
+        assert read_screen(text, AGENTS[agent].screens).state is State.UNKNOWN

@@ -1,0 +1,49 @@
+"""What a screen says, by the patterns of the demo agent's profile."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.screens import Screen, State, read_screen
+
+PATTERNS = load_profiles(None).agents["demo"].screens
+DIALOG = "│ Allow the tool `rm -rf build`? [Enter] yes  [Esc] no │"
+BUSY = "· working (esc to interrupt)"
+
+
+@pytest.mark.parametrize(
+    ("text", "screen"),
+    [
+        ("demo agent\n\n>", Screen(State.IDLE)),
+        ("demo agent\n\n> ", Screen(State.IDLE)),
+        ("demo agent\n\n> half a thought", Screen(State.DRAFT, "half a thought")),
+        ("demo agent\n\n> three\n  lines\n  of it", Screen(State.DRAFT, "three\nlines\nof it")),
+        (f"demo agent\n{BUSY}\n>", Screen(State.BUSY)),
+        (f"demo agent\n{BUSY}\n> typed ahead", Screen(State.BUSY, "typed ahead")),
+        (f"demo agent\n╭─╮\n{DIALOG}\n╰─╯", Screen(State.DIALOG)),
+        ("$ ls\na  b", Screen(State.UNKNOWN)),
+        ("", Screen(State.UNKNOWN)),
+        ("> quoted by somebody\nand more below", Screen(State.UNKNOWN)),
+    ],
+)
+def test_the_states_of_the_demo_agent(text: str, screen: Screen) -> None:
+    assert read_screen(text, PATTERNS) == screen
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [(f"{DIALOG}\n{BUSY}\n>", State.DIALOG), (f"{BUSY}\n> typed ahead", State.BUSY), (f"{DIALOG}\n> x", State.DIALOG)],
+)
+def test_the_most_dangerous_reading_wins(text: str, state: State) -> None:
+    assert read_screen(text, PATTERNS).state is state
+
+
+def test_a_profile_without_patterns_knows_nothing() -> None:
+    assert read_screen(">", {}) == Screen(State.UNKNOWN)
+
+
+def test_a_draft_pattern_without_a_group_keeps_all_that_it_found() -> None:
+    assert read_screen("> abc", {State.DRAFT: re.compile("> .+")}).draft == "> abc"

@@ -1,0 +1,230 @@
+"""Verdicts and what speaks against them, each as a line of facts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.agents.screens import State
+from tmuxreap.commands.reap.children import Child, What
+from tmuxreap.commands.reap.verdicts import Closer, Kept, Kind, Limits, Seen, Verdict, judge, running_since
+from tmuxreap.core.model import Live
+from tmuxreap.core.values import replace
+from tmuxreap.ledger.records import Heartbeat, Pulse
+
+NOW = 1_795_000_000.0
+ALL = (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)
+HOUR = 3600.0
+TOOL = Child(7, "bash", What.TOOL, NOW - 199)
+SERVER = Child(8, "mcp-server", What.HELPER, NOW - 9000)
+
+
+def said(state: str, age_s: float, kind: str = "tool_before") -> Pulse:
+    return Pulse(kind, state, NOW - age_s, None)
+
+
+SEEN = Seen("acme", NOW, Live.ALIVE, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200))
+AT_WORK = Closer(State.BUSY, tool_since=NOW - 200)
+QUIET = replace(SEEN, output_at=NOW - 8000, said=said("idle", 8000, "turn_end"))
+AT_REST = Closer(State.IDLE, tool_since=NOW - 8000)
+OLD = replace(SEEN, ttl="2h", ttl_s=2 * HOUR, ttl_since=NOW - 9000)
+
+
+def judged(seen: Seen, closer: Closer, *kinds: Kind) -> Verdict | Kept:
+    return judge(kinds or ALL, seen, Limits(), lambda: closer)
+
+
+def why(seen: Seen, closer: Closer, kind: Kind) -> str:
+    kept = judged(seen, closer, kind)
+    assert isinstance(kept, Kept), kept
+    return kept.why
+
+
+def never() -> Closer:
+    raise AssertionError("nobody had to look closer")
+
+
+def test_a_tool_that_hangs_is_stalled_and_the_verdict_quotes_what_was_said() -> None:
+    verdict = judged(SEEN, replace(AT_WORK, children=(SERVER,)), Kind.STALLED)
+    assert verdict == Verdict(
+        "acme",
+        Kind.STALLED,
+        {
+            "said": "working",
+            "event": "tool_before",
+            "at": "2026-11-18T11:03:20Z",
+            "age_s": 200,
+            "limit_s": 120.0,
+            "screen_still_s": 200,
+            "state": "busy",
+            "children": [{"pid": 8, "name": "mcp-server", "what": "helper"}],
+        },
+    )
+
+
+def test_a_healthy_tool_call_of_twenty_minutes_lives() -> None:
+    seen = replace(SEEN, said=said("working", 1200), output_at=NOW - 1200)
+    closer = replace(AT_WORK, tool_since=NOW - 1200, children=(replace(TOOL, started=NOW - 1199.9),))
+    assert why(seen, closer, Kind.STALLED) == "not stalled: a child of it is at work: bash (7, tool)"
+
+
+def test_what_ran_before_the_tool_began_does_not_keep_a_hung_one() -> None:
+    server = replace(TOOL, started=NOW - 500)  # a development server that an earlier tool has left running
+    assert isinstance(judged(SEEN, replace(AT_WORK, children=(server,)), Kind.STALLED), Verdict)
+
+
+@pytest.mark.parametrize(
+    ("child", "sub_agents", "told"),
+    [
+        ((replace(TOOL, what=What.AGENT, name="claude", started=NOW - 8000),), (), "claude (7, agent)"),
+        ((), ("acme-worker",), "sub-agents of it live: acme-worker"),
+    ],
+)
+@pytest.mark.parametrize(("seen", "closer", "kind"), [(SEEN, AT_WORK, Kind.STALLED), (QUIET, AT_REST, Kind.IDLE)])
+def test_an_orchestrator_that_waits_for_its_sub_agents_lives(
+    child: tuple[Child, ...], sub_agents: tuple[str, ...], told: str, seen: Seen, closer: Closer, kind: Kind
+) -> None:
+    assert told in why(seen, replace(closer, children=child, sub_agents=sub_agents), kind)
+
+
+@pytest.mark.parametrize(
+    ("pulse", "told"),
+    [
+        (None, "it never reported"),
+        (said("working", 10_000), "it never reported"),  # by the agent that was there before this one
+        (said("idle", 500, "turn_end"), "it last said idle"),
+        (said("waiting", 500, "permission"), "it last said waiting"),
+        (said("ended", 500, "session_end"), "it last said ended"),
+        (said("", 500, "PreCompact"), "it last said PreCompact"),
+        (said("working", 120), "it said working 2m ago"),
+        (said("working", -5), "it said working 0s ago"),
+    ],
+)
+def test_no_stall_without_the_word_for_it(pulse: Pulse | None, told: str) -> None:
+    kept = judge([Kind.STALLED], replace(SEEN, said=pulse), Limits(), never)
+    assert kept == Kept("acme", f"not stalled: {told}")
+
+
+@pytest.mark.parametrize("state", ["working", ""])
+def test_a_sender_of_heartbeats_is_judged_by_their_age(state: str) -> None:
+    seen = replace(SEEN, said=said(state, 121, "heartbeat"), output_at=NOW)
+    busy_child = replace(TOOL, started=NOW - 1)
+    assert isinstance(judged(seen, Closer(State.IDLE, children=(busy_child,)), Kind.STALLED), Verdict)
+    assert isinstance(judged(replace(seen, said=said(state, 119, "heartbeat")), AT_WORK, Kind.STALLED), Kept)
+
+
+def test_an_agent_that_was_interrupted_has_ended_its_turn_though_no_event_says_so() -> None:
+    interrupted = replace(SEEN, output_at=NOW - 150)
+    assert "it has shown its prompt since" in why(interrupted, AT_REST, Kind.STALLED)
+    assert isinstance(judged(SEEN, AT_REST, Kind.STALLED), Verdict)  # that prompt was there before the event
+    long_ago = replace(SEEN, said=said("working", 8100), output_at=NOW - 8000)
+    assert isinstance(judged(long_ago, AT_REST, Kind.IDLE), Verdict)
+
+
+@pytest.mark.parametrize(("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE), (OLD, Kind.EXPIRED)])
+def test_what_waits_for_a_person_lives(seen: Seen, kind: Kind) -> None:
+    assert "it waits for a person" in why(seen, Closer(State.DIALOG), kind)
+
+
+@pytest.mark.parametrize("kind", [Kind.IDLE, Kind.EXPIRED])
+def test_who_said_to_wait_for_a_person_lives_too(kind: Kind) -> None:
+    seen = replace(OLD, output_at=NOW - 8000, said=said("waiting", 8000, "permission"))
+    assert "it waits for a person" in why(seen, Closer(State.UNKNOWN), kind)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"attached": True}, "somebody is attached to it"),
+        ({"mine": True}, "you are calling from inside of it"),
+        ({"under_way": True}, "it is being ended by another"),
+        ({"live": Live.UNKNOWN}, "it could not be looked at"),
+        ({"live": Live.REPLACED}, "another session has its name"),
+        ({"live": Live.AGENT_GONE}, "its agent has left; what is left there is ended by stop"),
+        ({"live": Live.GONE}, "its session is gone; reconcile records that"),
+        ({"in_the_way": "other panes are at work"}, "other panes are at work"),
+    ],
+)
+@pytest.mark.parametrize("seen", [SEEN, QUIET, OLD])
+def test_what_is_never_touched(change: dict[str, object], told: str, seen: Seen) -> None:
+    assert judge(ALL, replace(seen, **change), Limits(), never) == Kept("acme", told)
+
+
+def test_who_showed_nothing_for_two_hours_is_idle() -> None:
+    verdict = judged(QUIET, replace(AT_REST, children=(SERVER,)), Kind.IDLE)
+    assert isinstance(verdict, Verdict)
+    assert (verdict.evidence["idle_s"], verdict.evidence["limit_s"], verdict.evidence["state"]) == (8000, 7200, "idle")
+
+
+@pytest.mark.parametrize(
+    ("change", "closer", "told"),
+    [
+        ({"output_at": NOW - 7200}, AT_REST, "it did something 2h ago"),
+        ({"said": said("idle", 60, "turn_end")}, AT_REST, "it did something 1m ago"),
+        ({"output_at": None}, AT_REST, "nobody knows when it last showed something"),
+        ({}, Closer(State.BUSY), "it is busy"),
+        ({"said": said("working", 7900)}, Closer(State.UNKNOWN), "it is busy"),
+        ({"said": None}, Closer(State.UNKNOWN), "its screen does not tell what it does"),
+        ({}, replace(AT_REST, children=(TOOL,)), "bash (7, tool)"),
+        ({}, replace(AT_REST, children=(replace(TOOL, what=What.LATER),)), "bash (7, started later)"),
+        ({}, replace(AT_REST, children=(replace(TOOL, what=What.RUNNING),)), "bash (7, running)"),
+    ],
+)
+def test_who_is_not_idle(change: dict[str, object], closer: Closer, told: str) -> None:
+    assert told in why(replace(QUIET, **change), closer, Kind.IDLE)
+
+
+def test_an_unreadable_screen_does_not_save_who_said_that_its_turn_is_over() -> None:
+    assert isinstance(judged(QUIET, Closer(State.UNKNOWN), Kind.IDLE), Verdict)
+    assert isinstance(judged(QUIET, Closer(State.DRAFT), Kind.IDLE), Verdict)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"ttl": None}, "it has no ttl"),
+        ({"ttl": "soon", "ttl_s": None}, "its ttl 'soon' is no span of time"),
+        ({"ttl_since": None}, "nobody knows since when it runs"),
+        ({"ttl_since": NOW - 7000}, "3m 20s of its ttl are left"),
+    ],
+)
+def test_who_is_not_expired(change: dict[str, object], told: str) -> None:
+    assert why(replace(OLD, **change), AT_REST, Kind.EXPIRED) == f"not expired: {told}"
+
+
+def test_a_ttl_ends_who_is_at_work_too() -> None:
+    verdict = judged(OLD, replace(AT_WORK, children=(TOOL,)), Kind.EXPIRED)
+    assert isinstance(verdict, Verdict)
+    facts = {name: verdict.evidence[name] for name in ("ttl", "ttl_s", "age_s")}
+    assert facts == {"ttl": "2h", "ttl_s": 7200.0, "age_s": 9000}
+
+
+def test_one_verdict_a_session_the_first_that_holds() -> None:
+    every = replace(OLD, said=said("working", 8000), output_at=NOW - 8000)
+    for kinds, kind in [(ALL, Kind.STALLED), ((Kind.EXPIRED, Kind.STALLED), Kind.STALLED), ((Kind.EXPIRED,), ALL[2])]:
+        verdict = judged(every, AT_WORK, *kinds)
+        assert isinstance(verdict, Verdict)
+        assert verdict.kind is kind
+
+
+def test_every_reason_is_told() -> None:
+    kept = judge(ALL, replace(SEEN, said=None), Limits(), never)
+    reasons = "not stalled: it never reported; not idle: it did something 3m 20s ago; not expired: it has no ttl"
+    assert kept == Kept("acme", reasons)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "since"),
+    [
+        ("tool_before", 0),
+        ("prompt tool_before tool_after", 2),
+        ("prompt tool_before tool_before tool_after", 1),  # the first of two goes on
+        ("tool_before tool_before tool_after tool_after", 3),
+        ("tool_after tool_before", 1),  # the beginning of the history was dropped
+        ("tool_before prompt", 1),  # a denied one never ends: the next turn is another
+        ("tool_before permission heartbeat", 0),
+        ("", 0),
+    ],
+)
+def test_since_when_a_tool_runs(kinds: str, since: float) -> None:
+    beats = [Heartbeat("acme", float(at), "working", kind, None, {}) for at, kind in enumerate(kinds.split())]
+    assert running_since(reversed(beats)) == since

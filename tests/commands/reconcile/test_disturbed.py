@@ -1,0 +1,195 @@
+"""What a look may say while other verbs are at work: nothing of their rows, and nothing of the ledger they write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.commands.reconcile import disturbed, reconcile
+from tmuxreap.commands.reconcile.reconcile import Settled
+from tmuxreap.core.model import ProcessId
+from tmuxreap.ledger.records import START, Closing, NewIntent
+from tmuxreap.sessions.context import Context
+
+OWNER = 4242
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    told = Story(tmp_path)
+    yield told
+    told.close()
+
+
+def begun(story: Story, owner: ProcessId, verb: str = "stop", name: str = "acme") -> int:
+    new = NewIntent(name, verb, "manual_stop", "agent", owner, story.BOOT, story.clock.now() + 60, (), _plan(story))
+    with story.ledger() as ledger:
+        made: Any = ledger.begin_intent(new, owner_alive=lambda _: True, take_over=False, now=story.clock.now())
+    number: int = made.intent.id
+    return number
+
+
+def _plan(story: Story) -> str:
+    return f'{{"socket": "{story.SOCKET}", "server": null, "agent": "demo", "marks": []}}'
+
+
+def closed(story: Story, number: int) -> None:
+    with story.ledger() as ledger:
+        ledger.close_intent(Closing(number, "stopped"), story.clock.now())
+
+
+def during_the_look(monkeypatch: pytest.MonkeyPatch, story: Story, happens: Callable[[], None]) -> Context:
+    """An app in whose look, once, something else happens after the world was read."""
+    app = story.app()
+    look, pending = app.observer.look, [happens]
+
+    def disturbed_look(*words: Any, **more: Any) -> Any:
+        world = look(*words, **more)
+        if pending:
+            pending.pop()()
+        return world
+
+    monkeypatch.setattr(app.observer, "look", disturbed_look)
+    return app
+
+
+def rewritten(story: Story, text: str) -> None:
+    story.path.write_text(text)
+
+
+def kinds(settled: Settled) -> list[str]:
+    return [str(item.as_json()["drift"]) for item in settled.result.results]
+
+
+def noted(story: Story) -> list[str]:
+    with story.ledger() as ledger:
+        return [event.kind for event in ledger.events()]
+
+
+@pytest.mark.parametrize("verb", ["stop", START])
+def test_an_ending_that_is_closed_during_the_look_was_not_left(
+    story: Story, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    story.agent()
+    owner = story.processes.add("tmuxreap", pid=OWNER)
+    number = begun(story, owner, verb)
+
+    def closes_and_leaves() -> None:
+        closed(story, number)
+        story.processes.die(owner)
+
+    settled = reconcile.settle(during_the_look(monkeypatch, story, closes_and_leaves))
+    assert (kinds(settled), settled.again) == ([], True)
+    assert noted(story) == []
+
+
+def test_one_whose_owner_died_and_closed_nothing_is_told(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    story.agent()
+    owner = story.processes.add("tmuxreap", pid=OWNER)
+    begun(story, owner)
+    app = during_the_look(monkeypatch, story, lambda: story.processes.die(owner))
+    assert kinds(reconcile.settle(app)) == ["intent"]
+
+
+def test_one_that_is_handed_over_during_the_look_has_an_owner(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    story.agent()
+    owner, finisher = (story.processes.add("tmuxreap", pid=OWNER + number) for number in (0, 1))
+    number = begun(story, owner)
+
+    def hands_over() -> None:
+        with story.ledger() as ledger:
+            ledger.hand_over(number, finisher)
+        story.processes.die(owner)
+
+    assert kinds(reconcile.settle(during_the_look(monkeypatch, story, hands_over))) == []
+    assert noted(story) == []
+
+
+def test_one_that_begins_and_ends_within_the_look_is_its_owners(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = story.agent()
+    story.processes.die(agent.process)
+    owner = story.processes.add("tmuxreap", pid=OWNER)
+
+    def refused() -> None:
+        closed(story, begun(story, owner))
+
+    settled = reconcile.settle(during_the_look(monkeypatch, story, refused))
+    assert (kinds(settled), settled.again) == ([], True)
+    assert kinds(reconcile.settle(story.app())) == ["dead"]
+
+
+def test_a_row_that_is_written_during_the_look_is_judged_at_the_next(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stop that had closed its intent before we asked for it; we still have the row as it was."""
+    agent = story.agent()
+    story.processes.die(agent.process)
+
+    def writes() -> None:
+        text = story.path.read_text()
+        story.path.write_text(text.replace('"status": "running"', '"status": "stopped"'))
+
+    assert "dead" not in kinds(reconcile.settle(during_the_look(monkeypatch, story, writes)))
+    assert story.row()["status"] == "stopped"
+
+
+def test_a_row_that_comes_during_the_look_is_not_unregistered(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    story.agent("first")
+    text = story.path.read_text()
+    story.agent("second")
+    whole = story.path.read_text()
+    story.path.write_text(text)
+    app = during_the_look(monkeypatch, story, lambda: rewritten(story, whole))
+    assert "unregistered" not in kinds(reconcile.settle(app))
+    story.path.write_text(text)
+    assert "unregistered" in kinds(reconcile.settle(story.app()))
+
+
+# The ledger beside the registry
+
+
+def mirrored(story: Story) -> None:
+    story.agent("first")
+    app = story.app()
+    app.books.follow(app.registry.look())
+
+
+def test_a_mirror_that_is_about_to_be_written_is_not_behind(story: Story) -> None:
+    mirrored(story)
+    story.agent("second")
+    app = story.app()
+    look = app.registry.look()
+    assert app.books.is_behind(look)
+    story.processes.after(0.05, lambda: story.app().books.follow(look))
+    assert kinds(reconcile.settle(app)) == []
+
+
+def test_a_mirror_whose_writer_is_gone_is_brought_up(story: Story) -> None:
+    mirrored(story)
+    story.agent("second")
+    assert kinds(reconcile.settle(story.app())) == ["ledger"]
+    assert kinds(reconcile.settle(story.app())) == []
+
+
+def test_a_mirror_is_its_writers_as_long_as_he_is_at_it(story: Story) -> None:
+    mirrored(story)
+    story.agent("second")
+    begun(story, story.processes.add("tmuxreap", pid=OWNER), name="third")
+    app = story.app()
+    assert not disturbed.is_behind(app, app.registry.look())
+
+
+def test_an_older_registry_is_never_shown_over_a_newer_one(story: Story) -> None:
+    """Two verbs write one after the other, and follow in the other order."""
+    story.agent("first")
+    app = story.app()
+    older = app.registry.look()
+    story.agent("second")
+    newer = app.registry.look()
+    app.books.follow(newer)
+    app.books.follow(older)
+    assert not app.books.is_behind(newer)

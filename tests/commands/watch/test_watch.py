@@ -1,0 +1,152 @@
+"""`watch` where a machine slept, a clock was set, memory ran out, or the command of --exec hangs."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import Story
+from tests.real import alive, until
+from tmuxreap.commands.watch import waiting, watch
+from tmuxreap.commands.watch.waiting import Waiter, Woken
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.results import PlainResult
+
+NOTHING = Woken(frozenset(), changed=False, ending=False)
+ENOUGH = Woken(frozenset(), changed=False, ending=True)
+
+
+class Told:
+    """A waiter that does in each wait what the history says, and ends after the last."""
+
+    def __init__(self, *history: Callable[[float], Woken]) -> None:
+        self.history = list(history)
+
+    def arm(self) -> None:
+        pass
+
+    def remember_memory(self) -> None:
+        pass
+
+    def how_ended(self, process: ProcessId) -> str | None:
+        return None
+
+    def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
+        return self.history.pop(0)(timeout_s) if self.history else ENOUGH
+
+
+class Mute:
+    """No status line."""
+
+    def tell(self, sights: object, *, again: bool) -> None:
+        pass
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    told = Story(tmp_path)
+    yield told
+    told.close()
+
+
+def watched(story: Story, *history: Callable[[float], Woken]) -> list[str]:
+    told: list[PlainResult] = []
+    app = story.app()
+    each = watch._Told(told.append, None)
+    watch._Watch(app, Told(*history), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
+    return [str(event.facts["event"]) for event in told]
+
+
+def test_after_a_sleep_of_the_machine_everything_is_looked_at(story: Story) -> None:
+    """The timer is of the clock that goes on meanwhile; the monotonic one has stood still."""
+    agent = story.agent()
+
+    def sleep(timeout_s: float) -> Woken:
+        story.processes.die(agent.process)
+        return NOTHING
+
+    assert watched(story, sleep) == ["dead"]
+    assert story.row()["status"] == "terminated"
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_clock_that_is_set_moves_no_look(story: Story, hours: int) -> None:
+    agent = story.agent()
+    waits: list[float] = []
+
+    def set_it(timeout_s: float) -> Woken:
+        waits.append(timeout_s)
+        story.clock._booted += hours * 3600
+        return Woken(frozenset(), changed=True, ending=False)
+
+    def pass_time(timeout_s: float) -> Woken:
+        waits.append(timeout_s)
+        story.processes.die(agent.process)
+        story.clock.move_to(story.clock.monotonic() + timeout_s)
+        return NOTHING
+
+    assert watched(story, set_it, pass_time) == ["dead"]
+    assert waits == [10.0, 10.0]
+
+
+def test_who_was_killed_when_memory_had_run_out_is_told_so(
+    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vmstat = tmp_path / "vmstat"
+    vmstat.write_text("nr_free_pages 1\noom_kill 3\n")
+    monkeypatch.setattr(waiting, "VMSTAT", vmstat)
+    monkeypatch.setattr(waiting, "_exit_status", lambda pidfd: int(signal.SIGKILL))
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    waiter = Waiter(story.processes, story.path)
+    try:
+        one = ProcessId(4242, 1)
+        assert waiter.how_ended(one) == "SIGKILL"
+        vmstat.write_text("nr_free_pages 1\noom_kill 4\n")
+        assert waiter.how_ended(one) == "SIGKILL; the kernel ended somebody for want of memory"
+        waiter.remember_memory()
+        assert waiter.how_ended(one) == "SIGKILL"
+    finally:
+        waiter.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_a_command_that_hangs_is_ended_with_what_it_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(watch, "EXEC_S", 0.3)
+    file = tmp_path / "pid"
+    watch._execute(f"sleep 600 & echo $! > {file}; wait", "{}")
+    until("the end of its child", lambda: not alive(int(file.read_text())))
+    assert capfd.readouterr() == ("", "tmuxreap: the command of --exec ended with: nothing within 0.3 s\n")
+
+
+def test_a_command_that_fails_is_said_and_its_words_are_no_events(capfd: pytest.CaptureFixture[str]) -> None:
+    watch._execute("echo words; exit 3", "{}")
+    assert capfd.readouterr() == ("", "words\ntmuxreap: the command of --exec ended with: 3\n")
+
+
+def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, most, count, lock = [0], [0], [0], threading.Lock()
+    done = threading.Event()
+
+    def executed(command: str, event: str) -> int:
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        done.wait(0.001)
+        with lock:
+            now[0] -= 1
+            count[0] += 1
+        return 0
+
+    monkeypatch.setattr(watch, "_executed", executed)
+    told = watch._Told(lambda event: None, "true")
+    drifts = [{"name": f"n{number}", "drift": "dead", "settled": True} for number in range(1_000)]
+    told.drifts(0.0, drifts)
+    until("all of them", lambda: count[0] == 1_000)
+    assert most[0] == watch.EXEC_AT_ONCE

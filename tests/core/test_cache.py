@@ -1,0 +1,114 @@
+"""What was slow to read is kept in the ledger, and counts for the very files that it was made from alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import tmuxreap
+from tmuxreap.core import cache
+
+ROWS = "".join(f"- name: r{number:03}\n  status: stopped\n  agent: claude\n" for number in range(120))
+TEXT = f"tmux_sessions:\n{ROWS}"
+
+
+def names() -> list[str]:
+    answer = tmuxreap("list", "--json")
+    assert answer.exit == 0, answer.err
+    return [row["name"] for row in answer.json["results"]]
+
+
+def ledger_of(registry: Path) -> Path:
+    return registry.with_suffix(".db")
+
+
+@pytest.fixture
+def known(registry: Path) -> Path:
+    """A registry whose reading is kept."""
+    registry.write_text(TEXT)
+    names()
+    with sqlite3.connect(ledger_of(registry)) as db:
+        assert {what for (what,) in db.execute("SELECT what FROM readings")} == {"profiles", "registry"}
+    return registry
+
+
+def in_place(registry: Path) -> None:
+    before = registry.stat()
+    with registry.open("r+") as file:
+        file.write(TEXT.replace("r000", "x000"))
+    os.utime(registry, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert registry.stat().st_size == before.st_size
+
+
+def by_rename(registry: Path) -> None:
+    before, other = registry.stat(), registry.with_name("other")
+    other.write_text(TEXT.replace("r000", "x000"))
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(registry)
+
+
+@pytest.mark.parametrize("change", [in_place, by_rename])
+def test_a_registry_of_the_same_size_and_time_is_read_anew(change: Callable[[Path], None], known: Path) -> None:
+    change(known)
+    assert names()[0] == "x000"
+
+
+def test_a_ledger_of_another_registry_says_nothing(known: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / known.name
+    other.parent.mkdir()
+    other.write_text(TEXT.replace("r000", "x000"))
+    shutil.copy2(ledger_of(known), ledger_of(other))
+    os.utime(other, ns=(known.stat().st_atime_ns, known.stat().st_mtime_ns))
+    answer = tmuxreap("list", "--json", "--registry", str(other))
+    assert answer.json["results"][0]["name"] == "x000"
+
+
+@pytest.mark.parametrize("what", ["profiles", "registry"])
+@pytest.mark.parametrize(
+    "data", ["null", "[]", "{}", "5", '["a"]', '[{"name": "a", "status": "running"}]', "[" * 3000, "{", b"\xff\xfe", ""]
+)
+def test_what_somebody_wrote_into_the_ledger_is_not_believed(what: str, data: str | bytes, known: Path) -> None:
+    with sqlite3.connect(ledger_of(known)) as db:
+        assert db.execute("UPDATE readings SET data = ? WHERE what = ?", (data, what)).rowcount == 1
+    assert len(names()) == 120
+
+
+def test_what_was_changed_in_it_is_not_believed(known: Path) -> None:
+    with sqlite3.connect(ledger_of(known)) as db:
+        db.execute("UPDATE readings SET data = replace(data, 'r000', 'x000')")
+    assert names()[0] == "r000"
+
+
+def test_a_profile_that_was_changed_in_place_is_read_anew(known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = known.parent / "tmuxreap" / "agents.yaml"
+    mine.parent.mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(known.parent))
+    mine.write_text("agents: {pi: {about: one, process: [pi]}}\n")
+    names()
+    before = mine.stat()
+    with mine.open("r+") as file:
+        file.write("agents: {pi: {about: two, process: [pi]}}\n")
+    os.utime(mine, ns=(before.st_atime_ns, before.st_mtime_ns))
+    (pi,) = [one for one in tmuxreap("agents", "--json").json["results"] if one["name"] == "pi"]
+    assert pi["about"] == "two"
+
+
+def test_what_json_would_change_is_not_kept() -> None:
+    assert cache.kept("it", "stamp", {"a": [1, 2.5, None, True, "ö"]}) is not None
+    for value in ({1: "a"}, (1, 2), {"a": b"x"}, {"a": {1}}):
+        assert cache.kept("it", "stamp", value) is None
+
+
+def test_what_was_kept_is_recalled_under_its_stamp() -> None:
+    kept = cache.kept("it", "stamp", {"a": ["ö"]})
+    assert kept is not None
+    store = {("it", "stamp"): kept.data}
+    assert cache.recalled(lambda *key: store.get(key), "it", "stamp") == {"a": ["ö"]}
+    assert cache.recalled(lambda *key: store.get(key), "it", "other") is None
+    assert json.dumps({"a": ["ö"]}) in kept.data

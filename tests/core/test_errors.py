@@ -1,0 +1,67 @@
+"""Every code has one exit status, and a run with several failures says the one that they share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import DEMO, Story
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.errors import Code, Exit, Failure, command, shared_exit
+
+# As the contract's table has it.
+CONTRACT = {
+    1: "still_running session_alive session_replaced own_session foreign_panes ambiguous_pane kill_failed"
+    " cleanup_failed pane_close_failed ambiguous_conversation session_exists start_failed"
+    " not_resumable conversation_in_use registered_elsewhere",
+    2: "usage",
+    3: "session_not_registered process_not_found no_tracked_pid",
+    4: "tmux_unreachable tmux_missing",
+    5: "permission_denied",
+    6: "registry_not_found registry_invalid registry_untrusted registry_unwritable row_invalid lock_timeout",
+    70: "bug",
+    130: "interrupted",
+}
+
+
+def test_codes_and_exits_are_the_contracts() -> None:
+    assert {code.text: int(code.exit) for code in Code} == {
+        text: status for status, texts in CONTRACT.items() for text in texts.split()
+    }
+    assert {int(status) for status in Exit} == {0, *CONTRACT}
+
+
+def test_no_two_codes_are_one() -> None:
+    assert len(Code) == len({code.text for code in Code}) == len(Code.__members__)
+
+
+@pytest.mark.parametrize(
+    ("codes", "status"),
+    [
+        ([], 0),
+        ([Code.LOCK_TIMEOUT], 6),
+        ([Code.LOCK_TIMEOUT, Code.ROW_INVALID], 6),
+        ([Code.STILL_RUNNING, Code.STILL_RUNNING], 1),
+        ([Code.SESSION_NOT_REGISTERED, Code.ROW_INVALID], 1),
+        ([Code.PERMISSION_DENIED, Code.TMUX_MISSING, Code.USAGE], 1),
+    ],
+)
+def test_the_status_that_all_failures_share(codes: list[Code], status: int) -> None:
+    assert int(shared_exit(codes)) == status
+
+
+def test_a_failure_speaks_json() -> None:
+    failure = Failure(Code.USAGE, "could not do it: no", "do that")
+    assert failure.as_json() == {"code": "usage", "message": "could not do it: no", "hint": "do that"}
+    assert str(failure) == "could not do it: no"
+
+
+def test_a_way_out_can_be_copied_into_a_shell_whatever_the_name() -> None:
+    assert command("stop", "acme-2") == "tmuxreap stop acme-2"
+    assert command("adopt", "x; reboot", "--agent", "demo") == "tmuxreap adopt 'x; reboot' --agent demo"
+
+
+def test_the_name_of_a_strangers_session_is_no_command_of_ours(story: Story) -> None:
+    story.agent()
+    story.tmux.open(story.SOCKET, "$(reboot)", *DEMO)
+    (told,) = reconcile.run(story.app(), dry_run=True).results
+    assert told.as_json()["hint"] == "tmuxreap adopt '$(reboot)' --agent demo"

@@ -1,0 +1,101 @@
+"""The rules for secrets: tried rarely, compiled late, and never slow, whatever a screen shows."""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import pytest
+
+from tmuxreap.core.masking import mask_secrets
+from tmuxreap.core.secret_kinds import KINDS, PREFIXES, Kind
+
+LENGTH = 100_000
+CPU_S = 1.0  # hundredths are needed; a pattern with steps in the square of the length needs far more
+FILLINGS = ("a", "0", "-", " ", "/", '"', "\\", "\n", "a.", "aA0", "=a ", '="')
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_rule_is_found_by_its_words_alone(kind: Kind) -> None:
+    assert kind.words
+    assert all(word == word.lower() for word in kind.words)
+    assert set(re.compile(kind.pattern).groupindex) <= {"keep"}
+
+
+SHAPES = KINDS[: -len(PREFIXES) + 2]  # those of a prefix are all of one shape
+
+
+@pytest.mark.parametrize("kind", SHAPES, ids=lambda kind: kind.name)
+def test_no_rule_is_slow(kind: Kind) -> None:
+    word = kind.words[0]
+    heads = {word, word.upper(), f"{word}:", f'"{word}": "', *HEADS.get(kind.name, ())}
+    pattern = re.compile(kind.pattern)
+    for head in heads:
+        for filling in FILLINGS:
+            with cpu_limit(CPU_S):
+                pattern.sub("", head + filling * (LENGTH // len(filling)))
+                pattern.sub("", (head + filling) * (LENGTH // len(head + filling)))
+
+
+HEADS = {
+    "private key": ("-----BEGIN PRIVATE KEY-----", "-----BEGIN "),
+    "private key whose head is out of sight": ("a" * 76 + "\n", "-----END PRIVATE KEY-----"),
+    "Authorization header": ("Authorization: Basic ", "authorization=bearer "),
+    "bearer": ('Bearer "', "bearer "),
+    "named value": ("api_key=", 'apikey="', "_TOKEN: '", '_key=\\"'),
+    "named value in JSON": ('"token": "', '"token":'),
+    "password in a URL": ("://a:", "://"),
+    "token as user of a URL": ("://" + "a" * 20 + ":",),
+    "parameter of a URL": ("?key=", "&sig="),
+    "SendGrid": ("SG." + "a" * 20 + ".",),
+    "JSON Web Token": ("eyJ", "eyJaaaaaa.", "-eyJ", ".eyJ"),
+    "Telegram bot": ("123456:", "1"),
+}
+
+
+def test_no_mixture_is_slow() -> None:
+    chance = random.Random(7)
+    parts = [word for kind in KINDS for word in kind.words]
+    parts += [head for heads in HEADS.values() for head in heads] + list(FILLINGS)
+    with cpu_limit(CPU_S):
+        for _ in range(5):
+            mask_secrets("".join(chance.choices(parts, k=LENGTH // 16)))
+
+
+def test_what_was_masked_stays_as_it_is() -> None:
+    chance = random.Random(11)
+    parts = ["hello ", "\n", '"', ": ", "= ", *(word for kind in KINDS for word in kind.words if len(word) > 3)]
+    for _ in range(300):
+        once = mask_secrets("".join(chance.choices(parts, k=12)))
+        assert len(mask_secrets(once)) <= len(once) + 3
+
+
+def test_nothing_is_compiled_before_a_screen_needs_it() -> None:
+    program = (
+        "from tmuxreap.core import masking as mask; mask.mask_secrets('all is well ' * 100);"
+        " print(mask._pattern.cache_info().currsize)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "0"
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Fail what takes more of the processor than that; a loaded machine makes no difference."""
+
+    def late(_number: int, _frame: FrameType | None) -> None:
+        pytest.fail(f"it took more than {seconds} s of CPU")
+
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

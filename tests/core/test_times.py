@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.times import parse_duration, short_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("90s", 90),
+        ("0", 0),
+        ("1.5", 1.5),
+        (".5m", 30),
+        ("15m", 900),
+        ("2h", 7200),
+        ("1d", 86400),
+        ("2w", 1209600),
+        (" 3 ", 3),
+        ("1e3", 1000),
+    ],
+)
+def test_spans_as_people_write_them(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", " ", "s", "m", "soon", "1x", "-1", "-1s", "inf", "nan", "infs", "1h30m", "1 h x"])
+def test_what_is_no_span(text: str) -> None:
+    with pytest.raises(ValueError, match="is no span of time; write for example 90, 90s"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (0.9, "0s"),
+        (59.9, "59s"),
+        (60, "1m"),
+        (200, "3m 20s"),
+        (7500, "2h 5m"),
+        (7201, "2h 1s"),
+        (4 * 86400 + 3 * 3600 + 61, "4d 3h"),
+    ],
+)
+def test_the_two_largest_units(seconds: float, text: str) -> None:
+    assert short_duration(seconds) == text

@@ -1,0 +1,249 @@
+"""The ladder alone: what it asks for, in which order, with the answers given by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from signal import SIGCONT, SIGKILL, SIGTERM
+
+import pytest
+
+from tests.ending.test_plan import AGENT, DEMO, KILL, SIGHT, STOP, TROUBLE
+from tests.fakes import FakeClock
+from tmuxreap.agents.conversations.find import NONE
+from tmuxreap.agents.profiles import Key, Profile, Text
+from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.model import Conversation, Live, Outcome, StoppedBy
+from tmuxreap.core.ports import Sent
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ladder import climb
+from tmuxreap.ending.ladder.requests import (
+    Capture,
+    Checkpoint,
+    Close,
+    Draft,
+    Ended,
+    KeepDraft,
+    Look,
+    Press,
+    ReadScreen,
+    Request,
+    Signal,
+    Wait,
+)
+from tmuxreap.ending.plan import Policy, Rung, make_plan
+from tmuxreap.sessions.ownership import Belonging, Owned
+from tmuxreap.sessions.sight import Sight
+
+ALONE = replace(SIGHT, live=Live.AGENT_GONE, agent=(), owned=Owned())
+GONE = replace(ALONE, live=Live.GONE, session=None, pane=None)
+IDLE, OURS = Screen(State.IDLE), Screen(State.DRAFT, "/exit")
+
+
+def run(
+    policy: Policy, answers: Callable[[Request], object], sight: Sight = SIGHT, profile: Profile = DEMO
+) -> tuple[list[Request], Ended]:
+    """Every request, and the end. A wait takes its time."""
+    clock = FakeClock()
+    plan = make_plan("acme", "demo", sight, None, profile, policy)
+    steps: Generator[Request, object, Ended] = climb.climb(plan, profile, policy, clock, sight, NONE)
+    asked: list[Request] = []
+    answer: object = None
+    while True:
+        try:
+            request = steps.send(answer)
+        except StopIteration as end:
+            return asked, end.value
+        asked.append(request)
+        assert len(asked) < 1000, "it never ends"
+        answer = answers(request)
+        if isinstance(request, Wait) and (answer or not request.processes):
+            clock.move_to(request.until)
+
+
+def scripted(**answers: object) -> Callable[[Request], object]:
+    """By the name of the request; a list is used up from its front, its last stays."""
+
+    def answer(request: Request) -> object:
+        given = answers.get(type(request).__name__, True)
+        if isinstance(given, list):
+            given = given.pop(0) if len(given) > 1 else given[0]
+        if isinstance(request, Wait) and given is True:
+            return request.processes
+        if isinstance(request, Signal) and given is True:
+            return dict.fromkeys(request.processes, Sent.SENT)
+        return given
+
+    return answer
+
+
+def kinds(requests: list[Request]) -> list[str]:
+    return [type(request).__name__ for request in requests]
+
+
+def test_the_requests_of_a_stop_that_goes_well() -> None:
+    known = Conversation("id", "exit-banner", None, exists=True)
+    waits = [frozenset({AGENT.id}), frozenset()]  # still there after the pause in the keys, gone after the last
+    answers = scripted(ReadScreen=[IDLE, OURS], Wait=waits, Capture=known, Look=[ALONE, GONE])
+    asked, ended = run(STOP, answers)
+    assert kinds(asked) == [
+        "Checkpoint", "ReadScreen", "Press", "Wait", "ReadScreen", "Press", "Wait", "Capture",
+        "Checkpoint", "Look", "Close", "Look", "Look",
+    ]  # fmt: skip
+    assert [request.step for request in asked if isinstance(request, Press)] == [Text("/exit"), Key("Enter")]
+    assert (ended.outcome, ended.stopped_by, ended.conversation) == (Outcome.STOPPED, StoppedBy.EXIT_KEYS, known)
+
+
+def test_taken_over_before_the_first_key() -> None:
+    asked, ended = run(STOP, scripted(Checkpoint=False))
+    assert asked == [Checkpoint(Rung.KEYS)]
+    assert (ended.outcome, ended.stopped_by, ended.survivors) == (Outcome.TAKEN_OVER, None, ())
+
+
+def test_taken_over_between_two_rungs() -> None:
+    asked, ended = run(STOP, scripted(Checkpoint=[True, False], ReadScreen=IDLE))
+    assert ended.outcome is Outcome.TAKEN_OVER
+    assert not [request for request in asked if isinstance(request, Signal | Close)]
+
+
+def test_one_clean_look_is_none() -> None:
+    late = replace(GONE, owned=Owned((Belonging(AGENT, "mark"),)))
+    asked, ended = run(replace(STOP, keys_timeout_s=0.0), scripted(Look=[GONE, late, GONE, GONE], Wait=frozenset()))
+    assert kinds(asked) == ["Checkpoint", "Look", "Look", "Signal", "Wait", "Look", "Look"]
+    assert ended.outcome is Outcome.STOPPED
+
+
+def test_everybody_is_asked_once_and_woken() -> None:
+    asked, _ = run(replace(STOP, keys_timeout_s=0.0, force=False), scripted(Look=SIGHT))
+    assert [request for request in asked if isinstance(request, Signal)] == [
+        Signal(frozenset({AGENT.id}), (SIGTERM, SIGCONT))
+    ]
+
+
+def test_a_kill_is_repeated_until_the_time_is_up() -> None:
+    asked, ended = run(replace(KILL, grace_s=0.0), scripted(Look=SIGHT))
+    signals = [request.signals for request in asked if isinstance(request, Signal)]
+    assert len(signals) == 41
+    assert set(signals) == {(SIGKILL,)}
+    assert (ended.outcome, [one.process for one in ended.survivors]) == (Outcome.SURVIVED, [AGENT])
+
+
+def test_what_is_killed_hears_of_nothing_beforehand() -> None:
+    asked, _ = run(replace(KILL, grace_s=0.0), scripted(Look=[SIGHT, GONE], Wait=frozenset()))
+    assert kinds(asked)[:4] == ["Checkpoint", "Look", "Signal", "Close"]
+
+
+def test_the_terminal_goes_before_the_signals_that_ask() -> None:
+    asked, _ = run(replace(STOP, keys_timeout_s=0.0), scripted(Look=[SIGHT, GONE], Wait=frozenset()))
+    assert kinds(asked)[:4] == ["Checkpoint", "Look", "Close", "Signal"]
+
+
+def test_a_look_that_could_not_be_made_proves_nothing() -> None:
+    blind = replace(GONE, live=Live.UNKNOWN, trouble=TROUBLE)
+    asked, ended = run(STOP, scripted(Look=blind, ReadScreen=IDLE))
+    assert (ended.outcome, ended.trouble, ended.stopped_by) == (Outcome.FAILED, TROUBLE, None)
+    assert not [request for request in asked if isinstance(request, Signal)]
+
+
+def test_when_every_rung_is_skipped_nothing_is_asked() -> None:
+    asked, ended = run(replace(KILL, grace_s=0.0, force=False), scripted())
+    assert asked == []
+    assert ended.outcome is Outcome.SURVIVED
+
+
+def test_a_draft_is_kept_once_and_before_the_first_key() -> None:
+    """Also before an Escape: a person may have pressed one just now, and the second clears."""
+    answers = scripted(ReadScreen=Screen(State.DRAFT, "half"), KeepDraft=17, Look=[ALONE, GONE])
+    asked, ended = run(STOP, answers)
+    assert [request for request in asked if isinstance(request, KeepDraft)] == [KeepDraft("half")]
+    kept = kinds(asked).index("KeepDraft")
+    pressed = [request.step for request in asked[:kept] if isinstance(request, Press)]
+    assert pressed == []
+    assert ended.draft == Draft("half", 17)
+
+
+# What is queued, and the turn that goes on
+
+QUEUED = Screen(State.BUSY, queued="run it")
+BACK = Screen(State.BUSY, "run it")
+
+
+def pressed(asked: list[Request]) -> list[object]:
+    return [request.step for request in asked if isinstance(request, Press)]
+
+
+def test_a_queued_prompt_is_taken_back_and_kept_before_the_turn_is_ended() -> None:
+    profile = replace(DEMO, unqueue_keys=(Key("Up"),))
+    asked, ended = run(STOP, scripted(ReadScreen=[QUEUED, BACK], KeepDraft=17, Look=GONE), profile=profile)
+    assert pressed(asked)[:2] == [Key("Up"), Key("Escape")]
+    assert kinds(asked).index("KeepDraft") < asked.index(Press(Key("Escape")))
+    assert ended.draft == Draft("run it", 17)
+
+
+def test_what_is_half_typed_is_kept_and_cleared_where_the_queue_comes_back_into_an_empty_input() -> None:
+    profile = replace(DEMO, unqueue_keys=(Key("Up"),), clear_keys=(Key("C-u"),))
+    screens = [replace(QUEUED, draft="half"), QUEUED, BACK]
+    asked, ended = run(STOP, scripted(ReadScreen=screens, KeepDraft=17, Look=GONE), profile=profile)
+    assert pressed(asked)[:3] == [Key("C-u"), Key("Up"), Key("Escape")]
+    assert ended.draft == Draft("half\n\nrun it", 17)
+
+
+@pytest.mark.parametrize("profile", [DEMO, replace(DEMO, unqueue_keys=(Key("Up"),))])
+def test_no_key_ends_a_turn_while_a_prompt_is_queued_behind_it(profile: Profile) -> None:
+    asked, ended = run(STOP, scripted(ReadScreen=QUEUED, KeepDraft=17, Look=GONE), profile=profile)
+    assert set(pressed(asked)) <= {Key("Up")}
+    assert (ended.stopped_by, ended.draft) == (StoppedBy.HANGUP, Draft("run it", 17))
+
+
+def test_a_dialog_that_hides_a_queue_gets_no_key() -> None:
+    profile = replace(DEMO, unqueue_keys=(Key("Up"),))
+    asked, _ = run(STOP, scripted(ReadScreen=replace(QUEUED, state=State.DIALOG), Look=GONE), profile=profile)
+    assert pressed(asked) == []
+
+
+def test_a_turn_is_ended_and_looked_at_again_before_anything_is_typed() -> None:
+    profile = replace(DEMO, interrupt_keys=(Key("Escape"),))
+    busy = Screen(State.BUSY)
+    waits = [*[frozenset({AGENT.id})] * 3, frozenset()]
+    answers = scripted(ReadScreen=[busy, busy, IDLE, OURS], Wait=waits, Capture=NONE, Look=GONE)
+    asked, _ = run(STOP, answers, profile=profile)
+    assert pressed(asked) == [Key("Escape"), Text("/exit"), Key("Enter")]
+    typed = asked.index(Press(Text("/exit")))
+    assert kinds(asked[:typed]).count("ReadScreen") == len([busy, busy, IDLE])
+
+
+def test_a_key_that_could_not_be_sent_is_the_last() -> None:
+    asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Press=[True, False], Look=GONE))
+    assert [request.step for request in asked if isinstance(request, Press)] == [Key("Escape"), Key("C-u")]
+
+
+def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
+    """The process that has the terminal is gone, not its launcher: no key reaches it, and it leaves by those sent."""
+    living, told = frozenset({AGENT.id}), Conversation("id", "exit-banner", None, exists=True)
+    waits = [living, living, frozenset()]  # after the Escape, at the key that failed, after the time to leave
+    answers = scripted(ReadScreen=Screen(State.BUSY), Press=[True, False], Wait=waits, Capture=told, Look=GONE)
+    _, ended = run(STOP, answers)
+    assert ended.stopped_by is StoppedBy.EXIT_KEYS
+
+
+def test_who_got_no_key_is_not_waited_for() -> None:
+    asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Press=False, Look=GONE))
+    assert kinds(asked)[:5] == ["Checkpoint", "ReadScreen", "Press", "Wait", "Checkpoint"]
+
+
+def test_no_key_comes_after_its_time() -> None:
+    asked, _ = run(replace(STOP, keys_timeout_s=0.2), scripted(ReadScreen=Screen(State.BUSY), Look=GONE))
+    assert [request.step for request in asked if isinstance(request, Press)] == [Key("Escape")]
+
+
+def test_the_screen_is_read_before_each_key_that_clears_or_submits() -> None:
+    asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Look=GONE))
+    for before, request in zip(asked, asked[1:]):  # noqa: B905, RUF007 - pairs
+        if isinstance(request, Press) and request.step != Key("Escape"):
+            assert isinstance(before, ReadScreen)
+
+
+def test_the_agent_that_had_left_is_captured_by_nobody() -> None:
+    asked, ended = run(STOP, scripted(Look=GONE), ALONE)
+    assert not [request for request in asked if isinstance(request, Capture | ReadScreen | Press)]
+    assert ended.stopped_by is StoppedBy.ALREADY_GONE
+    assert Look() in asked

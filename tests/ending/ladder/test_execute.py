@@ -1,0 +1,462 @@
+"""Whole endings as histories: what the agent does with keys and signals, and what is told, sent and written then."""
+
+from __future__ import annotations
+
+import json
+from signal import SIGCONT, SIGHUP, SIGKILL, SIGSTOP, SIGTERM
+
+import pytest
+
+from tests.fakes import CONVERSATION, OWN_PID, Story
+from tmuxreap.core.model import ProcessId, Unreachable
+from tmuxreap.core.results import Result
+from tmuxreap.ledger.records import Busy, Closing, NewIntent
+
+STUBBORN = {"leaves": False, "ignores": {SIGHUP, SIGTERM}}
+OTHER_PID = 99_000
+
+
+def only(result: Result) -> dict[str, object]:
+    (item,) = result.results
+    return item.as_json()
+
+
+def facts(result: Result, *names: str) -> tuple[object, ...]:
+    item = only(result)
+    return tuple(item[name] for name in names)
+
+
+def rungs(result: Result) -> dict[str, object]:
+    """By name: what it waited, or why it did not."""
+    told = only(result)["rungs"]
+    assert isinstance(told, list)
+    return {rung["name"]: rung["skipped"] or rung["waited_ms"] for rung in told}
+
+
+# The rungs
+
+
+def test_it_leaves_by_its_exit_keys(story: Story) -> None:
+    agent = story.agent(exit_delay_s=0.5)
+    result = story.stop()
+    assert facts(result, "outcome", "stopped_by", "swept", "duration_ms") == ("stopped", "exit_keys", [], 600)
+    assert rungs(result) == {"keys": 600, "hangup": "the agent had left; only what it left behind was swept",
+                             "kill": "nothing was left"}  # fmt: skip
+    assert agent.heard == ["/exit", "Enter"]
+    assert story.processes.signals == []
+    row = story.row()
+    assert (row["status"], row["stopped_by"], row["resumable"]) == ("stopped", "exit_keys", True)
+    assert (row["demo_conversation_id_own"], row["conversation_source"]) == (CONVERSATION, "pidfile")
+
+
+def test_it_ignores_keys_and_goes_when_it_is_hung_up(story: Story) -> None:
+    agent = story.agent(leaves=False)
+    result = story.stop()
+    assert facts(result, "outcome", "stopped_by") == ("stopped", "hangup")
+    assert rungs(result) == {"keys": 3100, "hangup": 0, "kill": "nothing was left"}
+    assert story.signals_to(agent.process) == []  # the hangup of its terminal was enough
+
+
+def test_it_ignores_hangup_and_term_and_is_killed(story: Story) -> None:
+    agent = story.agent(**STUBBORN)
+    result = story.stop()
+    assert facts(result, "outcome", "stopped_by", "status") == ("stopped", "sigkill", "stopped")
+    assert rungs(result) == {"keys": 3100, "hangup": 5000, "kill": 0}
+    assert story.signals_to(agent.process) == [SIGTERM, SIGCONT, SIGKILL]
+
+
+def test_a_stopped_one_is_woken_for_its_term(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP})
+    story.processes.signal(agent.process, SIGSTOP)
+    assert facts(story.stop(keys_timeout_s=0), "stopped_by", "outcome") == ("hangup", "stopped")
+
+
+def test_a_survivor_is_named_remembered_and_ended_the_next_time(story: Story) -> None:
+    agent = story.agent(leaves=False, unkillable=True, ignores={SIGHUP, SIGTERM})
+    before = story.path.read_bytes()
+    result = story.stop()
+    assert facts(result, "outcome", "status", "stopped_by", "resumable") == ("survived", "running", None, True)
+    assert (int(result.exit), only(result)["error"]["code"]) == (1, "still_running")  # type: ignore[index]
+    (survivor,) = only(result)["survivors"]  # type: ignore[misc]
+    assert (survivor["pid"], survivor["name"]) == (agent.process.pid, "python3")
+    assert story.path.read_bytes() == before
+    assert story.tmux.servers == {}  # the session is long gone, and so is the server
+
+    story.processes.table[agent.process.pid].unkillable = False
+    again = story.stop()
+    assert facts(again, "outcome", "stopped_by", "survivors") == ("stopped", "sigkill", [])
+    assert story.row()["status"] == "stopped"
+
+
+def test_a_survivor_that_only_the_ledger_knows_is_ended_the_next_time(story: Story) -> None:
+    """Its session and its parent are gone, and it carries nothing: no look could tell whose it was."""
+    agent = story.agent()
+    stuck = story.processes.add("sleep", parent=agent.process, new_session=True, unkillable=True, ignores={SIGTERM})
+    story.processes.table[stuck.pid].environ = {}
+    assert facts(story.stop(), "outcome", "status") == ("survived", "running")
+    story.processes.table[stuck.pid].unkillable = False
+    again = story.stop()
+    assert facts(again, "outcome", "status", "survivors") == ("stopped", "stopped", [])
+    assert [one["pid"] for one in only(again)["swept"]] == [stuck.pid]  # type: ignore[union-attr]
+    assert not story.processes.alive(stuck)
+
+
+def test_without_force_a_survivor_is_never_killed(story: Story) -> None:
+    agent = story.agent(**STUBBORN)
+    result = story.stop(force=False)
+    assert facts(result, "outcome", "status") == ("survived", "running")
+    assert rungs(result)["kill"] == "--no-force"
+    assert SIGKILL not in story.signals_to(agent.process)
+    assert only(result)["error"]["hint"] == "try again without --no-force"  # type: ignore[index]
+
+
+def test_no_time_for_keys_sends_none(story: Story) -> None:
+    agent = story.agent()
+    assert rungs(story.stop(keys_timeout_s=0))["keys"] == "--keys-timeout 0"
+    assert agent.heard == []
+
+
+def test_the_time_for_keys_cuts_the_sequence(story: Story) -> None:
+    agent = story.agent(state="busy", leaves=False)
+    result = story.stop(keys_timeout_s=0.35)
+    assert agent.heard == ["Escape", "C-u"]
+    assert rungs(result)["keys"] == 350
+
+
+def test_a_grace_of_its_own(story: Story) -> None:
+    story.agent(**STUBBORN)
+    assert rungs(story.stop(keys_timeout_s=0, grace_s=1.25))["hangup"] == 1250
+
+
+def test_the_agent_leaves_and_its_shell_is_swept(story: Story) -> None:
+    agent = story.agent(shell=True)
+    helper = story.processes.add("npm", parent=agent.process, new_session=True, ignores={SIGHUP})
+    result = story.stop()
+    assert facts(result, "outcome", "stopped_by") == ("stopped", "exit_keys")
+    assert not story.processes.alive(helper)
+    assert [one["name"] for one in only(result)["swept"]] == ["bash", "npm"]  # type: ignore[union-attr]
+    assert agent.shell is not None
+    assert not story.processes.alive(agent.shell)
+
+
+def test_agent_gone_and_shell_left_is_already_gone(story: Story) -> None:
+    agent = story.agent(shell=True)
+    story.processes.put_in_front(agent.shell)  # type: ignore[arg-type]
+    story.processes.die(agent.process)
+    result = story.stop()
+    assert facts(result, "outcome", "stopped_by") == ("stopped", "already_gone")
+    assert rungs(result)["keys"] == "the agent is gone"
+    assert agent.pane.typed == []
+
+
+def test_session_gone_is_already_gone_and_written(story: Story) -> None:
+    agent = story.agent()
+    story.processes.die(agent.process)
+    assert facts(story.stop(), "outcome", "stopped_by", "resumable") == ("stopped", "already_gone", True)
+    assert story.row()["status"] == "stopped"
+    assert story.told() == []
+
+
+@pytest.mark.parametrize("status", ["stopped", "terminated", "archived"])
+def test_already_stopped_writes_not_a_byte(story: Story, status: str) -> None:
+    agent = story.agent(status=status)
+    story.processes.die(agent.process)
+    before = story.written()
+    result = story.stop()
+    assert facts(result, "outcome", "survivors") == ("already_stopped", [])
+    assert int(result.exit) == 0
+    assert story.written() == before
+
+
+def test_an_ended_row_with_a_living_session_is_refused(story: Story) -> None:
+    agent = story.agent(status="stopped")
+    result = story.stop()
+    assert facts(result, "outcome") == ("refused",)
+    assert only(result)["error"]["code"] == "session_alive"  # type: ignore[index]
+    assert story.processes.alive(agent.process)
+    assert story.told() == []
+
+
+def test_what_an_ended_row_left_behind_is_swept_and_only_stopped_by_changes(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    story.stop(force=False)
+    text = story.path.read_text().replace('"status": "running"', '"status": "stopped", "stopped_by": "hangup"')
+    story.path.write_text(text)
+    result = story.stop()
+    assert facts(result, "outcome", "stopped_by", "status") == ("stopped", "sigkill", "stopped")
+    assert story.path.read_text() == text.replace('"stopped_by": "hangup"', '"stopped_by": "sigkill"')
+    assert not story.processes.alive(agent.process)
+
+
+def test_a_denied_signal_is_no_death(story: Story) -> None:
+    agent = story.agent(leaves=False, denied=True, ignores={SIGHUP})
+    result = story.stop()
+    assert facts(result, "outcome", "status") == ("survived", "running")
+    assert (int(result.exit), only(result)["error"]["code"]) == (5, "permission_denied")  # type: ignore[index]
+    assert story.processes.alive(agent.process)
+
+
+def test_one_that_appears_after_a_clean_look_is_ended_too(story: Story) -> None:
+    """Two looks in a row: between them a process forks that no single look can see."""
+    agent = story.agent()
+    late: list[ProcessId] = []
+    look = story.processes.look
+
+    def looking() -> object:
+        seen = look()
+        if not late and not story.processes.alive(agent.process):
+            marks = {"TMUXREAP_ID": "mark-of-acme"}
+            late.append(story.processes.add("sleep", new_session=True, environ=marks))
+        return seen
+
+    story.processes.look = looking  # type: ignore[method-assign,assignment]
+    result = story.stop()
+    assert facts(result, "outcome", "stopped_by") == ("stopped", "exit_keys")
+    assert [one["pid"] for one in only(result)["swept"]] == [late[0].pid]  # type: ignore[union-attr]
+    assert not story.processes.alive(late[0])
+
+
+# Kill
+
+
+def test_kill_signals_and_closes_what_is_left(story: Story) -> None:
+    agent = story.agent(ignores={SIGTERM})
+    result = story.kill()
+    assert facts(result, "outcome", "stopped_by", "termination_mode") == ("killed", "sigkill", "kill")
+    assert rungs(result) == {"term": 2000, "kill": 0}
+    assert story.signals_to(agent.process) == [SIGTERM, SIGCONT, SIGKILL]
+    assert story.row()["resumable"] is True
+
+
+def test_kill_without_grace_sends_no_term(story: Story) -> None:
+    agent = story.agent()
+    result = story.kill(grace_s=0)
+    assert rungs(result)["term"] == "--grace 0"
+    assert story.signals_to(agent.process) == [SIGKILL]
+
+
+def test_a_shell_that_ignores_term_leaves_when_it_is_killed(story: Story) -> None:
+    story.agent(shell=True)
+    assert facts(story.kill(), "outcome", "stopped_by") == ("killed", "sigkill")
+    assert story.tmux.servers == {}
+
+
+# One ending at a time
+
+
+def another(story: Story, name: str = "acme", reason: str = "theirs") -> NewIntent:
+    """The intent of another process, which is alive."""
+    owner = story.processes.identify(OTHER_PID) or story.processes.add("tmuxreap", pid=OTHER_PID)
+    return NewIntent(name, "stop", reason, "agent", owner, story.BOOT, story.clock.now() + 40, (), "{}")
+
+
+def begin(story: Story, new: NewIntent) -> int:
+    with story.ledger() as ledger:
+        begun = ledger.begin_intent(new, owner_alive=lambda _: True, take_over=False, now=story.clock.now())
+    assert not isinstance(begun, Busy)
+    return begun.intent.id
+
+
+def test_a_second_stop_sends_nothing_and_reports_the_first_ones_outcome(story: Story) -> None:
+    agent = story.agent()
+    number = begin(story, another(story))
+
+    def close() -> None:
+        with story.ledger() as ledger:
+            ledger.close_intent(Closing(number, "stopped", {"name": "acme", "outcome": "stopped"}), story.clock.now())
+
+    story.processes.after(1.0, close)
+    before = story.path.read_bytes()
+    result = story.stop()
+    assert only(result) == {"name": "acme", "outcome": "stopped", "joined": True}
+    assert (agent.heard, story.processes.signals, story.told()) == ([], [], [])
+    assert story.path.read_bytes() == before
+
+
+def test_a_joined_stop_fails_as_its_owner_failed(story: Story) -> None:
+    story.agent()
+    number = begin(story, another(story))
+    error = {"code": "permission_denied", "message": "could not stop acme", "hint": "as them"}
+    with story.ledger() as ledger:
+        story.processes.after(0.5, lambda: None)
+        result = {"name": "acme", "outcome": "survived", "error": error}
+        story.processes.after(
+            1.0, lambda: ledger.close_intent(Closing(number, "survived", result), story.clock.now()) and None
+        )
+        assert int(story.stop().exit) == 5
+
+
+def test_the_next_stop_finishes_what_a_dead_owner_began(story: Story) -> None:
+    agent = story.agent()
+    begin(story, another(story))
+    story.processes.die(story.processes.identify(OTHER_PID))  # type: ignore[arg-type]
+    assert facts(story.stop(), "outcome", "stopped_by", "joined") == ("stopped", "exit_keys", False)
+    assert agent.heard == ["/exit", "Enter"]
+
+
+def test_an_owner_that_dies_while_it_is_waited_for_is_succeeded(story: Story) -> None:
+    story.agent()
+    begin(story, another(story))
+    owner = story.processes.identify(OTHER_PID)
+    story.processes.after(1.0, lambda: story.processes.die(owner))  # type: ignore[arg-type]
+    assert facts(story.stop(), "outcome", "joined") == ("stopped", False)
+
+
+def test_a_kill_takes_over_and_the_first_writes_nothing(story: Story) -> None:
+    story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    killed: list[Result] = []
+    rows: list[str] = []
+
+    def kill() -> None:
+        killed.append(story.kill(pid=OTHER_PID, grace_s=0))
+        rows.append(story.path.read_text())
+
+    story.processes.after(4.0, kill)
+    result = story.stop()
+    assert facts(killed[0], "outcome", "stopped_by") == ("killed", "sigkill")
+    assert facts(result, "outcome", "stopped_by", "error") == ("taken_over", None, None)
+    assert story.path.read_text() == rows[0]
+    assert story.row()["termination_mode"] == "kill"
+    assert story.app().books.open_intents() == {}
+
+
+def test_a_kill_that_takes_over_keeps_the_first_from_its_next_rung(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM}, unkillable=True)
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    story.processes.after(1.0, lambda: story.kill(pid=OTHER_PID, force=False, grace_s=0) and None)
+    assert facts(story.stop(), "outcome") == ("taken_over",)
+    assert agent.pane.options == {}  # what was changed for the keys is put back
+    assert SIGKILL not in story.signals_to(agent.process)
+
+
+def test_every_ending_closes_its_intent(story: Story) -> None:
+    story.agent(**STUBBORN)
+    story.stop(force=False)
+    assert story.app().books.open_intents() == {}
+
+
+# The plan
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_dry_run_shows_the_very_plan_that_is_recorded(story: Story, verb: str) -> None:
+    agent = story.agent(shell=True, state="draft", draft="half a thought")
+    story.processes.add("ssh-agent", parent=agent.process)
+    before = story.written()
+    planned = only(getattr(story, verb)(dry_run=True))
+    assert planned["outcome"] == "planned"
+    assert story.written() == before
+    assert story.told() == []
+    getattr(story, verb)()
+    assert story.recorded_plans() == [json.dumps(planned["plan"])]
+
+
+def test_the_spared_is_named_and_lives(story: Story) -> None:
+    agent = story.agent()
+    shared = story.processes.add("ssh-agent", parent=agent.process, new_session=True)
+    result = story.stop()
+    (spared,) = only(result)["spared"]  # type: ignore[misc]
+    assert spared == {"pid": shared.pid, "name": "ssh-agent", "why": "a shared ssh-agent"}
+    assert story.processes.alive(shared)
+
+
+# tmux that does not answer
+
+
+def test_a_hung_tmux_is_not_a_dead_one(story: Story) -> None:
+    agent = story.agent()
+    before = story.written()
+    story.tmux.hung.add(story.SOCKET)
+    result = story.stop()
+    assert (int(result.exit), only(result)["error"]["code"]) == (4, "tmux_unreachable")  # type: ignore[index]
+    assert story.written() == before
+    assert (agent.heard, story.processes.signals) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("missing", "denied", "code", "status"),
+    [
+        (True, False, "tmux_missing", 4),
+        (False, True, "permission_denied", 5),
+        (False, False, "tmux_unreachable", 4),
+    ],
+)
+def test_a_tmux_that_cannot_be_asked(story: Story, missing: bool, denied: bool, code: str, status: int) -> None:
+    story.agent()
+    before = story.written()
+    story.tmux.answers[story.SOCKET] = Unreachable(story.SOCKET, "no", "", missing, denied)
+    result = story.stop()
+    assert (int(result.exit), only(result)["error"]["code"]) == (status, code)  # type: ignore[index]
+    assert story.written() == before
+
+
+def test_a_tmux_that_hangs_in_the_middle_proves_nothing(story: Story) -> None:
+    agent = story.agent(leaves=False)
+    before = story.path.read_bytes()
+    story.processes.after(1.0, lambda: story.tmux.hung.add(story.SOCKET))
+    result = story.stop()
+    assert facts(result, "outcome", "status") == ("failed", "running")
+    assert int(result.exit) == 4
+    assert story.path.read_bytes() == before
+    assert story.signals_to(agent.process) == []
+
+
+def test_a_server_that_dies_in_the_middle_leaves_nothing_behind(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP})
+    server = story.tmux.servers[story.SOCKET].process
+    story.processes.after(1.0, lambda: story.processes.die(server))
+    result = story.stop()
+    assert facts(result, "outcome", "stopped_by") == ("stopped", "hangup")
+    assert story.signals_to(agent.process) == [SIGTERM]
+
+
+# What reaches tmux
+
+
+def test_the_transcript_of_a_stop(story: Story) -> None:
+    agent = story.agent()
+    server = story.tmux.servers[story.SOCKET]
+    story.stop()
+    pane = f"#{{==:#{{pane_pid}},{agent.process.pid}}}"
+    same = f"#{{==:#{{pid}},{server.process.pid}}},#{{==:#{{start_time}},{server.started}}}"
+    told = story.told()
+    assert [command[:4] for command in told] == [
+        ("copy-mode", "-q", "-t", "%0"),
+        ("set-option", "-p", "-t", "%0"),
+        ("if-shell", "-F", "-t", "%0"),
+        ("if-shell", "-F", "-t", "%0"),
+        ("if-shell", "-F", "-t", "$0:"),
+    ]
+    assert told[1][4:] == ("--", "remain-on-exit", "on")
+    assert told[2][5] == "send-keys -t %0 -l -- /exit"
+    assert told[3][5] == "send-keys -t %0 -- Enter"
+    assert told[4][5] == "kill-session -t '$0'"
+    assert all(same in told[at][4] for at in (2, 3, 4))
+    assert pane in told[2][4]
+
+
+def test_all_are_ended_at_the_same_time(story: Story) -> None:
+    for name in ("a", "a-2", "b"):
+        story.agent(name, exit_delay_s=1.0)
+    started = story.clock.monotonic()
+    result = story.stop("a", "b", "a-2")
+    assert [item.as_json()["outcome"] for item in result.results] == ["stopped"] * 3
+    assert story.clock.monotonic() - started == pytest.approx(1.1, abs=0.02)
+
+
+def test_one_failing_target_does_not_stop_the_others(story: Story) -> None:
+    story.agent("bad", leaves=False, unkillable=True, ignores={SIGHUP, SIGTERM})
+    story.agent("good")
+    result = story.stop("bad", "good", "nobody")
+    assert [item.as_json()["outcome"] for item in result.results] == ["survived", "stopped", "failed"]
+    assert int(result.exit) == 1
+
+
+def test_a_neighbour_whose_name_begins_alike_lives(story: Story) -> None:
+    longer = story.agent("a-2")
+    story.agent("a")
+    story.stop("a")
+    assert story.processes.alive(longer.process)
+    assert longer.heard == []
+    assert OWN_PID in story.processes.table

@@ -1,0 +1,137 @@
+"""The caller's own session is handed to a finisher: how it is started, what it is told, and when it begins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.fakes import OWN_PID, Story
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import ProcessId, Scope, Verb
+from tmuxreap.ending import handover
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.records import Begun, Intent, NewIntent
+from tmuxreap.sessions.context import Context
+
+POLICY = Policy(
+    verb=Verb.KILL,
+    reason='it\'s "done"',
+    keys_timeout_s=0.5,
+    grace_s=0.0,
+    force=False,
+    scope=Scope.PANE,
+    itself=True,
+    cleanup=True,
+    task_status="ready",
+)
+
+
+def begun(app: Context, owner: ProcessId) -> Intent:
+    new = NewIntent("acme", "stop", "manual_stop", "agent", owner, Story.BOOT, app.clock.now() + 60, (), "{}")
+    (answer,) = app.books.begin([new], lambda intent: True, take_over=False)
+    assert isinstance(answer, Begun)
+    return answer.intent
+
+
+def test_the_policy_goes_over_whole() -> None:
+    assert handover.from_text(handover.to_text(POLICY)) == POLICY
+
+
+class Started:
+    """Instead of a process: how it was started."""
+
+    def __init__(self, story: Story, *, lives: bool = True) -> None:
+        self.story, self.lives = story, lives
+        self.words: Sequence[str] = ()
+        self.given: dict[str, Any] = {}
+        self.returncode: int | None = None
+        self.pid = 4242
+
+    def __call__(self, words: Sequence[str], **given: Any) -> Started:
+        self.words, self.given = words, given
+        if self.lives:
+            self.story.processes.add("python3", pid=self.pid, new_session=True)
+        return self
+
+
+def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    story.agent()
+    app = story.app()
+    app.settings.environ.update({"TMUX": "/tmp/s,1,0", "TMUX_PANE": "%0", "TMUXREAP_ID": "x", "PATH": "/bin"})  # type: ignore[attr-defined]
+    started = Started(story)
+    monkeypatch.setattr(handover.subprocess, "Popen", started)
+    caller = story.processes.identify(OWN_PID)
+    assert caller is not None
+    intent = begun(app, caller)
+    handover.hand_over(app, intent, "acme", POLICY)
+
+    assert started.given["env"] == {"PATH": "/bin", "HOME": str(story.folder), "TMUX_TMPDIR": "/tmp"}
+    assert (started.given["start_new_session"], started.given["cwd"]) == (True, "/")
+    assert {started.given[name] for name in ("stdin", "stdout", "stderr")} == {handover.subprocess.DEVNULL}
+    assert started.given.get("close_fds", True)
+    assert list(started.words[1:4]) == ["-m", "tmuxreap", handover.FINISH]
+    assert (started.words[4], json.loads(started.words[6])["reason"]) == (str(story.path), POLICY.reason)
+    now = app.books.intent(intent.id)
+    assert now is not None
+    assert (now.owner.pid, now.handed_from) == (started.pid, OWN_PID)
+
+
+def test_one_that_does_not_live_is_no_finisher(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = story.app()
+    monkeypatch.setattr(handover.subprocess, "Popen", Started(story, lives=False))
+    caller = story.processes.identify(OWN_PID)
+    assert caller is not None
+    with pytest.raises(Failure) as failure:
+        handover.hand_over(app, begun(app, caller), "acme", POLICY)
+    assert (failure.value.code, failure.value.message) == (
+        Code.OWN_SESSION,
+        "could not hand acme over: the finisher did not live",
+    )
+
+
+def test_without_an_intent_nothing_is_handed_over(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = Started(story)
+    monkeypatch.setattr(handover.subprocess, "Popen", started)
+    with pytest.raises(Failure) as failure:
+        handover.hand_over(story.app(), None, "acme", POLICY)
+    assert (failure.value.code, started.words) == (Code.OWN_SESSION, ())
+
+
+def handed(story: Story) -> tuple[Context, int, ProcessId]:
+    """The finisher, the number of its intent, and the caller that lives on."""
+    caller = story.processes.add("tmuxreap", pid=777)
+    finisher = story.processes.identify(OWN_PID)
+    assert finisher is not None
+    app = story.app()
+    intent = begun(app, caller)
+    assert app.books.hand_over(intent.id, finisher)
+    return app, intent.id, caller
+
+
+def test_it_begins_when_the_caller_has_left(story: Story) -> None:
+    app, number, caller = handed(story)
+    story.processes.after(1.5, lambda: story.processes.die(caller))
+    before = app.clock.monotonic()
+    intent = handover.caller_has_left(app, number)
+    assert intent is not None and intent.id == number
+    assert app.clock.monotonic() - before == pytest.approx(1.5)
+
+
+def test_a_caller_that_stays_has_five_seconds(story: Story) -> None:
+    app, number, caller = handed(story)
+    before = app.clock.monotonic()
+    assert handover.caller_has_left(app, number) is not None
+    assert app.clock.monotonic() - before == pytest.approx(5.0)
+    assert story.processes.again(caller) is not None
+
+
+def test_what_is_not_its_own_it_leaves_alone(story: Story) -> None:
+    """The hand-over failed half-way: the caller owns the intent still."""
+    caller = story.processes.add("tmuxreap", pid=777)
+    app = story.app()
+    number = begun(app, caller).id
+    assert handover.caller_has_left(app, number) is None
+    assert handover.caller_has_left(app, number + 1) is None

@@ -1,0 +1,253 @@
+"""Delegated jobs: told before the first key and after the end, and never in the way of either."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from signal import Signals
+
+import pytest
+
+from tests.fakes import FakeAgent, Story
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.model import ProcessId
+from tmuxreap.ending import jobs
+from tmuxreap.ending.jobs import Jobs, Word
+from tmuxreap.ledger.records import NewIntent
+
+WORD = Word("job-7", "acme", "completed", "manual_stop", 1_795_000_000.0)
+AT = "2026-11-18T11:06:40Z"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / ".hermes" / "jobs"
+    found.mkdir(parents=True)
+    return found
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    (tmp_path / "jobs").mkdir()
+    one = Story(tmp_path)
+    yield one
+    one.close()
+
+
+def tell(folder: Path, word: Word = WORD, **limit: float) -> str | None:
+    return Jobs(folder.parent / "agent-sessions.yaml", **limit).tell([word]).get("acme")
+
+
+def delegated(story: Story, job: str = "job-7", **agent: object) -> FakeAgent:
+    one = story.agent(**agent)  # type: ignore[arg-type]
+    text = story.path.read_text()
+    story.path.write_text(text.replace('"agent": "demo"', f'"agent": "demo", "delegate_job_id": {json.dumps(job)}'))
+    return one
+
+
+def noted(story: Story) -> list[tuple[object, object]]:
+    with story.ledger() as ledger:
+        return [(event.data["event"], event.data["detail"]) for event in ledger.events() if event.kind == "job"]
+
+
+def logged(story: Story) -> list[tuple[str, str]]:
+    lines = (story.folder / "jobs" / "job-7.events.log").read_text().splitlines()
+    return [(line["event"], line["detail"]) for line in map(json.loads, lines)]
+
+
+@pytest.mark.parametrize(
+    ("verb", "event", "reason"), [("stop", "completed", "manual_stop"), ("kill", "cancelled", "killed")]
+)
+def test_a_job_is_told_before_the_first_key_and_after_the_end(story: Story, verb: str, event: str, reason: str) -> None:
+    agent = delegated(story)
+    job, log = (story.folder / "jobs" / f"job-7.{end}" for end in ("json", "events.log"))
+    job.write_text('{"id": "job-7", "status": "running", "prompt": "größer"}\n')
+    log.write_text("")
+    heard: list[str] = []
+    press = agent.pane.on_key
+    assert press is not None
+    agent.pane.on_key = lambda key: (heard.append(json.loads(job.read_text())["detail"]), press(key))[-1]
+    result = getattr(story, verb)("acme")
+    assert result.exit == 0
+    assert set(heard) == ({"terminating"} if verb == "stop" else set())
+    facts = json.loads(job.read_text())
+    assert (facts["id"], facts["status"], facts["detail"], facts["prompt"]) == ("job-7", event, reason, "größer")
+    assert "größer" in job.read_text()
+    assert logged(story) == noted(story) == [("progress", "terminating"), (event, reason)]
+
+
+def test_a_survivor_makes_it_an_error(story: Story) -> None:
+    delegated(story, unkillable=True, ignores=set(Signals), leaves=False)
+    result = story.stop("acme")
+    assert result.exit == 1
+    (first, (event, detail)) = noted(story)
+    assert first == ("progress", "terminating")
+    assert event == "error"
+    assert "still alive" in str(detail)
+
+
+def test_the_ledger_is_told_also_where_there_are_no_files(story: Story) -> None:
+    delegated(story)
+    assert not story.stop("acme").results[0].as_json()["warnings"]
+    assert noted(story) == [("progress", "terminating"), ("completed", "manual_stop")]
+    assert os.listdir(story.folder / "jobs") == []
+
+
+def test_what_an_ended_session_left_says_nothing_of_its_job(story: Story) -> None:
+    agent = delegated(story, status="stopped")
+    story.processes.add("node", parent=agent.process, new_session=True)
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.kill("acme")
+    assert noted(story) == []
+
+
+@pytest.mark.parametrize("job", ["../../x", "/etc/passwd", "a/b", ".", "", "a\0b", "x" * 500, "-rf", "job 7"])
+def test_an_id_that_is_no_name_of_a_file_reaches_none(tmp_path: Path, folder: Path, job: str) -> None:
+    outside = tmp_path / "x.json"
+    outside.write_text("{}")
+    warning = tell(folder, Word(job, "acme", "completed", None, 1.0))
+    assert warning is not None
+    assert "its ID is no name of a file" in warning
+    assert outside.read_text() == "{}"
+
+
+def test_a_hostile_id_stops_no_stop(story: Story) -> None:
+    delegated(story, "../../x")
+    result = story.stop("acme")
+    assert result.exit == 0
+    assert story.row()["status"] == "stopped"
+    warnings = result.results[0].as_json()["warnings"]
+    assert "its ID is no name of a file" in str(warnings)
+    assert noted(story) == [("progress", "terminating"), ("completed", "manual_stop")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "Expecting property name"),
+        ("[]", "it is no JSON object"),
+        ("", "Expecting value"),
+        ("[" * 100_000, "recursion"),
+        ('{"a": "' + "x" * jobs.LARGEST + '"}', "it is larger than"),
+        ("\udcff\udcfe", "decode"),
+    ],
+)
+def test_a_broken_job_is_left_as_it_is(folder: Path, text: str, said: str) -> None:
+    job, data = folder / "job-7.json", text.encode("utf-8", "surrogateescape")
+    job.write_bytes(data)
+    warning = tell(folder)
+    assert warning is not None
+    assert said in warning
+    assert job.read_bytes() == data
+    assert os.listdir(folder) == ["job-7.json"]
+
+
+@pytest.mark.parametrize("end", [".json", ".events.log"])
+def test_neither_links_nor_pipes_nor_folders_are_written_to(tmp_path: Path, folder: Path, end: str) -> None:
+    outside = tmp_path / "elsewhere"
+    outside.write_text("{}")
+    for make in (lambda p: p.symlink_to(outside), os.mkfifo, lambda p: p.mkdir()):
+        path = folder / f"job-7{end}"
+        make(path)
+        began = time.monotonic()
+        assert tell(folder) is not None
+        assert time.monotonic() - began < 1.0
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    assert outside.read_text() == "{}"
+
+
+def test_another_users_file_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "job-7.json").write_text("{}")
+    monkeypatch.setattr(jobs.os, "geteuid", lambda: 4_000_000)
+    warning = tell(folder)
+    assert warning is not None
+    assert "it belongs to another user" in warning
+    assert (folder / "job-7.json").read_text() == "{}"
+
+
+def test_who_hangs_is_waited_for_once_and_not_longer_than_the_limit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs.Jobs, "_told", lambda *_: time.sleep(0.5))
+    one = Jobs(folder.parent / "agent-sessions.yaml", limit_s=0.05)
+    began = time.monotonic()
+    assert "no answer in 0.05 s" in one.tell([WORD])["acme"]
+    assert "an earlier one took too long" in one.tell([WORD])["acme"]
+    assert time.monotonic() - began < 0.4
+
+
+def test_the_layout_and_the_mode_of_a_job_stay(folder: Path) -> None:
+    job = folder / "job-7.json"
+    job.write_text('{\n    "status": "running",\n    "by": ["me"]\n}\n')
+    job.chmod(0o640)
+    assert tell(folder) is None
+    assert job.read_text() == (
+        '{\n    "status": "completed",\n    "by": [\n        "me"\n    ],\n    "detail": "manual_stop",\n'
+        f'    "updated_at": "{AT}"\n}}\n'
+    )
+    assert job.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    ("before", "line"),
+    [
+        ('{"event": "started"}', '{"timestamp": "%s", "event": "completed", "job_id": "job-7", "session": "acme", '
+         '"detail": "manual_stop"}'),
+        ("10:00 started", "%s completed acme manual_stop"),
+    ],
+)  # fmt: skip
+def test_a_line_more_in_the_form_of_the_others(folder: Path, before: str, line: str) -> None:
+    log = folder / "job-7.events.log"
+    log.write_text(before)  # without an end of line
+    assert tell(folder) is None
+    assert log.read_text() == f"{before}\n{line % AT}\n"
+
+
+def test_a_job_that_another_changes_meanwhile_is_his(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = folder / "job-7.json"
+    job.write_text("{}")
+    monkeypatch.setattr(jobs, "_like", lambda *_: job.write_text('{"his": 1}') and "{}")
+    warning = tell(folder)
+    assert warning is not None
+    assert "changed meanwhile" in warning
+    assert job.read_text() == '{"his": 1}'
+
+
+def test_a_readonly_folder_is_a_warning(folder: Path) -> None:
+    from tests.command_line import Child, without_powers
+
+    job = folder / "job-7.json"
+    job.write_text("{}")
+    folder.chmod(0o500)
+
+    def work() -> int:
+        without_powers()
+        return 0 if "Permission denied" in (tell(folder) or "") else 1
+
+    assert Child(work).answer().exit == 0
+    folder.chmod(0o700)
+
+
+@pytest.mark.parametrize(("verb", "event"), [("stop", "completed"), ("kill", "cancelled")])
+def test_who_died_before_he_told_it_is_helped_out_by_reconcile(story: Story, verb: str, event: str) -> None:
+    agent = delegated(story)
+    intent = NewIntent("acme", verb, "enough", "agent", ProcessId(4242, 1), story.BOOT, story.clock.now() + 9, (), "{}")
+    with story.ledger() as ledger:
+        ledger.begin_intent(intent, owner_alive=lambda _: False, take_over=False, now=story.clock.now())
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.processes.die(agent.process)
+    reconcile.run(story.app())
+    assert story.row()["status"] == "stopped"
+    assert noted(story) == [(event, "enough")]
+
+
+def test_a_job_whose_agent_was_found_dead_is_its_own_to_tell(story: Story) -> None:
+    agent = delegated(story)
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.processes.die(agent.process)
+    reconcile.run(story.app())
+    assert story.row()["status"] == "terminated"
+    assert noted(story) == []

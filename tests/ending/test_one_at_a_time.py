@@ -1,0 +1,184 @@
+"""One ending at a time, also in a process that lives on: what it could not finish is nobody's, not its own for ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from signal import SIGHUP, SIGTERM
+
+import pytest
+
+from tests.fakes import OWN_PID, Story
+from tmuxreap.commands import adopt
+from tmuxreap.commands.adopt import AdoptRequest
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core import faults
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.results import Result
+from tmuxreap.ledger.records import NewIntent, PaneOption
+from tmuxreap.system import files
+from tmuxreap.system.tmux import commands
+
+OTHER_PID = 99_000
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    told = Story(tmp_path)
+    yield told
+    faults.arm("")
+    told.close()
+
+
+def only(result: Result) -> dict[str, object]:
+    (item,) = result.results
+    return item.as_json()
+
+
+def unwritten_stop(story: Story) -> None:
+    story.agent()
+    faults.arm("temp_written=ENOSPC")
+    assert only(story.stop(reason="night"))["outcome"] == "failed"
+    faults.arm("")
+
+
+def test_a_stop_after_one_that_could_not_be_written_does_not_wait_for_itself(story: Story) -> None:
+    """In one process, as a server has it: the owner of the open intent is alive, and does no more about it."""
+    unwritten_stop(story)
+    assert story.row()["status"] == "running"
+    assert (only(story.stop())["outcome"], story.row()["status"]) == ("stopped", "stopped")
+    assert story.app().books.open_intents() == {}
+
+
+def test_not_even_when_the_ledger_could_not_be_told_of_it(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tmuxreap.ledger.books.Books.release", lambda self, numbers: None)
+    unwritten_stop(story)
+    assert story.app().books.open_intents()["acme"].owner.pid == OWN_PID
+    assert only(story.stop())["outcome"] == "stopped"
+
+
+def test_reconcile_of_another_finishes_it_while_its_owner_lives_on(story: Story) -> None:
+    unwritten_stop(story)
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    reconcile.run(story.app(OTHER_PID))
+    row = story.row()
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
+    assert reconcile.run(story.app(OTHER_PID)).more["drifts"] == []
+
+
+def test_an_interrupted_stop_is_nobodys_either(story: Story) -> None:
+    story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    story.processes.after(1.0, interrupt)
+    result = story.stop()
+    assert (int(result.exit), only(result)["error"]["code"]) == (130, "interrupted")  # type: ignore[index]
+    assert only(story.stop(grace_s=0.1))["outcome"] == "stopped"
+
+
+def test_an_interrupt_between_the_file_and_the_answer_changes_neither(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands in the file is what is said."""
+    story.agent()
+    sync = files.sync_folder
+
+    def interrupted(folder: Path) -> None:
+        sync(folder)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(files, "sync_folder", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        result = story.stop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (only(result)["outcome"], story.row()["status"]) == ("stopped", "stopped")
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM} == set()
+
+
+def test_what_was_taken_over_exits_as_its_taker_did(story: Story) -> None:
+    """The caller asked for an end: whether there was one only the taker knows."""
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM}, unkillable=True)
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    story.processes.after(1.0, lambda: story.kill(pid=OTHER_PID, grace_s=0) and None)
+    result = story.stop()
+    assert only(result)["outcome"] == "taken_over"
+    assert (int(result.exit), only(result)["error"]["code"]) == (1, "kill_failed")  # type: ignore[index]
+    assert story.processes.alive(agent.process)
+
+
+def test_a_taker_that_died_over_it_is_no_success(story: Story) -> None:
+    story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+
+    def take_over_and_die() -> None:
+        faults.arm("proven=EIO")  # a crash, as far as its row is concerned
+        with pytest.raises(OSError, match="Input/output"):
+            story.kill(pid=OTHER_PID, grace_s=0)
+        faults.arm("")
+        story.processes.die(story.processes.identify(OTHER_PID) or ProcessId(0, 0))
+
+    story.processes.after(4.0, take_over_and_die)
+    result = story.stop()
+    assert (only(result)["outcome"], int(result.exit)) == ("taken_over", 1)
+    assert "reconcile" in only(result)["error"]["hint"]  # type: ignore[index]
+    reconcile.run(story.app())
+    assert (story.row()["status"], story.row()["termination_mode"]) == ("stopped", "kill")
+
+
+def test_a_row_that_was_adopted_under_our_hands_is_still_of_the_session_that_was_ended(story: Story) -> None:
+    """An adoption writes of the pane what our row did not say: the session is the same, and it is no more."""
+    story.agent(exit_delay_s=1.0)
+    story.processes.after(0.5, lambda: adopt.run(story.app(OTHER_PID), AdoptRequest("acme", "demo")) and None)
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    told = only(story.stop())
+    assert (told["outcome"], told["warnings"], story.row()["status"]) == ("stopped", [], "stopped")
+    assert "created_epoch" in story.row()["pane"]  # type: ignore[operator]
+
+
+def died_in_the_middle(story: Story, pid: int, options: tuple[PaneOption, ...], verb: str = "stop") -> None:
+    facts = {"socket": story.SOCKET, "server": None, "agent": "demo", "marks": ["mark-of-acme"]}
+    plan = json.dumps(facts)
+    with story.ledger() as ledger:
+        owner = ProcessId(pid, 1)  # nobody's
+        new = NewIntent("acme", verb, "night", "session", owner, story.BOOT, story.clock.now(), options, plan)
+        ledger.begin_intents([new], owner_alive=lambda intent: False, take_over=False, now=story.clock.now())
+
+
+def test_what_the_first_of_two_dead_owners_changed_on_the_pane_is_still_put_back(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    agent.pane.options["remain-on-exit"] = "on"
+    kept = PaneOption(story.SOCKET, agent.pane.now.id, "remain-on-exit", None)
+    died_in_the_middle(story, 700, (kept,))
+    died_in_the_middle(story, 701, ())
+    reconcile.run(story.app())
+    assert agent.pane.options == {}
+
+
+def test_who_ends_what_a_dead_start_has_made_puts_its_option_back(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    story.tmux.run(story.SOCKET, [commands.set_pane_option(agent.pane.now.id, "remain-on-exit", "on")])
+    died_in_the_middle(story, 700, (), "start")
+    told = only(story.kill(force=False))
+    assert (told["outcome"], agent.pane.options) == ("survived", {})
+
+
+def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = story.agent()
+
+    def look_too_late(*given: object, **more: object) -> object:
+        story.processes.die(agent.process)
+        return look_at(*given, **more)  # type: ignore[arg-type]
+
+    look_at = adopt.look_at
+    monkeypatch.setattr(adopt, "look_at", look_too_late)
+    with pytest.raises(Failure) as failed:
+        adopt.run(story.app(), AdoptRequest("acme", "demo"))
+    assert failed.value.code is Code.SESSION_NOT_REGISTERED

@@ -1,0 +1,124 @@
+"""`--cleanup` on real repositories: what git refuses stays, and the session is ended all the same."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import Story
+
+Given = Callable[[Path, Path], str]
+
+
+def git(*words: str) -> None:
+    who = ["-c", "user.name=us", "-c", "user.email=us@example.org"]
+    subprocess.run(["git", *who, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> tuple[Path, Path]:
+    """A repository, and a worktree of it."""
+    main, tree = tmp_path / "main", tmp_path / "trees" / "work"
+    git("init", "-q", str(main))
+    git("-C", str(main), "commit", "-q", "--allow-empty", "-m", "first")
+    git("-C", str(main), "worktree", "add", "-q", str(tree))
+    return main, tree
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    (tmp_path / "registry").mkdir()
+    one = Story(tmp_path / "registry")
+    yield one
+    one.close()
+
+
+def at_work(story: Story, worktree: object, name: str = "acme", cwd: str = "/") -> None:
+    story.agent(name)
+    before = story.path.read_text()
+    text = before.replace(f'"name": "{name}"', f'"name": "{name}", "worktree": {worktree}')
+    story.path.write_text(text.replace('"cwd": "/"', f'"cwd": "{cwd}"'))
+
+
+def stopped(story: Story, **environ: str) -> dict[str, Any]:
+    """The answer, and the row is ended whatever it is."""
+    from tmuxreap.commands import stop
+    from tmuxreap.core.model import Verb
+    from tmuxreap.ending.plan import Policy
+
+    app = story.app()
+    app.settings.environ.update({"PATH": "/usr/bin:/bin", **environ})  # type: ignore[attr-defined]
+    (item,) = stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))).results
+    told = item.as_json()
+    assert (told["outcome"], story.row()["status"]) == ("stopped", "stopped")
+    return told
+
+
+def dirty(main: Path, tree: Path) -> str:
+    (tree / "draft.txt").write_text("half a thought")
+    return str(tree)
+
+
+def locked(main: Path, tree: Path) -> str:
+    git("-C", str(main), "worktree", "lock", str(tree))
+    return str(tree)
+
+
+def foreign(main: Path, tree: Path) -> str:
+    (tree.parent / "plain").mkdir()
+    return str(tree.parent / "plain")
+
+
+REFUSED: dict[str, tuple[Given, str]] = {
+    "dirty": (dirty, "contains modified or untracked files"),
+    "locked": (locked, "locked working tree"),
+    "main": (lambda main, _: str(main), "is a main working tree"),
+    "missing": (lambda _, tree: f"{tree}-2", "No such file or directory"),
+    "no worktree": (foreign, "not a git repository"),
+    "a folder within": (lambda _, tree: (tree / "src").mkdir() or str(tree / "src"), "is not a working tree"),
+    "an option": (lambda *_: "--force", "No such file or directory"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_git_refuses_stays(story: Story, trees: tuple[Path, Path], kind: str) -> None:
+    main, tree = trees
+    given, said = REFUSED[kind]
+    at_work(story, f'"{given(main, tree)}"', cwd=str(story.folder))
+    error = stopped(story)["error"]
+    assert error["code"] == "cleanup_failed"
+    assert said in error["message"]
+    assert (main / ".git").exists()
+    assert (tree / ".git").exists()
+
+
+@pytest.mark.parametrize("how", ["whole", "relative", "in a git hook"])
+def test_a_clean_one_is_removed(story: Story, trees: tuple[Path, Path], tmp_path: Path, how: str) -> None:
+    main, tree = trees
+    at_work(story, '"work"' if how == "relative" else f'"{tree}"', cwd=str(tree.parent))
+    other = {"GIT_DIR": str(tmp_path / "x"), "GIT_WORK_TREE": "/", "GIT_INDEX_FILE": "/x"} if "hook" in how else {}
+    assert stopped(story, **other)["error"] is None
+    assert not tree.exists()
+    assert (main / ".git").exists()
+
+
+@pytest.mark.parametrize("cwd", ["", "/src"])
+def test_it_is_not_removed_from_under_another_session(story: Story, trees: tuple[Path, Path], cwd: str) -> None:
+    _, tree = trees
+    at_work(story, f'"{tree}"')
+    at_work(story, "null", "other", cwd=f"{tree}{cwd}")
+    error = stopped(story)["error"]
+    assert (error["code"], error["hint"]) == ("cleanup_failed", "stop that first: tmuxreap stop other")
+    assert tree.exists()
+
+
+@pytest.mark.parametrize("value", ['""', '" "', "null", "7", "[]"])
+def test_a_row_that_names_none_has_none(story: Story, trees: tuple[Path, Path], value: str) -> None:
+    _, tree = trees
+    at_work(story, value, cwd=str(tree))
+    assert stopped(story)["error"] is None
+    assert tree.exists()

@@ -1,0 +1,530 @@
+"""Registries and command lines as they should not be: the contract's code, a way out, and not a byte written."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tests.command_line import Answer, Child, command, without_powers
+from tests.command_line import tmuxreap as run
+from tmuxreap.__main__ import main
+from tmuxreap.core import faults
+from tmuxreap.system import files
+
+ROW = "tmux_sessions:\n  - name: a\n    status: running\n  - name: b\n    status: stopped\n"
+NOBODY = 65534
+
+
+@pytest.fixture(autouse=True)
+def apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No tmux, no home and no registry but those of the test."""
+    folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")  # short: sockets have short names
+    for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, folder)
+    monkeypatch.chdir(tmp_path)
+    yield
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    path = tmp_path / ".hermes" / "agent-sessions.yaml"
+    path.parent.mkdir()
+    return path
+
+
+def everything(folder: Path) -> dict[str, bytes | str]:
+    """What lies there, byte for byte; lock files apart."""
+    found: dict[str, bytes | str] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = f"-> {path.readlink()}"
+        elif path.is_file() and path.suffix != ".lock":
+            found[name] = path.read_bytes()
+    return found
+
+
+def refused(answer: Answer, exit_code: int, code: str, *words: str) -> None:
+    error = answer.error
+    assert (answer.exit, error["code"]) == (exit_code, code)
+    assert error["message"].startswith("could not ")
+    assert error["hint"]
+    for word in words:
+        assert word in error["message"], error
+    assert answer.err == ""  # with --json all is said on stdout
+
+
+VERBS = {
+    "list": ("list", "--json"),
+    "show": ("show", "a", "--json"),
+    "stop": ("stop", "a", "--json"),
+    "kill": ("kill", "a", "--json", "--grace", "0"),
+    "resume": ("resume", "b", "--json"),
+    "forget": ("forget", "b", "--json"),
+}
+
+WHOLE = {
+    "empty": ("", "registry_invalid", "empty"),
+    "blank": ("\n \n", "registry_invalid", "empty"),
+    "comments": ("# nothing yet\n", "registry_invalid", "comments"),
+    "not YAML": ("tmux_sessions: [a\nb: }\n", "registry_invalid", "line 2, column 2"),
+    "tab": ("tmux_sessions:\n\t- name: a\n", "registry_invalid", "line 2, column 1"),
+    "map": ("tmux_sessions:\n  a: {status: running}\n", "registry_invalid", "line 2, column 3"),
+    "text": ("tmux_sessions: hello\n", "registry_invalid", "not a list"),
+    "other key": ("sessions: []\n", "registry_invalid", "tmux_sessions"),
+    "list on top": ("- name: a\n", "registry_invalid", "not a mapping"),
+    "twice": ("tmux_sessions: []\ntmux_sessions: []\n", "registry_invalid", "twice"),
+    "two documents": (ROW + "---\n" + ROW, "registry_invalid", "more than one document"),
+    "not UTF-8": (ROW.encode() + b"x: '\xff'\n", "registry_invalid", "UTF-8", "line 6"),
+    "NUL": (ROW + "x: \0\n", "registry_invalid", "#x0000"),
+    "UTF-16": (ROW.encode("utf-16"), "registry_invalid", "UTF-8"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_file_that_is_no_registry(kind: str, verb: str, registry: Path, tmp_path: Path) -> None:
+    content, code, *words = WHOLE[kind]
+    registry.write_bytes(content.encode() if isinstance(content, str) else content)
+    before = everything(tmp_path)
+    refused(run(*VERBS[verb]), 6, code, *words)
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("verb", ["start", "adopt"])
+def test_what_begins_a_session_refuses_a_broken_registry_too(verb: str, registry: Path, tmp_path: Path) -> None:
+    registry.write_text("tmux_sessions: {}\n")
+    before = everything(tmp_path)
+    words = ("start", "a", "--agent", "demo", "--json", "--", "true")
+    refused(run(*words) if verb == "start" else run("adopt", "a", "--json"), 6, "registry_invalid")
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_registry(verb: str, tmp_path: Path) -> None:
+    refused(run(*VERBS[verb]), 6, "registry_not_found", "agent-sessions.yaml")
+    assert everything(tmp_path) == {}
+
+
+@pytest.mark.parametrize("how", ["flag", "environment"])
+def test_a_registry_that_was_named_and_is_not_there(how: str, registry: Path, tmp_path: Path) -> None:
+    registry.write_text(ROW)
+    flag = ("--registry", "other.yaml") if how == "flag" else ()
+    env = {} if how == "flag" else {"TMUXREAP_REGISTRY": "other.yaml"}
+    answer = run("stop", "a", "--json", *flag, env=env)
+    refused(answer, 6, "registry_not_found", "other.yaml", "--registry" if flag else "$TMUXREAP_REGISTRY")
+
+
+def test_a_deleted_working_directory() -> None:
+    def work() -> int:
+        folder = tempfile.mkdtemp()
+        os.chdir(folder)
+        os.rmdir(folder)
+        return main(["list", "--json"])
+
+    refused(Child(work).answer(), 6, "registry_not_found", "deleted")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_folder_in_its_place(verb: str, registry: Path) -> None:
+    registry.mkdir()
+    refused(run(*VERBS[verb]), 6, "registry_invalid", "folder")
+    assert list(registry.iterdir()) == []
+
+
+def test_a_file_where_a_folder_is_due(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("x")
+    answer = run("list", "--json", "--registry", "plain/agent-sessions.yaml")
+    assert answer.exit == 6
+    refused(answer, 6, answer.error["code"])
+    assert answer.error["code"] in ("registry_invalid", "registry_not_found")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_dangling_link(verb: str, registry: Path, tmp_path: Path) -> None:
+    registry.symlink_to("elsewhere.yaml")
+    refused(run(*VERBS[verb]), 6, "registry_not_found", "it is a link to", "elsewhere.yaml")
+    assert everything(tmp_path) == {".hermes/agent-sessions.yaml": "-> elsewhere.yaml"}
+
+
+def test_a_link_to_itself(registry: Path) -> None:
+    registry.symlink_to(registry)
+    answer = run("list", "--json")
+    refused(answer, 6, answer.error["code"])
+    assert answer.error["code"] in ("registry_invalid", "registry_not_found")
+
+
+# One bad row fails what means it, and nothing else
+
+BAD_ROWS = {
+    "twice": ("  - name: c\n    status: stopped\n  - name: c\n    status: running\n", "c", "2 times"),
+    "unknown status": ("  - name: c\n    status: paused\n", "c", "'paused' is not one of running, stopped"),
+    "no status": ("  - name: c\n", "c", "status"),
+    "status is a list": ("  - name: c\n    status: [running]\n", "c", "status"),
+    "anchor": ("  - &x\n    name: c\n    status: stopped\n", "c", ""),
+    "alias": ("  - name: c\n    status: stopped\n    pane: &p {pid: 1}\n    old: *p\n", "c", ""),
+    "merge": ("  - name: c\n    status: stopped\n    <<: {pid: 1}\n", "c", ""),
+    "key twice": ("  - name: c\n    status: stopped\n    status: running\n", "c", "twice"),
+    "unknown terminal": ("  - name: c\n    status: stopped\n    terminal: screen\n", "c", "terminal 'screen'"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_ROWS)
+def test_a_bad_row_fails_the_targets_that_mean_it(kind: str, registry: Path, tmp_path: Path) -> None:
+    text, name, reason = BAD_ROWS[kind]
+    registry.write_text(ROW + text)
+    before = everything(tmp_path)
+    for verb in ("show", "stop", "kill", "resume", "forget"):
+        answer = run(verb, name, "--json")
+        refused(answer, 6, "row_invalid", reason, ", line ")
+        assert {one["name"] for one in answer.json["results"]} == {name}
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", BAD_ROWS)
+def test_the_other_rows_go_on(kind: str, registry: Path) -> None:
+    text, name, _ = BAD_ROWS[kind]
+    registry.write_text(ROW + text)
+    answer = run("stop", "a", name, "--json")
+    assert (answer.exit, set(answer.codes)) == (6, {"row_invalid"})
+    assert answer.json["results"][0]["outcome"] == "stopped"
+    assert registry.read_text().endswith("  - name: b\n    status: stopped\n" + text)
+    assert run("forget", "b", "--json").exit == 0
+    assert registry.read_text().endswith(text)
+    assert run("list", "--json").exit == 0
+
+
+NAMELESS = {
+    "no name": ("  - status: running\n", "no name"),
+    "empty name": ("  - name: ''\n    status: running\n", "no name"),
+    "null name": ("  - name: null\n    status: running\n", "no name"),
+    "number": ("  - name: 12\n    status: running\n", "put it in quotes"),
+    "no mapping": ("  - just text\n", "mapping"),
+    "null": ("  -\n", "mapping"),
+    "list": ("  - [a, b]\n", "mapping"),
+}
+
+
+@pytest.mark.parametrize("kind", NAMELESS)
+def test_a_row_without_a_name_is_told_by_its_place(kind: str, registry: Path) -> None:
+    text, reason = NAMELESS[kind]
+    registry.write_text(ROW + text)
+    listed = run("list", "--json")
+    assert listed.exit == 0
+    assert [one["name"] for one in listed.json["results"]] == ["a", "b"]
+    (warning,) = listed.json["warnings"]
+    assert warning.startswith("could not use the row number 3: ")
+    assert reason in warning
+    assert "line 6" in warning
+    answer = run("stop", "all", "--json")
+    assert (answer.exit, answer.codes) == (6, ["row_invalid"])
+    assert registry.read_text().endswith(text)
+
+
+NAMES = [
+    "two words",
+    "it's",
+    'say "hi"',
+    "v1.2",
+    "a:b",
+    "$9",
+    "-dash",
+    "--json",
+    "{x}",
+    "[x]",
+    "*",
+    "# no comment",
+    "é😀",
+    "12",
+    "pid:7",
+    "tag:x",
+    "no",
+    "a,b",
+    "=a",
+    "%1",
+    "#{pid}",
+    "a\\b",
+]
+
+
+def quoted(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
+
+
+def test_odd_names_are_names(registry: Path) -> None:
+    others = "".join(f"  - name: {quoted(name)}\n    status: stopped\n" for name in NAMES)
+    registry.write_text("tmux_sessions:\n" + others)
+    listed = run("list", "--json").json
+    assert [one["name"] for one in listed["results"]] == NAMES
+    assert listed["warnings"] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_odd_name_is_stopped_and_forgotten_alone(name: str, registry: Path) -> None:
+    row = f"  - name: {quoted(name)}\n    status: running\n"
+    registry.write_text("tmux_sessions:\n" + row + "  - name: other\n    status: running\n")
+    answer = run("stop", "--json", "--", name)
+    assert answer.exit == 0
+    (result,) = answer.json["results"]
+    assert (result["name"], result["outcome"], result["stopped_by"]) == (name, "stopped", "already_gone")
+    assert f"  - name: {quoted(name)}\n    status: stopped\n" in registry.read_text()
+    assert run("forget", "--json", "-", stdin=f"{name}\n").exit == 0
+    assert registry.read_text() == "tmux_sessions:\n  - name: other\n    status: running\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["all", "-", "tag:x", "pid:7", "task:T-1", "tree:x", "v1.2", "a:b", "$9", "-dash", "*", "a[b]", "#{pid}", ""],
+)
+def test_names_that_tmux_or_targets_take_otherwise_are_not_started(name: str, tmp_path: Path) -> None:
+    refused(run("start", "--agent", "demo", "--json", "--", name, "true"), 2, "usage")
+    assert everything(tmp_path) == {}
+
+
+def test_a_thousand_rows(registry: Path) -> None:
+    rows = [f"  # {n}\n  - name: s{n}\n    status: running\n    pane: {{pid: {n + 1}, cwd: /x}}\n" for n in range(1000)]
+    registry.write_text("tmux_sessions:\n" + "".join(rows))
+    assert len(run("list", "--json").json["results"]) == 1000
+    answer = run("stop", "s500", "--json")
+    assert answer.exit == 0
+    after = registry.read_text()
+    assert after.startswith("tmux_sessions:\n" + "".join(rows[:500]))
+    assert after.endswith("".join(rows[501:]))
+
+
+# What may not be read or written
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_unreadable_file(verb: str, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.write_text(ROW)
+    opened = os.open
+
+    def denied(path: str | Path, *args: int, **more: int | None) -> int:
+        if Path(path) == registry:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, *args, **more)
+
+    monkeypatch.setattr(os, "open", denied)
+    refused(run(*VERBS[verb]), 5, "permission_denied", "permission denied")
+    monkeypatch.undo()
+    assert registry.read_text() == ROW
+
+
+@pytest.mark.parametrize("words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0])
+@pytest.mark.parametrize("fault", ["EROFS", "ENOSPC", "EIO", "EDQUOT"])
+def test_a_disk_that_takes_nothing(fault: str, words: tuple[str, ...], registry: Path, tmp_path: Path) -> None:
+    registry.write_text(ROW)
+    answer = run(*words, "--json", env={"TMUXREAP_FAULT": f"temp_created={fault}"})
+    refused(answer, 6, "registry_unwritable", os.strerror(getattr(errno, fault)))
+    assert registry.read_text() == ROW
+    assert [path.name for path in registry.parent.glob(".*.tmp")] == []
+
+
+def plainly(*words: str) -> Answer:
+    """As a user without power over the modes of files."""
+
+    def work() -> int:
+        without_powers()
+        return main(list(words))
+
+    return Child(work).answer()
+
+
+@pytest.mark.parametrize("words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    ("part", "mode", "exit_code", "code"),
+    [
+        ("agent-sessions.yaml", 0o000, 5, "permission_denied"),
+        ("agent-sessions.yaml", 0o444, 6, "registry_unwritable"),
+        (".", 0o555, 6, "registry_unwritable"),
+    ],
+)
+def test_modes_are_obeyed(
+    part: str, mode: int, exit_code: int, code: str, words: tuple[str, ...], registry: Path
+) -> None:
+    registry.write_text(ROW)
+    target = registry.parent / part
+    before = target.stat().st_mode
+    target.chmod(mode)
+    try:
+        refused(plainly(*words, "--json"), exit_code, code)
+    finally:
+        target.chmod(before)
+    assert registry.read_text() == ROW
+    assert plainly(*words, "--json").exit == 0
+
+
+def test_nothing_is_started_that_could_not_be_registered(registry: Path) -> None:
+    registry.write_text(ROW)
+    registry.chmod(0o444)
+    refused(plainly("start", "x", "--agent", "demo", "--json"), 6, "registry_unwritable", "write-protected")
+    assert list(Path(os.environ["TMUX_TMPDIR"]).glob("tmux-*/*")) == []
+    assert registry.read_text() == ROW
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("part", [".", ".hermes", ".hermes/agent-sessions.yaml"])
+def test_another_users_file_is_taken_when_it_is_named_only(part: str, registry: Path, tmp_path: Path) -> None:
+    registry.write_text(ROW)
+    os.chown(tmp_path / part, NOBODY, NOBODY)
+    refused(run("stop", "a", "--json"), 6, "registry_untrusted", str(NOBODY))
+    assert registry.read_text() == ROW
+    assert run("list", "--json", "--registry", str(registry)).exit == 0
+    assert run("list", "--json", env={"TMUXREAP_REGISTRY": str(registry)}).exit == 0
+
+
+# A lock that another holds
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LOCK_WAIT_S", 0.05)
+
+
+@pytest.mark.parametrize("holder", ["filelock", "flock"])
+@pytest.mark.parametrize("words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0])
+@pytest.mark.usefixtures("impatient")
+def test_a_lock_that_another_holds(holder: str, words: tuple[str, ...], registry: Path, tmp_path: Path) -> None:
+    registry.write_text(ROW)
+    lock = f"{registry}.lock"
+    before = everything(tmp_path)
+    if holder == "filelock":
+        with FileLock(lock):
+            answer = run(*words, "--json")
+    else:
+        with open(lock, "w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            answer = run(*words, "--json")
+    refused(answer, 6, "lock_timeout", ".lock")
+    assert everything(tmp_path) == before
+    assert run(*words, "--json").exit == 0
+
+
+def test_reading_takes_no_lock(registry: Path) -> None:
+    registry.write_text(ROW)
+    with FileLock(f"{registry}.lock"):
+        assert run("list", "--json").exit == 0
+        assert run("show", "a", "--json").exit == 0
+        assert run("stop", "b", "--json").json["results"][0]["outcome"] == "already_stopped"
+
+
+def test_a_lock_that_is_let_go_is_taken(registry: Path) -> None:
+    registry.write_text(ROW)
+    with FileLock(f"{registry}.lock"):
+        waiting = command("forget", "b", "--json")
+        assert os.waitpid(waiting.pid, os.WNOHANG) == (0, 0)
+    assert waiting.answer().exit == 0
+    assert "name: b" not in registry.read_text()
+
+
+# The command line
+
+USAGE = {
+    "no verb that is known": ("pause", "a"),
+    "no such flag": ("stop", "a", "--hard"),
+    "no target": ("stop",),
+    "flag without value": ("stop", "a", "--reason"),
+    "no number": ("stop", "a", "--grace", "soon"),
+    "not finite": ("stop", "a", "--grace", "inf"),
+    "negative": ("kill", "a", "--grace", "-1"),
+    "no span": ("events", "--since", "yesterday"),
+    "no pause": ("watch", "--interval", "0"),
+    "no key": ("list", "--sort", "colour"),
+    "no status": ("list", "--status", "paused"),
+    "no name": ("start",),
+    "no agent": ("start", "x"),
+    "ttl": ("start", "x", "--agent", "demo", "--ttl", "long"),
+}
+
+
+@pytest.mark.parametrize("kind", USAGE)
+def test_a_wrong_command_line_is_answered_in_json_too(kind: str, registry: Path) -> None:
+    registry.write_text(ROW)
+    words = USAGE[kind]
+    refused(run(words[0], "--json", *words[1:]), 2, "usage")
+    refused(run(*words, "--json") if kind != "flag without value" else run("stop", "--json", "--reason"), 2, "usage")
+    told = run(*words)
+    assert (told.exit, told.out) == (2, "")
+    assert told.err.startswith("tmuxreap: could not ")
+    assert registry.read_text() == ROW
+
+
+def test_events_are_told_of_rows_that_cannot_be_used_or_are_no_more(registry: Path) -> None:
+    registry.write_text(ROW)
+    assert run("forget", "b").exit == 0
+    registry.write_text(ROW.replace("running", "asleep"))
+    told = run("events", "a", "b", "--json")
+    assert (told.exit, [event["name"] for event in told.json["results"]]) == (0, ["b"])
+
+
+@pytest.mark.parametrize("target", ["nosuch", "nosuch*", "tag:none", "agent:none"])
+def test_a_target_without_a_row(target: str, registry: Path) -> None:
+    registry.write_text(ROW)
+    for verb in ("stop", "kill", "show", "resume", "forget", "list", "events"):
+        refused(run(verb, target, "--json"), 3, "session_not_registered", target)
+    assert registry.read_text() == ROW
+
+
+def test_all_of_nothing_is_done(registry: Path) -> None:
+    registry.write_text("tmux_sessions: []\n")
+    for verb in ("stop", "kill", "show", "resume", "forget", "list", "events"):
+        answer = run(verb, "all", "--json")
+        assert (answer.exit, answer.json["results"]) == (0, [])
+
+
+def test_several_kinds_of_failure_are_exit_one(registry: Path) -> None:
+    registry.write_text(ROW + "  - name: c\n    status: odd\n")
+    answer = run("stop", "c", "nosuch", "--json")
+    assert (answer.exit, sorted(answer.codes)) == (1, ["row_invalid", "session_not_registered"])
+
+
+def test_a_real_process_answers_the_same(registry: Path) -> None:
+    registry.write_text("tmux_sessions: {}\n")
+    env: Mapping[str, str] = {**os.environ, "PYTHONPATH": str(Path(files.__file__).parent.parent)}
+    done = subprocess.run(
+        [sys.executable, "-m", "tmuxreap", "stop", "a", "--json"], env=env, capture_output=True, text=True, timeout=30
+    )
+    refused(Answer(done.returncode, done.stdout, done.stderr), 6, "registry_invalid", "line 1")
+    done = subprocess.run([sys.executable, "-m", "tmuxreap", "stop", "a"], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (6, "")
+    assert done.stderr.startswith("tmuxreap: could not read the registry ")
+    assert "\n  way out: " in done.stderr
+
+
+def test_a_call_leaves_nothing_in_the_process(
+    registry: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the server of many calls: no descriptor, no armed fault, no changed environment, no limit."""
+    registry.write_text(ROW)
+    assert main(["list", "--json"]) == 0  # whatever is imported once is imported
+    before = (
+        sorted(os.listdir("/proc/self/fd")),
+        dict(os.environ),
+        Path.cwd(),
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+    )
+    with monkeypatch.context() as armed:
+        armed.setenv("TMUXREAP_FAULT", "temp_created=EIO")
+        assert main(["forget", "b", "--json"]) == 6
+    assert main(["forget", "b", "--json"]) == 0
+    assert main(["stop", "a", "--json"]) == 0
+    assert main(["stop", "nosuch", "--json"]) == 3
+    faults.at(faults.Step.TEMP_CREATED)
+    after = sorted(os.listdir("/proc/self/fd")), dict(os.environ), Path.cwd(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert after == before
+    assert len(capsys.readouterr().out.splitlines()) == 5

@@ -1,0 +1,65 @@
+"""The help: 80 columns, the everyday first, and not a word of the command line without its meaning."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.core
+
+from tests.test_docs import commands
+from tmuxreap.interfaces.cli.main import VERBS
+
+ROOT = Path(__file__).parents[3]
+
+
+def helped(*verb: str) -> list[str]:
+    environ = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "tmuxreap", *verb, "--help"]
+    told = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=30, check=True)
+    return told.stdout.splitlines()
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_the_help_fits_80_columns(verb: str) -> None:
+    lines = helped(*verb.split())
+    assert len(lines) > 5
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_the_list_of_verbs_tells_each_in_full() -> None:
+    lines = helped()
+    listed = lines[lines.index("Commands:") + 1 :]
+    assert {line.split()[0] for line in listed} >= set(VERBS)
+    assert [line for line in listed if line.endswith("...") or len(line.split()) < 3] == []
+
+
+@pytest.mark.parametrize("verb", ["", "stop", "kill"])
+def test_everyday_examples_come_first(verb: str) -> None:
+    lines = helped(*verb.split())
+    example = next(at for at, line in enumerate(lines) if line.startswith(f"  tmuxreap {verb}"))
+    assert 0 < example < lines.index("Options:")
+    assert sum(line.startswith("  tmuxreap ") for line in lines) >= 3
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_flag_and_argument_says_what_it_is_for(verb: str) -> None:
+    command = commands()[verb]
+    assert command.help
+    silent = [
+        param.name
+        for param in command.params
+        if isinstance(param, typer.core.TyperArgument | typer.core.TyperOption) and not param.hidden and not param.help
+    ]
+    assert not silent
+
+
+def test_the_words_that_completion_knows_are_those_that_are_declared() -> None:
+    checked = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "vocabulary", "--check"],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert (checked.returncode, checked.stderr) == (0, "")

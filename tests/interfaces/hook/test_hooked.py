@@ -1,0 +1,62 @@
+"""Which conversation the agent's own hooks tell: of this very process, the latest, through a /clear."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from tmuxreap.agents.conversations.find import AgentProcess
+from tmuxreap.agents.profiles import Locator, Profile
+from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.ledger.records import Heartbeat
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.conversation import _hooked
+
+CLAUDE = Profile("claude", locators=(Locator("hook"),))
+AGENT = AgentProcess(ProcessId(70, 700), ("claude",), 0.0)
+
+
+def beat(kind: str, conversation: str | None, pid: int = 70, start: int = 700) -> Heartbeat:
+    return Heartbeat("acme", 1.0, "idle", kind, conversation, {"pid": pid, "start": start})
+
+
+def hooked(*beats: Heartbeat, profile: Profile = CLAUDE) -> str | None:
+    """The latest first, as the ledger gives them."""
+    app: Any = SimpleNamespace(books=SimpleNamespace(told=lambda name: list(beats)))
+    return _hooked(cast("Context", app), cast("Row", SimpleNamespace(name="acme")), [AGENT], profile)
+
+
+def test_the_latest_word_counts_also_after_a_clear() -> None:
+    assert hooked(beat("prompt", "new"), beat("session_end", "old"), beat("prompt", "old")) == "new"
+
+
+def test_the_end_of_the_old_one_may_be_told_after_the_beginning_of_the_new() -> None:
+    assert hooked(beat("session_end", "old"), beat("session_start", "new")) == "new"
+
+
+def test_an_agent_before_this_one_and_one_inside_of_it_say_nothing_of_it() -> None:
+    assert (
+        hooked(beat("prompt", "nested", pid=99), beat("prompt", "mine"), beat("prompt", "earlier", start=5)) == "mine"
+    )
+    assert hooked(beat("prompt", "earlier", start=5)) is None
+    assert hooked(Heartbeat("acme", 1.0, "working", "heartbeat", None, {})) is None
+
+
+def test_an_agent_that_is_a_script_is_one_of_the_shells_that_its_hook_went_through() -> None:
+    data = {"pid": 1, "start": 1, "program": "node", "below": [[69, 1], [70, 700]]}
+    assert hooked(Heartbeat("acme", 1.0, "idle", "prompt", "mine", data)) == "mine"
+    assert hooked(Heartbeat("acme", 1.0, "idle", "prompt", "else", {**data, "below": [[70, 5], "?"]})) is None
+
+
+def test_who_can_be_no_agent_speaks_for_the_one_whose_mark_it_carries() -> None:
+    def by(program: str, at: float) -> str | None:
+        return hooked(Heartbeat("acme", at, "idle", "prompt", "told", {"pid": 5, "start": 5, "program": program}))
+
+    assert by("python3", 1.0) == "told"
+    assert by("python3", -1.0) is None  # before this agent was
+    assert by("claude", 1.0) is None
+    assert by("node", 1.0) is None
+
+
+def test_who_has_no_hooks_is_not_asked() -> None:
+    assert hooked(beat("prompt", "mine"), profile=Profile("demo")) is None

@@ -1,0 +1,294 @@
+"""The popup by its own pilot, on fakes: what it shows, what its keys do, and what a name cannot make it do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from tests.command_line import tmuxreap
+from tests.fakes import Story
+from tmuxreap.core.model import Verb
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.popup.actions import Client, Desk
+from tmuxreap.interfaces.popup.app import Popup
+from tmuxreap.interfaces.popup.widgets import Question
+from tmuxreap.interfaces.text.progress import Progress
+
+LARGE, SMALL = (120, 40), (40, 12)
+PATIENCE_S = 10.0
+
+
+class Held(Desk):
+    """One whose endings wait for the test."""
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story.app, Client(story.SOCKET, "/dev/pts/1"))
+        self.may_end = threading.Event()
+        self.may_end.set()
+        self.ended: list[tuple[Verb, tuple[str, ...]]] = []
+
+    def end(self, verb: Verb, names: object, progress: Progress) -> Result:
+        self.may_end.wait(PATIENCE_S)
+        self.ended.append((verb, tuple(names)))  # type: ignore[arg-type]
+        return super().end(verb, names, progress)  # type: ignore[arg-type]
+
+
+Play = Callable[["Pilot[None]", Popup], Awaitable[None]]
+
+
+def played(desk: Desk, play: Play, size: tuple[int, int] = LARGE) -> None:
+    async def run() -> None:
+        popup = Popup(desk)
+        async with popup.run_test(size=size) as pilot:
+            await until(pilot, lambda: popup._seen.sessions or popup._seen.failure)
+            await play(pilot, popup)
+            for thread in popup._threads:
+                await asyncio.to_thread(thread.join)
+
+    asyncio.run(run())
+
+
+async def until(pilot: Pilot[None], found: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not found():
+        assert time.monotonic() < deadline
+        await pilot.pause(0.01)
+
+
+def rows(popup: Popup) -> list[str]:
+    table = popup._table
+    return [" ".join(str(cell) for cell in table.get_row_at(at)).strip() for at in range(table.row_count)]
+
+
+def text(popup: Popup, where: str) -> str:
+    return str(popup.query_one(where, Static).content)
+
+
+def cells(popup: Popup) -> str:
+    """Every cell of the screen, as a terminal would have it."""
+    return "\n".join("".join(segment.text for segment in line) for line in popup.screen._compositor.render_strips())
+
+
+def test_the_sessions_and_the_screen_of_the_chosen_one(story: Story) -> None:
+    story.agent("acme")
+    story.agent("shop").pane.screen = "what shop shows\n> "
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("j")
+        await until(pilot, lambda: "what shop shows" in text(popup, "#screen"))
+        assert [row.split()[:2] for row in rows(popup)] == [["acme", "alive"], ["shop", "alive"]]
+        assert "what shop shows" in cells(popup)
+
+    played(Desk(story.app), play)
+
+
+@pytest.mark.parametrize(("key", "verb", "how"), [("s", Verb.STOP, "exit keys"), ("x", Verb.KILL, "SIGTERM")])
+def test_one_key_ends_the_chosen_one_and_shows_the_receipt(story: Story, key: str, verb: Verb, how: str) -> None:
+    story.agent("acme")
+    story.agent("shop")
+    desk = Held(story)
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press(key)
+        await until(pilot, lambda: "acme" in popup._told)
+        assert desk.ended == [(verb, ("acme",))]
+        await until(pilot, lambda: rows(popup)[1].startswith("acme") and "stopped" in rows(popup)[1])
+        assert how in text(popup, "#told")
+        assert "left by" in text(popup, "#said") or "SIGTERM" in text(popup, "#said")
+
+    played(desk, play)
+    assert (story.row("acme")["status"], story.row("shop")["status"]) == ("stopped", "running")
+
+
+def test_many_are_ended_only_after_a_question(story: Story) -> None:
+    for name in ("acme", "shop", "docs"):
+        story.agent(name)
+    desk = Held(story)
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("space", "space", "s")
+        await until(pilot, lambda: isinstance(popup.screen, Question))
+        assert all(name in cells(popup) for name in ("stop 2 sessions?", "acme", "shop"))
+        assert "docs" not in cells(popup)
+        await pilot.press("enter")  # the answer that lies under the finger is no
+        await until(pilot, lambda: not isinstance(popup.screen, Question))
+        assert desk.ended == []
+        await pilot.press("s", "y")
+        await until(pilot, lambda: len(popup._told) == 2)
+
+    played(desk, play, SMALL)
+    assert desk.ended == [(Verb.STOP, ("acme", "shop"))]
+    assert story.row("docs")["status"] == "running"
+
+
+def test_what_is_under_way_is_shown_and_closing_waits_for_it(story: Story) -> None:
+    story.agent("acme")
+    desk = Held(story)
+    desk.may_end.clear()
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("s")
+        await until(pilot, lambda: "stopping" in rows(popup)[0])
+        await pilot.press("s", "q")
+        assert "under way" in text(popup, "#said")
+        assert popup.is_running
+        desk.may_end.set()
+        await until(pilot, lambda: not popup.is_running)
+
+    played(desk, play)
+    assert desk.ended == [(Verb.STOP, ("acme",))]
+    assert story.row()["status"] == "stopped"
+
+
+def test_what_fails_is_said_in_place_with_its_way_out(story: Story) -> None:
+    story.agent("acme")
+    story.tmux.split(story.SOCKET, story.tmux.servers[story.SOCKET].sessions[0], "vim")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("s")
+        await until(pilot, lambda: "acme" in popup._told)
+        assert "could not stop acme" in text(popup, "#said")
+        assert "way out: " in text(popup, "#told")
+        assert "--whole-session" in text(popup, "#told")
+
+    played(Desk(story.app), play)
+    assert story.row()["status"] == "running"
+
+
+def test_no_registry_is_said_with_the_way_out(story: Story) -> None:
+    story.path.unlink()
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: "could not" in text(popup, "#said"))
+        assert "tmuxreap start NAME" in text(popup, "#said")
+
+    played(Desk(story.app), play, SMALL)
+
+
+def test_an_empty_registry_greets(story: Story) -> None:
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        assert "tmuxreap start NAME" in text(popup, "#said")
+
+    asyncio.run(_empty(Desk(story.app), play))
+
+
+async def _empty(desk: Desk, play: Play) -> None:
+    popup = Popup(desk)
+    async with popup.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: not popup._looking)
+        await play(pilot, popup)
+
+
+@pytest.mark.parametrize("name", ["[bold red]x[/]", "\x1b[31mred", "a\nb", "[@click=app.quit]q[/]"])
+def test_a_name_is_text_and_nothing_else(story: Story, name: str) -> None:
+    story.agent("acme")
+    story.path.write_text(story.path.read_text().replace('"name": "acme"', f'"name": {json.dumps(name)}'))
+    story.agents["acme"].pane.screen = "\x1b]0;title\x07[bold]screen[/]"
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("s")
+        await until(pilot, lambda: popup._told)
+        shown = cells(popup)
+        assert "\x1b" not in shown
+        assert "[bold]screen[/]" in shown
+        plain = {"\x1b[31mred": "\\x1b[31mred", "a\nb": "a\\nb"}.get(name, name)
+        assert plain in shown
+
+    played(Desk(story.app), play)
+
+
+def test_a_row_that_is_called_all_ends_nothing_else(story: Story) -> None:
+    story.agent("acme")
+    story.agent("other")
+    story.path.write_text(story.path.read_text().replace('"name": "other"', '"name": "all"'))
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("j", "s")
+        await until(pilot, lambda: "more than the row" in text(popup, "#said"))
+
+    played(Desk(story.app), play)
+    assert story.row("acme")["status"] == "running"
+
+
+def test_in_a_small_window_the_screen_is_a_key_away(story: Story) -> None:
+    story.agent("acme").pane.screen = "what acme shows"
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: popup._seen.screen)
+        assert "what acme shows" not in cells(popup)
+        assert "acme" in cells(popup)
+        await pilot.press("v")
+        await until(pilot, lambda: "what acme shows" in cells(popup))
+
+    played(Desk(story.app), play, SMALL)
+
+
+def test_a_click_chooses_and_a_second_one_jumps(story: Story) -> None:
+    story.agent("acme")
+    shop = story.agent("shop")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.click("Sessions", offset=(6, 2))
+        await until(pilot, lambda: popup._chosen == "shop")
+        assert not any(command[0] == "if-shell" for command in story.told())
+        await pilot.click("Sessions", offset=(6, 2))
+        await until(pilot, lambda: not popup.is_running)
+
+    played(Held(story), play)
+    jump = story.told()[-1]
+    assert jump[:3] == ("if-shell", "-F", "-t")
+    assert jump[3] == shop.pane.now.id
+    assert "switch-client" in jump[-1]
+    assert "session_created" in jump[-2]
+
+
+def test_a_line_that_is_too_long_is_cut_and_the_end_of_the_screen_is_shown(story: Story) -> None:
+    lines = [f"{number} " + "x" * 300 for number in range(40)]
+    story.agent("acme").pane.screen = "\n".join([*lines, "> the prompt"])
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: "> the prompt" in cells(popup))
+        assert "39 xxx" in cells(popup)
+        assert "38 xxx" in cells(popup)
+
+    played(Desk(story.app), play)
+
+
+def test_a_jump_to_another_server_says_how(story: Story) -> None:
+    story.agent("acme")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("enter")
+        await until(pilot, lambda: "another tmux server" in text(popup, "#said"))
+        assert f"tmux -S {story.SOCKET} attach" in text(popup, "#said")
+
+    played(Desk(story.app, Client("/tmp/other", None)), play)
+
+
+def test_a_bug_is_not_kept_quiet(story: Story) -> None:
+    story.agent("acme")
+
+    class Broken(Desk):
+        def resume(self, names: object) -> Result:
+            raise ZeroDivisionError("as if")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("r")
+        await until(pilot, lambda: not popup.is_running)
+
+    with pytest.raises(ZeroDivisionError):
+        played(Broken(story.app), play)
+
+
+def test_without_a_terminal_it_says_what_to_use(story: Story) -> None:
+    answer = tmuxreap("popup", "--registry", str(story.path))
+    assert answer.exit == 2
+    assert "could not open the popup: this is no terminal" in answer.err
+    assert "tmuxreap list --json" in answer.err

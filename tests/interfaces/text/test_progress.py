@@ -1,0 +1,91 @@
+"""Who is at which rung: one line that is drawn again on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from tests.fakes import FakeClock
+from tmuxreap.ending.plan import Rung
+from tmuxreap.interfaces.text.progress import WORDS, Progress
+
+
+class Watched:
+    """The display, what it wrote since the last look, and the clock it goes by."""
+
+    def __init__(self, *, live: bool) -> None:
+        self.clock, self.to = FakeClock(), io.StringIO()
+        self.display = Progress(self.to, self.clock.monotonic, live)
+
+    def after(self, seconds: float) -> None:
+        self.clock.move_to(self.clock.monotonic() + seconds)
+        self.display.draw()
+
+    def news(self) -> str:
+        said = self.to.getvalue()
+        self.to.seek(0)
+        self.to.truncate()
+        return said
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_every_rung_has_its_words() -> None:
+    assert set(WORDS) == set(Rung)
+
+
+def test_plain_lines_off_a_terminal() -> None:
+    watched = Watched(live=False)
+    watched.display.begin(2)
+    watched.display.rung("one", Rung.KEYS)
+    watched.display.rung("two", Rung.KEYS)
+    watched.display.rung("one", Rung.HANGUP)
+    watched.after(5)
+    watched.display.done("one")
+    assert watched.news().splitlines() == [
+        "one: sending its exit keys",
+        "two: sending its exit keys",
+        "one: closing its session",
+    ]
+
+
+def test_one_line_with_everybody_and_how_long_he_takes() -> None:
+    watched = Watched(live=True)
+    watched.display.begin(3)
+    watched.display.rung("one", Rung.KEYS)
+    watched.display.rung("two", Rung.TERM)
+    watched.news()
+    watched.after(1.5)
+    assert watched.news() == "\r\x1b[K0 of 3 ended · one keys 1.5 s · two term 1.5 s"
+    watched.display.rung("one", Rung.KILL)
+    watched.display.done("two")
+    watched.after(1.0)
+    assert watched.news() == "\r\x1b[K1 of 3 ended · one kill 2.5 s"
+
+
+def test_not_more_often_than_an_eye_can_follow() -> None:
+    watched = Watched(live=True)
+    watched.display.begin(100)
+    for number in range(100):
+        watched.display.rung(f"agent-{number}", Rung.KEYS)
+    assert watched.news().count("\r") == 1
+
+
+def test_the_line_is_cut_at_the_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    watched = Watched(live=True)
+    watched.display.begin(1)
+    watched.display.rung("a-very-long-name-of-a-session", Rung.KEYS)
+    assert watched.news() == "\r\x1b[K0 of 1 ended · a-v…"
+
+
+def test_nothing_of_it_stays_on_the_screen() -> None:
+    watched = Watched(live=True)
+    watched.display.begin(1)
+    watched.display.rung("one", Rung.KEYS)
+    watched.display.done("one")
+    assert watched.news().endswith("\r\x1b[K")

@@ -1,0 +1,213 @@
+"""Registry and ledger together: the registry first and true, the ledger a servant that follows or is missed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import FakeClock
+from tmuxreap.core import faults
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.ledger import ledger
+from tmuxreap.ledger.books import Books, mirror_row
+from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewEvent, NewIntent
+from tmuxreap.registry.file import Registry, RegistryLook, edited
+from tmuxreap.registry.transitions import Changes
+
+TEXT = "tmux_sessions:\n  - name: a\n    status: running\n    pane: {cwd: /x}\n  - name: b\n    status: stopped\n"
+
+
+class Bench:
+    def __init__(self, folder: Path) -> None:
+        self.registry = Registry(folder / "rows.yaml")
+        self.registry.path.write_text(TEXT)
+        self.warnings: list[str] = []
+        self.books = Books(self.registry, FakeClock(), self.warnings)
+
+    def stop_a(self, *closings: Closing) -> RegistryLook:
+        def changes(_look: RegistryLook) -> dict[str, Changes]:
+            return {"a": {("status",): "stopped"}}
+
+        def events(before: RegistryLook) -> list[NewEvent]:
+            row = before.named("a")
+            assert row is not None
+            return [NewEvent("a", "stopped", {"why": "x"}, before.text_of(row))]
+
+        return self.books.change(lambda look: edited(look, changes(look)), events, lambda: closings)
+
+    def sql(self, question: str) -> list[tuple[object, ...]]:
+        db = sqlite3.connect(self.books.path)
+        found = db.execute(question).fetchall()
+        db.close()
+        return found
+
+    def begin(self, name: str = "a", *, alive: bool = False, take_over: bool = False) -> Begun | Busy | None:
+        return self.books.begin([new_intent(name)], lambda _intent: alive, take_over=take_over)[0]
+
+
+def new_intent(name: str) -> NewIntent:
+    return NewIntent(name, "stop", "r", "agent", ProcessId(7, 8), "boot", 1_795_000_100.0, (), "{}")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    faults.arm("")
+    made.books.close()
+
+
+def test_the_ledger_lies_beside_the_resolved_registry(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "real.yaml").write_text(TEXT)
+    (tmp_path / "link.yaml").symlink_to("deep/real.yaml")
+    assert Books(Registry(tmp_path / "link.yaml"), FakeClock(), []).path == tmp_path / "deep" / "real.db"
+
+
+def test_reading_makes_no_ledger(bench: Bench) -> None:
+    assert bench.books.events(None, None) == []
+    assert bench.books.open_intents() == {}
+    assert bench.books.heartbeats() == {}
+    assert (bench.books.survivors("boot"), bench.books.mark("a"), bench.books.intent(1)) == ({}, None, None)
+    assert [one.name for one in bench.registry.path.parent.iterdir()] == ["rows.yaml"]
+    assert bench.warnings == []
+
+
+def test_a_change_is_in_both_with_the_row_as_it_was(bench: Bench) -> None:
+    after = bench.stop_a()
+    assert "name: a\n    status: stopped" in bench.registry.path.read_text()
+    assert bench.sql("SELECT name, status, pane_cwd FROM sessions ORDER BY name") == [
+        ("a", "stopped", "/x"),
+        ("b", "stopped", None),
+    ]
+    (event,) = bench.books.events({"a"}, None)
+    assert (event.kind, event.data, event.at) == ("stopped", {"why": "x"}, FakeClock().now())
+    assert event.before == "name: a\n    status: running\n    pane: {cwd: /x}"
+    assert not bench.books.is_behind(after)
+
+
+def test_the_registry_is_written_before_the_ledger(bench: Bench) -> None:
+    faults.arm("ledger=EIO")
+    bench.stop_a()
+    assert "name: a\n    status: stopped" in bench.registry.path.read_text()
+    assert bench.sql("SELECT * FROM sessions") == []
+    assert [warning.split(":")[0] for warning in bench.warnings] == ["ledger_not_written"]
+
+
+def test_what_the_registry_refuses_the_ledger_does_not_hear_of(bench: Bench) -> None:
+    faults.arm("temp_written=ENOSPC")
+    with pytest.raises(Failure):
+        bench.stop_a()
+    assert not bench.books.path.exists()
+
+
+def test_a_mirror_that_fell_behind_is_rebuilt(bench: Bench) -> None:
+    bench.stop_a()
+    bench.registry.path.write_text(TEXT.replace("name: b", "name: c"))  # by hand
+    look = bench.registry.look()
+    assert bench.books.is_behind(look)
+    bench.books.follow(look)
+    assert bench.sql("SELECT name, status FROM sessions ORDER BY name") == [("a", "running"), ("c", "stopped")]
+    assert not bench.books.is_behind(look)
+
+
+def test_bad_rows_are_not_mirrored(bench: Bench) -> None:
+    bench.registry.path.write_text(TEXT + "  - name: odd\n    status: paused\n")
+    bench.books.follow(bench.registry.look())
+    assert bench.sql("SELECT name FROM sessions ORDER BY name") == [("a",), ("b",)]
+
+
+def test_a_row_in_the_mirror_is_the_row(bench: Bench) -> None:
+    row = bench.registry.look().rows[0]
+    assert isinstance(row, Row)
+    mirrored = mirror_row(row)
+    assert (mirrored.name, mirrored.status, mirrored.pane_cwd, mirrored.data) == ("a", "running", "/x", row.data)
+
+
+def test_an_intent_is_begun_and_closed_with_the_row(bench: Bench) -> None:
+    begun = bench.begin()
+    assert isinstance(begun, Begun)
+    number = begun.intent.id
+    assert list(bench.books.open_intents()) == ["a"]
+    assert bench.books.still_open(number)
+    bench.stop_a(Closing(number, "stopped", {"outcome": "stopped"}))
+    assert bench.books.open_intents() == {}
+    assert not bench.books.still_open(number)
+    closed = bench.books.intent(number)
+    assert closed is not None
+    assert (closed.outcome, closed.result) == ("stopped", {"outcome": "stopped"})
+
+
+def test_a_living_owner_is_waited_for_and_a_kill_takes_over(bench: Bench) -> None:
+    first = bench.begin()
+    assert isinstance(first, Begun)
+    assert isinstance(bench.begin(alive=True), Busy)
+    assert isinstance(bench.begin("b", alive=True), Begun)  # another row is another matter
+    second = bench.begin(alive=True, take_over=True)
+    assert isinstance(second, Begun)
+    assert not bench.books.still_open(first.intent.id)
+    asked: list[Intent] = []
+    bench.books.begin([new_intent("a")], lambda intent: not asked.append(intent), take_over=False)  # type: ignore[func-returns-value]
+    assert [intent.id for intent in asked] == [second.intent.id]
+
+
+def test_without_a_ledger_the_work_goes_on_and_says_so_once(bench: Bench) -> None:
+    bench.books.path.mkdir()
+    assert bench.begin() is None
+    assert bench.books.still_open(1)  # what cannot be asked was not taken over
+    bench.stop_a()
+    assert bench.books.note("a", "draft", {}) is None
+    assert "name: a\n    status: stopped" in bench.registry.path.read_text()
+    assert [warning.split(":")[0] for warning in bench.warnings] == ["intent_not_recorded"]
+    assert "not a regular file" in bench.warnings[0]
+
+
+def test_an_unreadable_ledger_is_set_aside_with_a_warning(bench: Bench) -> None:
+    bench.books.path.write_bytes(b"no database " * 100)
+    assert isinstance(bench.begin(), Begun)
+    (warning,) = bench.warnings
+    (aside,) = bench.books.path.parent.glob("rows.db.broken-*")
+    assert aside.name in warning
+    assert aside.read_bytes() == b"no database " * 100
+
+
+def test_a_locked_ledger_is_gone_without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.stop_a()
+    bench.books.close()
+    other = sqlite3.connect(bench.books.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    opened = ledger.Ledger.open
+    monkeypatch.setattr("tmuxreap.ledger.books.Ledger.open", lambda path, *, now: opened(path, now=now, busy_s=0.01))
+    later = Books(bench.registry, FakeClock(), bench.warnings)
+    assert later.begin([new_intent("a")], lambda _intent: True, take_over=False) == [None]
+    assert [warning.split(":")[0] for warning in bench.warnings] == ["intent_not_recorded"]
+    assert "locked" in bench.warnings[0]
+    other.close()
+    later.close()
+
+
+def test_a_note_says_its_number(bench: Bench) -> None:
+    first, second = bench.books.note("a", "draft", {"text": "hm"}), bench.books.note("a", "draft", {"text": "ho"})
+    assert first is not None
+    assert second == first + 1
+    assert [event.data["text"] for event in bench.books.events({"a"}, None, first)] == ["ho"]
+
+
+def test_marks_and_survivors_are_remembered(bench: Bench) -> None:
+    from tmuxreap.ledger.records import Survivor
+
+    bench.books.remember_mark("a", "mark-1")
+    assert (bench.books.mark("a"), bench.books.name_of("mark-1")) == ("a" and "mark-1", "a")
+    bench.books.remember_survivors("a", [Survivor(ProcessId(7, 8), "boot", "x")], None)
+    assert bench.books.survivors("boot") == {"a": frozenset({ProcessId(7, 8)})}
+    assert bench.books.survivors("another boot").get("a", frozenset()) == frozenset()  # its pids say nothing
+
+
+def test_forgotten_history_is_gone(bench: Bench) -> None:
+    bench.stop_a()
+    bench.books.drop_events("a")
+    assert bench.books.events(None, None) == []

@@ -1,0 +1,187 @@
+"""One real agent in a private tmux, against the mock: started, brought into a state, looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.real_agents.mock_model import SLOW, TOOL, MockModel
+from tests.real_agents.setups import Place, Setup
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import Screen, State, read_screen
+
+PATIENCE_S = 30.0
+BURST_S = 0.5  # between a text and its Enter: several agents swallow one that comes sooner
+DRAFT = "half a thought"
+LINES = ("first line", "second line")
+MESSAGE = "please remember the blue teapot"
+AGAIN = "which colour did it have"
+NAME = "acme"
+
+
+class Bench:
+    def __init__(self, agent: str, setup: Setup, profile: Profile, program: Path) -> None:
+        self.agent, self.setup, self.profile = agent, setup, profile
+        self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
+        self.proof = self.folder / "proof-that-it-ran"
+        self.model = MockModel(f"touch {self.proof}")
+        place = Place(self.folder / "home", self.folder / "project", self.model.url)
+        place.home.mkdir()
+        place.project.mkdir()
+        subprocess.run(["git", "init", "-q", str(place.project)], check=True)
+        self.place, self.program = place, program
+        self.socket = str(self.folder / "s")
+        self.registry = self.folder / "agent-sessions.yaml"
+        self.environ = self._environment()
+
+    def _environment(self) -> dict[str, str]:
+        root = Path(__file__).parent.parent.parent
+        path = f"{self.program.parent}:{Path(shutil.which('node') or '/usr/bin/node').parent}:/usr/bin:/bin"
+        return {
+            "HOME": str(self.place.home),
+            "PATH": path,
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            "LANG": "C.UTF-8",
+            "SHELL": "/bin/sh",
+            "TMUX_TMPDIR": str(self.folder),
+            "PYTHONPATH": str(root),
+            "NO_PROXY": "127.0.0.1,localhost",
+            **self.setup.seed(self.place),
+        }
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["tmux", "-N", "-S", self.socket, "kill-server"], capture_output=True, check=False)
+        self.model.close()
+        time.sleep(0.3)
+        for pid in self.left():
+            os.kill(pid, 9)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def left(self) -> dict[int, str]:
+        """Living processes of this bench: all of them have its HOME."""
+        wanted, found = f"HOME={self.place.home}".encode(), {}
+        for home in Path("/proc").glob("[0-9]*"):
+            try:
+                if wanted in (home / "environ").read_bytes().split(b"\0"):
+                    found[int(home.name)] = (home / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+            except OSError:
+                continue
+        return {pid: command for pid, command in found.items() if command}
+
+    # The program
+
+    def reap(self, *words: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, "-m", "tmuxreap", words[0], "--registry", str(self.registry), "--json", *words[1:]],
+            env=self.environ, cwd=self.place.project, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        try:
+            answer: dict[str, Any] = json.loads(done.stdout)
+        except ValueError:
+            raise AssertionError(f"tmuxreap {' '.join(words)}: {done.stdout}{done.stderr}") from None
+        if answer["error"]:
+            raise AssertionError(f"tmuxreap {' '.join(words)}: {answer['error']['message']}")
+        item: dict[str, Any] = answer["results"][0]
+        if item.get("error"):
+            raise AssertionError(f"tmuxreap {' '.join(words)}: {item['error']['message']}")
+        return item
+
+    def start(self, *command: str) -> dict[str, Any]:
+        words = command or (self.setup.program, *self.setup.options)
+        where = ("--server", self.socket, "--cwd", str(self.place.project))
+        item = self.reap("start", NAME, "--agent", self.agent, *where, "--", *words)
+        self.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
+        return item
+
+    def pane_state(self) -> str:
+        """As the program tells it: by the agent's own word too."""
+        return str(self.reap("show", NAME)["pane_state"])
+
+    def row(self) -> dict[str, Any]:
+        rows: list[dict[str, Any]] = yaml.safe_load(self.registry.read_text())["tmux_sessions"]
+        return rows[0]
+
+    def drafts(self) -> list[str]:
+        import sqlite3
+
+        books = sqlite3.connect(self.registry.with_suffix(".db"))
+        found = books.execute("select data from events where kind = 'draft'").fetchall()
+        books.close()
+        return [json.loads(data)["text"] for (data,) in found]
+
+    # The terminal
+
+    def tmux(self, *words: str) -> str:
+        where = ["tmux", "-u", "-f", "/dev/null", "-S", self.socket]
+        done = subprocess.run([*where, *words], capture_output=True, text=True, timeout=10, check=False)
+        return done.stdout.rstrip("\n ")
+
+    def screen(self) -> str:
+        return self.tmux("capture-pane", "-p", "-t", f"={NAME}:")
+
+    def seen(self) -> Screen:
+        return read_screen(self.screen(), self.profile.screens)
+
+    def until(self, what: str, found: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+        deadline = time.monotonic() + patience_s
+        while not found():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"never came: {what}\n{self.screen()}")
+            time.sleep(0.05)
+
+    def settle(self, still_s: float = 1.0) -> None:
+        """Until the screen has not changed for a while."""
+        last, since = "", time.monotonic()
+        deadline = since + PATIENCE_S
+        while time.monotonic() < min(since + still_s, deadline):
+            now = self.screen()
+            if now != last:
+                last, since = now, time.monotonic()
+            time.sleep(0.1)
+
+    def type(self, text: str) -> None:
+        self.tmux("send-keys", "-l", "-t", f"={NAME}:", text)
+        time.sleep(BURST_S)
+
+    def keys(self, *keys: str) -> None:
+        self.tmux("send-keys", "-t", f"={NAME}:", *keys)
+
+    def say(self, text: str) -> None:
+        self.type(text)
+        self.keys("Enter")
+
+    # The states
+
+    def bring(self, state: str) -> None:
+        {
+            "idle": lambda: None,
+            "draft": lambda: self.type(DRAFT),
+            "lines": self._lines,
+            "busy": lambda: self.say(f"{SLOW} please"),
+            "dialog": lambda: self.say(f"{TOOL} please"),
+            "menu": lambda: self.type("/"),
+            "copy-mode": lambda: self.tmux("copy-mode", "-t", f"={NAME}:"),
+        }[state]()
+
+    def _lines(self) -> None:
+        self.type(LINES[0])
+        self.keys(self.setup.newline)
+        time.sleep(0.2)
+        self.type(LINES[1])
+
+
+STATE_OF = {"idle": State.IDLE, "draft": State.DRAFT, "lines": State.DRAFT, "busy": State.BUSY, "dialog": State.DIALOG}

@@ -1,0 +1,44 @@
+"""Shows what an agent's screen looks like in each state, to write the patterns of its profile by:
+python -m tests.real_agents.look AGENT PROGRAM [STATE...]"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+
+from tests.real_agents.bench import MESSAGE, Bench
+from tests.real_agents.setups import SETUPS
+from tmuxreap.agents.load import load_profiles
+
+
+def main(agent: str, program: str, states: list[str]) -> None:
+    profile = load_profiles(None).agents[agent]
+    for state in states:
+        with Bench(agent, SETUPS[agent], profile, Path(program)) as bench:
+            try:
+                bench.start()
+            except AssertionError as error:
+                print(error)
+                continue
+            bench.settle(4.0)
+            if state != "fresh":
+                bench.say(MESSAGE)
+                bench.settle()
+                bench.bring(state)
+                time.sleep(3)
+            show(bench, state)
+            if state == states[0]:
+                print(*bench.left().items(), sep="\n")
+                print(*[path for path in sorted(bench.place.home.rglob("*")) if path.is_file()][:40], sep="\n")
+            print(bench.reap("show", "acme").get("pane_state"), len(bench.model.asked), bench.proof.exists())
+
+
+def show(bench: Bench, state: str) -> None:
+    screen = re.sub(r"\n{3,}", "\n\n", bench.screen())
+    print(f"--- {state}: {bench.seen()}\n{screen}\n--- cursor {bench.tmux('display', '-p', '#{cursor_x},#{cursor_y}')}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

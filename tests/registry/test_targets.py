@@ -1,0 +1,196 @@
+"""Which rows a word means: a name before all else, and nothing that was not meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.errors import Code
+from tmuxreap.core.model import BadRow, Row
+from tmuxreap.registry.rows import read_row
+from tmuxreap.registry.targets import AnyRow, Chosen, Questions, Wanted, choose
+
+
+def row(index: int, name: str, status: str = "running", **fields: object) -> Row:
+    return read_row(index, {"name": name, "status": status, **fields})
+
+
+ROWS: tuple[AnyRow, ...] = (
+    row(0, "acme-1", agent="claude", tags=["acme", "x"]),
+    row(1, "acme-2", "stopped", agent="codex", tags=["acme"]),
+    row(2, "web", agent="claude"),
+    row(3, "old", "terminated"),
+    row(4, "ancient", "archived"),
+    BadRow(5, "acme-bad", "odd", 9, 3),
+    BadRow(6, None, "no name", 12, 3),
+)
+
+
+def pick(*targets: str, wanted: Wanted = Wanted.RUNNING, ask: Questions | None = None, rows: object = None) -> Chosen:
+    return choose(ROWS if rows is None else rows, targets, wanted, ask or Questions())  # type: ignore[arg-type]
+
+
+def names(chosen: Chosen) -> list[str]:
+    return [one.name for one in chosen.rows]
+
+
+def test_a_name_means_its_row_whatever_its_state() -> None:
+    assert names(pick("old", "web")) == ["old", "web"]
+    assert not pick("old").sweeping
+
+
+def test_a_name_is_never_a_prefix() -> None:
+    assert pick("acme", "we", "web-", "WEB").rows == ()
+    assert [one.target for one in pick("acme", "we", "web-", "WEB").missing] == ["acme", "we", "web-", "WEB"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (Wanted.RUNNING, ["acme-1"]),
+        (Wanted.ENDED, ["acme-2"]),
+        (Wanted.ALL, ["acme-1", "acme-2"]),
+    ],
+)
+@pytest.mark.parametrize("target", ["acme-*", "acme-?", "acme-[12]", "tag:acme"])
+def test_patterns_and_tags_select_by_state(target: str, wanted: Wanted, expected: list[str]) -> None:
+    chosen = pick(target, wanted=wanted)
+    assert names(chosen) == expected
+    assert chosen.sweeping
+
+
+def test_all_by_state() -> None:
+    assert names(pick("all")) == ["acme-1", "web"]
+    assert names(pick("all", wanted=Wanted.ENDED)) == ["acme-2", "old", "ancient"]
+    assert names(pick("all", wanted=Wanted.ALL)) == ["acme-1", "acme-2", "web", "old", "ancient"]
+
+
+def test_all_of_nothing_is_no_failure_but_a_pattern_is() -> None:
+    nothing = pick("all", rows=())
+    assert (nothing.rows, nothing.bad, nothing.missing, nothing.sweeping) == ((), (), (), True)
+    assert pick("*", rows=()).missing[0].failure.code is Code.SESSION_NOT_REGISTERED
+
+
+def test_a_pattern_with_rows_of_the_other_state_is_no_failure() -> None:
+    none = pick("ol?")
+    assert (none.rows, none.bad, none.missing, none.sweeping) == ((), (), (), True)
+
+
+@pytest.mark.parametrize("wanted", Wanted)
+def test_a_task_means_its_rows_as_a_name_does(wanted: Wanted) -> None:
+    rows = (row(0, "a", task_id="T-1"), row(1, "b", "stopped", task_id="T-1"), row(2, "c", task_id="T-10"), row(3, "d"))
+    assert names(pick("task:T-1", wanted=wanted, rows=rows)) == ["a", "b"]
+    assert pick("task:T", rows=rows).missing[0].failure.code is Code.SESSION_NOT_REGISTERED
+
+
+def test_agents_are_asked_for() -> None:
+    assert names(pick("agent:claude")) == ["acme-1", "web"]
+    by_name = Questions(agent_of=lambda one: "gemini" if one.name == "web" else None)
+    assert names(pick("agent:gemini", ask=by_name)) == ["web"]
+
+
+@pytest.mark.parametrize("target", ["tag:", "agent:", "tag:nosuch", "tag:acm", "agent:nosuch", "", "pid:", "pid:x"])
+def test_what_means_nothing(target: str) -> None:
+    chosen = pick(target)
+    assert chosen.rows == ()
+    (missing,) = chosen.missing
+    assert (missing.target, missing.failure.code) == (target, Code.SESSION_NOT_REGISTERED)
+    assert missing.failure.message.startswith(f"could not find {target!r}")
+
+
+def test_rows_stand_once_in_the_order_in_which_they_were_named() -> None:
+    assert names(pick("web", "acme-*", "web", "tag:x", "acme-2")) == ["web", "acme-1", "acme-2"]
+    assert names(pick("tag:x", "agent:claude", "acme-1", "all")) == ["acme-1", "web"]
+
+
+def test_a_row_named_like_a_selector_is_meant_by_its_name() -> None:
+    odd = (
+        row(0, "tag:x", "stopped"),
+        row(1, "y", tags=["x"]),
+        row(2, "*"),
+        row(3, "7"),
+        row(4, "pid:7"),
+        row(5, "a[b]"),
+    )
+    asked = Questions(row_of_pid=lambda _pid: "y")
+    for name in ("tag:x", "*", "7", "pid:7", "a[b]"):
+        chosen = pick(name, rows=odd, ask=asked)
+        assert names(chosen) == [name]
+        assert not chosen.sweeping
+
+
+def test_a_row_named_all_is_not_meant_by_all() -> None:
+    odd = (row(0, "all", "stopped"), row(1, "y"))
+    assert names(pick("all", rows=odd)) == ["y"]
+    assert names(pick("-", rows=odd)) == []
+
+
+@pytest.mark.parametrize("target", ["pid:42", "42", "042"])
+def test_a_pid_means_the_row_that_owns_it(target: str) -> None:
+    asked: list[int] = []
+
+    def owner(pid: int) -> str | None:
+        asked.append(pid)
+        return "old"
+
+    chosen = pick(target, ask=Questions(row_of_pid=owner))
+    assert (names(chosen), asked, chosen.sweeping) == (["old"], [42], False)
+
+
+@pytest.mark.parametrize("target", ["pid:42", "42"])
+def test_a_pid_of_nobody(target: str) -> None:
+    (missing,) = pick(target).missing
+    assert missing.failure.code is Code.PROCESS_NOT_FOUND
+    (missing,) = pick(target, ask=Questions(row_of_pid=lambda _pid: "forgotten")).missing
+    assert missing.failure.code is Code.PROCESS_NOT_FOUND
+
+
+@pytest.mark.parametrize("target", ["-7", "٣", "1.5", "0x7", "7 "])
+def test_what_is_no_pid(target: str) -> None:
+    asked = Questions(row_of_pid=lambda _pid: "web")
+    assert names(pick(target, ask=asked)) == []
+
+
+def test_bad_rows_are_named_when_they_are_meant() -> None:
+    assert [one.index for one in pick("acme-bad").bad] == [5]
+    assert [one.index for one in pick("acme-*").bad] == [5]
+    assert [one.index for one in pick("all").bad] == [5, 6]
+    for other in ("web", "tag:acme", "agent:claude", "w*"):
+        assert pick(other).bad == ()
+
+
+def test_ended_rows_that_count_among_the_running() -> None:
+    with_leftovers = Questions(counts=lambda one: one.name == "old")
+    assert names(pick("all", ask=with_leftovers)) == ["acme-1", "web", "old"]
+    assert names(pick("acme-*", ask=with_leftovers)) == ["acme-1"]
+
+
+def test_a_near_name_is_offered() -> None:
+    (missing,) = pick("acme").missing
+    assert missing.failure.hint.startswith("did you mean acme-1, acme-2, acme-bad? ")
+    (missing,) = pick("zzz*").missing
+    assert missing.failure.hint == "see all rows with: tmuxreap list"
+
+
+def test_one_that_is_missing_stops_no_other() -> None:
+    chosen = pick("nosuch", "web", "tag:nosuch")
+    assert names(chosen) == ["web"]
+    assert [one.target for one in chosen.missing] == ["nosuch", "tag:nosuch"]
+
+
+@pytest.mark.parametrize(
+    ("target", "sweeping"),
+    [
+        ("web", False),
+        ("pid:3", False),
+        ("tag:x", True),
+        ("agent:claude", True),
+        ("task:T-1", True),
+        ("tree:web", True),
+        ("w*", True),
+        ("all", True),
+        ("nosuch*", True),
+    ],
+)
+def test_how_far_a_word_reaches(target: str, sweeping: bool) -> None:
+    """A person is asked before what may mean more than was named, and an agent has to say --yes to it."""
+    assert (pick(target).sweeping, pick("web", target).sweeping) == (sweeping, sweeping)

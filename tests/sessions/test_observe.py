@@ -1,0 +1,140 @@
+"""The one look: what is read, how often, and what is said when it could not be read."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.fakes import OWN_PID, FakeClock, FakeProcesses, FakeTmux
+from tmuxreap.core.model import NoServer, ProcessId, Server, Unreachable
+from tmuxreap.sessions.observe import Observer, Place, callers, terminal_number
+from tmuxreap.sessions.ownership import Trace
+
+SOCKET = "/tmp/s"
+
+
+class Counted(FakeProcesses):
+    def __init__(self) -> None:
+        super().__init__(FakeClock())
+        self.asked: Counter[tuple[str, int]] = Counter()
+
+    def environ(self, process: ProcessId) -> object:  # type: ignore[override]
+        self.asked["environ", process.pid] += 1
+        return super().environ(process)
+
+    def argv(self, process: ProcessId) -> tuple[str, ...]:
+        self.asked["argv", process.pid] += 1
+        return super().argv(process)
+
+
+@pytest.fixture
+def processes() -> Counted:
+    counted = Counted()
+    counted.add("tmuxreap", pid=OWN_PID)
+    return counted
+
+
+def observer(processes: Counted, tmux: FakeTmux | None = None) -> Observer:
+    return Observer(tmux or FakeTmux(processes), processes, Place("here", "boot", OWN_PID))
+
+
+def test_each_server_is_asked_once_and_answers_for_itself(processes: Counted) -> None:
+    tmux = FakeTmux(processes)
+    tmux.open(SOCKET, "acme", "sleep")
+    tmux.answers["/tmp/odd"] = Unreachable("/tmp/odd", "no", "")
+    world = observer(processes, tmux).look([SOCKET, "/tmp/none", "/tmp/odd", SOCKET], 0)
+    assert isinstance(world.servers[SOCKET], Server)
+    assert world.servers["/tmp/none"] == NoServer("/tmp/none")
+    assert isinstance(world.servers["/tmp/odd"], Unreachable)
+    assert (world.host, world.boot_id) == ("here", "boot")
+
+
+def test_what_a_process_carries(processes: Counted) -> None:
+    one = processes.add("a", environ={"TMUXREAP_ID": "m", "TMUX": "/tmp/s,x,50,0", "TMUX_PANE": "%3"})
+    two = processes.add("b", environ={}, open_files=("/dev/null", "/dev/pts/4", "/dev/pts/5 (deleted)"))
+    three = processes.add("c", environ={"TMUX": "odd"}, open_files=("/dev/pts/9",))
+    traces = observer(processes).look([], 0).index.traces
+    assert traces[one.pid] == Trace("m", "/tmp/s,x,50", "%3")
+    assert traces[two.pid] == Trace(terminals=frozenset({"/dev/pts/4", "/dev/pts/5 (deleted)"}))
+    assert traces[three.pid] == Trace(terminals=frozenset({"/dev/pts/9"}))
+
+
+def test_what_is_called_is_asked_once_a_look_and_anew_in_the_next(processes: Counted) -> None:
+    """Another program may have been exec'd in its place: the same process under another name."""
+    one = processes.add("sh")
+    looking = observer(processes)
+    world = looking.look([], 0)
+    assert {world.names(world.index.processes[one.pid]).argv for _ in range(3)} == {("sh",)}
+    assert processes.asked["argv", one.pid] == 1
+    processes.table[one.pid].argv = ("claude",)
+    world = looking.look([], 0)
+    assert world.names(world.index.processes[one.pid]).argv == ("claude",)
+
+
+def test_a_reused_pid_is_read_anew(processes: Counted) -> None:
+    one = processes.add("a", pid=500, environ={"TMUXREAP_ID": "m"})
+    looking = observer(processes)
+    looking.look([], 0)
+    processes.die(one)
+    processes.wait((), 1.0)
+    processes.add("b", pid=500, environ={"TMUXREAP_ID": "other"})
+    assert looking.look([], 0).index.traces[500].mark == "other"
+
+
+def test_a_cleared_environment_is_read_again(processes: Counted) -> None:
+    """Asked in the moment of an exec it is empty."""
+    one = processes.add("a")
+    looking = observer(processes)
+    assert looking.look([], 0).index.traces[one.pid] == Trace()
+    processes.table[one.pid].environ = {"TMUXREAP_ID": "m"}
+    assert looking.look([], 0).index.traces[one.pid].mark == "m"
+
+
+def test_an_environment_that_cannot_be_read_is_no_evidence(processes: Counted) -> None:
+    one = processes.add("a")
+    processes.table[one.pid].environ = None
+    assert observer(processes).look([], 0).index.traces[one.pid] == Trace()
+
+
+def test_older_ones_are_seen_but_not_asked(processes: Counted) -> None:
+    old = processes.add("a")
+    processes.wait((), 1.0)
+    young = processes.add("b")
+    index = observer(processes).look([], young.start).index
+    assert {old.pid, young.pid} <= set(index.processes)
+    assert young.pid in index.traces
+    assert old.pid not in index.traces
+    assert processes.asked["environ", old.pid] == 0
+
+
+def test_the_caller_and_all_above_it_are_protected(processes: Counted) -> None:
+    shell = processes.add("bash")
+    inner = processes.add("python3", parent=shell)
+    processes.add("sleep", parent=inner)
+    assert callers(inner.pid, processes.look()) == {inner.pid, shell.pid}
+    assert callers(4, processes.look()) == frozenset()
+    assert observer(processes).look([], 0).protected == {OWN_PID}
+
+
+def test_who_stands_outside_does_not_see_itself(processes: Counted) -> None:
+    """A finisher whose parent lives on in the session that it ends."""
+    child = processes.add("tmux", parent=processes.identify(OWN_PID))
+    looking = observer(processes)
+    looking.stand_outside()
+    world = looking.look([], 0)
+    assert OWN_PID not in world.index.processes
+    assert child.pid in world.index.processes
+    assert world.protected == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [("/dev/pts/0", 34816), ("/dev/pts/255", 35071), ("/dev/pts/256", 1083392), ("/dev/nowhere", 0), ("", 0)],
+)
+def test_the_number_of_a_terminal(path: str, number: int) -> None:
+    assert terminal_number(path) == number
+
+
+def test_the_number_is_the_kernel_s() -> None:
+    assert terminal_number("/dev/null") == (1 << 8) | 3

@@ -1,0 +1,169 @@
+"""Whose process is it? Every kind of evidence, and every kind of counter-evidence, on a table of processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.sessions.ownership import Index, Owned, Reach, Trace, owned
+
+SERVER, LEADER, STRANGER = 50, 100, 900
+TMUX, MARK, TTY, PTS = "/tmp/s,50", "m-1", 34816, "/dev/pts/0"
+
+
+@dataclass
+class Table:
+    """One session with one pane, and whoever is added."""
+
+    processes: dict[int, Process] = field(default_factory=dict)
+    traces: dict[int, Trace] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.add(1, 0, comm="init")
+        self.add(SERVER, 1, comm="tmux: server", sid=SERVER)
+        self.add(LEADER, SERVER, comm="agent", sid=LEADER, tty=TTY, trace=Trace(MARK, TMUX, "%0"))
+        self.add(STRANGER, 1, comm="bash", sid=STRANGER, tty=TTY + 7)
+
+    def add(
+        self,
+        pid: int,
+        ppid: int,
+        comm: str = "x",
+        sid: int = 0,
+        tty: int = 0,
+        start: int = 10,
+        trace: Trace | None = None,
+    ) -> None:
+        self.processes[pid] = Process(ProcessId(pid, start), ppid, pid, sid, tty, -1, "S", comm)
+        if trace is not None:
+            self.traces[pid] = trace
+
+    def reach(self, **other: object) -> Reach:
+        usual: dict[str, object] = {
+            "tmux": TMUX,
+            "panes": frozenset({"%0"}),
+            "leaders": frozenset({ProcessId(LEADER, 10)}),
+            "ttys": frozenset({TTY}),
+            "terminals": frozenset({PTS}),
+            "mark": MARK,
+            "remembered": frozenset(),
+        }
+        return Reach(**{**usual, **other})  # type: ignore[arg-type]
+
+    def owned(self, **reach: object) -> Owned:
+        def spare(process: Process) -> str | None:
+            return f"a {process.comm}" if process.comm in ("tmux: server", "ssh-agent") else None
+
+        return owned(Index.of(self.processes, self.traces), self.reach(**reach), spare)
+
+    def why(self, pid: int, **reach: object) -> str | None:
+        return next((one.why for one in self.owned(**reach).own if one.process.pid == pid), None)
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+def test_the_pane_and_its_tree(table: Table) -> None:
+    table.add(101, LEADER)
+    table.add(102, 101)
+    assert [(one.process.pid, one.why) for one in table.owned().own] == [(100, "pane"), (101, "tree"), (102, "child")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({"sid": LEADER}, "session"),
+        ({"sid": 777, "tty": TTY}, "terminal"),
+        ({"sid": 777, "trace": Trace(mark=MARK)}, "mark"),
+        ({"sid": 777, "trace": Trace(tmux=TMUX, pane="%0")}, "environment"),
+        ({"sid": 777, "trace": Trace(terminals=frozenset({PTS}))}, "descriptor"),
+        ({"sid": 777}, None),
+        ({"sid": 777, "trace": Trace(mark="m-2")}, None),
+        ({"sid": 777, "trace": Trace(tmux=TMUX, pane="%1")}, None),
+        ({"sid": 777, "trace": Trace(tmux="/tmp/s,51", pane="%0")}, None),
+        ({"sid": 777, "trace": Trace(tmux="/tmp/other,50", pane="%0")}, None),
+        ({"sid": 777, "trace": Trace(terminals=frozenset({"/dev/pts/1"}))}, None),
+    ],
+)
+def test_an_orphan_belongs_by_what_it_has_or_carries(table: Table, facts: dict[str, object], why: str | None) -> None:
+    table.add(500, 1, **facts)  # type: ignore[arg-type]
+    assert table.why(500) == why
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"tty": TTY + 7, "trace": Trace(mark=MARK)},
+        {"tty": TTY + 7, "trace": Trace(terminals=frozenset({PTS}))},
+        {"trace": Trace(mark=MARK, tmux="/tmp/nested,60", pane="%0")},
+        {"trace": Trace(mark=MARK, tmux=TMUX, pane="%5")},
+    ],
+)
+def test_what_is_carried_says_nothing_of_one_that_lives_elsewhere(table: Table, facts: dict[str, object]) -> None:
+    table.add(500, 1, sid=777, **facts)  # type: ignore[arg-type]
+    assert table.why(500) is None
+
+
+def test_a_mark_without_a_pane_is_enough_when_the_leader_is_gone(table: Table) -> None:
+    del table.processes[LEADER], table.traces[LEADER]
+    table.add(500, 1, sid=777, trace=Trace(MARK, TMUX, "%0"))
+    assert table.why(500, ttys=frozenset()) == "mark"
+
+
+def test_a_nested_server_is_spared_and_all_below_it(table: Table) -> None:
+    nested = Trace(MARK, TMUX, "%0")
+    table.add(200, 1, comm="tmux: server", sid=200, trace=nested)
+    table.add(201, 200, sid=201, tty=TTY + 3, trace=Trace(MARK, "/tmp/nested,200", "%0"))
+    table.add(202, 201, sid=201, tty=TTY + 3, trace=nested)
+    found = table.owned()
+    assert [one.process.pid for one in found.own] == [LEADER]
+    assert [(one.process.pid, one.why) for one in found.spared] == [
+        (200, "a tmux: server"),
+        (201, "below tmux: server (200)"),
+        (202, "below x (201)"),
+    ]
+
+
+def test_a_shared_daemon_below_the_agent_is_spared(table: Table) -> None:
+    table.add(101, LEADER, comm="ssh-agent")
+    table.add(102, 101, comm="helper", trace=Trace(MARK, TMUX, "%0"))
+    found = table.owned()
+    assert [one.process.pid for one in found.own] == [LEADER]
+    assert [one.process.pid for one in found.spared] == [101, 102]
+
+
+def test_whoever_was_seen_to_belong_belongs(table: Table) -> None:
+    table.add(500, 1, sid=777)
+    assert table.why(500, remembered=frozenset({ProcessId(500, 10)})) == "seen before"
+
+
+def test_a_stranger_with_a_remembered_pid_does_not(table: Table) -> None:
+    table.add(500, 1, sid=777, start=11)
+    assert table.why(500, remembered=frozenset({ProcessId(500, 10)})) is None
+
+
+def test_a_stranger_with_the_leader_s_pid_does_not(table: Table) -> None:
+    table.add(LEADER, 1, comm="nginx", sid=LEADER, start=11, trace=Trace())
+    table.add(500, LEADER, sid=LEADER)
+    assert table.owned(ttys=frozenset()).own == ()
+
+
+def test_children_of_a_leader_that_is_gone_belong_by_their_session(table: Table) -> None:
+    del table.processes[LEADER], table.traces[LEADER]
+    table.add(500, 1, sid=LEADER)
+    assert table.why(500, ttys=frozenset()) == "session"
+
+
+def test_nobody_owns_the_first_process_or_the_server(table: Table) -> None:
+    table.traces[1] = table.traces[SERVER] = Trace(MARK, TMUX, "%0")
+    found = table.owned(leaders=frozenset())
+    assert 1 not in {one.process.pid for one in (*found.own, *found.spared)}
+    assert SERVER not in {one.process.pid for one in found.own}
+
+
+def test_a_stranger_is_nobody_s(table: Table) -> None:
+    assert table.why(STRANGER) is None

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tmuxreap.system.tmux.client import TooSlow, ask
+
+ENV = {"PATH": os.environ["PATH"], "A": "1"}
+
+
+def python(program: str, given: bytes = b"", timeout_s: float = 20.0) -> tuple[bool, bytes, bytes]:
+    answer = ask(sys.executable, ["-c", program], given, ENV, timeout_s)
+    return answer.ok, answer.out, answer.err
+
+
+def test_what_it_says_on_both_streams_and_how_it_ends() -> None:
+    assert python("import os; print(os.environ['A']); os.write(2, b'bad'); os._exit(0)") == (True, b"", b"bad")
+    assert python("import sys; print('yes'); sys.exit(3)") == (False, b"yes\n", b"")
+    assert not python("import os; os.kill(os.getpid(), 9)")[0]
+
+
+def test_more_than_a_pipe_holds_goes_both_ways() -> None:
+    given = b"x" * 700_000
+    assert python("import sys; d = sys.stdin.buffer.read(); sys.stdout.buffer.write(d)", given) == (True, given, b"")
+
+
+def test_who_does_not_read_is_not_waited_for() -> None:
+    assert python("import os; os.close(0); print('done')", b"x" * 700_000)[:2] == (True, b"done\n")
+
+
+def test_without_anything_given_it_reads_an_end() -> None:
+    assert python("import sys; print(len(sys.stdin.read()))") == (True, b"0\n", b"")
+
+
+def test_signals_are_as_a_shell_would_hand_them_on() -> None:
+    said = ask("grep", ["SigIgn", "/proc/self/status"], b"", ENV, 20).text
+    assert not int(said.split()[1], 16) & (1 << (signal.SIGPIPE - 1))
+
+
+def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    begun = time.monotonic()
+    with pytest.raises(TooSlow):
+        python(f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)", timeout_s=1.0)
+    assert time.monotonic() - begun < 20
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+
+
+@pytest.mark.parametrize("pidfds", [True, False])
+def test_one_that_closes_its_streams_and_lives_on_is_ended(
+    pidfds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not pidfds:
+        monkeypatch.delattr(os, "pidfd_open")
+    note = tmp_path / "pid"
+    program = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); os.closerange(0, 3); time.sleep(30)"
+    begun = time.monotonic()
+    with pytest.raises(TooSlow):
+        python(program, timeout_s=1.0)
+    assert time.monotonic() - begun < 20
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+    assert python("import os, time; os.closerange(0, 3); time.sleep(0.1); os._exit(0)") == (True, b"", b"")
+
+
+def test_one_that_never_stops_talking_is_ended() -> None:
+    begun = time.monotonic()
+    with pytest.raises(TooSlow):
+        ask("sh", ["-c", "for i in $(seq 900); do echo; sleep 0.02; done"], b"", ENV, 0.5)
+    assert time.monotonic() - begun < 10
+    with pytest.raises(OSError, match="said more than can be read"):
+        ask("yes", ["x" * 4096], b"", ENV, 20.0)
+
+
+def test_a_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+
+    def strike() -> None:
+        while not (note.exists() and note.read_text()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=strike, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        python(f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+
+
+def test_the_program_is_looked_for_on_its_own_path(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "tmux").mkdir()
+    (tmp_path / "tmux").write_text("#!/bin/sh\necho mine\n")
+    (tmp_path / "tmux").chmod(0o755)
+    path = f"{tmp_path}/nowhere:{tmp_path}/folder:{tmp_path}"
+    assert ask("tmux", [], b"", {"PATH": path}, 20).out == b"mine\n"
+    with pytest.raises(FileNotFoundError):
+        ask("tmux", [], b"", {"PATH": f"{tmp_path}/nowhere"}, 20)
+
+
+def test_no_descriptor_is_left_open() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    python("pass")
+    with pytest.raises(FileNotFoundError):
+        ask("tmux", [], b"", {"PATH": "/nowhere"}, 20)
+    assert len(os.listdir("/proc/self/fd")) == before

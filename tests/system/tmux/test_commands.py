@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.model import Pane, Server, Session
+from tmuxreap.system.tmux.commands import (
+    kill_pane_command,
+    kill_session_command,
+    mode_off,
+    new_session,
+    quoted,
+    send_keys,
+    send_text,
+    set_pane_option,
+    unset_pane_option,
+)
+
+PANE = Pane("%5", 70, "/dev/pts/3", False, False, False, False, "@2", False, "off")
+SESSION = Session("$3", "acme", 1795000100, 1795000200, 0, False, (PANE,))
+HELD = "#{W:#{P:<#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}>}}"
+SERVER = Server("/tmp/tmux-1000/default", 42, 1795000000, (SESSION,))
+
+
+def test_a_session_is_killed_by_its_whole_identity() -> None:
+    assert kill_session_command(SERVER, SESSION) == [
+        "if-shell",
+        "-F",
+        "-t",
+        "$3:",
+        "#{&&:#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
+        "#{==:#{session_created},1795000100}},"
+        "#{==:#{&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}},0}},"
+        f"#{{==:{HELD},<%5.70>}}}}",
+        "kill-session -t '$3'",
+    ]
+
+
+def test_where_more_is_in_it_by_now_the_judged_panes_are_killed_instead() -> None:
+    command = kill_session_command(SERVER, SESSION, [PANE])
+    assert command[:6] == kill_session_command(SERVER, SESSION)
+    (instead,) = command[6:]
+    assert instead == " ".join(map(quoted, kill_pane_command(SERVER, SESSION, PANE)))
+
+
+def test_a_pane_is_killed_by_its_whole_identity() -> None:
+    assert kill_pane_command(SERVER, SESSION, PANE) == [
+        "if-shell",
+        "-F",
+        "-t",
+        "$3:",
+        "#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
+        f"#{{==:#{{session_created}},1795000100}}}},#{{m:*<%5.70[L>]*,{HELD}}}}}",
+        "kill-pane -t '%5'",
+    ]
+
+
+def test_keys_text_and_options_go_to_a_pane_by_its_id() -> None:
+    assert mode_off("%5") == ["copy-mode", "-q", "-t", "%5"]
+    assert send_keys("%5", ["C-c", "Enter"]) == ["send-keys", "-t", "%5", "--", "C-c", "Enter"]
+    assert send_text("%5", "-l;") == ["send-keys", "-t", "%5", "-l", "--", "-l;"]
+    assert set_pane_option("%5", "@x", "-1") == ["set-option", "-p", "-t", "%5", "--", "@x", "-1"]
+    assert unset_pane_option("%5", "@x") == ["set-option", "-p", "-u", "-t", "%5", "--", "@x"]
+
+
+def test_a_new_session_is_detached_wide_and_marked() -> None:
+    assert new_session("acme", "/w", ["claude", "--resume", "x"], {"A": "1", "B": "2"}) == [
+        *("new-session", "-d", "-P", "-F", "#{session_id}:#{pane_id}:#{pane_pid}", "-s", "acme", "-c", "/w"),
+        *("-x", "200", "-y", "50", "-e", "A=1", "-e", "B=2", "--", "claude", "--resume", "x"),
+    ]
+
+
+@pytest.mark.parametrize(("command", "run"), [(["claude"], ["env", "claude"]), ([], []), (["a", "b"], ["a", "b"])])
+def test_no_shell_stands_around_the_program(command: list[str], run: list[str]) -> None:
+    words = new_session("acme", "/w", command, {})
+    assert words[words.index("--") + 1 :] == run
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"), [("a#b", "a##b"), ("#{pid}", "##{pid}"), ("#[x]", "#[x]"), ("##[", "##["), ("##", "####")]
+)
+def test_names_and_folders_are_no_formats(text: str, escaped: str) -> None:
+    words = new_session(text, text, [], {})
+    assert (words[words.index("-s") + 1], words[words.index("-c") + 1]) == (escaped, escaped)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import os
+import socket as sockets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tmuxreap.core.model import NoServer, Unreachable
+from tmuxreap.system.tmux.sockets import socket_path, who_listens
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Short enough for a socket."""
+    folder = Path(os.path.realpath("/tmp")) / f"trs-{os.getpid()}"
+    folder.mkdir()
+    yield folder
+    for child in sorted(folder.rglob("*"), reverse=True):
+        child.rmdir() if child.is_dir() and not child.is_symlink() else child.unlink()
+    folder.rmdir()
+
+
+def listener(path: Path | str) -> sockets.socket:
+    server = sockets.socket(sockets.AF_UNIX)
+    server.bind(str(path))
+    server.listen(1)
+    return server
+
+
+@pytest.mark.parametrize(
+    ("server", "label"), [(None, "default"), ("", "default"), ("default", "default"), ("agents", "agents")]
+)
+def test_a_name_stands_in_the_users_own_folder(server: str | None, label: str, folder: Path) -> None:
+    assert socket_path(server, {}, 1000) == f"{os.path.realpath('/tmp')}/tmux-1000/{label}"
+    assert socket_path(server, {"TMUX_TMPDIR": ""}, 7) == f"{os.path.realpath('/tmp')}/tmux-7/{label}"
+    link = folder / "link"
+    link.symlink_to(folder)
+    assert socket_path(server, {"TMUX_TMPDIR": str(link)}, 7) == f"{folder}/tmux-7/{label}"
+
+
+def test_a_folder_that_is_not_there_is_passed_over_as_tmux_does() -> None:
+    assert socket_path("a", {"TMUX_TMPDIR": "/nowhere/at/all"}, 7) == f"{os.path.realpath('/tmp')}/tmux-7/a"
+
+
+def test_a_path_is_itself() -> None:
+    assert socket_path("/run/x/s", {"TMUX_TMPDIR": "/tmp"}, 7) == "/run/x/s"
+
+
+def test_nobody_was_ever_there(folder: Path) -> None:
+    assert who_listens(f"{folder}/s") == NoServer(f"{folder}/s")
+    assert who_listens(f"{folder}/none/s") == NoServer(f"{folder}/none/s")
+
+
+def test_a_socket_that_was_left_behind_is_nobody(folder: Path) -> None:
+    listener(folder / "s").close()
+    assert who_listens(f"{folder}/s") == NoServer(f"{folder}/s")
+
+
+def test_somebody_listens(folder: Path) -> None:
+    with listener(folder / "s"):
+        assert who_listens(f"{folder}/s") is None
+
+
+@pytest.mark.parametrize("how", ["as given", "through a link", "relative"])
+def test_a_deleted_socket_of_a_living_listener_is_not_nobody(
+    folder: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "link").symlink_to(folder)
+    monkeypatch.chdir(folder)
+    given = {"as given": f"{folder}/s", "through a link": f"{folder}/link/s", "relative": "./s"}[how]
+    with listener(given):
+        (folder / "s").unlink()
+        monkeypatch.chdir("/")
+        seen = who_listens(f"{folder}/s")
+        assert isinstance(seen, Unreachable)
+        assert "deleted" in seen.reason
+        assert isinstance(who_listens(f"{folder}/other"), NoServer)
+    assert isinstance(who_listens(f"{folder}/s"), NoServer)
+
+
+def test_a_client_that_is_connected_is_no_listener(folder: Path) -> None:
+    server = listener(folder / "s")
+    with sockets.socket(sockets.AF_UNIX) as client:
+        client.connect(f"{folder}/s")
+        accepted, _ = server.accept()
+        server.close()
+        (folder / "s").unlink()
+        assert who_listens(f"{folder}/s") == NoServer(f"{folder}/s")
+        accepted.close()
+
+
+def test_what_is_no_socket_cannot_be_asked(folder: Path) -> None:
+    (folder / "file").touch()
+    for path in (f"{folder}/file", str(folder), f"{folder}/file/s", "", f"{folder}/{'x' * 120}", f"{folder}/a\0b"):
+        seen = who_listens(path)
+        assert isinstance(seen, Unreachable), path
+        assert seen.reason
+        assert seen.hint

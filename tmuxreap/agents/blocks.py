@@ -1,0 +1,161 @@
+"""Reads settings from YAML: mappings merged over mappings, each value checked as it is taken, each fault told with its
+place. Knows nothing of what the settings mean, and writes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tmuxreap.core.values import frozen
+
+if TYPE_CHECKING:
+    import yaml  # late where it is used: what was read before needs none
+
+Path_ = tuple[str, ...]  # the keys that lead to a value
+
+
+class Misplaced(Exception):  # noqa: N818 - it says what the value is
+    """A value that cannot be what stands there."""
+
+    def __init__(self, path: Path_, reason: str) -> None:
+        super().__init__(reason)
+        self.path, self.reason = path, reason
+
+
+class Unreadable(Exception):  # noqa: N818
+    """The file as a whole; the reason names the line where there is one."""
+
+
+@frozen
+class Block:
+    """A mapping, and the keys that led to it."""
+
+    data: Mapping[str, object]
+    path: Path_ = ()
+
+    def only(self, known: Collection[str]) -> Block:
+        """A misspelt key would be silently without effect."""
+        for key in self.data:
+            if key not in known:
+                raise Misplaced((*self.path, str(key)), f"{key!r} means nothing here; there are {', '.join(known)}")
+        return self
+
+    def inner(self, key: str) -> Block:
+        return self._block(self.data.get(key), (*self.path, key))
+
+    def blocks(self, key: str) -> dict[str, Block]:
+        """A mapping of blocks, by name."""
+        inner = self.inner(key)
+        return {str(name): self._block(value, (*inner.path, str(name))) for name, value in inner.data.items()}
+
+    def entries(self, key: str, short: str) -> Iterator[Block]:
+        """A list of blocks; a bare word stands for a block with nothing but that under `short`."""
+        for number, item in enumerate(self.list(key)):
+            path = (*self.path, key, str(number))
+            yield self._block({short: item} if isinstance(item, str) else item, path)
+
+    def list(self, key: str) -> list[object]:
+        value = self.data.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise Misplaced((*self.path, key), f"a list is due where {value!r} stands")
+        return value
+
+    def words(self, key: str) -> tuple[str, ...]:
+        return tuple(_text(item, (*self.path, key)) for item in self.list(key))
+
+    def text(self, key: str) -> str | None:
+        value = self.data.get(key)
+        return None if value is None else _text(value, (*self.path, key))
+
+    def number(self, key: str, default: float) -> float:
+        value = self.data.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+            raise Misplaced((*self.path, key), f"{value!r} is no number of seconds")
+        return float(value)
+
+    def pattern(self, key: str, example: str = "") -> re.Pattern[str] | None:
+        """`{id}` in it stands for something like the example."""
+        text = self.text(key)
+        if text is None:
+            return None
+        try:
+            return re.compile(text.replace("{id}", example) if example else text, re.MULTILINE)
+        except re.error as error:
+            raise Misplaced((*self.path, key), f"{text!r} is no pattern: {error}") from None
+
+    def bad(self, key: str, reason: str) -> Misplaced:
+        return Misplaced((*self.path, key), reason)
+
+    def _block(self, value: object, path: Path_) -> Block:
+        if value is not None and not isinstance(value, Mapping):
+            raise Misplaced(path, f"a mapping is due where {value!r} stands")
+        return Block(value or {}, path)
+
+
+def _text(value: object, path: Path_) -> str:
+    if isinstance(value, (Mapping, list)):
+        raise Misplaced(path, f"a word is due where {value!r} stands")
+    return str(value)
+
+
+def _loader() -> Any:
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read(path: Path) -> dict[str, object]:
+    import yaml
+
+    try:
+        loaded = yaml.load(path.read_text("utf-8"), _loader())  # noqa: S506 - one of the safe ones
+    except yaml.MarkedYAMLError as error:
+        raise Unreadable(f"{_where(error.problem_mark)}{error.problem}") from None
+    except OSError as error:
+        raise Unreadable(str(error.strerror)) from None
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise Unreadable(" ".join(str(error).split())) from None
+    if loaded is not None and not isinstance(loaded, dict):
+        raise Unreadable("line 1, column 1: the file is no mapping")
+    return loaded or {}
+
+
+def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """Mappings key by key, all else replaced whole."""
+    result = dict(under)
+    for key, value in over.items():
+        below = result.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        result[key] = merged(below, value) if both else value  # type: ignore[arg-type]
+    return result
+
+
+def place(file: Path, path: Path_) -> str | None:
+    """Line and column of a value in a file that could be read; None when it does not stand there."""
+    import yaml
+
+    node = yaml.compose(file.read_text("utf-8"), _loader())
+    for key in path:
+        node = _below(node, key)
+        if node is None:
+            return None
+    return _where(node.start_mark) if node else None
+
+
+def _below(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        return next((value for name, value in node.value if name.value == key), None)
+    if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
+        below: yaml.Node = node.value[int(key)]
+        return below
+    return node if isinstance(node, yaml.ScalarNode) else None  # a bare word that stands for a block
+
+
+def _where(mark: yaml.Mark | None) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

@@ -1,0 +1,76 @@
+"""Does a conversation go on after its agent has left its pane? Some agents have a program in the background that serves
+all of them and is spared. Reads the agent's store, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tmuxreap.agents.conversations.find import read_json
+from tmuxreap.agents.profiles import GoesOn, Profile
+from tmuxreap.core.model import Conversation, Process, ProcessId
+from tmuxreap.core.ports import Processes
+from tmuxreap.core.values import frozen
+
+TAIL_BYTES = 1 << 20
+
+
+@frozen
+class Lingering:
+    where: str
+    end: str
+
+
+def lingering(
+    profile: Profile, goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
+) -> list[Lingering]:
+    found = [*_listed(goes_on, store, conversation, processes)]
+    if goes_on.began is not None and conversation.path and turn_open(goes_on, Path(conversation.path)):
+        holder = _holder(profile, conversation.path, processes)
+        found += [_told(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
+    return found
+
+
+def _listed(goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes) -> Iterator[Lingering]:
+    """Entries of the agent's own list that speak of the conversation, and whose process lives."""
+    listed = read_json(store / goes_on.roster) if goes_on.roster else None
+    entries = listed.get(goes_on.entries) if isinstance(listed, dict) else None
+    for name, entry in entries.items() if isinstance(entries, dict) else ():
+        if isinstance(entry, dict) and conversation.id and conversation.id in json.dumps(entry):
+            process = _living(goes_on, entry, processes)
+            if process is not None:
+                yield _told(goes_on, f"the background session {name}", process.pid, conversation, name)
+
+
+def _living(goes_on: GoesOn, entry: Mapping[str, object], processes: Processes) -> ProcessId | None:
+    pid = entry.get(goes_on.pid)
+    process = processes.identify(pid) if isinstance(pid, int) and pid > 1 else None
+    return process if process is not None and str(process.start) == str(entry.get(goes_on.started)) else None
+
+
+def turn_open(goes_on: GoesOn, path: Path) -> bool:
+    """The last turn of the conversation began and did not end."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+            text = file.read(TAIL_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return False
+    began = max((found.start() for found in goes_on.began.finditer(text)), default=-1) if goes_on.began else -1
+    ended = max((found.start() for found in goes_on.ended.finditer(text)), default=-1) if goes_on.ended else -1
+    return began > ended
+
+
+def _holder(profile: Profile, path: str, processes: Processes) -> Process | None:
+    """The shared program of the agent that has the conversation open."""
+    for process in processes.look().values():
+        argv = processes.argv(process.id)
+        if profile.shares(argv, process.comm, None) and path in processes.open_files(process.id):
+            return process
+    return None
+
+
+def _told(goes_on: GoesOn, where: str, pid: int, conversation: Conversation, entry: str) -> Lingering:
+    end = goes_on.end.replace("{entry}", entry).replace("{id}", conversation.id or "")
+    return Lingering(f"{where} ({pid})", end)

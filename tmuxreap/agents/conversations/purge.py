@@ -1,0 +1,118 @@
+"""Deletes one conversation from its agent's store, and nothing else. The only module that deletes what an agent wrote.
+
+An ID is hostile input, a store may hold links: what leads out of the store is refused before anything is deleted."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from tmuxreap.agents.conversations.find import GUESS, is_id
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Conversation
+from tmuxreap.core.values import frozen
+
+
+@frozen
+class Purged:
+    """What was deleted, and what is shared with other conversations and stays."""
+
+    paths: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    failure: Failure | None = None
+
+
+def why_not(name: str, profile: Profile | None, store: Path | None, conversation: Conversation) -> Failure | None:
+    """Why this conversation cannot be purged, before a key is sent."""
+    reason = None
+    if profile is None or not (profile.purge or profile.delete):
+        reason = "it is not known what such an agent keeps of a conversation"
+    elif conversation.id is None:
+        reason = "it is not known which one is its own"
+    elif store is None:
+        reason = "it is not known where the agent keeps its conversations"
+    elif conversation.source == GUESS:
+        reason = f"the conversation {conversation.id} is only the likeliest"
+    elif not is_id(profile, conversation.id):
+        reason = f"{conversation.id!r} is no ID of a conversation"
+    else:
+        outside = next((path for path in _found(profile, store, conversation.id) if not _inside(path, store)), None)
+        reason = f"{outside} leads out of the store {store}" if outside else None
+    if reason is None:
+        return None
+    words = f"could not purge the conversation of {name}: {reason}"
+    return Failure(Code.AMBIGUOUS_CONVERSATION, words, f"stop it without: {command('stop', name)}")
+
+
+def purge(name: str, profile: Profile, store: Path | None, conversation: Conversation) -> Purged:
+    """After proven death. Twice is as good as once."""
+    refused = why_not(name, profile, store, conversation)
+    if refused is not None or store is None or conversation.id is None:
+        return Purged(failure=refused)
+    deleted: list[str] = []
+    for path in _found(profile, store, conversation.id):
+        try:
+            _delete(path)
+        except OSError as error:
+            reason = f"could not delete {path}: {error.strerror}"
+            return Purged(tuple(deleted), failure=Failure(Code.PERMISSION_DENIED, reason, "delete it by hand"))
+        deleted.append(str(path))
+    return Purged(tuple(deleted), tuple(_left(profile, store, conversation.id)))
+
+
+def would_purge(profile: Profile | None, store: Path | None, conversation: Conversation) -> Purged:
+    """Name what a purge would delete, and what it would leave; delete nothing."""
+    if profile is None or store is None or conversation.id is None or not is_id(profile, conversation.id):
+        return Purged()
+    found = _found(profile, store, conversation.id)
+    return Purged(tuple(map(str, found)), tuple(_left(profile, store, conversation.id)))
+
+
+def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:
+    """Deepest first, so that a folder goes after what is named in it."""
+    names = {name for pattern in profile.purge for name in _named(pattern, store, conversation)}
+    return sorted((store / name for name in names), key=lambda path: (-len(path.parts), str(path)))
+
+
+def _named(pattern: str, store: Path, conversation: str) -> list[str]:
+    """What is named by the beginning of an ID alone must hold the whole of it."""
+    whole = pattern.replace("{id}", glob.escape(conversation)).replace("{id8}", glob.escape(conversation[:8]))
+    found = glob.glob(whole, root_dir=store)  # noqa: PTH207
+    return found if "{id}" in pattern else [name for name in found if _mentions(store / name, conversation)]
+
+
+def _inside(path: Path, store: Path) -> bool:
+    """Really in the store: neither it nor a folder on the way is a link out of it."""
+    real = os.path.realpath(path)
+    return real.startswith(os.path.realpath(store).rstrip("/") + "/") and ".." not in path.parts
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _left(profile: Profile, store: Path, conversation: str) -> Iterator[str]:
+    """Files that other conversations share and that speak of this one."""
+    for pattern in profile.shared:
+        for name in sorted(glob.glob(pattern, root_dir=store)):  # noqa: PTH207
+            if _mentions(store / name, conversation):
+                yield str(store / name)
+    if profile.delete:
+        yield "the agent's own command: " + " ".join(word.replace("{id}", conversation) for word in profile.delete)
+
+
+def _mentions(path: Path, conversation: str) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as lines:
+            return any(conversation.encode() in line for line in lines)
+    except OSError:
+        return True  # it cannot be told: say that it is there

@@ -1,0 +1,301 @@
+"""A small coding agent for demonstrations and tests: it asks no model, but behaves on a terminal as the real ones do.
+
+It owns its store (`$TMUXREAP_DEMO_HOME`, else `~/.tmuxreap-demo`) and the helpers it starts. It stands alone: it
+imports nothing of the package, and knows of tmux only the name of its pane."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import sys
+import termios
+import time
+import tty
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+BURST_S = 0.05  # an Enter this soon after text is part of a paste: a new line in the draft
+ESCAPE_S = 0.05  # an Escape that something follows this soon is Alt, or the beginning of a longer key
+AGAIN_S = 1.0  # for the second C-c
+FOREVER_S = 3600.0
+DIALOG = "Allow the tool `rm -rf build`? [Enter] yes  [Esc] no"
+WORKING = "· working (esc to interrupt)"
+KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\x1b])|\x1b(?=\x1b)|[^\x1b]", re.DOTALL)
+ENTER, ESCAPE, C_C, C_D, C_U = "\r", "\x1b", "\x03", "\x04", "\x15"
+NEW_LINE = ("\n", "\x1b\r")  # C-j, Alt+Enter
+
+
+class State(Enum):
+    IDLE = "idle"
+    BUSY = "busy"
+    WAITING = "waiting"  # for a person: the dialog is open
+
+
+def spawn(seconds: float) -> int:
+    """A child that only lives, in a group of its own: it outlives us and the terminal, and hears what we may ignore."""
+    null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
+    heard, words = [signal.SIGHUP, signal.SIGTERM], ["sleep", str(seconds)]
+    return os.posix_spawnp(words[0], words, os.environ, file_actions=null, setsigdef=heard, setpgroup=0)
+
+
+def end(child: int) -> None:
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        os.kill(child, signal.SIGTERM)
+        os.waitpid(child, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """What stays on disk: a file a conversation, made at its first line, and one for the running process."""
+
+    home: Path
+
+    def conversation(self, conversation_id: str) -> Path:
+        return self.home / "conversations" / f"{conversation_id}.jsonl"
+
+    @property
+    def session(self) -> Path:
+        return self.home / "sessions" / f"{os.getpid()}.json"
+
+    def history(self, conversation_id: str) -> list[str]:
+        lines = self.conversation(conversation_id).read_text(encoding="utf-8").splitlines()
+        return [f"{line['role']}: {line['text']}" for line in map(json.loads, lines)]
+
+    def append(self, conversation_id: str, role: str, text: str) -> None:
+        path = self.conversation(conversation_id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        line = {"role": role, "text": text, "cwd": str(Path.cwd()), "timestamp": time.time()}
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def report(self, conversation_id: str, state: State) -> None:
+        stat = Path("/proc/self/stat")
+        start = stat.read_text(errors="replace").rpartition(")")[2].split()[19] if stat.exists() else None
+        facts = {"sessionId": conversation_id, "procStart": start, "cwd": str(Path.cwd()), "status": state.value}
+        self.session.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self.session.with_suffix(".new")
+        fresh.write_text(json.dumps({**facts, "tmux": os.environ.get("TMUX_PANE")}), encoding="utf-8")
+        fresh.replace(self.session)
+
+
+@dataclass(slots=True)
+class Agent:
+    """What it does on a key, and as time goes by. `now` is given by the caller."""
+
+    store: Store
+    conversation_id: str
+    exit_delay_s: float = 0.0
+    state: State = State.IDLE
+    draft: str = ""
+    queue: list[str] = field(default_factory=list)
+    transcript: list[str] = field(default_factory=list)
+    tool: int | None = None
+    text_at: float = -FOREVER_S
+    busy_until: float | None = None
+    armed_until: float | None = None  # a C-c was pressed
+    leaves_at: float | None = None
+
+    def press(self, key: str, now: float) -> None:
+        if self.leaves_at is not None:
+            return
+        if self.state is State.WAITING:
+            if key == ENTER:
+                self.say("tool", "approved")
+            self.state = State.IDLE if key in (ENTER, ESCAPE) else State.WAITING
+        elif key == ENTER:
+            self._enter(now)
+        elif self.state is State.BUSY and key in (ESCAPE, C_C):
+            self._interrupt()
+        elif key == C_U or (key == C_C and self.draft):
+            self.draft = ""
+        elif key in (C_C, C_D) and not self.draft:
+            self._ask_to_leave(now)
+        elif key in NEW_LINE or key.isprintable():
+            self.draft, self.text_at = self.draft + ("\n" if key in NEW_LINE else key), now
+
+    def tick(self, now: float) -> None:
+        if self.armed_until is not None and now >= self.armed_until:
+            self.armed_until = None
+        if self.busy_until is not None and now >= self.busy_until:
+            self._end_turn()
+            self.say("tool", "work done")
+        while self.queue and self.state is State.IDLE and self.leaves_at is None:
+            self._submit(self.queue.pop(0), now)
+
+    def next_event(self, now: float) -> float:
+        return min(filter(None, (self.busy_until, self.armed_until, self.leaves_at)), default=now + FOREVER_S)
+
+    def say(self, role: str, text: str) -> None:
+        self.store.append(self.conversation_id, role, text)
+        self.transcript.append(f"{role}: {text}")
+
+    def work(self, seconds: float, now: float) -> None:
+        self.state, self.busy_until, self.tool = State.BUSY, now + seconds, spawn(seconds)
+
+    def leave(self, now: float) -> None:
+        self.leaves_at = self.leaves_at or now + self.exit_delay_s
+
+    def _end_turn(self) -> None:
+        if self.tool is not None:
+            end(self.tool)
+        self.state, self.busy_until, self.tool = State.IDLE, None, None
+
+    def _interrupt(self) -> None:
+        self._end_turn()
+        self.draft, self.queue = "\n".join(filter(None, [*self.queue, self.draft])), []
+
+    def _ask_to_leave(self, now: float) -> None:
+        if self.armed_until is not None and now < self.armed_until:
+            self.leave(now)
+        self.armed_until = now + AGAIN_S
+
+    def _enter(self, now: float) -> None:
+        if now - self.text_at < BURST_S:
+            self.draft += "\n"
+        elif self.draft.strip():
+            self.queue, self.draft = [*self.queue, self.draft.strip()], ""
+
+    def _submit(self, prompt: str, now: float) -> None:
+        command, _, argument = prompt.partition(" ")
+        if prompt in ("/exit", "/quit"):
+            self.leave(now)
+        elif prompt == "/clear":
+            self.conversation_id, self.transcript = str(uuid.uuid4()), []
+        elif prompt == "/ask":
+            self.state = State.WAITING
+        elif command == "/work" and re.fullmatch(r"\d+(\.\d+)?", argument):
+            self.work(float(argument), now)
+        else:
+            self.say("user", prompt)
+            self.say("assistant", f"You said: {prompt}")
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    return [line[at : at + columns] for line in text.split("\n") for at in range(0, len(line) or 1, columns)]
+
+
+def screen(agent: Agent, rows: int, columns: int) -> list[str]:
+    """Header, transcript, and at the bottom the state: the dialog, or what is typed below what is going on."""
+    if agent.state is State.WAITING:
+        rule = "─" * (len(DIALOG) + 2)
+        foot = [f"╭{rule}╮", f"│ {DIALOG} │", f"╰{rule}╯"]
+    else:
+        foot = [WORKING] if agent.state is State.BUSY else []
+        foot += ["press C-c again to exit"] if agent.armed_until is not None else []
+        foot += wrapped("> " + agent.draft.replace("\n", "\n  "), columns)
+    body = [line for entry in agent.transcript for line in wrapped(entry, columns)]
+    room = max(rows - 1 - len(foot), 0)
+    body = ([""] * room + body)[len(body) :]
+    return [f"demo agent · conversation {agent.conversation_id}", *body, *foot][-rows:]
+
+
+@contextlib.contextmanager
+def raw_terminal(plain: bool) -> Iterator[None]:
+    """Taken raw, and given back as it was. One that is gone is no error: nobody is looking any more."""
+    saved = termios.tcgetattr(0)
+    tty.setraw(0, termios.TCSANOW)
+    os.write(1, b"\x1b[?7l" if plain else b"\x1b[?7l\x1b[?1049h")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, termios.error):
+            os.write(1, b"\x1b[?7h\r\n" if plain else b"\x1b[?7h\x1b[?1049l")
+            termios.tcsetattr(0, termios.TCSANOW, saved)
+
+
+def draw(agent: Agent) -> None:
+    with contextlib.suppress(OSError):
+        columns, rows = os.get_terminal_size(1)
+        os.write(1, ("\x1b[H" + "\r\n".join(f"\x1b[K{line}" for line in screen(agent, rows, columns))).encode())
+
+
+def caught_signals(agent: Agent, ignored: list[str]) -> int:
+    """HUP, TERM and INT make it leave in good order. Returned: a descriptor that every signal wakes a select with."""
+    for name in ("hup", "term", "int"):
+        number = signal.Signals[f"SIG{name.upper()}"]
+        signal.signal(number, signal.SIG_IGN if name in ignored else lambda *_: agent.leave(time.monotonic()))
+    signal.signal(signal.SIGWINCH, lambda *_: None)
+    wake, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker)
+    return wake
+
+
+def converse(agent: Agent, wake: int) -> None:
+    sources, held, reported = [0, wake], "", ("", State.IDLE)
+    while agent.leaves_at is None or time.monotonic() < agent.leaves_at:
+        if reported != (agent.conversation_id, agent.state):
+            reported = agent.conversation_id, agent.state
+            agent.store.report(*reported)
+        draw(agent)
+        now = time.monotonic()
+        ready, _, _ = select.select(sources, [], [], ESCAPE_S if held else max(0.0, agent.next_event(now) - now))
+        now, typed = time.monotonic(), ""
+        if wake in ready:
+            os.read(wake, 64)
+        if 0 in ready:
+            with contextlib.suppress(OSError):
+                typed = os.read(0, 4096).decode(errors="replace")
+            if not typed:  # the terminal is gone
+                sources.remove(0)
+                if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+                    agent.leave(now)
+        keys = KEY.findall(held + typed) if typed else [held]
+        held = ESCAPE if typed.endswith(ESCAPE) else ""  # a key of its own only when nothing follows it at once
+        for key in filter(None, keys):
+            agent.press(key, now)
+        agent.tick(now)
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("tmuxreap-demo", description="A coding agent that only pretends, for tests.")
+    parser.add_argument("--session-id", help="the id of the new conversation")
+    parser.add_argument("--resume", metavar="ID", help="go on with this conversation")
+    parser.add_argument("--mate-of", metavar="ID", help="work for the agent of this conversation")
+    parser.add_argument("--exit-delay", type=float, default=0.0, metavar="S", help="take this long to leave")
+    parser.add_argument("--ignore", default="", metavar="hup,term", help="stay when these signals come")
+    parser.add_argument("--spawn", type=int, default=0, metavar="N", help="start so many helpers")
+    parser.add_argument("--state", choices=["dialog", "busy", "draft"], help="begin in this state")
+    parser.add_argument("--plain", action="store_true", help="stay on the normal screen")
+    parser.add_argument("--always-banner", action="store_true", help="name a conversation that was never begun, too")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = arguments(argv)
+    store = Store(Path(os.environ.get("TMUXREAP_DEMO_HOME") or Path.home() / ".tmuxreap-demo"))
+    conversation_id = options.resume or options.session_id or str(uuid.uuid4())
+    if store.conversation(conversation_id).exists() != bool(options.resume):
+        print(f"could not open {conversation_id}: {'none such' if options.resume else 'it exists'}", file=sys.stderr)
+        return 1
+    agent = Agent(store, conversation_id, options.exit_delay)
+    agent.transcript = store.history(conversation_id) if options.resume else []
+    agent.draft = "half a thought" if options.state == "draft" else ""
+    agent.state = State.WAITING if options.state == "dialog" else State.IDLE
+    wake = caught_signals(agent, options.ignore.split(","))
+    helpers = [spawn(FOREVER_S) for _ in range(options.spawn)]
+    if options.state == "busy":
+        agent.work(FOREVER_S, time.monotonic())
+    try:
+        with raw_terminal(options.plain):
+            converse(agent, wake)
+    finally:
+        for child in filter(None, (*helpers, agent.tool)):
+            end(child)
+        store.session.unlink(missing_ok=True)
+    if options.always_banner or store.conversation(agent.conversation_id).exists():
+        with contextlib.suppress(OSError):
+            os.write(1, f"Resume this conversation with: tmuxreap-demo --resume {agent.conversation_id}\n".encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

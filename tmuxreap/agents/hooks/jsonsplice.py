@@ -1,0 +1,159 @@
+"""Small changes to JSON that a person wrote: a member or an item put in or taken out, and every other byte as it was.
+
+Pure: text in, text out. It knows objects and arrays, not what they mean."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from json.decoder import scanstring  # type: ignore[attr-defined]
+
+from tmuxreap.core.values import field, frozen
+
+SPACE = re.compile(r"[ \t\r\n]*")
+SCALAR = re.compile(r"[^\s,\]}]+")
+INDENT = re.compile(r"\n([ \t]+)\S")
+
+
+class NotJson(ValueError):  # noqa: N818 - an answer: the file is somebody else's
+    """Why the text cannot be edited."""
+
+
+@frozen
+class Node:
+    """A value and its place in the text. Of an object the children have keys, and `keyed` is where each key begins."""
+
+    start: int
+    end: int
+    keys: tuple[str, ...] | None = None
+    children: tuple[Node, ...] = ()
+    keyed: tuple[int, ...] = field(default_factory=tuple)
+
+    def child(self, key: str) -> Node | None:
+        """Of a key that stands there twice the last counts, as for everybody who reads it."""
+        found = [node for name, node in zip(self.keys or (), self.children, strict=False) if name == key]
+        return found[-1] if found else None
+
+
+def parse(text: str) -> Node:
+    try:
+        root = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise NotJson(f"line {error.lineno} column {error.colno}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise NotJson(str(error)) from None
+    if not isinstance(root, dict):
+        raise NotJson("it holds no object")
+    try:
+        return _value(text, _skip(text, 0))
+    except RecursionError:
+        raise NotJson("it is nested too deeply") from None
+
+
+def with_member(text: str, path: Sequence[str], key: str, value: object) -> str:
+    """The object at this path with one more member at its end; the same text when it has one of that name."""
+    parent = _at(text, path)
+    if parent.keys is None:
+        raise NotJson(f"{'.'.join(path) or 'it'} is no object")
+    if parent.child(key) is not None:
+        return text
+    return _put(text, parent, f"{json.dumps(key, ensure_ascii=False)}: ", value, len(path))
+
+
+def with_item(text: str, path: Sequence[str], value: object) -> str:
+    """The array at this path with one more item at its end."""
+    parent = _at(text, path)
+    if parent.keys is not None or text[parent.start] != "[":
+        raise NotJson(f"{'.'.join(path)} is no list")
+    return _put(text, parent, "", value, len(path))
+
+
+def without(text: str, parent: Node, index: int) -> str:
+    """Without one child of an object or an array, and the comma that it had."""
+    places = parent.keyed or tuple(child.start for child in parent.children)
+    if index > 0:
+        return text[: parent.children[index - 1].end] + text[parent.children[index].end :]
+    if len(places) > 1:
+        return text[: places[0]] + text[places[1] :]
+    return text[: parent.start + 1] + text[parent.end - 1 :]
+
+
+def _at(text: str, path: Sequence[str]) -> Node:
+    node = parse(text)
+    for key in path:
+        below = node.child(key)
+        if below is None:
+            raise NotJson(f"there is no {key} in it")
+        node = below
+    return node
+
+
+def _put(text: str, parent: Node, before: str, value: object, depth: int) -> str:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    found = INDENT.search(text)
+    unit = found[1] if found else "  "
+    if parent.children:
+        last, first = parent.children[-1].end, (parent.keyed or (parent.children[0].start,))[0]
+        gap = text[parent.start + 1 : first]
+        if "\n" not in gap:  # all on one line
+            return f"{text[:last]}, {before}{json.dumps(value, ensure_ascii=False)}{text[last:]}"
+        margin = gap.rpartition("\n")[2]
+        return f"{text[:last]},{newline}{margin}{before}{_dumped(value, unit, margin, newline)}{text[last:]}"
+    outer = _margin(text, parent.start) if depth else ""
+    inside = f"{newline}{outer}{unit}{before}{_dumped(value, unit, outer + unit, newline)}{newline}{outer}"
+    return text[: parent.start + 1] + inside + text[parent.end - 1 :]
+
+
+def _margin(text: str, place: int) -> str:
+    line = text[text.rfind("\n", 0, place) + 1 : place]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _dumped(value: object, unit: str, margin: str, newline: str) -> str:
+    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
+    return f"{newline}{margin}".join(lines)
+
+
+def _skip(text: str, place: int) -> int:
+    found = SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _value(text: str, start: int) -> Node:
+    """The text is known to be good JSON: nothing is checked again."""
+    if text[start] == "{":
+        return _object(text, start)
+    if text[start] == "[":
+        return _array(text, start)
+    if text[start] == '"':
+        return Node(start, scanstring(text, start + 1)[1])
+    found = SCALAR.match(text, start)
+    return Node(start, found.end() if found else start + 1)
+
+
+def _object(text: str, start: int) -> Node:
+    keys, children, keyed = list[str](), list[Node](), list[int]()
+    place = _skip(text, start + 1)
+    while text[place] != "}":
+        keyed.append(place)
+        key, place = scanstring(text, place + 1)
+        keys.append(key)
+        children.append(_value(text, _skip(text, _skip(text, place) + 1)))
+        place = _after(text, children[-1].end)
+    return Node(start, place + 1, tuple(keys), tuple(children), tuple(keyed))
+
+
+def _array(text: str, start: int) -> Node:
+    children = list[Node]()
+    place = _skip(text, start + 1)
+    while text[place] != "]":
+        children.append(_value(text, place))
+        place = _after(text, children[-1].end)
+    return Node(start, place + 1, None, tuple(children))
+
+
+def _after(text: str, end: int) -> int:
+    """Where the next child begins, or the container ends."""
+    place = _skip(text, end)
+    return _skip(text, place + 1) if text[place] == "," else place

@@ -1,0 +1,247 @@
+"""Owner of agents.yaml: the package's file, the user's merged over it, and each block checked and made a profile."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tmuxreap.agents import blocks as yamlblocks
+from tmuxreap.agents.blocks import Block, Misplaced, Unreadable
+from tmuxreap.agents.hooks.blocks import hooks_of
+from tmuxreap.agents.profiles import LOCATORS, UUID, GoesOn, Key, KeyStep, Locator, Pause, Profile, Spare, Text
+from tmuxreap.agents.programs import program_names
+from tmuxreap.agents.screens import State
+from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.values import frozen
+
+LOCATOR_NEEDS = {"pidfile": ("path", "id"), "open-file": ("path",), "exit-banner": ("pattern",), "argv": ("flags",)}
+READING = "profiles"
+BLOCK_KEYS = (
+    "about", "verified", "process", "command", "launch", "resume", "screens", "keys", "leave_s", "spare", "mates",
+    "store", "conversation", "hooks",
+)  # fmt: skip
+TALK_KEYS = (
+    "id", "artifact", "message", "query", "candidates", "folder", "locators", "purge", "shared", "delete", "goes_on",
+)  # fmt: skip
+MINUTE_S = 60.0
+
+
+class _Agents(Mapping[str, Profile]):
+    """Each made of its block when it is asked for: a stop needs one of a dozen, and the patterns take their time."""
+
+    def __init__(self, blocks: Mapping[str, Block]) -> None:
+        self._blocks = blocks
+        self._made: dict[str, Profile] = {}
+
+    def __getitem__(self, name: str) -> Profile:
+        if name not in self._made:
+            self._made[name] = _profile(name, self._blocks[name].only(BLOCK_KEYS))
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._blocks
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._blocks)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+
+@frozen
+class Profiles:
+    agents: Mapping[str, Profile]
+    common_spare: tuple[Spare, ...]
+
+    def of(self, agent: str | None) -> Profile | None:
+        return self.agents.get(agent) if agent else None
+
+    def by_name_suffix(self, session: str) -> str | None:
+        """`acme-creator-claude` is a claude: the last word of a session's name."""
+        last = session.rsplit("-", 1)[-1]
+        return last if last in self.agents else None
+
+    def by_command(self, words: Sequence[str]) -> str | None:
+        names = program_names(words, "", None)
+        return next((p.name for p in self.agents.values() if any(name in p.process for name in names)), None)
+
+
+def load_profiles(
+    user_file: Path | None,
+    recall: Recall = lambda what, stamp: None,
+    keep: Callable[[Reading | None], None] = lambda reading: None,
+) -> Profiles:
+    """`recall` and `keep`: what was read of these very files before."""
+    files = [Path(__file__).with_name("agents.yaml")]
+    if user_file is not None and user_file.exists():
+        files.insert(0, user_file)
+    stamp = stamped(*(mark for file in files for mark in _marks(file)))
+    known = recalled(recall, READING, stamp)
+    if known is not None:
+        return _profiles(Block(known))
+    data = _read(files)
+    try:
+        profiles = _profiles(Block(data))
+        if files[1:]:
+            tuple(profiles.agents.values())  # a fault in a user's block is told by every verb, not when it is needed
+    except Misplaced as error:
+        raise _bad(_told(error, files)) from None
+    keep(kept(READING, stamp, data))
+    return profiles
+
+
+def _marks(file: Path) -> tuple[object, ...]:
+    status = file.stat()
+    return str(file), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _read(files: Sequence[Path]) -> dict[str, object]:
+    data: dict[str, object] = {}
+    for file in reversed(files):
+        try:
+            data = yamlblocks.merged(data, yamlblocks.read(file))
+        except Unreadable as error:
+            raise _bad(f"{file}: {error}") from None
+    return data
+
+
+def _told(error: Misplaced, files: Sequence[Path]) -> str:
+    """The user's own file comes first: what is wrong in both is wrong there."""
+    for file in files:
+        place = yamlblocks.place(file, error.path)
+        if place is not None:
+            return f"{file}: {place}{'.'.join(error.path)}: {error.reason}"
+    return f"{files[0]}: {'.'.join(error.path)}: {error.reason}"
+
+
+def _bad(reason: str) -> Failure:
+    return Failure(Code.USAGE, f"could not read the agents' profiles: {reason}", "mend the block and try again")
+
+
+def _profiles(data: Block) -> Profiles:
+    data.only(("common", "agents"))
+    agents = data.blocks("agents")
+    return Profiles(
+        agents=_Agents(agents),
+        common_spare=_spares(data.inner("common").only(("spare",))),
+    )
+
+
+def _profile(name: str, data: Block) -> Profile:
+    keys = data.inner("keys").only(("idle", "safe", "again", "interrupt", "unqueue", "clear"))
+    store = data.inner("store").only(("variable", "under", "default"))
+    talk = data.inner("conversation").only(TALK_KEYS)
+    id_pattern = talk.pattern("id")
+    return Profile(
+        name=name,
+        about=data.text("about") or "",
+        verified=data.text("verified"),
+        process=data.words("process"),
+        command=tuple(word.replace("{python}", sys.executable) for word in data.words("command")),
+        launch=data.words("launch"),
+        resume=data.words("resume"),
+        screens=_screens(data.inner("screens")),
+        queue=data.inner("screens").pattern("queued"),
+        idle_keys=_keys(keys, "idle"),
+        safe_keys=_keys(keys, "safe"),
+        again_keys=_keys(keys, "again"),
+        interrupt_keys=_keys(keys, "interrupt"),
+        unqueue_keys=_keys(keys, "unqueue"),
+        clear_keys=_keys(keys, "clear"),
+        leave_s=data.number("leave_s", 3.0),
+        spare=_spares(data),
+        mates=data.words("mates"),
+        store_variable=store.text("variable"),
+        store_default=store.text("default"),
+        store_under=store.text("under") or "",
+        id_pattern=id_pattern.pattern if id_pattern else UUID,
+        artifact=talk.text("artifact"),
+        message=talk.pattern("message"),
+        query=talk.text("query"),
+        candidates=talk.text("candidates"),
+        folder=talk.pattern("folder"),
+        locators=_locators(talk),
+        purge=_inside_store(talk, "purge"),
+        shared=_inside_store(talk, "shared"),
+        delete=talk.words("delete"),
+        goes_on=_goes_on(talk.inner("goes_on")),
+        hooks=hooks_of(data.inner("hooks")),
+    )
+
+
+def _screens(data: Block) -> dict[State, re.Pattern[str]]:
+    data.only([*(state.value for state in State), "queued"])
+    words = [word for word in data.data if word != "queued"]
+    return {State(word): pattern for word in words if (pattern := data.pattern(word))}
+
+
+def _keys(data: Block, key: str) -> tuple[KeyStep, ...]:
+    steps: list[KeyStep] = []
+    for step in data.list(key):
+        if isinstance(step, (int, float)) and 0 <= step < MINUTE_S:
+            steps.append(Pause(float(step)))
+        elif isinstance(step, str):
+            steps.append(Key(step))
+        elif isinstance(step, Mapping) and set(step) == {"text"}:
+            steps.append(Text(str(step["text"])))
+        else:
+            raise data.bad(key, f"{step!r} is no key, no pause and no text")
+    return tuple(steps)
+
+
+def _locators(data: Block) -> tuple[Locator, ...]:
+    return tuple(_locator(block) for block in data.entries("locators", "kind"))
+
+
+def _locator(block: Block) -> Locator:
+    kind = block.text("kind") or ""
+    if kind not in LOCATORS:
+        raise block.bad("kind", f"{kind!r} is no locator; there are {', '.join(LOCATORS)}")
+    for key in LOCATOR_NEEDS.get(kind, ()):
+        if key not in block.data:
+            raise Misplaced(block.path, f"{kind} needs its {key}")
+    for key in {"open-file": ("path",), "exit-banner": ("pattern",)}.get(kind, ()):
+        pattern = block.pattern(key, UUID)
+        if pattern is not None and "id" not in pattern.groupindex:
+            raise block.bad(key, "no group (?P<id>...) says where in it the ID stands")
+    block.words("flags")
+    return Locator(kind, {str(key): value for key, value in block.data.items() if key != "kind"})
+
+
+def _inside_store(data: Block, key: str) -> tuple[str, ...]:
+    patterns = data.words(key)
+    for pattern in patterns:
+        if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
+            raise data.bad(key, f"{pattern!r} does not lie in the store")
+        if key == "purge" and "{id}" not in pattern and "{id8}" not in pattern:
+            raise data.bad(key, f"{pattern!r} names no {{id}}: it is not this conversation's alone")
+    return patterns
+
+
+def _spares(data: Block) -> tuple[Spare, ...]:
+    spares: list[Spare] = []
+    for block in data.entries("spare", "program"):
+        block.only(("program", "arguments", "command"))
+        program = block.text("program")
+        if not program:
+            raise Misplaced(block.path, "a program that is spared needs a name")
+        spares.append(Spare(program, block.pattern("arguments"), block.pattern("command")))
+    return tuple(spares)
+
+
+def _goes_on(data: Block) -> GoesOn | None:
+    if not data.data:
+        return None
+    data.only(("end", "roster", "entries", "pid", "started", "began", "ended"))
+    return GoesOn(
+        end=data.text("end") or "",
+        roster=data.text("roster"),
+        entries=data.text("entries") or "",
+        pid=data.text("pid") or "pid",
+        started=data.text("started") or "started",
+        began=data.pattern("began"),
+        ended=data.pattern("ended"),
+    )

@@ -1,0 +1,118 @@
+"""`doctor`: everything that could be wrong is looked at, and each finding told with the command that mends it.
+
+It changes nothing, and what is broken does not stop it: a check that fails is a finding."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.commands import hooks
+from tmuxreap.commands.doctor import machine, registry
+from tmuxreap.commands.doctor.findings import Finding, Level, failed, note, ok, problem
+from tmuxreap.commands.doctor.machine import Patient
+from tmuxreap.commands.hooks import Deed, HooksRequest
+from tmuxreap.core.errors import Exit, Failure
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.ledger.copy import copy_of
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.registry.file import Registry
+from tmuxreap.sessions.context import Context
+
+
+def run(context: Context) -> Result:
+    name = context.registry_name
+    found = list(examine(context))
+    items = [PlainResult(finding.check, finding.as_json()) for finding in found]
+    well = all(finding.level is not Level.PROBLEM for finding in found)
+    status = Exit.OK if well else Exit.FAILED
+    return Result("doctor", name, context.clock.now(), items, tuple(context.warnings), status=status)
+
+
+def examine(context: Context) -> Iterator[Finding]:
+    yield from _guarded("profiles", lambda: _profiles(context))
+    with contextlib.ExitStack() as held:
+        patient, trouble = Patient(context, None), None
+        folder = Path(os.devnull, "nowhere")
+        try:
+            folder = Path(
+                held.enter_context(tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True))
+            )
+        except OSError as error:
+            yield problem(
+                "place", f"no file can be made for a moment: {error}", "make room, or set TMPDIR to a folder of yours"
+            )
+        try:
+            context.registry = Registry(
+                context.registry.path
+            )  # what is in the file, not what the ledger remembers of it
+            patient = Patient(context, context.registry.look())
+            trouble = _read_a_copy(context, folder)
+        except Failure as failure:
+            yield from registry.registry_trouble(patient, failure)
+        for name, check in CHECKS.items():
+            yield from _guarded(name, lambda check=check: check(patient))  # type: ignore[misc]
+        yield from _guarded("ledger", lambda: registry.check_ledger(patient, trouble))
+        context.close()
+
+
+def check_hooks(patient: Patient) -> Iterator[Finding]:
+    """Of the agents that are installed and have hooks: is there anything that `hooks install` would change?"""
+    agents = [p.name for name in patient.installed if (p := patient.app.profiles.agents[name]).hooks is not None]
+    for agent in agents:
+        try:
+            (told,) = hooks.run(patient.app, HooksRequest(Deed.INSTALL, agent, dry_run=True)).results
+        except Failure as failure:
+            yield failed("hooks", failure)
+            continue
+        facts = told.as_json()
+        if facts["action"] == "unchanged":
+            yield ok("hooks", f"{agent}: installed in {facts['file']}")
+        else:
+            message = f"{agent}: not in {facts['file']} as they are due; what it is at is read from its screen alone"
+            yield note("hooks", message, f"tmuxreap hooks install {agent}")
+
+
+CHECKS: dict[str, Callable[[Patient], Iterable[Finding]]] = {
+    "tmux": machine.check_tmux,
+    "sockets": machine.check_sockets,
+    "registry": registry.check_registry,
+    "lock": registry.check_lock,
+    "intents": registry.check_intents,
+    "sessions": registry.check_sessions,
+    "unregistered": machine.check_unregistered,
+    "agents": machine.check_agents,
+    "hooks": check_hooks,
+}
+
+
+def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """The others go on, whatever becomes of this one."""
+    try:
+        return list(check())
+    except Failure as failure:
+        return [failed(name, failure)]
+    except Exception as error:  # noqa: BLE001 - a doctor that falls over helps nobody
+        message = f"could not look at this: {type(error).__name__}: {error}"
+        return [problem(name, message, "this may be a bug: please report it with the message")]
+
+
+def _profiles(context: Context) -> Iterator[Finding]:
+    """Read anew; with broken blocks of the user's, the rest is looked at with ours."""
+    try:
+        context.profiles = load_profiles(context.settings.user_profiles)
+    except Failure as failure:
+        context.profiles = load_profiles(None)
+        yield failed("profiles", failure)
+
+
+def _read_a_copy(context: Context, folder: Path) -> str | None:
+    """From here on the ledger is a copy of it: SQLite would leave files beside the real one, or set it aside."""
+    ledger = ledger_path(context.registry.resolved)
+    copy, trouble = copy_of(ledger, folder) if ledger.is_file() else (folder / "none.db", None)
+    context.books.__dict__["path"] = copy
+    return trouble

@@ -1,0 +1,173 @@
+"""What `doctor` looks at of the registry: its health, its lock, the ledger beside it, and where it is not what is true.
+
+Looks only: the ledger is read as a copy, the lock is not taken."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tmuxreap.commands.doctor.findings import Finding, failed, note, ok, problem
+from tmuxreap.commands.doctor.machine import Patient
+from tmuxreap.commands.reconcile.drift import DriftKind, find_drifts
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import BadRow, Live
+from tmuxreap.core.results import megabytes
+from tmuxreap.ending.one_at_a_time import owner_alive
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.registry.file import row_invalid
+from tmuxreap.system import files
+from tmuxreap.system.environment import REGISTRY_MARK
+
+HELD_LONG_S = 1.0
+LOOKS = 5
+OPEN_TO_OTHERS = 0o077
+READABLE_BY_OTHERS = 0o044
+
+
+def registry_trouble(patient: Patient, failure: Failure) -> Iterator[Finding]:
+    """It could not be read; that there is none yet is no trouble."""
+    settings = patient.app.settings
+    named = patient.app.given_registry or settings.environ.get(REGISTRY_MARK)
+    none_yet = failure.code is Code.REGISTRY_NOT_FOUND and not named and not settings.homeless
+    yield note("registry", failure.message, failure.hint) if none_yet else failed("registry", failure)
+
+
+def check_registry(patient: Patient) -> Iterator[Finding]:
+    look = patient.look
+    if look is None:
+        return
+    running = sum(not row.status.ended for row in patient.rows)
+    yield ok("registry", f"{look.path}: {len(look.rows)} rows, {running} running")
+    for row in look.rows:
+        if isinstance(row, BadRow):
+            yield failed("registry", row_invalid(look.path, row))
+    try:
+        patient.app.registry.check_writable()
+    except Failure as failure:
+        yield failed("registry", failure)
+    yield from _readers(patient)
+    for path, pid in files.left_behind(patient.app.registry.resolved):
+        if patient.app.processes.identify(pid) is None:
+            yield note("registry", f"{path} was left by a writer that was killed", "tmuxreap reconcile")
+
+
+def _readers(patient: Patient) -> Iterator[Finding]:
+    """Its mode is the user's: told, never changed."""
+    registry, uid = patient.app.registry.resolved, patient.app.settings.uid
+    with contextlib.suppress(OSError):
+        found = registry.stat()
+        if found.st_uid == uid and stat.S_IMODE(found.st_mode) & READABLE_BY_OTHERS:
+            message = f"{registry} can be read by others, and holds the last screens of sessions"
+            yield note("registry", message, f"chmod 600 {_word(registry)}")
+
+
+def check_lock(patient: Patient) -> Iterator[Finding]:
+    if patient.look is None:
+        return
+    lock = files.lock_of(patient.app.registry.resolved)
+    try:
+        found = lock.lstat()
+    except OSError:
+        return
+    if not stat.S_ISREG(found.st_mode):
+        yield problem("lock", f"{lock} is no file that can be locked", f"look at it, then remove it: rm {_word(lock)}")
+        return
+    holder = _held_for_long(found.st_ino)
+    if holder is not None:
+        message = f"{lock} has been held for more than {HELD_LONG_S:g} s by process {holder}"
+        yield problem("lock", message, f"see what that is: ps -o pid,etime,args -p {holder}")
+    else:
+        yield ok("lock", f"{lock} is free")
+
+
+def _held_for_long(inode: int) -> int | None:
+    """By whom; it is our own work to hold it for milliseconds."""
+    seen = _holders(inode)
+    for _ in range(LOOKS):
+        if not seen:
+            return None
+        time.sleep(HELD_LONG_S / LOOKS)
+        seen &= _holders(inode)
+    return min(seen, default=None)
+
+
+def _holders(inode: int) -> set[int]:
+    """Asked of the kernel, for taking the lock to see would be in a writer's way. Linux only."""
+    try:
+        lines = Path("/proc/locks").read_text("ascii").splitlines()
+    except OSError:
+        return set()
+    fields = [line.split() for line in lines if "->" not in line]
+    return {int(f[4]) for f in fields if f[1] == "FLOCK" and f[5].rpartition(":")[2] == str(inode)}
+
+
+def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
+    """`trouble`: what was wrong with its copy."""
+    look, app = patient.look, patient.app
+    if look is None:
+        return
+    ledger = ledger_path(app.registry.resolved)
+    for aside in sorted(ledger.parent.glob(f"{ledger.name}.broken-*")):
+        if not aside.name.endswith(("-wal", "-shm")):
+            yield note(
+                "ledger", f"{aside} is one that could not be read", f"when you need it no more: rm {_word(aside)}*"
+            )
+    if not os.path.lexists(ledger):
+        yield ok("ledger", "there is none yet; the first change makes it")
+        return
+    found = ledger.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        yield problem("ledger", f"{ledger} is no file", f"move it away: mv {_word(ledger)} {_word(ledger)}.old")
+    elif trouble is not None:
+        yield problem(
+            "ledger", f"{ledger} cannot be read: {trouble}", "tmuxreap reconcile (keeps it aside, and makes it anew)"
+        )
+    elif found.st_uid == app.settings.uid and stat.S_IMODE(found.st_mode) & OPEN_TO_OTHERS:
+        yield problem("ledger", f"{ledger} can be read by others, and holds drafts", f"chmod 600 {_word(ledger)}")
+    elif app.books.is_behind(look):
+        yield problem("ledger", f"{ledger} mirrors another state of the registry", "tmuxreap reconcile")
+    else:
+        yield ok("ledger", f"{ledger} agrees with the registry")
+
+
+def check_intents(patient: Patient) -> Iterator[Finding]:
+    """Those of the living; what a dead one had begun is a disagreement."""
+    if patient.look is None:
+        return
+    for name, intent in patient.app.books.open_intents().items():
+        if owner_alive(patient.app, intent):
+            yield note("intents", f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}")
+
+
+def check_sessions(patient: Patient) -> Iterator[Finding]:
+    """Where the registry is not what is true; the same that `reconcile` would find."""
+    if patient.look is None:
+        return
+    drifts = find_drifts(patient.app, patient.look).drifts
+    for drift in drifts:
+        if drift.kind is DriftKind.UNREGISTERED:
+            continue  # looked for on more servers than these
+        memory = _memory(patient, drift.name) if drift.kind is DriftKind.SURVIVORS else ""
+        check = "orphans" if memory else "sessions"
+        message = f"{drift.name}: {drift.kind.value}: {drift.evidence}{memory}"
+        yield problem(check, message, drift.hint or "tmuxreap reconcile")
+    for row in patient.rows:
+        sight = patient.sights[row.name]
+        if not row.status.ended and sight.live is Live.UNKNOWN and sight.trouble is not None:
+            yield failed("sessions", sight.trouble)
+
+
+def _memory(patient: Patient, name: str) -> str:
+    own = patient.sights[name].owned.own
+    held = sum(patient.app.processes.memory(one.process.id) for one in own)
+    return f" ({megabytes(held)} MB)"
+
+
+def _word(path: Path) -> str:
+    return shlex.quote(str(path))

@@ -1,0 +1,176 @@
+"""Gathers what `verdicts` judges: who is stalled, idle or expired among the running rows. Looks, and ends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tmuxreap.commands.reap.children import Ask, offspring
+from tmuxreap.commands.reap.verdicts import (
+    SAME_MOMENT_S,
+    Age,
+    Closer,
+    Kept,
+    Kind,
+    Limits,
+    Seen,
+    Verdict,
+    judge,
+    running_since,
+)
+from tmuxreap.core.model import Live, Process, Row, Server
+from tmuxreap.core.times import parse_duration
+from tmuxreap.ending.one_at_a_time import busy_names
+from tmuxreap.ledger.records import Pulse
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.conversation import find_conversation, screen_of
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.panes import listed
+from tmuxreap.sessions.sight import Sight
+from tmuxreap.system.environment import MARK, PARENT, pane_word
+
+BEGINNINGS = ("started", "resumed", "adopted")
+
+
+def nominate(context: Context, rows: Sequence[Row], kinds: Collection[Kind], limits: Limits) -> list[Verdict | Kept]:
+    """One judgement for each of these rows, which are running ones."""
+    wanted = [kind for kind in kinds if kind is not Kind.ORPHAN]
+    if not wanted or not rows:
+        return []
+    sights = [sight for sight, _ in look_at(context, rows)]
+    family = _Family(context, rows, sights)
+    began = _beginnings(context, [row for row in rows if row.data.get("ttl") is not None])
+    pulses, busy = context.books.pulses(), busy_names(context, context.books.open_intents())
+    return [
+        judge(
+            wanted,
+            _seen(context, row, sight, pulses.get(row.name), began.get(row.name), under_way=row.name in busy),
+            limits,
+            lambda row=row, sight=sight: _closer(context, row, sight, family),  # type: ignore[misc]
+        )
+        for row, sight in zip(rows, sights, strict=True)
+    ]
+
+
+def _seen(
+    context: Context, row: Row, sight: Sight, said: Pulse | None, began: float | None, *, under_way: bool
+) -> Seen:
+    since = min((context.processes.started_epoch(process.id) for process in _life(sight)), default=None)
+    ttl = row.data.get("ttl")
+    return Seen(
+        name=row.name,
+        now=context.clock.now(),
+        live=sight.live,
+        mine=sight.mine,
+        under_way=under_way,
+        attached=_is_watched(sight),
+        agent_since=since,
+        output_at=float(sight.session.activity) if sight.session else None,
+        in_the_way=_in_the_way(sight),
+        said=said,
+        age=_age(context, said) if said else None,
+        ttl=None if ttl is None else str(ttl),
+        ttl_s=_seconds(ttl),
+        ttl_since=max((moment for moment in (began, since) if moment is not None), default=None),
+    )
+
+
+def _age(context: Context, said: Pulse) -> Age:
+    clock, moment = context.clock, said.moment
+    wall_s = clock.now() - said.at
+    if moment is None or moment.boot_id != context.place.boot_id:  # all sleep may have been since
+        slept_s = max(0.0, clock.uptime() - clock.monotonic())
+        return Age(wall_s - slept_s, said.at, slept_s, in_order=False)
+    awake_s, up_s = clock.monotonic() - moment.awake, clock.uptime() - moment.uptime
+    no_time_s = max(0.0, up_s - awake_s) + max(0.0, wall_s - up_s)
+    return Age(awake_s, clock.now() - up_s, no_time_s, in_order=wall_s > up_s - SAME_MOMENT_S)
+
+
+def _is_watched(sight: Sight) -> bool:
+    """By anybody: also through another session that shows the same pane (a group, a linked window)."""
+    sessions = sight.server.sessions if isinstance(sight.server, Server) else ()
+    own = {pane.id for pane in sight.session.panes} if sight.session else set()
+    return any(one.attached and own & {pane.id for pane in one.panes} for one in sessions)
+
+
+def _in_the_way(sight: Sight) -> str | None:
+    if sight.trouble is not None:
+        return sight.trouble.message
+    return f"other panes of its session are at work: {listed(sight.foreign)}" if sight.foreign else None
+
+
+def _life(sight: Sight) -> list[Process]:
+    """Whose beginning is that of this life: what tmux started, or the agent in it."""
+    leaders = [one.process for one in sight.owned.own if sight.reach and one.process.id in sight.reach.leaders]
+    return [*leaders, *sight.agent]
+
+
+def _seconds(ttl: object) -> float | None:
+    if isinstance(ttl, bool) or not isinstance(ttl, (str, int, float)):
+        return None
+    try:
+        return parse_duration(str(ttl))
+    except ValueError:
+        return None
+
+
+def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
+    """When each was last started, resumed or adopted."""
+    names = {row.name for row in rows}
+    if not names:
+        return {}
+    return {event.name: event.at for event in context.books.events(names, None) if event.kind in BEGINNINGS}
+
+
+def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer:
+    profile = context.profile_of(row)
+    known = find_conversation(context, row, sight, profile)
+    text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
+    return Closer(
+        state=screen_of(profile, known, text).state,
+        tool_since=running_since(context.books.told(row.name)),
+        children=offspring(sight, _ask(context)),
+        sub_agents=family.of(row.name),
+    )
+
+
+def _ask(context: Context) -> Ask:
+    def talks(process: Process) -> bool:
+        return any(path.startswith(("pipe:", "socket:")) for path in context.processes.open_files(process.id))
+
+    return Ask(lambda p: context.processes.started_epoch(p.id), lambda p: agent_of(context, p) is not None, talks)
+
+
+def agent_of(context: Context, process: Process) -> str | None:
+    """Which of the agents that are known it is."""
+    names, agents = context.observer.names(process), context.profiles.agents.values()
+    found = (one.name for one in agents if one.recognises(names.argv, process.comm, names.executable))
+    return next(found, None)
+
+
+class _Family:
+    """Who was started from within whom, by what `start` puts into the environment of a session."""
+
+    def __init__(self, context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> None:
+        self._app = context
+        self._alive = {row.name: sight for row, sight in zip(rows, sights, strict=True) if sight.live is Live.ALIVE}
+        self._parents: Mapping[str, str | None] | None = None
+
+    def of(self, name: str) -> tuple[str, ...]:
+        if self._parents is None:
+            self._parents = {one: self._word(sight, PARENT) for one, sight in self._alive.items()}
+        words = self._words(self._alive[name])
+        return tuple(one for one, parent in self._parents.items() if parent in words and one != name)
+
+    def _words(self, sight: Sight) -> set[str]:
+        """How a session is called as a parent: by its mark, or by its pane."""
+        own = {self._word(sight, MARK)}
+        if isinstance(sight.server, Server) and sight.pane is not None:
+            own.add(pane_word(sight.server.pid, sight.pane.id))
+        return {word for word in own if word}
+
+    def _word(self, sight: Sight, variable: str) -> str | None:
+        for leader in sight.reach.leaders if sight.reach else ():
+            environ = self._app.processes.environ(leader)
+            if environ is not None:
+                return environ.get(variable)
+        return None

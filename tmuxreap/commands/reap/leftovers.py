@@ -1,0 +1,200 @@
+"""Processes that ended sessions left behind, and nobody else's. Looks, and ends nothing.
+
+What ties a process to an ended session: the evidence by which a stop finds it, the ledger's word that it survived, or
+our mark in its environment together with the path of this registry. A mark alone is inherited by strangers: whoever
+has a terminal, lives in a pane that is still there, or got it from a tmux server that has it too, is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tmuxreap.agents.spared import Spares
+from tmuxreap.commands.reap.candidates import agent_of
+from tmuxreap.commands.reap.verdicts import Kept, Kind, Verdict
+from tmuxreap.core.model import Live, ProcessId, RecordedPane, Row, Server, Status, Terminal, Unreachable
+from tmuxreap.core.results import megabytes
+from tmuxreap.core.values import frozen
+from tmuxreap.ending.one_at_a_time import busy_names
+from tmuxreap.registry.rows import bare_row
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.ownership import Belonging, Reach, Trace, owned
+from tmuxreap.sessions.panes import TMUX_SERVER
+from tmuxreap.sessions.sight import Past, Sight, spare_reason
+from tmuxreap.sessions.world import World
+from tmuxreap.system.environment import REGISTRY_MARK
+
+
+@frozen
+class Remnant:
+    """What is left of one session. `row` is None where the registry has none for it, or one of a later life."""
+
+    name: str
+    row: Row | None
+    own: tuple[Belonging, ...]
+    mark: str | None = None
+
+    @property
+    def key(self) -> tuple[str, bool, str | None]:
+        return self.name, self.row is not None, self.mark
+
+    @property
+    def past(self) -> Past:
+        """These very processes, and what they start."""
+        return Past(remembered=frozenset(one.process.id for one in self.own))
+
+
+def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant], list[Kept]]:
+    sights = {row.name: sight for row, (sight, _) in zip(rows, look_at(context, rows), strict=True)}
+    busy = busy_names(context, context.books.open_intents())
+    found: list[Remnant] = []
+    kept: list[Kept] = []
+    for row in rows:
+        sight = sights[row.name]
+        if not sight.owned.own or not _is_over(row, sight):
+            continue
+        if row.name in busy:
+            kept.append(Kept(row.name, "it is being ended by another"))
+        elif sight.mine:
+            kept.append(Kept(row.name, "you are calling from inside of it"))
+        else:
+            found.append(Remnant(row.name, row, sight.owned.own))
+    untold = {name for name, sight in sights.items() if sight.live is Live.UNKNOWN}
+    strays = _Strays(context, [*sights.values()], busy | untold)
+    return [*found, *strays.of_ledger(set(sights)), *strays.of_marks()], kept
+
+
+def _is_over(row: Row, sight: Sight) -> bool:
+    """The session itself is gone; a living one of that name, or one that cannot be told, is no remnant."""
+    if sight.trouble is not None or sight.session is not None:
+        return False
+    return row.status.ended or sight.live is Live.GONE
+
+
+class _Strays:
+    """Of sessions that have no row any more, and of earlier lives of those that have one."""
+
+    def __init__(self, context: Context, sights: Sequence[Sight], left_alone: set[str]) -> None:
+        self._app = context
+        self._left_alone = left_alone
+        self._sights = sights
+        self._claimed = {one.process.id for sight in sights for one in (*sight.owned.own, *sight.owned.spared)}
+        self._world: World = context.observer.look({sight.socket for sight in sights}, 0)
+        agents = context.profiles.agents.values()
+        spares = Spares.of(*context.profiles.common_spare, *(spare for profile in agents for spare in profile.spare))
+        self._spare = spare_reason(spares, self._world)
+        self._panes: dict[str, frozenset[tuple[str, str]] | None] = {}
+
+    def of_ledger(self, registered: set[str]) -> list[Remnant]:
+        survivors = self._app.books.survivors(self._app.place.boot_id)
+        strangers = {name: ids for name, ids in survivors.items() if name not in registered | self._left_alone}
+        remnants = self._remnants({(name, None): ids - self._claimed for name, ids in strangers.items()})
+        self._claimed |= {one.process.id for remnant in remnants for one in remnant.own}
+        return remnants
+
+    def of_marks(self) -> list[Remnant]:
+        living = {sight.reach.mark for sight in self._sights if sight.reach is not None}
+        found: dict[tuple[str, str | None], frozenset[ProcessId]] = {}
+        for mark, pids in self._world.index.by_mark.items():
+            ids = frozenset(self._world.index.processes[pid].id for pid in pids if self._is_stray(pid))
+            if mark in living or not ids - self._claimed:
+                continue
+            name = self._app.books.name_of(mark)
+            if name in self._left_alone or not self._same_place(mark, name, ids):
+                continue
+            found[(name or f"mark:{mark[:8]}", mark)] = ids - self._claimed
+        return self._remnants(found)
+
+    def _remnants(self, found: Mapping[tuple[str, str | None], frozenset[ProcessId]]) -> list[Remnant]:
+        remnants = [Remnant(name, None, self._own(ids), mark) for (name, mark), ids in found.items()]
+        return [one for one in remnants if one.own and not self._holds_us(one.own)]
+
+    def _own(self, ids: frozenset[ProcessId]) -> tuple[Belonging, ...]:
+        nothing: frozenset[str] = frozenset()
+        reach = Reach(None, nothing, frozenset(), frozenset(), nothing, None, ids)
+        own = owned(self._world.index, reach, self._spare).own
+        if any(one.process.id in self._claimed for one in own):  # it holds what is a living session's
+            return ()
+        return own
+
+    def _holds_us(self, own: Iterable[Belonging]) -> bool:
+        return any(one.process.pid in self._world.protected for one in own)
+
+    def _is_stray(self, pid: int) -> bool:
+        """It carries this registry's mark, has no terminal, and the pane that it came from is no more."""
+        process, trace = self._world.index.processes[pid], self._world.index.traces.get(pid, Trace())
+        environ = self._app.processes.environ(process.id) or {}
+        if environ.get(REGISTRY_MARK) != str(self._app.registry.resolved) or process.tty:
+            return False
+        if trace.tmux is None or trace.pane is None:
+            return True
+        panes = self._panes_of(trace.tmux)
+        return panes is not None and (trace.tmux, trace.pane) not in panes
+
+    def _panes_of(self, tmux: str) -> frozenset[tuple[str, str]] | None:
+        """The living panes of that server; None when it cannot be asked, or gave its own mark to all that is in it."""
+        if tmux not in self._panes:
+            self._panes[tmux] = self._ask(tmux)
+        return self._panes[tmux]
+
+    def _ask(self, tmux: str) -> frozenset[tuple[str, str]] | None:
+        socket, _, pid = tmux.rpartition(",")
+        server = self._world.index.processes.get(int(pid)) if pid.isdigit() else None
+        if server is None or server.comm != TMUX_SERVER:
+            return frozenset()
+        if self._world.index.traces.get(server.pid, Trace()).mark is not None:
+            return None
+        look = self._app.tmux.look(socket)
+        if isinstance(look, Unreachable) or (isinstance(look, Server) and look.pid not in (0, server.pid)):
+            return None
+        sessions = look.sessions if isinstance(look, Server) else ()
+        return frozenset((tmux, pane.id) for session in sessions for pane in session.panes)
+
+    def _same_place(self, mark: str, name: str | None, ids: frozenset[ProcessId]) -> bool:
+        """Where the ledger knows on which server the session with this mark was, they must come from there."""
+        events = self._app.books.events({name}, None) if name is not None else []
+        places = {event.data.get("tmux") for event in events if event.data.get("mark") == mark} - {None}
+        traces = (self._world.index.traces.get(one.pid, Trace()) for one in ids)
+        came_from = {trace.tmux for trace in traces if trace.tmux is not None}
+        known = {_canonical(str(place), self._world) for place in places}
+        return not known or came_from <= known
+
+
+def _canonical(tmux: str, world: World) -> str:
+    socket, _, pid = tmux.rpartition(",")
+    return f"{world.canonical(socket)},{pid}"
+
+
+def verdict_of(context: Context, remnant: Remnant) -> Verdict:
+    now, row = context.clock.now(), remnant.row
+    processes = [_process(context, one, now) for one in remnant.own]
+    ended = (row.data.get("stopped_at") or row.data.get("terminated_at")) if row is not None else None
+    evidence: dict[str, object] = {
+        "processes": processes,
+        "memory_mb": megabytes(sum(context.processes.memory(one.process.id) for one in remnant.own)),
+        "age_s": max((round(now - context.processes.started_epoch(one.process.id)) for one in remnant.own), default=0),
+        "ended_at": None if ended is None else str(ended),
+        "registered": row is not None,
+        "mark": remnant.mark,
+    }
+    return Verdict(remnant.name, Kind.ORPHAN, evidence)
+
+
+def _process(context: Context, one: Belonging, now: float) -> dict[str, object]:
+    started = context.processes.started_epoch(one.process.id)
+    return {
+        "pid": one.process.pid,
+        "name": one.process.comm,
+        "started": round(started, 2),
+        "age_s": round(now - started),
+        "memory_mb": megabytes(context.processes.memory(one.process.id)),
+        "why": one.why,
+    }
+
+
+def row_of(context: Context, remnant: Remnant) -> Row:
+    """A row for what has none: as an ended session without a terminal, known by its processes alone."""
+    agents = (agent_of(context, one.process) for one in remnant.own)
+    agent = next((agent for agent in agents if agent is not None), None)
+    pane = RecordedPane(pid=remnant.own[0].process.pid)
+    return bare_row(remnant.name, status=Status.STOPPED, agent=agent, terminal=Terminal.NONE, pane=pane)

@@ -1,0 +1,144 @@
+"""`reap`: ends by evidence. Judge, show; and with --yes judge again and end what is still judged so, as `stop` does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tmuxreap.commands.reap.candidates import nominate
+from tmuxreap.commands.reap.leftovers import Remnant, find_remnants, row_of, verdict_of
+from tmuxreap.commands.reap.verdicts import Kept, Kind, Limits, Verdict
+from tmuxreap.commands.targets import bad_row_warnings
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Row, Verb
+from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.times import iso
+from tmuxreap.core.values import field, frozen
+from tmuxreap.ending.end import end_rows, end_unregistered
+from tmuxreap.ending.outcome import planned
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.results import Reaped, counts
+from tmuxreap.registry.file import RegistryLook
+from tmuxreap.sessions.context import Context
+
+
+@frozen
+class ReapRequest:
+    kinds: tuple[Kind, ...] = ()  # none: all of them
+    limits: Limits = field(default_factory=Limits)
+    grace_s: float | None = None
+    cleanup: bool = False
+    task_status: str = "failed"
+    dry_run: bool = False
+    yes: bool = False
+    why: str | None = None  # the caller's own words, after the verdict
+
+    def policy(self, kind: Kind) -> Policy:
+        """What an ended session left behind says nothing of its task."""
+        task_status = None if kind is Kind.ORPHAN else self.task_status
+        reason = kind.value if self.why is None else f"{kind.value}: {self.why}"
+        return Policy(Verb.STOP, reason, grace_s=self.grace_s, cleanup=self.cleanup, task_status=task_status)
+
+
+@frozen
+class Found:
+    """A verdict, and what it is about: a row, or processes that have none."""
+
+    verdict: Verdict
+    row: Row | None
+    remnant: Remnant | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return self.verdict.kind, self.remnant.key if self.remnant else self.verdict.name
+
+
+def run(context: Context, request: ReapRequest) -> Result:
+    look = context.registry.look()
+    found, kept = _judged(context, look, request)
+    if request.yes and not request.dry_run:
+        items, dropped = sweep(context, request, found)
+        kept = [*kept, *dropped]
+    else:
+        items = _planned(context, found, request)
+    return Result(
+        "reap",
+        context.registry_name,
+        context.clock.now(),
+        items,
+        (*context.warnings, *bad_row_warnings(look)),
+        more={"counts": counts(items), "kept": [one.as_json() for one in kept]},
+    )
+
+
+def sweep(context: Context, request: ReapRequest, found: Sequence[Found]) -> tuple[list[Item], list[Kept]]:
+    """End those of which the verdict still holds."""
+    look = context.registry.look()
+    if not found:
+        return [], []
+    again, reasons = _judged(context, look, request)
+    before, why = {one.key for one in found}, {one.name: one.why for one in reasons}
+    now = {one.key: one for one in again}
+    gone = [one.verdict.name for one in found if one.key not in now]
+    items = _ended(context, look, [one for key, one in now.items() if key in before], request)
+    return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in gone]
+
+
+def sweep_for_watch(context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]) -> list[PlainResult]:
+    """The same after a full look of `watch`, as events; what is in the way of it is told by the look itself."""
+    request = ReapRequest(kinds, yes=True)
+    try:
+        found, _ = _judged(context, context.registry.look(), request)
+        items, _ = sweep(context, request, [one for one in found if one.verdict.name not in but_not])
+    except Failure:
+        return []
+    at = iso(context.clock.now())
+    told = [({k: v for k, v in item.as_json().items() if k != "error"}, item.failure) for item in items]
+    return [PlainResult(str(f["name"]), {"event": "reaped", "timestamp": at, **f}, failure) for f, failure in told]
+
+
+def _judged(context: Context, look: RegistryLook, request: ReapRequest) -> tuple[list[Found], list[Kept]]:
+    rows = look.usable
+    kinds: Collection[Kind] = request.kinds or tuple(Kind)
+    running = [row for row in rows if not row.status.ended]
+    by_name = {row.name: row for row in running}
+    judged = nominate(context, running, kinds, request.limits)
+    found = [Found(one, by_name[one.name]) for one in judged if isinstance(one, Verdict)]
+    kept = [one for one in judged if isinstance(one, Kept)]
+    if Kind.ORPHAN in kinds:
+        remnants, more = find_remnants(context, rows)
+        found += [Found(verdict_of(context, one), one.row, one) for one in remnants]
+        kept = [*(one for one in kept if one.name not in {r.name for r in remnants if r.row}), *more]
+    return found, kept
+
+
+def _planned(context: Context, found: Sequence[Found], request: ReapRequest) -> list[Item]:
+    return [_told(one, _plan(context, one, request.policy(one.verdict.kind))) for one in found]
+
+
+def _plan(context: Context, one: Found, policy: Policy) -> Item:
+    if one.row is not None:
+        return planned(context, [one.row], policy)[0]
+    assert one.remnant is not None  # noqa: S101 - what has no row was found by its processes
+    return planned(context, [row_of(context, one.remnant)], policy, {one.remnant.name: one.remnant.past})[0]
+
+
+def _ended(context: Context, look: RegistryLook, found: Sequence[Found], request: ReapRequest) -> list[Item]:
+    """Rows with the same verdict at the same time."""
+    items: list[Item] = []
+    for kind in Kind:
+        these = [one for one in found if one.verdict.kind is kind and one.row is not None]
+        rows = [one.row for one in these if one.row is not None]
+        ended = end_rows(context, look, rows, request.policy(kind)) if rows else []
+        items += [_told(one, item) for one, item in zip(these, ended, strict=True)]
+    return [*items, *(_swept(context, one, request) for one in found if one.row is None)]
+
+
+def _swept(context: Context, one: Found, request: ReapRequest) -> Item:
+    assert one.remnant is not None  # noqa: S101 - what has no row was found by its processes
+    item = end_unregistered(context, row_of(context, one.remnant), request.policy(Kind.ORPHAN), one.remnant.past)
+    context.books.note(one.verdict.name, "reaped", {"verdict": Kind.ORPHAN.value, **one.verdict.evidence})
+    return _told(one, item)
+
+
+def _told(one: Found, item: Item) -> Item:
+    return Reaped(item, one.verdict.kind.value, one.verdict.evidence)

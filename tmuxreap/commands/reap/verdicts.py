@@ -1,0 +1,315 @@
+"""Which running sessions are stalled, idle or expired, by what was seen of them; each verdict quotes its evidence.
+
+A verdict needs a claim (cheap: what the ledger and tmux say) that nothing speaks against (a closer look: screen and
+children). What cannot be told is kept, and why is told as well. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import Protocol
+
+from tmuxreap.agents.screens import State
+from tmuxreap.commands.reap.children import Child, What
+from tmuxreap.core.model import Live
+from tmuxreap.core.times import iso, short_duration
+from tmuxreap.core.values import frozen, replace
+
+STALLED_AFTER_S = 120.0
+IDLE_AFTER_S = 7200.0
+SAME_MOMENT_S = 1.0  # an event and what it tells of, by clocks of different grain
+SINCE_S = 2.0  # tmux counts whole seconds
+
+
+class Kind(Enum):
+    """In the order in which they are asked: the first that holds is the verdict."""
+
+    STALLED = "stalled"
+    IDLE = "idle"
+    EXPIRED = "expired"
+    ORPHAN = "orphan"
+
+
+class Beat(Protocol):
+    """Something that an agent said of itself."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def at(self) -> float: ...
+
+
+class Said(Beat, Protocol):
+    @property
+    def state(self) -> str: ...
+
+
+@frozen
+class Limits:
+    stalled_after_s: float = STALLED_AFTER_S
+    idle_after_s: float = IDLE_AFTER_S
+
+
+@frozen
+class Age:
+    """How long ago something was said, whatever became of the clock on the wall since."""
+
+    awake_s: float  # without what the machine slept since
+    at: float  # on the wall of today
+    no_time_s: float = 0.0  # of the time on the wall since then: slept through, or only set
+    in_order: bool = True  # the wall clock was not set back since: what is later on it came later
+
+
+@frozen
+class Seen:
+    """One running row, as cheap as it is to be had. Times are seconds since the epoch, None where unknown."""
+
+    name: str
+    now: float
+    live: Live
+    mine: bool = False
+    under_way: bool = False  # somebody is ending it
+    in_the_way: str | None = None  # what a stop would refuse
+    attached: bool = False
+    agent_since: float | None = None
+    output_at: float | None = None
+    said: Said | None = None
+    age: Age | None = None  # of what was said; as it stands on the wall where nothing else is known
+    ttl: str | None = None
+    ttl_s: float | None = None
+    ttl_since: float | None = None
+
+
+@frozen
+class Closer:
+    """The same, looked at more closely."""
+
+    state: State = State.UNKNOWN
+    tool_since: float = 0.0  # from when on a process that began belongs to a tool that runs
+    children: tuple[Child, ...] = ()
+    sub_agents: tuple[str, ...] = ()  # living sessions that were started from within it
+
+
+@frozen
+class Verdict:
+    name: str
+    kind: Kind
+    evidence: Mapping[str, object]
+
+
+@frozen
+class Kept:
+    name: str
+    why: str
+
+    def as_json(self) -> dict[str, object]:
+        return {"name": self.name, "why": self.why}
+
+
+def judge(kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], Closer]) -> Verdict | Kept:
+    """`look` is asked only where a claim stands."""
+    untouched = _untouched(seen)
+    if untouched is not None:
+        return Kept(seen.name, untouched)
+    reasons: list[str] = []
+    for kind in (kind for kind in CLAIMS if kind in set(kinds)):
+        claim = CLAIMS[kind](seen, limits)
+        if isinstance(claim, str):
+            reasons.append(f"not {kind.value}: {claim}")
+            continue
+        closer = look()
+        reason = DEFENCES[kind](seen, closer)
+        if reason is None:
+            return Verdict(seen.name, kind, {**claim, **_beside(closer)})
+        reasons.append(f"not {kind.value}: {reason}")
+    return Kept(seen.name, "; ".join(reasons) or "nothing was asked of it")
+
+
+def running_since(beats: Iterable[Beat]) -> float:
+    """From when on a new process belongs to a tool that still runs. `beats`: the latest first; with several tools at
+    once the first of them counts, with none the last event does."""
+    open_tools, since, last = 0, 0.0, 0.0
+    for beat in reversed(list(beats)):
+        last = beat.at
+        if beat.kind == "tool_before":
+            open_tools += 1
+            since = beat.at if open_tools == 1 else since
+        elif beat.kind == "tool_after":
+            open_tools = max(0, open_tools - 1)
+        elif beat.kind in TURN_ENDS:
+            open_tools = 0
+    return since if open_tools else last
+
+
+TURN_ENDS = ("prompt", "turn_end", "session_start", "session_end")
+
+
+def _untouched(seen: Seen) -> str | None:
+    if seen.under_way:
+        return "it is being ended by another"
+    if seen.mine:
+        return "you are calling from inside of it"
+    if seen.live is not Live.ALIVE:
+        return NOT_ALIVE[seen.live]
+    if seen.in_the_way is not None:
+        return seen.in_the_way
+    return "somebody is attached to it" if seen.attached else None
+
+
+NOT_ALIVE = {
+    Live.AGENT_GONE: "its agent has left; what is left there is ended by stop",
+    Live.GONE: "its session is gone; reconcile records that",
+    Live.UNKNOWN: "it could not be looked at",
+    Live.REPLACED: "another session has its name",
+}
+
+
+# Claims: evidence, or in a few words why there is none.
+
+Claim = dict[str, object] | str
+
+
+def _stalled(seen: Seen, limits: Limits) -> Claim:
+    said = _of_this_life(seen)
+    if said is None:
+        return "it never reported"
+    periodic = said.kind == "heartbeat"
+    if said.state != "working" and not (periodic and said.state == ""):
+        return f"it last said {said.state or said.kind}"
+    age = _age(seen, said)
+    age_s = age.awake_s
+    if age_s <= limits.stalled_after_s:
+        return f"it said {said.state or 'so'} {short_duration(max(0.0, age_s))} ago"
+    evidence: dict[str, object] = {
+        "said": said.state or None,
+        "event": said.kind,
+        "at": iso(said.at),
+        "age_s": round(age_s),
+        "limit_s": limits.stalled_after_s,
+    }
+    if periodic:
+        return evidence
+    still_s = _still_s(seen, said, age)
+    if still_s is None:
+        return "nobody knows when it last drew something"
+    if still_s <= limits.stalled_after_s:
+        return f"it drew something {short_duration(max(0.0, still_s))} ago"
+    return {**evidence, "screen_still_s": round(still_s)}
+
+
+def _age(seen: Seen, said: Said) -> Age:
+    return seen.age or Age(seen.now - said.at, said.at)
+
+
+def _still_s(seen: Seen, said: Said, age: Age) -> float | None:
+    """For how long its screen has stood still: a model that thinks redraws it all the time.
+
+    tmux tells when it drew by the clock on the wall. What of that was no time counts against a stall, unless it drew
+    last before it spoke: then the screen stands still for longer than that."""
+    if seen.output_at is None:
+        return None
+    still_s = seen.now - seen.output_at - age.no_time_s
+    return max(still_s, age.awake_s) if age.in_order and seen.output_at < said.at else still_s
+
+
+def _idle(seen: Seen, limits: Limits) -> Claim:
+    if seen.output_at is None:
+        return "nobody knows when it last showed something"
+    said = _of_this_life(seen)
+    last = max(seen.output_at, said.at if said else 0.0)
+    idle_s = seen.now - last - (_age(seen, said).no_time_s if said else 0.0)
+    if idle_s <= limits.idle_after_s:
+        return f"it did something {short_duration(max(0.0, idle_s))} ago"
+    return {"idle_s": round(idle_s), "limit_s": limits.idle_after_s, "last_output": iso(seen.output_at)}
+
+
+def _expired(seen: Seen, limits: Limits) -> Claim:
+    if seen.ttl is None:
+        return "it has no ttl"
+    if seen.ttl_s is None:
+        return f"its ttl {seen.ttl!r} is no span of time"
+    if seen.ttl_since is None:
+        return "nobody knows since when it runs"
+    age_s = seen.now - seen.ttl_since
+    if age_s <= seen.ttl_s:
+        return f"{short_duration(seen.ttl_s - age_s)} of its ttl are left"
+    return {"ttl": seen.ttl, "ttl_s": seen.ttl_s, "since": iso(seen.ttl_since), "age_s": round(age_s)}
+
+
+def _of_this_life(seen: Seen) -> Said | None:
+    """What an agent said before it was started again is another's word."""
+    if seen.said is None:
+        return None
+    earlier = seen.agent_since is not None and _age(seen, seen.said).at < seen.agent_since - SAME_MOMENT_S
+    return None if earlier else seen.said
+
+
+# Defences: why the claim does not count, None when it does.
+
+
+def _no_stall(seen: Seen, closer: Closer) -> str | None:
+    if _waits(seen, closer):
+        return "it waits for a person"
+    if seen.said is not None and seen.said.kind == "heartbeat":
+        return None  # who sends these all the time is judged by their age alone
+    if _prompt_since(seen, closer):
+        return "its turn is over: it has shown its prompt since"
+    return _working([tool for child in closer.children if (tool := _of_tool(child, closer))], closer)
+
+
+def _of_tool(child: Child, closer: Closer) -> Child | None:
+    if child.what is What.AGENT:
+        return child
+    return replace(child, what=What.TOOL) if child.started >= closer.tool_since - SAME_MOMENT_S else None
+
+
+def _no_idling(seen: Seen, closer: Closer) -> str | None:
+    said = _of_this_life(seen)
+    if _waits(seen, closer):
+        return "it waits for a person"
+    if closer.state is State.BUSY or (said is not None and said.state == "working" and not _prompt_since(seen, closer)):
+        return "it is busy"
+    if closer.state is State.UNKNOWN and (said is None or said.state not in ("idle", "ended")):
+        return "its screen does not tell what it does"
+    return _working([child for child in closer.children if child.working], closer)
+
+
+def _no_expiry(seen: Seen, closer: Closer) -> str | None:
+    return "it waits for a person" if _waits(seen, closer) else None
+
+
+def _waits(seen: Seen, closer: Closer) -> bool:
+    said = _of_this_life(seen)
+    told = said is not None and said.state == "waiting" and not _prompt_since(seen, closer)
+    return told or closer.state is State.DIALOG
+
+
+def _prompt_since(seen: Seen, closer: Closer) -> bool:
+    """It was interrupted, which no event tells: an empty prompt, and something was shown after the last event."""
+    if seen.said is None or seen.output_at is None or closer.state not in (State.IDLE, State.DRAFT):
+        return False
+    return seen.output_at > seen.said.at + SINCE_S
+
+
+def _working(children: list[Child], closer: Closer) -> str | None:
+    if closer.sub_agents:
+        return f"sub-agents of it live: {', '.join(closer.sub_agents)}"
+    if not children:
+        return None
+    return f"a child of it is at work: {', '.join(f'{one.name} ({one.pid}, {one.what.value})' for one in children)}"
+
+
+def _beside(closer: Closer) -> dict[str, object]:
+    return {"state": closer.state.value, "children": [child.as_json() for child in closer.children]}
+
+
+CLAIMS: Mapping[Kind, Callable[[Seen, Limits], Claim]] = {
+    Kind.STALLED: _stalled,
+    Kind.IDLE: _idle,
+    Kind.EXPIRED: _expired,
+}
+DEFENCES: Mapping[Kind, Callable[[Seen, Closer], str | None]] = {
+    Kind.STALLED: _no_stall,
+    Kind.IDLE: _no_idling,
+    Kind.EXPIRED: _no_expiry,
+}

@@ -1,0 +1,76 @@
+"""The word that a session is being made, kept from before it is there until its row stands: what runs and stands
+nowhere would be nobody's to stop. Owns this kind of intent; ends nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Scope
+from tmuxreap.ending.one_at_a_time import owner_alive, under_way
+from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewIntent
+from tmuxreap.sessions.context import Context
+
+LONGEST_S = 60.0
+
+
+@contextlib.contextmanager
+def announced(
+    context: Context, name: str, event: str, socket: str, server: str | None, agent: str, mark: str
+) -> Iterator[Start]:
+    """Open until the row stands (`closing`) or all is `cleared` away; what fails otherwise is told by `reconcile`."""
+    older = _marks_of_dead(context, name)
+    plan = json.dumps({"socket": socket, "server": server, "agent": agent, "marks": [mark, *older]})
+    with under_way(context) as ours:
+        intent = _begun(context, name, event, plan)
+        ours([intent] if intent else [])
+        start = Start(event, intent)
+        try:
+            yield start
+        except BaseException:
+            if intent is not None:
+                _give_up(context, intent, cleared=start.is_cleared and not older)
+            raise
+
+
+class Start:
+    def __init__(self, event: str, intent: Intent | None) -> None:
+        self.closing = () if intent is None else (Closing(intent.id, event, {}),)
+        self.is_cleared = False
+
+    def cleared(self, *, gone: bool = True) -> None:
+        """Nothing of it is there, or nothing any more."""
+        self.is_cleared = gone
+
+
+def _marks_of_dead(context: Context, name: str) -> list[str]:
+    """Of a start that this one takes over: what it has made may be there, and must not be forgotten."""
+    before = context.books.open_intents().get(name)
+    return list(json.loads(before.plan)["marks"]) if before is not None and before.verb == START else []
+
+
+def _give_up(context: Context, intent: Intent, *, cleared: bool) -> None:
+    if cleared:
+        context.books.close_intents([Closing(intent.id, "failed", {})])
+    else:
+        context.books.release([intent.id])
+
+
+def _begun(context: Context, name: str, event: str, plan: str) -> Intent | None:
+    owner = context.processes.identify(context.place.pid)
+    assert owner is not None  # noqa: S101 - this very process
+    deadline = context.clock.now() + LONGEST_S
+    place = context.place.boot_id
+    new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
+    (answer,) = context.books.begin([new], lambda intent: owner_alive(context, intent), take_over=False)
+    if isinstance(answer, Busy):
+        raise _busy(name, answer.intent)
+    return answer.intent if answer else None
+
+
+def _busy(name: str, intent: Intent) -> Failure:
+    doing = "started" if intent.verb == START else "ended"
+    reason = f"could not start {name}: it is just being {doing} by the process {intent.owner.pid}"
+    return Failure(Code.SESSION_EXISTS, reason, "wait for that, then see: tmuxreap list")

@@ -1,0 +1,196 @@
+"""How a session comes to run, which `start` and `resume` share: made in tmux, seen alive and recognised, recorded.
+
+What does not come to life is ended again, and no row of it is left running."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import uuid
+
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.commands.starting.announce import Start, announced
+from tmuxreap.commands.starting.row import Launch, live_row, record_session
+from tmuxreap.core import faults
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.faults import Step
+from tmuxreap.core.masking import kept_screen
+from tmuxreap.core.model import ProcessId, Row, Scope, Server, Unreachable, Verb
+from tmuxreap.ending.end import end_rows, end_unregistered
+from tmuxreap.ending.plan import Policy
+from tmuxreap.interrupts import undisturbed
+from tmuxreap.registry.file import RegistryLook
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.identity import not_asked
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.results import SessionResult
+from tmuxreap.sessions.shown import BANNER_OPTION
+from tmuxreap.sessions.sight import Sight
+from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK
+from tmuxreap.system.tmux import commands
+
+BEGINNING_S = 10.0  # for the exec in a new pane
+BEGINNING_STEP_S = 0.01
+
+
+def launch(context: Context, wish: Launch) -> SessionResult:
+    """Failure, with nothing left behind, when the agent is not alive and recognised after the confirmation time."""
+    context.registry.check_writable()
+    mark = str(uuid.uuid4())
+    with announced(context, wish.name, wish.event.value, wish.socket, wish.server, wish.agent, mark) as start:
+        return _launched(context, wish, mark, start)
+
+
+def make_way(context: Context, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool) -> None:
+    """Nothing of that name may be alive; with --replace it is ended first, by the ladder."""
+    if row is not None and look is not None:
+        sight = look_at(context, [row])[0][0]
+        if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
+            raise sight.trouble
+        if sight.session is not None:
+            if not replace:
+                raise session_exists(wish.name)
+            _ended(end_rows(context, look, [row], Policy(Verb.STOP, "replaced"))[0].failure)
+    server = context.tmux.look(wish.socket)
+    if isinstance(server, Unreachable):
+        raise not_asked(f"start {wish.name}", server)
+    stranger = server.named(wish.name) if isinstance(server, Server) else None
+    if stranger is not None and isinstance(server, Server):
+        if not replace:
+            raise session_exists(wish.name)
+        there = live_row(context, wish.name, wish.agent, wish.server, server, stranger)
+        _ended(end_unregistered(context, there, Policy(Verb.STOP, "replaced")).failure)
+
+
+def _ended(failure: Failure | None) -> None:
+    if failure is not None:
+        raise failure
+
+
+def _launched(context: Context, wish: Launch, mark: str, start: Start) -> SessionResult:
+    profile = context.profiles.of(wish.agent)
+    marks = {
+        **wish.environment,
+        MARK: mark,
+        REGISTRY_MARK: str(context.registry.resolved),
+        PARENT: context.settings.caller,
+    }
+    pane = f"={wish.name}:"
+    row: Row | None = None
+    try:
+        with undisturbed():  # what tmux has made and we do not know of would be left behind
+            made, said = context.tmux.create(
+                wish.socket,
+                commands.new_session(wish.name, wish.cwd, wish.words, marks),
+                # A command that fails at once would take its last words with it.
+                commands.set_pane_option(pane, BANNER_OPTION, "on"),
+            )
+            if not made:
+                start.cleared()
+                raise _not_made(context, wish, said)
+            session_id, pane_id, pid = said.split(":")  # as CREATED_FORMAT has it
+            row = _synthetic(context, wish, session_id)
+        faults.at(Step.CREATED)
+        sight = _confirmed(context, wish, profile, row, pane_id, int(pid))
+    except BaseException:  # also when a person loses patience
+        if row is not None:
+            start.cleared(gone=_clear_away(context, row))
+        raise
+    faults.at(Step.CONFIRMED)
+    assert sight.pane is not None  # noqa: S101 - it was confirmed
+    context.tmux.run(wish.socket, [commands.unset_pane_option(sight.pane.id, BANNER_OPTION)])
+    try:
+        return record_session(context, row, sight, wish, mark, start.closing)
+    except Failure:
+        start.cleared(gone=_clear_away(context, row))  # one that runs and stands nowhere would be nobody's to stop
+        raise
+
+
+def _confirmed(context: Context, wish: Launch, profile: Profile | None, row: Row, pane_id: str, pid: int) -> Sight:
+    """The session as it is after the time, if the agent lives in it."""
+    leader = context.processes.identify(pid)
+    gone = _lasts_no_longer(context, row, leader, wish.confirm_s) if leader else True
+    if gone or not row.tmux.known:
+        raise _start_failed(wish, profile, True, context.tmux.capture(wish.socket, pane_id) or "")
+    sight = look_at(context, [row])[0][0]
+    if not sight.agent or sight.pane is None:
+        raise _start_failed(wish, profile, False, context.tmux.capture(wish.socket, pane_id) or "")
+    if sight.session is not None and sight.session.name != wish.name:
+        raise _misnamed(wish, sight.session.name)
+    return sight
+
+
+def _lasts_no_longer(context: Context, row: Row, leader: ProcessId, than_s: float) -> bool:
+    """Whether it is gone by then. On a busy machine it may still be a copy of the server, before its exec: that is
+    waited for, not judged."""
+    gone = context.processes.wait({leader}, than_s)
+    server = context.processes.identify(row.tmux.server_pid or 0)
+    until = context.clock.monotonic() + BEGINNING_S
+    while not gone and server and context.processes.called(leader) == context.processes.called(server):
+        if context.clock.monotonic() >= until:
+            break
+        gone = context.processes.wait({leader}, BEGINNING_STEP_S)
+    return bool(gone)
+
+
+def _synthetic(context: Context, wish: Launch, session_id: str) -> Row:
+    """The row that this session will have, as far as a look needs it."""
+    server = context.tmux.look(wish.socket)
+    found = None
+    if isinstance(server, Server):
+        found = next((session for session in server.sessions if session.id == session_id), None)
+    return live_row(context, wish.name, wish.agent, wish.server, server if isinstance(server, Server) else None, found)
+
+
+def _clear_away(context: Context, row: Row) -> bool:
+    if not row.tmux.known:  # gone already; by its name alone a stranger's could be meant
+        return False
+    ended = end_unregistered(context, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION))
+    return ended.failure is None
+
+
+def _start_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
+    after = f"within {wish.confirm_s:g} s"
+    reason = f"its command ended {after}" if gone else f"no {wish.agent} was recognised in it {after}"
+    shown = kept_screen(screen)
+    last = f"; its last screen:\n{shown}" if shown else ""
+    known = f" (a {wish.agent} is recognised by: {', '.join(profile.process)})" if profile and not gone else ""
+    return Failure(
+        Code.START_FAILED,
+        f"could not start {wish.name}: {reason}{known}{last}",
+        f"try the command by hand: {shlex.join(wish.words)}",
+    )
+
+
+def _misnamed(wish: Launch, name: str) -> Failure:
+    return Failure(
+        Code.START_FAILED,
+        f"could not start {wish.name}: tmux, or a hook of yours, named its session {name}",
+        f"take a name that stays as it is, or look at your hooks: tmux show-hooks -g | grep {shlex.quote(name)}",
+    )
+
+
+def _not_made(context: Context, wish: Launch, said: str) -> Failure:
+    server = context.tmux.look(wish.socket)
+    if isinstance(server, Server) and server.named(wish.name) is not None:
+        return session_exists(wish.name)
+    return Failure(Code.START_FAILED, f"could not start {wish.name}: tmux said: {said}", "see the reason")
+
+
+def session_exists(name: str) -> Failure:
+    return Failure(
+        Code.SESSION_EXISTS,
+        f"could not start {name}: a tmux session of that name is alive",
+        f"end it first with --replace, or record it: {command('adopt', name)}",
+    )
+
+
+def existing_folder(name: str, cwd: str) -> str:
+    """A folder that is there; tmux would take another one in silence."""
+    if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
+        raise Failure(Code.START_FAILED, f"could not start {name}: there is no folder {cwd}", "name another with --cwd")
+    real = os.path.realpath(cwd)
+    if not real.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in real):
+        reason = f"could not start {name}: the name of the folder {real} is not UTF-8, and the registry is"
+        raise Failure(Code.START_FAILED, reason, "rename it, or name another with --cwd")
+    return real

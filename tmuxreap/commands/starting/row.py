@@ -1,0 +1,172 @@
+"""The row of a session that runs, as `start`, `adopt` and `resume` write it: a new one, or the ended one of that name,
+running again. Starts nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from tmuxreap.core.model import BadRow, Pane, RecordedTmux, Row, Server, Session, Status
+from tmuxreap.core.times import iso
+from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.ledger.records import Closing, NewEvent
+from tmuxreap.registry.edits import Unsafe, add_row
+from tmuxreap.registry.file import RegistryLook, edited, row_invalid, unsafe
+from tmuxreap.registry.rows import bare_row, conversation_field, recorded_conversation
+from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.results import SessionResult, session_result
+from tmuxreap.sessions.sight import Sight
+
+CONFIRM_S = 1.0
+
+
+@frozen
+class Launch:
+    """One session that is to be started."""
+
+    name: str
+    agent: str
+    words: tuple[str, ...]  # what runs in the pane
+    start_command: str | None  # what is recorded: without the ID that we gave it
+    cwd: str
+    server: str | None
+    socket: str
+    event: Event
+    confirm_s: float = CONFIRM_S
+    conversation: str | None = None
+    source: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Value] = field(default_factory=dict)  # tags, task_id, ttl ...
+
+
+def registered(look: RegistryLook | None, name: str) -> Row | None:
+    if look is None:
+        return None
+    for row in look.rows:
+        if row.name == name and isinstance(row, BadRow):
+            raise row_invalid(look.path, row)
+    return look.named(name)
+
+
+def live_row(
+    context: Context,
+    name: str,
+    agent: str | None,
+    server_name: str | None,
+    server: Server | None,
+    session: Session | None,
+) -> Row:
+    """A row for a session that has none (yet), with the identity that it has now."""
+    identity = RecordedTmux()
+    if server is not None and session is not None:
+        identity = RecordedTmux(
+            socket=server.socket,
+            host=context.place.host,
+            boot_id=context.place.boot_id,
+            server_pid=server.pid,
+            server_started=server.started,
+            session_id=session.id,
+            session_created=session.created,
+        )
+    return bare_row(name, agent=agent, tmux_server=server_name, tmux=identity)
+
+
+def record_session(
+    context: Context, row: Row, sight: Sight, wish: Launch, mark: str | None, closing: Sequence[Closing] = ()
+) -> SessionResult:
+    """Into the registry: a new row, or the ended one made running again."""
+    assert sight.pane is not None  # noqa: S101 - only sessions with a pane are recorded
+    fields = _fields(context, row, sight, sight.pane, wish)
+
+    def edit(look: RegistryLook) -> str:
+        there = look.named(wish.name)
+        if there is None:
+            return _added(look, _nested(fields, wish))
+        return edited(look, {wish.name: _renewed(there, fields, wish)})
+
+    before, after = context.registry.change(edit)
+    old = before.named(wish.name)
+    if mark is not None:
+        context.books.remember_mark(wish.name, mark)
+    context.books.follow(after, [_event(context, row, wish, old, before, mark)], closing)
+    now = after.named(wish.name)
+    assert now is not None  # noqa: S101 - just written
+    return session_result(context, now, replace(sight, trouble=None))
+
+
+def _fields(context: Context, row: Row, sight: Sight, pane: Pane, wish: Launch) -> dict[tuple[str, ...], Value]:
+    leader = context.processes.identify(pane.pid)
+    fields: dict[tuple[str, ...], Value] = {
+        ("agent",): wish.agent,
+        ("pane", "pid"): pane.pid,
+        ("pane", "cmd"): sight.agent[0].comm if sight.agent else None,
+        ("pane", "cwd"): wish.cwd,
+        ("pane", "id"): pane.id,
+    }
+    if leader is not None:
+        fields[("pane", "created_epoch")] = round(context.processes.started_epoch(leader), 2)
+        fields[("pane", "start_ticks")] = leader.start
+    for name in ("socket", "host", "boot_id", "server_pid", "server_started", "session_id", "session_created"):
+        fields[("tmux", name)] = getattr(row.tmux, name)
+    if wish.server not in (None, "default"):
+        fields[("tmux_server",)] = wish.server
+    if wish.start_command is not None:
+        fields[("start_command",)] = wish.start_command
+    fields.update({(name,): value for name, value in wish.fields.items()})
+    return fields
+
+
+def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, object]:
+    """A new row in the order in which one likes to read it."""
+    row: dict[str, object] = {"name": wish.name, "status": Status.RUNNING.value, **dict(_conversation(wish, None))}
+    for path, value in fields.items():
+        if len(path) == 1:
+            row[path[0]] = list(value) if isinstance(value, tuple) else value
+    for path, value in fields.items():
+        if len(path) == 2:
+            row.setdefault(path[0], {})[path[1]] = value  # type: ignore[index]
+    return row
+
+
+def _renewed(row: Row, fields: Mapping[tuple[str, ...], Value], wish: Launch) -> Changes:
+    changes = dict(revive_changes(set(row.data)))
+    changes.update({path: value for path, value in fields.items() if path != ("agent",) or row.agent != wish.agent})
+    changes.update({(name,): value for name, value in _conversation(wish, row)})
+    return changes
+
+
+def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:
+    """A new session begins a new conversation, a resumed or adopted one goes on with what is known."""
+    field_name = conversation_field(wish.agent)
+    if wish.conversation is None and wish.event is not Event.STARTED:
+        return [] if row is not None else [(field_name, None)]
+    known: list[tuple[str, Value]] = [(field_name, wish.conversation)]
+    if wish.source is not None:
+        known.append(("conversation_source", wish.source))
+    elif row is not None and "conversation_source" in row.data:
+        known.append(("conversation_source", None))
+    return known
+
+
+def _added(look: RegistryLook, row: Mapping[str, object]) -> str:
+    try:
+        return add_row(look.document, row)  # type: ignore[arg-type]
+    except Unsafe as error:
+        raise unsafe(look.path, error) from None
+
+
+def _event(
+    context: Context, row: Row, wish: Launch, old: Row | None, before: RegistryLook, mark: str | None
+) -> NewEvent:
+    conversation = recorded_conversation(old, wish.agent) if old else None
+    data: dict[str, object] = {
+        "agent": wish.agent,
+        "command": shlex.join(wish.words),
+        "conversation": wish.conversation,
+        "conversation_before": conversation,
+        "mark": mark,
+        "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
+        "at": iso(context.clock.now()),
+    }
+    return NewEvent(wish.name, wish.event.value, data, before.text_of(old) if old else None)

@@ -1,0 +1,202 @@
+"""Owner of the one wait of `watch`: for the death of processes, a change of one file, a time, or a signal to end; and
+of the kernel's word on how a process ended.
+
+Nothing here wakes up by itself: the kernel tells. Where it cannot, the time-out is all there is."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import ctypes.util
+import errno
+import fcntl
+import os
+import select
+import signal
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from types import FrameType
+
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.ports import Processes
+from tmuxreap.core.values import frozen
+from tmuxreap.system.processes import procfs
+
+# From <sys/inotify.h>. The file itself is watched, not its folder: the ledger beside it changes all the time. Only
+# while there is no such file is its coming awaited in the folder.
+IN_ATTRIB, IN_CLOSE_WRITE, IN_DELETE_SELF, IN_MOVE_SELF = 0x4, 0x8, 0x400, 0x800
+CHANGES = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
+COMING = 0x80 | 0x100  # IN_MOVED_TO | IN_CREATE
+CLOCK_BOOTTIME = 7  # goes on while the machine sleeps: what is due is due when it wakes up
+PIDFD_GET_INFO, PIDFD_INFO_EXIT = 0xC040FF0B, 1 << 3  # Linux 6.15, once its parent has taken note of the end
+VMSTAT = Path("/proc/vmstat")
+
+
+@frozen
+class Woken:
+    gone: frozenset[ProcessId]
+    changed: bool  # the file
+    ending: bool  # we were asked to end
+
+
+class Waiter:
+    def __init__(self, processes: Processes, file: Path) -> None:
+        self._processes = processes
+        self._file = file
+        self._pidfds: dict[ProcessId, int] = {}
+        self._inotify = _inotify()
+        self._folder = -1
+        self._timer = _timer()
+        self._ending = False
+        self._out_of_memory = out_of_memory_kills()
+        self._bell, self._rope = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self._rope, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._end)
+
+    def close(self) -> None:
+        signal.set_wakeup_fd(-1)
+        for descriptor in (*self._pidfds.values(), self._bell, self._rope, self._inotify, self._timer):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._pidfds.clear()
+
+    def arm(self) -> None:
+        """Before the file is read: what is written after that is told. Again each time, for a replaced file is another
+        one; adding it twice changes nothing."""
+        if self._inotify < 0:
+            return
+        there = _add_watch(self._inotify, self._file, CHANGES) >= 0
+        if not there and self._folder < 0:
+            self._folder = _add_watch(self._inotify, self._file.parent, COMING)
+            _add_watch(self._inotify, self._file, CHANGES)  # it may have come between the two
+        elif there and self._folder >= 0:
+            _libc().inotify_rm_watch(self._inotify, self._folder)
+            self._folder = -1
+
+    def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
+        """As soon as one of them is gone, the file changed or the time is up."""
+        gone = self._follow(frozenset(processes))
+        if gone or self._ending:
+            return Woken(gone, changed=False, ending=self._ending)
+        poll = select.poll()
+        for descriptor in (*self._pidfds.values(), self._bell, self._inotify, self._timer):
+            if descriptor >= 0:
+                poll.register(descriptor, select.POLLIN)
+        timeout_s = max(0.0, timeout_s)
+        timed = self._timer >= 0 and timeout_s > 0 and _set_timer(self._timer, timeout_s)
+        ready = {descriptor for descriptor, _ in poll.poll(None if timed else timeout_s * 1000)}
+        died = frozenset(process for process, descriptor in self._pidfds.items() if descriptor in ready)
+        for descriptor in (self._bell, self._inotify, self._timer):
+            if descriptor in ready:
+                _drain(descriptor)
+        return Woken(died, self._inotify in ready, self._ending)
+
+    def how_ended(self, process: ProcessId) -> str | None:
+        """Of one that was waited for just now; None where the kernel does not say."""
+        pidfd = self._pidfds.get(process, -1)
+        status = _exit_status(pidfd)
+        if status is None:  # its parent has not taken note yet, and may not for long; or has just now
+            status = procfs.exit_status(process)
+        if status is None:
+            status = _exit_status(pidfd)
+        if status is None:
+            return None
+        if not os.WIFSIGNALED(status):
+            return f"exit status {os.WEXITSTATUS(status)}"
+        number = os.WTERMSIG(status)
+        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        return f"{name}; the kernel ended somebody for want of memory" if self._starved(number) else name
+
+    def remember_memory(self) -> None:
+        """What starved before this is no cause of what ends after it."""
+        self._out_of_memory = out_of_memory_kills()
+
+    def _starved(self, number: int) -> bool:
+        return number == signal.SIGKILL and out_of_memory_kills() > self._out_of_memory
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self._ending = True
+
+    def _follow(self, processes: frozenset[ProcessId]) -> frozenset[ProcessId]:
+        """Keep a descriptor of each of them and of no other; those that are gone already are told."""
+        for process in self._pidfds.keys() - processes:
+            os.close(self._pidfds.pop(process))
+        return frozenset(process for process in processes - self._pidfds.keys() if not self._opened(process))
+
+    def _opened(self, process: ProcessId) -> bool:
+        try:
+            descriptor = os.pidfd_open(process.pid)
+        except ProcessLookupError:
+            return False
+        except (AttributeError, OSError):  # no pidfds, or no more descriptors: the full look will tell
+            return True
+        if self._processes.again(process) is None:  # compared after opening: a pid may be a stranger's by now
+            os.close(descriptor)
+            return False
+        self._pidfds[process] = descriptor
+        return True
+
+
+def out_of_memory_kills() -> int:
+    """How often the kernel had to, since the boot; of all memory groups together."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in VMSTAT.read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+def _exit_status(pidfd: int) -> int | None:
+    """As `wait` would say it to the parent."""
+    if pidfd < 0:
+        return None
+    told = bytearray(64)  # struct pidfd_info: the mask first, the status last
+    struct.pack_into("Q", told, 0, PIDFD_INFO_EXIT)
+    try:
+        fcntl.ioctl(pidfd, PIDFD_GET_INFO, told)
+    except OSError:
+        return None
+    known = struct.unpack_from("Q", told, 0)[0] & PIDFD_INFO_EXIT
+    return int(struct.unpack_from("i", told, 60)[0]) if known else None
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _inotify() -> int:
+    try:
+        return int(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+    except (AttributeError, OSError):
+        return -1
+
+
+def _add_watch(inotify: int, path: Path, events: int) -> int:
+    try:
+        return int(_libc().inotify_add_watch(inotify, os.fsencode(path), events))
+    except OSError:
+        return -1
+
+
+def _timer() -> int:
+    try:
+        return int(_libc().timerfd_create(CLOCK_BOOTTIME, os.O_NONBLOCK | os.O_CLOEXEC))
+    except (AttributeError, OSError):
+        return -1
+
+
+def _set_timer(timer: int, seconds: float) -> bool:
+    whole, rest = divmod(max(1, round(seconds * 1_000_000_000)), 1_000_000_000)
+    once = struct.pack("qqqq", 0, 0, whole, rest)  # struct itimerspec: no repetition, then the time
+    return int(_libc().timerfd_settime(timer, 0, once, None)) == 0
+
+
+def _drain(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, 65536):
+            pass
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EWOULDBLOCK):
+            raise

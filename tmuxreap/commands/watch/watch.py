@@ -1,0 +1,252 @@
+"""`watch`: what `reconcile` does, at the moment that something happens, and in full every interval.
+
+After a death only the rows that it touches are looked at; the whole is looked at when the registry changed and when
+the time is up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+
+from tmuxreap.commands.reap.verdicts import Kind
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.commands.reconcile.reconcile import Seen
+from tmuxreap.commands.watch.status_line import Segment
+from tmuxreap.commands.watch.waiting import Waiter
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import NoServer, ProcessId, Server
+from tmuxreap.core.results import PlainResult
+from tmuxreap.core.times import iso
+from tmuxreap.core.values import frozen
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.sight import Sight
+from tmuxreap.system import files
+from tmuxreap.system.files import Stamp
+from tmuxreap.system.tmux.sockets import who_listens
+
+INTERVAL_S = 10.0
+LEAST_INTERVAL_S = 0.1
+SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)  # tmux takes a moment to close what is left of an agent
+AGAIN_S = 0.1  # and sometimes a longer one
+EXEC_S = 30.0
+EXEC_AT_ONCE = 8  # a thousand events are no thousand processes
+_room = threading.Semaphore(EXEC_AT_ONCE)
+
+
+@frozen
+class WatchRequest:
+    interval_s: float = INTERVAL_S  # at least LEAST_INTERVAL_S: a full look costs more than the rest of the watch
+    command: str | None = None
+    reap: tuple[Kind, ...] = ()  # whom to end, after each full look
+
+
+Tell = Callable[[PlainResult], None]
+
+
+def run(context: Context, request: WatchRequest, tell: Tell) -> None:
+    """Until it is asked to end."""
+    waiter, segment = Waiter(context.processes, context.registry.resolved), Segment(context)
+    try:
+        _Watch(context, waiter, _Told(tell, request.command), segment, request.reap).run(request.interval_s)
+    finally:
+        segment.leave()
+        waiter.close()
+
+
+@frozen
+class _Watched:
+    """The processes whose end is one of this row: its agent, what tmux started in its pane, and the server."""
+
+    socket: str
+    agent: tuple[ProcessId, ...]
+    server: ProcessId | None
+
+    @property
+    def all(self) -> frozenset[ProcessId]:
+        return frozenset((*self.agent, self.server) if self.server else self.agent)
+
+
+class _Watch:
+    def __init__(self, context: Context, waiter: Waiter, told: _Told, segment: Segment, reap: tuple[Kind, ...]) -> None:
+        self._app = context
+        self._waiter = waiter
+        self._told = told
+        self._segment = segment
+        self._reap = reap
+        self._stuck: set[str] = set()  # whom to end was tried in vain: once is enough
+        self._sights: dict[str, Sight] = {}  # of running rows
+        self._rows: dict[str, _Watched] = {}
+        self._causes: dict[str, str] = {}
+        self._known: Stamp | None = None
+
+    def run(self, interval_s: float) -> None:
+        clock = self._app.clock
+        due = clock.monotonic()
+        while True:
+            self._waiter.arm()  # before we look: what is written after that wakes us up
+            if clock.monotonic() >= due or _stamp(self._app) != self._known:
+                due = clock.monotonic() + interval_s
+                self._look(None)
+                self._reap_some()
+            self._waiter.arm()
+            if _stamp(self._app) != self._known:
+                continue
+            everybody = frozenset[ProcessId]().union(*(one.all for one in self._rows.values()))
+            woken = self._waiter.wait(everybody, due - clock.monotonic())
+            if woken.ending:
+                return
+            if woken.gone:
+                self._after(woken.gone)
+                due = min(due, clock.monotonic() + AGAIN_S)
+            elif not woken.changed:
+                due = clock.monotonic()  # the time is up, by a clock that went on while the machine slept
+
+    def _reap_some(self) -> None:
+        if not self._reap:
+            return
+        from tmuxreap.commands.reap.reap import sweep_for_watch
+
+        for event in sweep_for_watch(self._app, self._reap, self._stuck):
+            self._told.say(event)
+            if event.failure is not None:
+                self._stuck.add(event.name)
+
+    def _after(self, gone: frozenset[ProcessId]) -> None:
+        """Only these rows can have changed; the file is written first, the rest is looked at a moment later."""
+        touched = {name: one for name, one in self._rows.items() if one.all & gone}
+        for one in touched.values():
+            if one.server in gone:  # its agents were hung up on, and take a moment to leave
+                self._leave(set(one.agent) - gone)
+        _let_tmux_close(self._app, {one.socket for one in touched.values()}, gone)
+        self._causes.update((name, cause) for name, one in touched.items() if (cause := self._cause(one, gone)))
+        self._waiter.remember_memory()
+        self._look(frozenset(touched))
+
+    def _leave(self, left: set[ProcessId]) -> None:
+        until = self._app.clock.monotonic() + AGAIN_S
+        while left and self._app.clock.monotonic() < until:
+            left -= self._app.processes.wait(left, until - self._app.clock.monotonic())
+
+    def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
+        """A server closes its files before it is dead: its agents may be heard of first; then nobody listens there."""
+        if row.server is not None and (row.server in gone or isinstance(who_listens(row.socket), NoServer)):
+            said = self._waiter.how_ended(row.server)
+            return f"its tmux server ended{f' ({said})' if said else ''}"
+        return next((said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))), None)
+
+    def _look(self, only: frozenset[str] | None) -> None:
+        """Reconcile, and who is to be watched from now on. What was heard of a cause counts until everything was seen:
+        the end of a row may not be certain at the first look after it."""
+        context, at = self._app, self._app.clock.now()
+        context.books.hope()
+        before = _stamp(context)
+        try:
+            settled = reconcile.settle(context, only=only, causes=self._causes)
+        except Failure as failure:
+            self._told.trouble(at, failure)
+            self._rows, self._known = {}, before
+            return
+        if only is None:
+            self._causes.clear()
+        # What we have written ourselves is no news; what another wrote meanwhile is looked at next.
+        self._known = settled.written or before
+        drifts = [item.as_json() for item in settled.result.results]
+        self._follow(settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)})
+        self._told.drifts(at, drifts, only)
+        self._segment.tell(self._sights.values(), again=only is None)
+
+    def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
+        for name in self._sights.keys() if only is None else only:
+            self._rows.pop(name, None)
+        sights = {row.name: sight for row, sight in seen if not row.status.ended and row.name not in over}
+        kept = {} if only is None else {name: one for name, one in self._sights.items() if name not in only}
+        self._sights = {**kept, **sights}
+        self._rows.update({name: self._watched(sight) for name, sight in sights.items()})
+
+    def _watched(self, sight: Sight) -> _Watched:
+        server = self._app.processes.identify(sight.server.pid) if isinstance(sight.server, Server) else None
+        leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
+        return _Watched(sight.socket, tuple({one.id: one for one in sight.agent}) + tuple(leaders), server)
+
+
+def _stamp(context: Context) -> Stamp | None:
+    try:
+        return files.stamp_of(context.registry.resolved)
+    except OSError:
+        return None
+
+
+def _is_over(drift: Mapping[str, object]) -> bool:
+    return drift["drift"] == "dead" and bool(drift["settled"])
+
+
+class _Told:
+    """Each drift is told when it comes, and again when it comes back; not at every look."""
+
+    def __init__(self, tell: Tell, command: str | None) -> None:
+        self._tell = tell
+        self._command = command
+        self._standing: set[tuple[str, str]] = set()
+
+    def drifts(self, at: float, drifts: Iterable[Mapping[str, object]], only: frozenset[str] | None = None) -> None:
+        found = {(str(drift["name"]), str(drift["drift"])): drift for drift in drifts}
+        for key in found.keys() - self._standing:
+            self._event(at, found[key])
+        untouched = {key for key in self._standing if only is not None and key[0] not in only}
+        self._standing = untouched | {key for key, drift in found.items() if not drift["settled"]}
+
+    def trouble(self, at: float, failure: Failure) -> None:
+        """A registry that cannot be read for a moment: said once, and the watch goes on."""
+        self.drifts(at, [{"name": "", "drift": failure.code.text, "evidence": failure.message, "settled": False,
+                          "hint": failure.hint}])  # fmt: skip
+
+    def _event(self, at: float, facts: Mapping[str, object]) -> None:
+        event = {"event": facts["drift"], "timestamp": iso(at), **facts}
+        self.say(PlainResult(str(facts["name"]), event))
+
+    def say(self, event: PlainResult) -> None:
+        self._tell(event)
+        if self._command is not None:
+            told = json.dumps(dict(event.facts), default=str)
+            threading.Thread(target=_execute, args=(self._command, told), daemon=True).start()
+
+
+def _let_tmux_close(context: Context, sockets: Iterable[str], gone: Iterable[ProcessId]) -> None:
+    """Until no pane names a process that is gone, but for those that are to stay; not longer than a moment."""
+    pids = {process.pid for process in gone}
+    for pause_s in SETTLE_S:
+        context.processes.wait((), pause_s)
+        servers = [server for socket in sockets if isinstance(server := context.tmux.look(socket), Server)]
+        panes = [pane for server in servers for session in server.sessions for pane in session.panes]
+        if not any(pane.pid in pids and pane.remain_on_exit == "off" for pane in panes):
+            return
+
+
+def _execute(command: str, event: str) -> None:
+    """The user's command with the event on its stdin; one that hangs is ended with what it began. Our stdout is for
+    events alone."""
+    with _room:
+        try:
+            status = str(_executed(command, event) or "")
+        except OSError as error:
+            status = str(error.strerror)
+        if status:
+            sys.stderr.write(f"tmuxreap: the command of --exec ended with: {status}\n")
+
+
+def _executed(command: str, event: str) -> int | str:
+    words = ["sh", "-c", command]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=2, start_new_session=True) as process:
+        try:
+            process.communicate(event.encode(), timeout=EXEC_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # not waited for yet: the number is still its own
+            return f"nothing within {EXEC_S:g} s"
+        return process.returncode

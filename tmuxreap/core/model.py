@@ -1,0 +1,243 @@
+"""The nouns of the program: what a row, a session and a process are. Plain values; nothing here looks or acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from tmuxreap.core.values import field, frozen
+
+
+class Status(Enum):
+    """What the registry says of a session. ARCHIVED is read as STOPPED and never written."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    TERMINATED = "terminated"
+    ARCHIVED = "archived"
+
+    @property
+    def ended(self) -> bool:
+        return self is not Status.RUNNING
+
+
+class Live(Enum):
+    """What a look at tmux and the processes says of a row."""
+
+    ALIVE = "alive"
+    AGENT_GONE = "agent_gone"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+    REPLACED = "replaced"
+
+
+class Terminal(Enum):
+    TMUX = "tmux"
+    NONE = "none"
+    KITTY = "kitty"
+    WEZTERM = "wezterm"
+
+
+class Verb(Enum):
+    """The verbs that end sessions."""
+
+    STOP = "stop"
+    KILL = "kill"
+
+
+class Scope(Enum):
+    """How far an ending reaches."""
+
+    AGENT = "agent"  # the session, refused when foreign panes are in it
+    SESSION = "session"  # --whole-session
+    PANE = "pane"  # --pane-only
+
+
+class StoppedBy(Enum):
+    EXIT_KEYS = "exit_keys"
+    HANGUP = "hangup"
+    SIGTERM = "sigterm"
+    SIGKILL = "sigkill"
+    ALREADY_GONE = "already_gone"
+
+
+class Outcome(Enum):
+    STOPPED = "stopped"
+    KILLED = "killed"
+    TERMINATED = "terminated"
+    ALREADY_STOPPED = "already_stopped"
+    HANDED_OVER = "handed_over"
+    TAKEN_OVER = "taken_over"
+    PLANNED = "planned"
+    REFUSED = "refused"
+    SURVIVED = "survived"
+    FAILED = "failed"
+
+
+class ProcessId(NamedTuple):
+    """A process for ever: the pid, and the moment it started in clock ticks since boot (microseconds without /proc)."""
+
+    pid: int
+    start: int
+
+
+@frozen
+class Process:
+    """One process at one look. `tty` is the device number of its controlling terminal, 0 for none."""
+
+    id: ProcessId
+    ppid: int
+    pgrp: int
+    sid: int
+    tty: int
+    tpgid: int
+    state: str
+    comm: str
+
+    @property
+    def pid(self) -> int:
+        return self.id.pid
+
+    @property
+    def dead(self) -> bool:
+        """A zombie is dead: it holds nothing but its place in the table."""
+        return self.state in ("Z", "X", "x")
+
+
+@frozen
+class Pane:
+    id: str
+    pid: int
+    tty: str
+    dead: bool
+    in_mode: bool
+    synchronized: bool
+    input_off: bool
+    window_id: str
+    linked: bool  # its window stands in another session too
+    remain_on_exit: str
+
+
+@frozen
+class Session:
+    id: str
+    name: str
+    created: int
+    activity: int
+    attached: int
+    grouped: bool
+    panes: tuple[Pane, ...]
+
+    def holds(self, pane: str) -> bool:
+        return any(one.id == pane for one in self.panes)
+
+
+@frozen
+class Server:
+    """A tmux server that answered. `pid` and `started` are 0 when it holds no session to ask about."""
+
+    socket: str
+    pid: int
+    started: int
+    sessions: tuple[Session, ...]
+
+    def named(self, name: str) -> Session | None:
+        return next((s for s in self.sessions if s.name == name), None)
+
+
+@frozen
+class NoServer:
+    """Proven: nobody listens on this socket, under any name."""
+
+    socket: str
+
+
+@frozen
+class Unreachable:
+    """tmux could not be asked. Unknown is not dead: nothing may be written on this answer."""
+
+    socket: str
+    reason: str
+    hint: str
+    missing: bool = False  # no tmux program
+    denied: bool = False
+
+
+ServerLook = Server | NoServer | Unreachable
+
+
+@frozen
+class RecordedPane:
+    pid: int | None = None
+    cmd: str | None = None
+    cwd: str | None = None
+    id: str | None = None
+    created_epoch: float | None = None
+    start_ticks: int | None = None
+
+
+@frozen
+class RecordedTmux:
+    """The identity of the session as it was recorded; None where another tool wrote the row."""
+
+    socket: str | None = None
+    host: str | None = None
+    boot_id: str | None = None
+    server_pid: int | None = None
+    server_started: int | None = None
+    session_id: str | None = None
+    session_created: int | None = None
+
+    @property
+    def known(self) -> bool:
+        return self.session_id is not None and self.session_created is not None and self.server_pid is not None
+
+
+@frozen
+class Row:
+    """One registered session. `data` is the row as it was parsed, unknown keys and all."""
+
+    index: int
+    name: str
+    status: Status
+    agent: str | None
+    terminal: Terminal
+    tags: tuple[str, ...]
+    task_id: str | None
+    tmux_server: str | None
+    start_command: str | None
+    pane: RecordedPane
+    tmux: RecordedTmux
+    conversations: tuple[tuple[str, str | None], ...]  # (field, id), in the row's order
+    resumable: bool | None
+    stop_reason: str | None
+    data: Mapping[str, object] = field(compare=False)
+
+
+@frozen
+class BadRow:
+    """A row that cannot be read or edited safely; it fails only the targets that mean it."""
+
+    index: int
+    name: str | None
+    reason: str
+    line: int
+    column: int
+
+
+class Remove(Enum):
+    """The one value of a field that means: the key goes."""
+
+    KEY = "remove"
+
+
+@frozen
+class Conversation:
+    id: str | None
+    source: str | None
+    path: str | None
+    exists: bool
+
+    def as_json(self) -> dict[str, object]:
+        return {"id": self.id, "source": self.source, "path": self.path, "exists": self.exists}

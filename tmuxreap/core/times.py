@@ -1,0 +1,37 @@
+"""Spans of time as people write them: 90, 90s, 15m, 2h, 1d."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timezone
+
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def parse_duration(text: str) -> float:
+    """Seconds; ValueError with a reason that a person can act on."""
+    number, unit = text.strip(), 1
+    if number[-1:] in UNITS_S:
+        number, unit = number[:-1], UNITS_S[number[-1]]
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise ValueError(f"{text!r} is no span of time; write for example 90, 90s, 15m, 2h or 1d")
+    return seconds
+
+
+def short_duration(seconds: float) -> str:
+    """The two largest units: 45s, 3m 20s, 2h 5m, 4d 3h."""
+    parts: list[str] = []
+    rest = int(seconds)
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, rest = divmod(rest, size)
+        if count or (unit == "s" and not parts):
+            parts.append(f"{count}{unit}")
+    return " ".join(parts[:2])
+
+
+def iso(epoch: float) -> str:
+    return datetime.fromtimestamp(int(epoch), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

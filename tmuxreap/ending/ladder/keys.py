@@ -1,0 +1,205 @@
+"""The first rung: the agent's own exit keys, each only where it can do no harm. Asks, and does no I/O of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from enum import Enum
+
+from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
+from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.model import Conversation, ProcessId
+from tmuxreap.ending.ladder.requests import Capture, Draft, KeepDraft, Press, ReadScreen, Request, Run, Wait
+from tmuxreap.ending.plan import PlannedRung, fast
+
+REPEATS = 3
+LINES_CLEARED = 8
+SETTLE_S = 0.8  # what a screen may take to show what became of a key
+CLEAR_S = 0.3
+LOOK_S = 0.1
+BETWEEN = "\n\n"  # several that were kept, in one answer
+
+
+class _Way(Enum):
+    """What came of a sequence of keys."""
+
+    LEFT = "the agent left"
+    STAYED = "it did not"
+    BROKEN = "no key could be sent"
+    CUT = "one could not be sent after others were"
+
+
+def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
+    assert run.profile is not None  # noqa: S101 - a plan without a profile skips the rung
+    limit = None if run.policy.keys_timeout_s is None else run.clock.monotonic() + planned.wait_s
+    way = _Way.BROKEN
+    seen = yield from take_back(run, (yield from _read(ready=True)))
+    if seen is not None:
+        seen = yield from _interrupted(run, seen, limit)
+        if fast(seen, run.profile):
+            way = yield from _sequence(run, run.profile.idle_keys, limit, planned.wait_s, seen)
+            seen = None
+        if way in (_Way.BROKEN, _Way.CUT):
+            way = yield from _safely(run, limit, planned.wait_s, seen)
+    if way is _Way.LEFT:
+        run.agent_left = True
+        run.conversation = yield from _captured()
+    return False
+
+
+def take_back(run: Run, screen: Screen) -> Generator[Request, object, Screen | None]:
+    """What waits to be begun comes back into the input, and is kept: the key that ends a turn would begin it. The
+    screen then; None when it does not come back: no key is sent."""
+    assert run.profile is not None  # noqa: S101 - see press_keys
+    yield from _keep(run, screen.draft)
+    for _ in range(REPEATS):
+        if not screen.queued:
+            return screen
+        if screen.state is State.DIALOG or not run.profile.unqueue_keys:
+            break
+        if screen.draft and run.profile.clear_keys:
+            screen = yield from _cleared(run, screen)
+        yield from _type(run, run.profile.unqueue_keys)
+        screen = yield from _until(run, lambda seen: not seen.queued)
+        yield from _keep(run, screen.draft)
+    yield from _keep(run, screen.queued)
+    return None if screen.queued else screen
+
+
+def _cleared(run: Run, screen: Screen) -> Generator[Request, object, Screen]:
+    """The input emptied, line by line, where the keys that take prompts back need it so."""
+    assert run.profile is not None  # noqa: S101 - see press_keys
+    for _ in range(LINES_CLEARED):
+        if not screen.draft:
+            break
+        yield from _keep(run, screen.draft)
+        yield from _type(run, run.profile.clear_keys)
+        screen = yield from _until(run, lambda seen: not seen.draft, CLEAR_S)
+    return screen
+
+
+def _interrupted(run: Run, screen: Screen, limit: float | None) -> Generator[Request, object, Screen]:
+    """A turn is ended before anything is typed, and looked at again: who leaves in the middle of one may leave it to
+    a program that goes on with it."""
+    assert run.profile is not None  # noqa: S101 - see press_keys
+    for _ in range(REPEATS):
+        late = limit is not None and run.clock.monotonic() >= limit
+        if screen.state is not State.BUSY or late or not run.profile.interrupt_keys:
+            break
+        if not (yield from _type(run, run.profile.interrupt_keys)):
+            break
+        screen = yield from _until(run, lambda seen: seen.state is not State.BUSY)
+        yield from _keep(run, screen.draft)
+    return screen
+
+
+def _type(run: Run, steps: tuple[KeyStep, ...]) -> Generator[Request, object, bool]:
+    """False when a key could not be sent."""
+    for step in steps:
+        if isinstance(step, Pause):
+            yield Wait(_agent(run), run.clock.monotonic() + step.seconds)
+        elif not (yield Press(step)):
+            return False
+    return True
+
+
+def _until(run: Run, holds: Callable[[Screen], bool], seconds: float = SETTLE_S) -> Generator[Request, object, Screen]:
+    """The screen as soon as it is so, or as it is when the time is up."""
+    until = run.clock.monotonic() + seconds
+    while True:
+        left = yield from _left_by(run, _agent(run), LOOK_S, None)
+        screen = yield from _read()
+        if left or holds(screen) or run.clock.monotonic() >= until:
+            return screen
+
+
+def _read(*, ready: bool = False) -> Generator[Request, object, Screen]:
+    screen = yield ReadScreen(ready=ready)
+    assert isinstance(screen, Screen)  # noqa: S101 - see the request
+    return screen
+
+
+def _safely(run: Run, limit: float | None, leave_s: float, seen: Screen | None) -> Generator[Request, object, _Way]:
+    """The sequence that worked in every state, then its end again while that fits."""
+    assert run.profile is not None  # noqa: S101 - see press_keys
+    repeats = REPEATS if run.profile.again_keys else 0
+    pause_s = leave_s / (repeats + 1)
+    way = yield from _sequence(run, run.profile.safe_keys, limit, pause_s, seen)
+    for _ in range(repeats):
+        if way is not _Way.STAYED or (limit is not None and run.clock.monotonic() >= limit):
+            break
+        way = yield from _sequence(run, run.profile.again_keys, limit, pause_s)
+    if way is _Way.CUT:  # it leaves by what was sent: of its several processes one, and the terminal, are gone first
+        left = yield from _left_by(run, _agent(run), leave_s, limit)
+        way = _Way.LEFT if left else _Way.STAYED
+    return way
+
+
+def _sequence(
+    run: Run, steps: tuple[KeyStep, ...], limit: float | None, leave_s: float, seen: Screen | None = None
+) -> Generator[Request, object, _Way]:
+    """Key by key, no longer than the agent lives; then as long as it may take to leave. `seen`: just now."""
+    agent, sent = _agent(run), False
+    for step in steps:
+        if limit is not None and run.clock.monotonic() >= limit:
+            return _Way.STAYED
+        left = broken = False
+        if isinstance(step, Pause):
+            left, seen = (yield from _left_by(run, agent, step.seconds, limit)), None
+        else:
+            broken = not (yield from _press(run, step, seen))
+            seen = None
+        if broken:
+            left = yield from _left_by(run, agent, 0, limit)
+            return _Way.LEFT if left else _Way.CUT if sent else _Way.BROKEN
+        if left:
+            return _Way.LEFT
+        sent = sent or not isinstance(step, Pause)
+    left = yield from _left_by(run, agent, leave_s, limit)
+    return _Way.LEFT if left else _Way.STAYED
+
+
+def _agent(run: Run) -> frozenset[ProcessId]:
+    return frozenset(process.id for process in run.sight.agent)
+
+
+def _press(run: Run, step: Key | Text, seen: Screen | None) -> Generator[Request, object, bool]:
+    """A key only where it can do no harm: the screen is read before each one."""
+    if isinstance(step, Key):
+        screen = seen or (yield from _read())
+        ours = _is_ours(run, screen)
+        if step.name == "Enter" and not ours:
+            return False
+        if not ours and (yield from take_back(run, screen)) is None:
+            return False
+    sent = yield Press(step)
+    return bool(sent)
+
+
+def _keep(run: Run, text: str) -> Generator[Request, object, None]:
+    """Each text once; one that grew replaces what it grew from."""
+    if not text or text in run.kept:
+        return
+    event = yield KeepDraft(text)
+    run.kept = [*(one for one in run.kept if one not in text), text]
+    run.draft = Draft(BETWEEN.join(run.kept), event if isinstance(event, int) else None)
+
+
+def _is_ours(run: Run, screen: Screen) -> bool:
+    """Enter submits what stands there: it must be what we typed and nothing else."""
+    assert run.profile is not None  # noqa: S101 - see press_keys
+    ours = "".join(step.text for step in run.profile.idle_keys if isinstance(step, Text))
+    return screen.state is State.DRAFT and screen.draft.strip() == ours
+
+
+def _left_by(
+    run: Run, agent: frozenset[ProcessId], seconds: float, limit: float | None
+) -> Generator[Request, object, bool]:
+    until = run.clock.monotonic() + seconds
+    remaining = yield Wait(agent, until if limit is None else min(until, limit))
+    return not remaining
+
+
+def _captured() -> Generator[Request, object, Conversation]:
+    conversation = yield Capture()
+    assert isinstance(conversation, Conversation)  # noqa: S101 - see the request
+    return conversation

@@ -1,0 +1,93 @@
+"""One ending at a time: a second stop waits for the first and tells what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Item
+from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import PaneOption, Plan
+from tmuxreap.ending.results import JoinedResult
+from tmuxreap.ledger.records import START, Intent
+from tmuxreap.ledger.records import PaneOption as RecordedOption
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION
+
+JOIN_LOOK_S = 0.05
+
+
+_under_way: set[tuple[Path, int]] = set()  # in this very process, in whatever thread
+
+
+def owner_alive(context: Context, intent: Intent) -> bool:
+    """Also of one that lives on as a server: what it does no more has no owner."""
+    if intent.boot_id != context.place.boot_id or context.processes.again(intent.owner) is None:
+        return False
+    return intent.owner.pid != context.place.pid or (context.books.path, intent.id) in _under_way
+
+
+def busy_names(context: Context, intents: Mapping[str, Intent]) -> set[str]:
+    """Whom another is ending, or starting, at this moment: they are his."""
+    return {name for name, intent in intents.items() if owner_alive(context, intent)}
+
+
+@contextlib.contextmanager
+def under_way(context: Context) -> Iterator[Callable[[Iterable[Intent]], None]]:
+    """What is begun in here is ours until here; what was not brought to its end is nobody's from then on."""
+    ours: set[tuple[Path, int]] = set()
+
+    def begin(intents: Iterable[Intent]) -> None:
+        ours.update((context.books.path, intent.id) for intent in intents)
+        _under_way.update(ours)
+
+    try:
+        yield begin
+    finally:
+        _under_way.difference_update(ours)
+
+
+def join(context: Context, intent: Intent) -> Item | None:
+    """Another stop is at it: send nothing, wait, report what came of it. None when its owner died."""
+    while True:
+        now = context.books.intent(intent.id)
+        if now is None or now.outcome is not None:
+            return _joined(now)
+        if not owner_alive(context, now):
+            return None
+        context.processes.wait({now.owner}, JOIN_LOOK_S)
+
+
+def outcome_of_taker(context: Context, number: int) -> Item | None:
+    """What came of a session at the hands of who took it over; None when nobody did, or did not live to say."""
+    intent = context.books.intent(number)
+    while intent is not None and intent.taken_over_by is not None:
+        intent = context.books.intent(intent.taken_over_by)
+    return join(context, intent) if intent is not None and intent.id != number else None
+
+
+def _joined(closed: Intent | None) -> Item | None:
+    recorded = dict(closed.result or {}) if closed else {}
+    if "outcome" not in recorded:
+        return None  # taken over, or lost: look again
+    error = recorded.get("error")
+    failure = None
+    if isinstance(error, dict):
+        code = next((code for code in Code if code.text == error.get("code")), Code.STILL_RUNNING)
+        failure = Failure(code, str(error.get("message")), str(error.get("hint")))
+    return JoinedResult(recorded, failure)
+
+
+def with_options(plan: Plan, inherited: Intent) -> Plan:
+    """What a dead owner had changed on this pane is put back by who goes on with its ending."""
+    if plan.pane is None:
+        return plan
+    known = {option.option for option in plan.options}
+    older = [one for one in inherited.options if one.pane == plan.pane.id and one.socket == plan.socket]
+    if inherited.verb == START and plan.pane.remain_on_exit == "on":  # for the time of its confirmation
+        older = [RecordedOption(plan.socket, plan.pane.id, BANNER_OPTION, None)]
+    values = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
+    more = [PaneOption(o.pane, o.option, o.before, values[o.option]) for o in older if o.option not in known]
+    return replace(plan, options=(*plan.options, *more))

@@ -1,0 +1,243 @@
+"""From how a ladder ended to what is written and answered: fields of the row, the event, the result. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tmuxreap.agents.conversations.purge import Purged, purge
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.masking import kept_screen
+from tmuxreap.core.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
+from tmuxreap.core.results import Item, megabytes
+from tmuxreap.core.times import iso
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ladder.requests import Ended
+from tmuxreap.ending.plan import Policy, foreign_panes
+from tmuxreap.ending.prepare import Case, no_purge, prepare
+from tmuxreap.ending.results import EndResult, Survivor
+from tmuxreap.ending.worktree import clean_up
+from tmuxreap.ledger.records import NewEvent
+from tmuxreap.registry.rows import conversation_field
+from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, next_status
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.conversation import goes_on, resume_command
+from tmuxreap.sessions.panes import listed
+from tmuxreap.sessions.sight import Past
+from tmuxreap.system.terminals import PANE_CLOSERS, close_pane
+
+
+def event_of(case: Case, policy: Policy) -> Event:
+    """Of a row that had ended before, only what was left behind was ended now."""
+    if case.purged is not None and case.purged.failure is None:
+        return Event.PURGED
+    return Event.SWEPT if case.row.status.ended else EVENT_OF_VERB[policy.verb]
+
+
+def stopped_by_of(case: Case, ended: Ended) -> StoppedBy | None:
+    """Of an ended row's left-overs no agent tells: what counts is the rung that ended them."""
+    if not case.row.status.ended:
+        return ended.stopped_by
+    return ended.swept_by if ended.swept or case.purged is None else None
+
+
+def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) -> Changes:
+    """What is written into the row as it stands now."""
+    conversation = ended.conversation
+    ending = Ending(
+        event=event_of(case, policy),
+        at=at,
+        stopped_by=stopped_by_of(case, ended),
+        reason=policy.reason if not row.status.ended or case.purged is None else None,
+        scope=Scope.PANE.value if policy.scope is Scope.PANE or ended.foreign else None,
+        conversation=conversation,
+        conversation_field=conversation_field(case.agent) if case.agent else None,
+        resumable=conversation.exists,
+        screen=_last_screen(case),
+    )
+    changes = dict(end_changes(row.status, ending))
+    if case.known.store and conversation.id and ending.event is not Event.SWEPT:
+        changes[("store",)] = case.known.store
+    return changes
+
+
+def _last_screen(case: Case) -> str | None:
+    """Of a row that had ended before, the one of that time stays."""
+    return None if case.row.status.ended or case.last_screen is None else kept_screen(case.last_screen)
+
+
+def result_of(context: Context, case: Case, ended: Ended, policy: Policy, duration_s: float) -> EndResult:
+    gone = ended.stopped_by is not None
+    event = event_of(case, policy)
+    return EndResult(
+        name=case.row.name,
+        outcome=Outcome.TERMINATED if gone and event is Event.PURGED else ended.outcome,
+        status=next_status(case.row.status, event) if gone else case.row.status,
+        agent=case.agent,
+        pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
+        stopped_by=stopped_by_of(case, ended),
+        stop_reason=policy.reason if event is not Event.SWEPT else case.row.stop_reason,
+        termination_mode=MODES.get(event) if gone else None,
+        task_id=case.row.task_id,
+        ended_at=iso(context.clock.now()) if gone else None,
+        grace_s=policy.grace,
+        conversation=ended.conversation,
+        resumable=ended.conversation.exists and event is not Event.PURGED,
+        resume_command=None if event is Event.PURGED else resume_command(context, case.row, case.known, case.profile),
+        rungs=ended.rungs,
+        purged=case.purged.paths if case.purged else (),
+        left=case.purged.left if case.purged else (),
+        swept=ended.swept,
+        spared=case.sight.owned.spared,
+        survivors=tuple(Survivor(one, context.processes.started_epoch(one.process.id)) for one in ended.survivors),
+        draft=ended.draft,
+        freed_mb=megabytes(case.memory) if gone else 0.0,
+        duration_ms=round(duration_s * 1000),
+        warnings=(
+            *_turn(ended, policy),
+            *(_left_alone(ended) if gone else ()),
+            *case.known.warnings,
+            *_nothing_purged(case),
+            *(goes_on(context, case.known, case.profile) if gone else ()),
+        ),
+        failure=failure_of(case, ended, policy),
+    )
+
+
+def _turn(ended: Ended, policy: Policy) -> tuple[str, ...]:
+    if not ended.turn_cut:
+        return ()
+    return (f"turn_not_finished: it was still in its turn after {policy.after_turn_s or 0:g} s",)
+
+
+def _nothing_purged(case: Case) -> tuple[str, ...]:
+    """Say that a purge which was carried out found nothing to delete."""
+    purged = case.purged
+    if purged is None or purged.failure is not None or purged.paths:
+        return ()
+    return (f"nothing_purged: no file of a conversation of {case.row.name} was found; nothing was deleted",)
+
+
+def _left_alone(ended: Ended) -> tuple[str, ...]:
+    if not ended.foreign:
+        return ()
+    return (f"foreign_panes: its session lives on, with panes that came meanwhile: {listed(ended.foreign)}",)
+
+
+def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
+    if ended.trouble is not None:
+        return ended.trouble
+    if case.purged is not None and case.purged.failure is not None:
+        return case.purged.failure
+    if ended.outcome is Outcome.REFUSED:
+        return foreign_panes(ended.foreign, policy.verb, case.row.name)
+    if ended.outcome is not Outcome.SURVIVED:
+        return None
+    names = ", ".join(f"{one.process.comm} ({one.process.pid})" for one in ended.survivors) or "its tmux session"
+    code = Code.PERMISSION_DENIED if ended.denied else Code.STILL_RUNNING
+    if policy.verb is Verb.KILL and not ended.denied:
+        code = Code.KILL_FAILED
+    way_out = f"see what holds them: {command('show', case.row.name)}"
+    if not policy.force:
+        way_out = "try again without --no-force"
+    if ended.denied:
+        way_out = "end them as the user that they belong to, then stop again"
+    return Failure(code, f"could not {policy.verb.value} {case.row.name}: still alive: {names}", way_out)
+
+
+def event_record(case: Case, result: EndResult, ended: Ended, before: str | None) -> NewEvent:
+    data: dict[str, object] = {
+        "outcome": result.outcome.value,
+        "stopped_by": result.stopped_by.value if result.stopped_by else None,
+        "reason": result.stop_reason,
+        "conversation": result.conversation.as_json(),
+        "rungs": [rung.as_json() for rung in ended.rungs],
+        "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in ended.swept],
+        "survivors": [survivor.as_json() for survivor in result.survivors],
+    }
+    return NewEvent(case.row.name, result.outcome.value, data, before)
+
+
+def vanished(result: EndResult) -> EndResult:
+    """Its row was removed by another's hand: the session is ended, and there is nothing to write it into."""
+    warning = f"row_vanished: {result.name} is ended, but its row is no longer in the registry"
+    return replace(result, status=None, warnings=(*result.warnings, warning))
+
+
+def renewed(result: EndResult) -> EndResult:
+    warning = f"row_renewed: {result.name} is ended, but its row names another session by now; it was left alone"
+    return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
+
+
+def purge_if_asked(context: Context, case: Case, ended: Ended, policy: Policy) -> None:
+    """After the proof of death and before it is written: a crash between the two leaves what reconcile can tell. What
+    is known of the conversation may have changed since the plan."""
+    if not policy.purge or ended.stopped_by is None:
+        return
+    failure = no_purge(context, case) or _goes_on(context, case)
+    if failure is not None:
+        case.purged = Purged(failure=failure)
+        return
+    if ended.conversation.id is None or case.profile is None:  # no message was ever sent
+        case.purged = Purged()
+        return
+    case.purged = purge(case.row.name, case.profile, case.known.clues.store, ended.conversation)
+
+
+def _goes_on(context: Context, case: Case) -> Failure | None:
+    on = goes_on(context, case.known, case.profile)
+    reason = f"could not purge the conversation of {case.row.name}: {on[0].partition(': ')[2]}" if on else ""
+    way_out = f"then: {command('stop', case.row.name, '--purge-conversation')}"
+    return Failure(Code.CONVERSATION_IN_USE, reason, way_out) if on else None
+
+
+def clear_up(context: Context, case: Case, result: EndResult, policy: Policy) -> EndResult:
+    """After the proof of death: the pane of another terminal, the worktree, the task."""
+    row, failure = case.row, result.failure
+    # A pane's number alone may name a stranger's by now: its process must have been seen in it.
+    if row.terminal in PANE_CLOSERS and row.pane.id is not None and case.sight.live is Live.ALIVE:
+        failure = close_pane(row.name, row.terminal, row.pane.id, context.settings.environ) or failure
+    if policy.cleanup:
+        failure = clean_up(context, row) or failure
+    if policy.task_status is not None and row.task_id is not None:
+        context.books.set_task(row.task_id, policy.task_status, f"Agent killed: {policy.reason}")
+    return replace(result, failure=failure)
+
+
+def not_yet(case: Case, policy: Policy, outcome: Outcome) -> EndResult:
+    """What can be told of a session before it is ended: planned, or handed over."""
+    return EndResult(
+        name=case.row.name,
+        outcome=outcome,
+        status=case.row.status,
+        agent=case.agent,
+        pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
+        stop_reason=policy.reason,
+        task_id=case.row.task_id,
+        grace_s=policy.grace,
+        conversation=case.known.conversation,
+        resumable=case.known.conversation.exists,
+        spared=case.sight.owned.spared,
+        warnings=case.known.warnings,
+    )
+
+
+def planned(
+    context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
+) -> list[Item]:
+    """The very plans that would be recorded."""
+    cases = prepare(context, rows, policy, known)
+    return [case.answer or replace(not_yet(case, policy, Outcome.PLANNED), plan=case.plan) for case in cases]
+
+
+def taken_over(result: EndResult) -> EndResult:
+    return replace(result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, failure=None)
+
+
+def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
+    """Ended, but it could not be written: the intent stays open, and `reconcile` finishes it. Where there is none
+    either, the same command writes it."""
+    words = f"{failure.message} ({result.name} itself was ended)" if result.stopped_by else failure.message
+    again = command(policy.verb.value, result.name, "--reason", policy.reason)
+    hint = f"when that is mended: {'tmuxreap reconcile' if intended else again}"
+    told = Failure(failure.code, f"{words}; its row stays running", hint)
+    return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, failure=told)

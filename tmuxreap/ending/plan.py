@@ -1,0 +1,240 @@
+"""What will be done to one session, as plain data: what --dry-run prints is what the intent records. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Live, Pane, Scope, Server, Session, Status, Verb
+from tmuxreap.core.values import frozen
+from tmuxreap.sessions.ownership import Belonging
+from tmuxreap.sessions.panes import in_front, listed
+from tmuxreap.sessions.sight import Sight
+
+HANGUP_GRACE_S = 5.0
+TERM_GRACE_S = 2.0
+KILL_WAIT_S = 2.0
+
+
+class Rung(Enum):
+    KEYS = "keys"
+    HANGUP = "hangup"
+    TERM = "term"
+    KILL = "kill"
+
+
+RUNGS: dict[Verb, tuple[Rung, ...]] = {
+    Verb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
+    Verb.KILL: (Rung.TERM, Rung.KILL),
+}
+
+
+REASONS: dict[Verb, str] = {Verb.STOP: "manual_stop", Verb.KILL: "killed"}  # where nobody gives one
+
+
+@frozen
+class Policy:
+    """What the caller asked for."""
+
+    verb: Verb
+    reason: str
+    keys_timeout_s: float | None = None
+    grace_s: float | None = None
+    force: bool = True
+    scope: Scope = Scope.AGENT
+    purge: bool = False
+    itself: bool = False
+    unregistered: bool = False
+    cleanup: bool = False
+    after_turn_s: float | None = None
+    task_status: str | None = None
+
+    @property
+    def grace(self) -> float:
+        if self.grace_s is not None:
+            return self.grace_s
+        return HANGUP_GRACE_S if self.verb is Verb.STOP else TERM_GRACE_S
+
+
+@frozen
+class PlannedRung:
+    rung: Rung
+    wait_s: float
+    skipped: str | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {"name": self.rung.value, "waits_ms": round(self.wait_s * 1000), "skipped": self.skipped}
+
+
+@frozen
+class PaneOption:
+    """An option of the user's pane that is changed for the time of the stop, and its value before."""
+
+    pane: str
+    option: str
+    before: str | None
+    during: str
+
+    def as_json(self) -> dict[str, object]:
+        return {"pane": self.pane, "option": self.option, "before": self.before, "during": self.during}
+
+
+@frozen
+class Plan:
+    name: str
+    verb: Verb
+    scope: Scope
+    reason: str
+    agent: str | None
+    socket: str
+    server: Server | None
+    session: Session | None
+    pane: Pane | None
+    screen: Screen | None
+    rungs: tuple[PlannedRung, ...]
+    options: tuple[PaneOption, ...]
+    own: tuple[Belonging, ...]
+    spared: tuple[Belonging, ...]
+    agent_pids: tuple[int, ...]
+    purge: bool = False
+    purges: tuple[str, ...] = ()  # what it would delete, as far as the conversation is known by now
+    left: tuple[str, ...] = ()
+    after_turn_s: float | None = None  # so long the agent may take to end its turn; its hooks read it here
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "verb": self.verb.value,
+            "scope": self.scope.value,
+            "reason": self.reason,
+            "agent": self.agent,
+            "socket": self.socket,
+            "session": self.session.id if self.session else None,
+            "pane": self.pane.id if self.pane else None,
+            "state": self.screen.state.value if self.screen else None,
+            "rungs": [rung.as_json() for rung in self.rungs],
+            "options": [option.as_json() for option in self.options],
+            "processes": [_belonging(one) for one in self.own],
+            "spared": [_belonging(one) for one in self.spared],
+            **self._purge(),
+            **self._turn(),
+        }
+
+    def _purge(self) -> dict[str, object]:
+        return {"purge": True, "purges": list(self.purges), "left": list(self.left)} if self.purge else {}
+
+    def _turn(self) -> dict[str, object]:
+        return {} if self.after_turn_s is None else {"after_turn": {"waits_ms": round(self.after_turn_s * 1000)}}
+
+
+def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
+    """Why this session must not be touched."""
+    replaced = sight.trouble is not None and sight.trouble.code is Code.SESSION_REPLACED
+    if sight.trouble is not None and not _overruled(sight.trouble, policy) and not (status.ended and replaced):
+        return sight.trouble
+    if status.ended and (replaced or sight.session is not None):  # it is somebody's, not ours to end
+        return Failure(
+            Code.SESSION_ALIVE,
+            f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of that name is alive",
+            f"if it is yours, record it first: {command('adopt', name)}",
+        )
+    if sight.mine and not policy.itself:
+        return Failure(
+            Code.OWN_SESSION,
+            f"could not {policy.verb.value} {name}: you are calling from inside of it",
+            "call from another session, or hand it over with --self",
+        )
+    if sight.foreign and policy.scope is Scope.AGENT:
+        return foreign_panes(sight.foreign, policy.verb, name)
+    return None
+
+
+def _overruled(trouble: Failure, policy: Policy) -> bool:
+    return trouble.code is Code.AMBIGUOUS_PANE and policy.scope is Scope.SESSION
+
+
+def foreign_panes(panes: Iterable[Pane], verb: Verb, name: str) -> Failure:
+    return Failure(
+        Code.FOREIGN_PANES,
+        f"could not {verb.value} {name}: other panes of the session are at work: {listed(panes)}",
+        "end them too with --whole-session, or only the agent's pane with --pane-only",
+    )
+
+
+def make_plan(
+    name: str,
+    agent: str | None,
+    sight: Sight,
+    screen: Screen | None,
+    profile: Profile | None,
+    policy: Policy,
+    options: tuple[PaneOption, ...] = (),
+    purges: tuple[str, ...] = (),
+    left: tuple[str, ...] = (),
+) -> Plan:
+    keys_skipped = why_no_keys(sight, profile, policy)
+    return Plan(
+        name=name,
+        verb=policy.verb,
+        scope=policy.scope,
+        reason=policy.reason,
+        agent=agent,
+        socket=sight.socket,
+        server=sight.server if isinstance(sight.server, Server) else None,
+        session=sight.session,
+        pane=sight.pane,
+        screen=screen,
+        rungs=tuple(_rung(rung, keys_skipped, profile, policy) for rung in RUNGS[policy.verb]),
+        options=options if keys_skipped is None else (),
+        own=sight.owned.own,
+        spared=sight.owned.spared,
+        agent_pids=tuple(process.pid for process in sight.agent) or ((sight.pane.pid,) if sight.pane else ()),
+        purge=policy.purge,
+        purges=purges,
+        left=left,
+        after_turn_s=policy.after_turn_s if sight.live is Live.ALIVE else None,
+    )
+
+
+def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy) -> str | None:
+    """None when keys may be sent: to a known agent, in front, in a pane that takes them."""
+    pane = sight.pane
+    if policy.verb is Verb.KILL:
+        return "a kill sends none"
+    if policy.keys_timeout_s == 0:
+        return "--keys-timeout 0"
+    if sight.live is not Live.ALIVE:
+        return "the agent is gone"
+    if sight.session is None or pane is None:
+        return "there is no pane to type into"
+    if profile is None or not profile.has_keys:
+        return "no keys are known for this agent"
+    if not sight.agent:
+        return "the agent is not recognised in the pane"
+    if pane.input_off:
+        return "the pane takes no input"
+    if not any(in_front(process) for process in sight.keyed):
+        return "the agent is not in front"
+    return None
+
+
+def fast(screen: Screen | None, profile: Profile) -> bool:
+    """The quick exit keys go to a state known to be idle and empty, and to no other."""
+    return screen is not None and screen.state is State.IDLE and bool(profile.idle_keys)
+
+
+def _rung(rung: Rung, keys_skipped: str | None, profile: Profile | None, policy: Policy) -> PlannedRung:
+    if rung is Rung.KEYS:
+        wait_s = policy.keys_timeout_s if policy.keys_timeout_s is not None else profile.leave_s if profile else 0.0
+        return PlannedRung(rung, wait_s, keys_skipped)
+    if rung is Rung.KILL:
+        return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")
+    no_term = rung is Rung.TERM and policy.grace == 0
+    return PlannedRung(rung, policy.grace, "--grace 0" if no_term else None)
+
+
+def _belonging(one: Belonging) -> dict[str, object]:
+    return {"pid": one.process.pid, "name": one.process.comm, "why": one.why}

@@ -1,0 +1,42 @@
+"""`--cleanup`: the git worktree of an ended session, removed by git's own command. Never by force, and never from under
+another session that works in it. It is all there is to remove: `start` makes nothing else on disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Row
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.terminals import remove_worktree
+
+
+def clean_up(context: Context, row: Row) -> Failure | None:
+    """None when it is removed, or when the row has none."""
+    given = row.data.get("worktree")
+    if not isinstance(given, str) or not given.strip():
+        return None
+    if not os.path.isabs(given) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
+        return _stays(row, f"{given} is told from a folder that the row does not name", "write its whole path")
+    whole = str(Path(row.pane.cwd or "/", given))
+    users = [other.name for other in _running(context, row) if _within(other, whole)]
+    if users:
+        return _stays(row, f"{', '.join(users)} works in {whole} too", f"stop that first: {command('stop', users[0])}")
+    return remove_worktree(row.name, whole, context.settings.environ)
+
+
+def _running(context: Context, row: Row) -> list[Row]:
+    rows = [other for other in context.registry.look().rows if isinstance(other, Row)]
+    return [other for other in rows if not other.status.ended and other.name != row.name]
+
+
+def _within(row: Row, folder: str) -> bool:
+    given, inside = row.data.get("worktree"), os.path.realpath(folder)
+    own = [str(Path(row.pane.cwd or "/", given))] if isinstance(given, str) and given else []
+    places = [os.path.realpath(place) for place in (row.pane.cwd, *own) if place]
+    return any(place == inside or place.startswith(inside + os.sep) for place in places)
+
+
+def _stays(row: Row, reason: str, hint: str) -> Failure:
+    return Failure(Code.CLEANUP_FAILED, f"could not remove the worktree of {row.name}: {reason}", hint)

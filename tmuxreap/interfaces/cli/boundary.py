@@ -1,0 +1,162 @@
+"""Between the command line and the verbs: words become requests, failures become answers, and the answer is told."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import typer
+
+from tmuxreap.app import real_app
+from tmuxreap.core import faults
+from tmuxreap.core.errors import Code, Failure, interrupted
+from tmuxreap.core.model import Scope, Verb
+from tmuxreap.core.results import Result
+from tmuxreap.core.text import Voice
+from tmuxreap.core.times import parse_duration
+from tmuxreap.ending.plan import Policy
+from tmuxreap.interfaces.text.report import lines, report, tell_failure, terminal_columns
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import Settings
+
+if TYPE_CHECKING:
+    from tmuxreap.commands.reap.verdicts import Kind
+
+TASK_STATUSES = ("failed", "ready", "cancelled")
+
+
+def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[Context], Result]) -> None:
+    """The boundary of every verb: what it could not do becomes an answer too."""
+    settings = Settings.from_environment()
+    voice = voice_of(settings, json, quiet)
+    faults.arm(settings.fault)
+    result = answered(command, real_app(settings, registry), work)
+    report(result, voice)
+    raise typer.Exit(int(result.exit))
+
+
+def answered(command: str, context: Context, work: Callable[[Context], Result]) -> Result:
+    try:
+        return work(context)
+    except Failure as failure:
+        return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), failure)
+    except KeyboardInterrupt:  # here, where the registry is known; the parser would swallow it
+        return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), interrupted())
+    finally:
+        context.close()
+
+
+def end(
+    verb: Verb,
+    policy: Callable[[], Policy],
+    targets: list[str] | None,
+    registry: str | None,
+    *,
+    json: bool,
+    quiet: bool,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.stop import EndRequest, run
+
+        heed_signals()
+        if not (json or quiet or dry_run):
+            from tmuxreap.interfaces.text.progress import Progress
+
+            context.progress = Progress(sys.stderr, context.clock.monotonic, live=sys.stderr.isatty())
+        wish = policy()
+        ask = question(voice_of(context.settings, json, quiet), purge=wish.purge) if on_terminal() else None
+        return run(context, EndRequest(targets_of(targets), wish, dry_run, yes, ask))
+
+    answer(verb.value, registry, json, quiet, work)
+
+
+def heed_signals() -> None:
+    """SIGTERM, or the loss of our terminal, is as a Ctrl-C while something is made or ended: said, and what was changed
+    on the user's panes put back. What `nohup` had ignored stays so."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def scope_of(whole_session: bool, pane_only: bool) -> Scope:
+    if whole_session and pane_only:
+        reason = "could not tell how far to go: --whole-session and --pane-only exclude each other"
+        raise Failure(Code.USAGE, reason, "give one of them")
+    return Scope.SESSION if whole_session else Scope.PANE if pane_only else Scope.AGENT
+
+
+def task_status_of(word: str) -> str:
+    if word not in TASK_STATUSES:
+        reason = f"could not read --task-status: {word!r} is not one of {', '.join(TASK_STATUSES)}"
+        raise Failure(Code.USAGE, reason, "as in: --task-status cancelled")
+    return word
+
+
+def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
+    """For a program that goes on by itself: without the left-overs, which a person should have seen before."""
+    from tmuxreap.commands.reap.verdicts import Kind
+
+    known = {kind.value: kind for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)}
+    wanted = [word.strip() for word in words.split(",")]
+    unknown = next((word for word in wanted if word not in known), None)
+    if unknown is not None:
+        reason = f"could not read {flag}: {unknown!r} is not one of {', '.join(known)}"
+        raise Failure(Code.USAGE, reason, f"as in: {flag} stalled,idle")
+    return tuple(known[word] for word in dict.fromkeys(wanted))
+
+
+def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
+    what = "them, and delete their conversations for good" if purge else "them"
+
+    def ask(plan: Result) -> bool:
+        for line in lines(plan, voice):
+            print(line, file=sys.stderr)
+        for failure in (item.failure for item in plan.results if item.failure):
+            tell_failure(failure, voice, sys.stderr)
+        if not plan.results:
+            return True
+        print(f"{plan.command} {what}? [y/N] ", end="", file=sys.stderr, flush=True)
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    return ask
+
+
+def on_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def voice_of(settings: Settings, json: bool, quiet: bool) -> Voice:
+    terminal = sys.stdout.isatty()
+    colour = terminal and not settings.no_color
+    return Voice(json, quiet, colour, terminal_columns() if terminal else None)
+
+
+def targets_of(targets: list[str] | None) -> tuple[str, ...]:
+    """With - the names that stand on stdin, one a line."""
+    found: list[str] = []
+    for target in targets or []:
+        found += [line.strip() for line in sys.stdin if line.strip()] if target == "-" else [target]
+    return tuple(found)
+
+
+def seconds(text: str | None, flag: str) -> float | None:
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise Failure(Code.USAGE, f"could not read {flag}: {error}", "see tmuxreap --help") from None
+
+
+def checked_duration(text: str | None) -> str | None:
+    seconds(text, "--ttl")
+    return text

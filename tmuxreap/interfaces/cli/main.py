@@ -1,0 +1,78 @@
+"""The command line as a whole: which verbs there are. The words of each are in its file under `verbs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from tmuxreap import __version__
+
+VERBS = (
+    "start",
+    "adopt",
+    "list",
+    "show",
+    "stop",
+    "kill",
+    "reap",
+    "resume",
+    "forget",
+    "reconcile",
+    "watch",
+    "events",
+    "heartbeat",
+    "hook",
+    "hooks",
+    "agents",
+    "doctor",
+    "mcp",
+    "popup",
+    "skills",
+    "completion",
+)
+ALIASES = {"ls": "list"}
+HIDDEN = {"_finish": "finish"}  # as `handover` calls it
+
+
+def main(argv: Sequence[str]) -> int:
+    """Only the verb that is called is built; without one that is known, all are, for the help."""
+    called = next((word for word in argv if not word.startswith("-")), "")
+    known = {**{verb: verb for verb in VERBS}, **ALIASES}
+    chosen = {name: file for name, file in {**known, **HIDDEN}.items() if name == called} or known
+    program = typer.Typer(
+        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True
+    )
+    program.callback()(_program)
+    for name, file in chosen.items():
+        program.command(name, hidden=name in HIDDEN)(declared(file))
+    return int(program(list(argv), prog_name="tmuxreap", standalone_mode=False) or 0)
+
+
+def declared(verb: str) -> Callable[..., None]:
+    command: Callable[..., None] = import_module(f"tmuxreap.interfaces.cli.verbs.{verb}").command
+    return command
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"tmuxreap {__version__}")
+        raise typer.Exit
+
+
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which it is, and leave.")
+    ] = False,
+) -> None:
+    """End AI coding agents in tmux properly.
+
+    \b
+    tmuxreap start acme --agent claude    begin, and register it
+    tmuxreap list                         what there is, and what is alive
+    tmuxreap stop acme                    end it: gone, captured, recorded
+    tmuxreap resume acme                  go on with its conversation
+    tmuxreap reconcile                    after a crash or a reboot
+    """

@@ -1,0 +1,35 @@
+"""The words of `adopt`; what it does is in `commands.adopt`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="Of the tmux session.", metavar="NAME")],
+    agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
+    server: Server = None,
+    tag: Tags = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also a session that another registry has; it stays that one's to end.")
+    ] = False,
+) -> None:
+    """Register a tmux session that is there already."""
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.adopt import AdoptRequest, run
+
+        return run(context, AdoptRequest(name, agent, server, tuple(tag or ()), dry_run, force))
+
+    answer("adopt", registry, json, quiet, work)

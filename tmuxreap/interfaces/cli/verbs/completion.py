@@ -1,0 +1,33 @@
+"""The words of `completion`; what it does is in `commands.completion`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.verbs.options import Json, Quiet
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    shell: Annotated[str, typer.Argument(help="Which shell it is.", metavar="bash|zsh|fish")],
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print what a shell needs to complete our words.
+
+    \b
+    source <(tmuxreap completion bash)      in ~/.bashrc
+    source <(tmuxreap completion zsh)       in ~/.zshrc, after compinit
+    tmuxreap completion fish >~/.config/fish/completions/tmuxreap.fish
+    """
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.completion import run
+
+        return run(context, shell)
+
+    answer("completion", None, json, quiet, work)

@@ -1,0 +1,22 @@
+"""The words of `doctor`; what it does is in `commands.doctor`."""
+
+from __future__ import annotations
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
+from tmuxreap.sessions.context import Context
+
+
+def command(registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
+    """Tell what is wrong, and the command that mends it.
+
+    It looks at all that could be, and changes nothing.
+    """
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.doctor.doctor import run
+
+        return run(context)
+
+    answer("doctor", registry, json, quiet, work)

@@ -1,0 +1,36 @@
+"""The words of `events`; what it does is in `commands.events`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, seconds, targets_of, voice_of
+from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry, Targets
+from tmuxreap.interfaces.text.report import report_line
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    targets: Targets = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
+    since: Annotated[str | None, typer.Option("--since", help="No older than this, as 2h.", metavar="D")] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Tell what happened."""
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands import events as verb
+
+        request = verb.EventsRequest(targets_of(targets), seconds(since, "--since"))
+        if not follow:
+            return verb.run(context, request)
+        for event in verb.follow(context, request):
+            report_line(event, voice_of(context.settings, json, quiet))
+        raise AssertionError("follow never ends by itself")
+
+    answer("events", registry, json, quiet, work)

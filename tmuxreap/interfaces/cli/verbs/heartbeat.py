@@ -1,0 +1,32 @@
+"""The words of `heartbeat`; the plain case is answered by `pulse` before this is read, the rest by
+`commands.heartbeat`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(help="The row; without it, the one this is called in.")] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", help="working, waiting (for a person) or idle.", metavar="STATE")
+    ] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Note that a session is alive, and what it is at."""
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.heartbeat import run
+
+        return run(context, name, state)
+
+    answer("heartbeat", registry, json, quiet, work)

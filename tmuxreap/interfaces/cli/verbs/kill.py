@@ -1,0 +1,75 @@
+"""The words of `kill`; what it does is in `commands.stop`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.model import Verb
+from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.interfaces.cli.boundary import end, scope_of, seconds, task_status_of
+from tmuxreap.interfaces.cli.verbs.options import (
+    Cleanup,
+    DryRun,
+    ForceNoYaml,
+    Itself,
+    Json,
+    NoForce,
+    PaneOnly,
+    Purge,
+    Quiet,
+    Reason,
+    Registry,
+    Targets,
+    TaskStatus,
+    WholeSession,
+    Yes,
+)
+
+
+def command(
+    targets: Targets = None,
+    reason: Reason = None,
+    grace: Annotated[
+        str | None, typer.Option("--grace", help="After SIGTERM (2); 0 kills at once.", metavar="S")
+    ] = None,
+    no_force: NoForce = False,
+    purge: Purge = False,
+    whole_session: WholeSession = False,
+    pane_only: PaneOnly = False,
+    itself: Itself = False,
+    task_status: TaskStatus = "failed",
+    cleanup: Cleanup = False,
+    force_no_yaml: ForceNoYaml = False,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Kill sessions: SIGTERM, then SIGKILL.
+
+    \b
+    tmuxreap kill acme                 it hangs: 2 s to leave, then by force
+    tmuxreap kill acme --grace 0       by force at once
+    tmuxreap kill pid:4711             the session that this process is of
+
+    The conversation is captured first, and can be resumed.
+    """
+
+    def policy() -> Policy:
+        return Policy(
+            verb=Verb.KILL,
+            reason=reason or REASONS[Verb.KILL],
+            grace_s=seconds(grace, "--grace"),
+            force=not no_force,
+            scope=scope_of(whole_session, pane_only),
+            itself=itself,
+            purge=purge,
+            cleanup=cleanup,
+            task_status=task_status_of(task_status),
+            unregistered=force_no_yaml,
+        )
+
+    end(Verb.KILL, policy, targets, registry, json=json, quiet=quiet, dry_run=dry_run, yes=yes)

@@ -1,0 +1,33 @@
+"""The words of `list`; what it does is in `commands.list`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, targets_of
+from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry, Targets
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    targets: Targets = None,
+    status: Annotated[str | None, typer.Option("--status", help="running, stopped or terminated.", metavar="S")] = None,
+    live: Annotated[bool, typer.Option("--live", help="Only rows whose session is there.")] = False,
+    sort: Annotated[
+        str | None, typer.Option("--sort", help="name, status, live, agent, idle, memory or server.", metavar="KEY")
+    ] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the sessions, each with a look at what is alive of it."""
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.list import ListRequest, run
+
+        return run(context, ListRequest(targets_of(targets), status, live, sort))
+
+    answer("list", registry, json, quiet, work)

@@ -1,0 +1,37 @@
+"""The words of `mcp`; what it does is in `mcp` of the package."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, on_terminal
+from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
+from tmuxreap.sessions.context import Context
+
+
+def command(registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
+    """Serve these verbs to agents as tools, by MCP."""
+
+    def work(context: Context) -> Result:
+        try:
+            from tmuxreap.interfaces.mcp.server import serve
+        except ImportError as error:
+            raise _no_sdk(error) from None
+        if on_terminal() and not quiet:
+            print("tmuxreap: waiting for an MCP client on stdin; C-d ends it", file=sys.stderr)
+        serve(registry)
+        raise typer.Exit
+
+    answer("mcp", registry, json, quiet, work)
+
+
+def _no_sdk(error: ImportError) -> Failure:
+    return Failure(
+        Code.USAGE,
+        f"could not serve: the Python SDK of MCP, version 2, is not installed ({error})",
+        "install it with the extra: pip install 'tmuxreap[mcp]'",
+    )

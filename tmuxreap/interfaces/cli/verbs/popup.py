@@ -1,0 +1,49 @@
+"""The words of `popup`; what it shows is in `popup`, what it asks in `desk`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.app import real_app
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, on_terminal
+from tmuxreap.interfaces.cli.verbs.options import Registry
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import Settings
+
+
+def command(
+    client: Annotated[str | None, typer.Option("--client", help="The tmux client that jumps.", metavar="C")] = None,
+    socket: Annotated[str | None, typer.Option("--socket", help="The server of that client.", metavar="PATH")] = None,
+    registry: Registry = None,
+) -> None:
+    """See the sessions live, and end them by a key.
+
+    tmuxreap.tmux opens it in a tmux popup.
+    """
+
+    def work(context: Context) -> Result:
+        if not on_terminal():
+            reason = "could not open the popup: this is no terminal"
+            raise Failure(Code.USAGE, reason, "run it in one, or in scripts use: tmuxreap list --json")
+        _screenful(context.settings, registry, client, socket or context.settings.tmux_socket)
+        return Result("popup", context.registry_name, context.clock.now())
+
+    answer("popup", registry, False, True, work)
+
+
+def _screenful(settings: Settings, registry: str | None, client: str | None, socket: str | None) -> None:
+    try:
+        from tmuxreap.interfaces.popup.app import run
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("textual", "rich"):
+            raise
+        reason = "could not open the popup: its extra is not installed (textual)"
+        raise Failure(Code.USAGE, reason, "install it with: pipx install 'tmuxreap[popup]'") from None
+    from tmuxreap.interfaces.popup.actions import Client, Desk
+
+    desk = Desk(lambda: real_app(settings, registry), Client(socket, client) if socket else None)
+    run(desk)

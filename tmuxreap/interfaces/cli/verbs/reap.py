@@ -1,0 +1,59 @@
+"""The words of `reap`; what it does is in `commands.reap`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, heed_signals, seconds, task_status_of
+from tmuxreap.interfaces.cli.verbs.options import Cleanup, DryRun, Json, Quiet, Registry, TaskStatus, Yes
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    stalled: Annotated[bool, typer.Option("--stalled", help="That said they work, and nothing since.")] = False,
+    stalled_after: Annotated[
+        str | None, typer.Option("--stalled-after", help="How long that may be (120).", metavar="S")
+    ] = None,
+    idle: Annotated[bool, typer.Option("--idle", help="That show nothing, and are waited for by nobody.")] = False,
+    idle_after: Annotated[
+        str | None, typer.Option("--idle-after", help="How long that may be (2h).", metavar="D")
+    ] = None,
+    expired: Annotated[bool, typer.Option("--expired", help="That run longer than their ttl.")] = False,
+    orphans: Annotated[bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")] = False,
+    grace: Annotated[str | None, typer.Option("--grace", help="After the hangup (5).", metavar="S")] = None,
+    task_status: TaskStatus = "failed",
+    cleanup: Cleanup = False,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """End what is stalled, idle, expired or left over.
+
+    Each by evidence that is quoted; without --yes it is only told.
+    """
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.reap.reap import ReapRequest, run
+        from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
+
+        wanted = {Kind.STALLED: stalled, Kind.IDLE: idle, Kind.EXPIRED: expired, Kind.ORPHAN: orphans}
+        stalled_s, idle_s = seconds(stalled_after, "--stalled-after"), seconds(idle_after, "--idle-after")
+        limits = Limits(STALLED_AFTER_S if stalled_s is None else stalled_s, IDLE_AFTER_S if idle_s is None else idle_s)
+        request = ReapRequest(
+            kinds=tuple(kind for kind, asked in wanted.items() if asked),
+            limits=limits,
+            grace_s=seconds(grace, "--grace"),
+            cleanup=cleanup,
+            task_status=task_status_of(task_status),
+            dry_run=dry_run,
+            yes=yes,
+        )
+        heed_signals()
+        return run(context, request)
+
+    answer("reap", registry, json, quiet, work)

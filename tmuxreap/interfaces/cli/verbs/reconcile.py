@@ -1,0 +1,22 @@
+"""The words of `reconcile`; what it does is in `commands.reconcile`."""
+
+from __future__ import annotations
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry
+from tmuxreap.sessions.context import Context
+
+
+def command(registry: Registry = None, json: Json = False, quiet: Quiet = False, dry_run: DryRun = False) -> None:
+    """Bring registry, ledger and tmux into agreement.
+
+    What only you can decide is told, with the command that settles it.
+    """
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.reconcile.reconcile import run
+
+        return run(context, dry_run=dry_run)
+
+    answer("reconcile", registry, json, quiet, work)

@@ -1,0 +1,41 @@
+"""The words of `skills`; what it does is in `commands.skills`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Yes
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    action: Annotated[str, typer.Argument(help="What to do with them: install.", metavar="install")],
+    dest: Annotated[
+        str | None,
+        typer.Option(
+            "--dest", help="Where to; else .agents/skills, and .claude/skills where .claude is.", metavar="DIR"
+        ),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Copy our skills and scripts into a project.
+
+    To where its agents look for them.
+    """
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.skills import SkillsRequest, run
+
+        if action != "install":
+            raise Failure(Code.USAGE, f"could not read the command: {action!r} is none of skills", "give install")
+        return run(context, SkillsRequest(dest, dry_run, yes))
+
+    answer("skills", None, json, quiet, work)

@@ -1,0 +1,55 @@
+"""The words of `start`; what it does is in `commands.start`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
+from tmuxreap.interfaces.cli.boundary import answer, checked_duration, heed_signals, seconds
+from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="Of the session and of its row.", metavar="NAME")],
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Instead of the agent's own.", metavar="[-- COMMAND...]")
+    ] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
+    cwd: Annotated[str | None, typer.Option("--cwd", help="The folder to work in.", metavar="DIR")] = None,
+    tag: Tags = None,
+    task_id: Annotated[str | None, typer.Option("--task-id", help="Of its task in the ledger.", metavar="ID")] = None,
+    ttl: Annotated[str | None, typer.Option("--ttl", help="How long it may run, as 2h.", metavar="T")] = None,
+    server: Server = None,
+    confirm: Annotated[str | None, typer.Option("--confirm", help="How long it has to live.", metavar="S")] = None,
+    replace_it: Annotated[bool, typer.Option("--replace", help="End a living session of that name first.")] = False,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Start an agent in a tmux session of its own, and register it."""
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.start import StartRequest, run
+
+        request = StartRequest(
+            name=name,
+            agent=agent,
+            cwd=None if cwd is None else str(context.settings.cwd / cwd),
+            tags=tuple(tag or ()),
+            task_id=task_id,
+            ttl=checked_duration(ttl),
+            server=server,
+            replace=replace_it,
+            command=tuple(command or ()),
+            dry_run=dry_run,
+        )
+        confirm_s = seconds(confirm, "--confirm")
+        heed_signals()
+        return run(context, request if confirm_s is None else replace(request, confirm_s=confirm_s))
+
+    answer("start", registry, json, quiet, work)

@@ -1,0 +1,79 @@
+"""The words of `stop`; what it does is in `commands.stop`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.model import Verb
+from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.interfaces.cli.boundary import end, scope_of, seconds
+from tmuxreap.interfaces.cli.verbs.options import (
+    AfterTurn,
+    Cleanup,
+    DryRun,
+    ForceNoYaml,
+    Itself,
+    Json,
+    NoForce,
+    PaneOnly,
+    Purge,
+    Quiet,
+    Reason,
+    Registry,
+    Targets,
+    WholeSession,
+    Yes,
+)
+
+
+def command(
+    targets: Targets = None,
+    reason: Reason = None,
+    keys_timeout: Annotated[
+        str | None, typer.Option("--keys-timeout", help="For the exit keys; 0 sends none.", metavar="S")
+    ] = None,
+    grace: Annotated[str | None, typer.Option("--grace", help="After hanging up (5).", metavar="S")] = None,
+    after_turn: AfterTurn = None,
+    no_force: NoForce = False,
+    purge: Purge = False,
+    whole_session: WholeSession = False,
+    pane_only: PaneOnly = False,
+    itself: Itself = False,
+    cleanup: Cleanup = False,
+    force_no_yaml: ForceNoYaml = False,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> None:
+    """Stop sessions: exit keys, hang up, kill; proven gone.
+
+    \b
+    tmuxreap stop acme                  let it leave, else make it
+    tmuxreap stop acme --reason night   and say why
+    tmuxreap stop acme --dry-run        what would be done
+    tmuxreap stop 'acme-*' tag:nightly  many at the same time
+    tmuxreap stop acme --self           the session that you are in
+
+    Its conversation is captured, and what became of it is recorded.
+    """
+
+    def policy() -> Policy:
+        return Policy(
+            verb=Verb.STOP,
+            reason=reason or REASONS[Verb.STOP],
+            keys_timeout_s=seconds(keys_timeout, "--keys-timeout"),
+            grace_s=seconds(grace, "--grace"),
+            after_turn_s=seconds(after_turn, "--after-turn"),
+            force=not no_force,
+            scope=scope_of(whole_session, pane_only),
+            itself=itself,
+            purge=purge,
+            cleanup=cleanup,
+            unregistered=force_no_yaml,
+        )
+
+    end(Verb.STOP, policy, targets, registry, json=json, quiet=quiet, dry_run=dry_run, yes=yes)

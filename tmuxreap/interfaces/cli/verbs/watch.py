@@ -1,0 +1,44 @@
+"""The words of `watch`; what it does is in `commands.watch`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, kinds_of, seconds, voice_of
+from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
+from tmuxreap.interfaces.text.report import report_line
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    interval: Annotated[str | None, typer.Option("--interval", help="Between full looks (10).", metavar="S")] = None,
+    execute: Annotated[
+        str | None, typer.Option("--exec", help="Run with each event on stdin.", metavar="COMMAND")
+    ] = None,
+    reap: Annotated[
+        str | None, typer.Option("--reap", help="End what is so, too.", metavar="stalled,idle,expired")
+    ] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Reconcile at the moment that something happens."""
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
+
+        interval_s = seconds(interval, "--interval")
+        if interval_s is not None and interval_s < LEAST_INTERVAL_S:
+            reason = f"could not read --interval: {interval} is too short"
+            raise Failure(Code.USAGE, reason, f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway")
+        kinds = () if reap is None else kinds_of(reap, "--reap")
+        request = WatchRequest(INTERVAL_S if interval_s is None else interval_s, execute, kinds)
+        voice = voice_of(context.settings, json, quiet)
+        run(context, request, lambda event: report_line(event, voice))
+        raise typer.Exit
+
+    answer("watch", registry, json, quiet, work)

@@ -1,0 +1,167 @@
+"""What may follow on the command line: verbs, flags, and the sessions of the registry with their state as a hint.
+
+Answers before a command line is built, and reads the registry by its lines: what people and programs write, not all
+that YAML allows; a row that is not understood is not offered. It looks at nothing else, never fails, and says nothing
+when it does not know. One offer a line, with a tab before its hint; `:files` alone means files, as the shell knows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from tmuxreap.interfaces.completion.sketch import Sketch, agents_of, rows_of
+from tmuxreap.interfaces.completion.vocabulary import AGENTS, VERBS
+from tmuxreap.system.environment import Settings, registry_path
+
+Offer = tuple[str, str]
+FILES: Offer = (":files", "")
+RUNNING, ENDED = frozenset({"running"}), frozenset({"stopped", "terminated", "archived"})
+WANTED = {"stop": RUNNING, "kill": RUNNING, "start": ENDED, "resume": ENDED, "forget": ENDED}  # of others all
+OPENING = "'\""
+
+
+def main(words: Sequence[str]) -> int:
+    """`_complete`, the words before the cursor, and the one that is being typed."""
+    try:
+        before, current = list(words[1:-1]), words[-1].lstrip(OPENING) if len(words) > 1 else ""
+        found = {value: hint for value, hint in offers(before, current) if _fits(value, current)}
+        print("".join(f"{value}\t{hint}\n" for value, hint in found.items()), end="")
+    except Exception:  # noqa: BLE001, S110 - on a key press nobody wants to read of it
+        pass
+    return 0
+
+
+def _fits(value: str, current: str) -> bool:
+    return (value.startswith(current) or value == FILES[0]) and value.isprintable()
+
+
+def offers(before: Sequence[str], current: str) -> Iterator[Offer]:
+    at = next((n for n, word in enumerate(before) if not word.startswith("-")), None)
+    if at is None:
+        yield from [("--version", ""), ("--help", "")] if current.startswith("-") else _verbs()
+    elif before[at] in VERBS:
+        yield from _Line(before[at], before[at + 1 :]).offers(current)
+
+
+def _verbs() -> Iterator[Offer]:
+    return ((verb, what) for verb, (what, _, _) in VERBS.items())
+
+
+class _Line:
+    """What stands behind the verb."""
+
+    def __init__(self, verb: str, words: Sequence[str]) -> None:
+        self.verb, self.words = verb, words
+        _, self.arguments, self.flags = VERBS[verb]
+        self.given: list[str] = []
+        self.named: list[str] = []
+        self.pending = ""  # the flag that waits for its value
+        self.closed = False  # by --
+        for word in words:
+            self._take(word)
+
+    def _take(self, word: str) -> None:
+        if self.pending:
+            self.pending = ""
+        elif self.closed or not word.startswith("-") or word == "-":
+            self.named.append(word)
+        elif word == "--":
+            self.closed = True
+        else:
+            self.given.append(word.partition("=")[0])
+            self.pending = word if self.flags.get(word, ("", ""))[0] else ""
+
+    def offers(self, current: str) -> Iterator[Offer]:
+        flag, equals, _ = current.partition("=")
+        if self.pending:
+            yield from self._of(self.flags[self.pending][0])
+        elif self.closed or not current.startswith("-"):
+            yield from self._of(self._argument())
+        elif equals and flag in self.flags:
+            yield from ((f"{flag}={value}", hint) for value, hint in self._of(self.flags[flag][0]))
+        else:
+            again = ("--tag",)
+            yield from ((f, what) for f, (_, what) in self.flags.items() if f not in self.given or f in again)
+
+    def _argument(self) -> str:
+        """The last one takes all that is left; what follows -- is a command of somebody else's."""
+        if not self.arguments or (self.closed and self.arguments[-1] == "COMMAND..."):
+            return "FILE" if self.closed else ""
+        return self.arguments[min(len(self.named), len(self.arguments) - 1)]
+
+    def _of(self, what: str) -> Iterator[Offer]:
+        found = VALUES.get(what)
+        if found is not None:
+            return found(self)
+        words = what.split("|") if what.islower() else []
+        return ((word, "") for word in words if word not in self.named)
+
+    def rows(self) -> list[Sketch]:
+        settings = Settings.from_environment()
+        given = next(
+            (word for flag, word in zip(self.words, self.words[1:], strict=False) if flag == "--registry"), None
+        )
+        path = registry_path(settings, given)
+        return rows_of(path.read_text(encoding="utf-8", errors="replace"))
+
+    def meant(self) -> list[Sketch]:
+        """Those that the verb selects; a purge is for all."""
+        wanted = None if "--purge-conversation" in self.given else WANTED.get(self.verb)
+        return [row for row in self.rows() if wanted is None or row.status in wanted]
+
+
+def _targets(line: _Line) -> Iterator[Offer]:
+    rows = line.meant()
+    yield from ((row.name, _state(row)) for row in rows if row.name not in line.named)
+    tags = Counter(tag for row in rows for tag in row.tags)
+    agents = Counter(row.agent for row in rows if row.agent)
+    counted = [(f"tag:{tag}", n) for tag, n in tags.items()] + [(f"agent:{agent}", n) for agent, n in agents.items()]
+    yield from ((value, _count(n)) for value, n in counted if value not in line.named)
+    if rows and not line.named:
+        yield ("all", _count(len(rows)))
+
+
+def _state(row: Sketch) -> str:
+    return ", ".join(word for word in (row.status, row.agent, "resumable" if row.resumable else "") if word)
+
+
+def _count(number: int) -> str:
+    return f"{number} session{'s' * (number != 1)}"
+
+
+def _names(line: _Line) -> Iterator[Offer]:
+    return ((row.name, _state(row)) for row in line.meant() if not line.named)
+
+
+def _agents(line: _Line) -> Iterator[Offer]:
+    yield from AGENTS.items()
+    path = Settings.from_environment().user_profiles
+    if path is not None and path.is_file():
+        yield from ((name, "yours") for name in agents_of(path.read_text(encoding="utf-8", errors="replace")))
+
+
+def _tags(line: _Line) -> Iterator[Offer]:
+    counted = Counter(tag for row in line.rows() for tag in row.tags)
+    return ((tag, _count(n)) for tag, n in counted.items())
+
+
+def _servers(line: _Line) -> Iterator[Offer]:
+    counted = Counter(row.server for row in line.rows() if row.server)
+    return ((server, _count(n)) for server, n in counted.items())
+
+
+def _files(line: _Line) -> Iterator[Offer]:
+    return iter([FILES])
+
+
+VALUES: dict[str, Callable[[_Line], Iterator[Offer]]] = {
+    "TARGETS": _targets,
+    "NAME": _names,
+    "A": _agents,
+    "AGENT": _agents,
+    "X": _tags,
+    "L": _servers,
+    "PATH": _files,
+    "DIR": _files,
+    "FILE": _files,
+}

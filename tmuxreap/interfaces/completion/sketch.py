@@ -1,0 +1,113 @@
+"""Rows of a registry and names of agents as far as their lines tell, without a YAML parser.
+
+Enough to offer words on a key press, never enough to act on. Pure text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tmuxreap.core.values import frozen
+
+PAIR = re.compile(r"""([A-Za-z_]+):[ ]+(\[[^\]]*\]|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,}\s#][^,}#]*)""")
+KEY = re.compile(r"([A-Za-z_]+):(?:[ ]+(.*))?$")
+
+
+@frozen
+class Sketch:
+    name: str
+    status: str = ""
+    agent: str = ""
+    server: str = ""
+    tags: tuple[str, ...] = ()
+    resumable: bool = False
+
+
+def rows_of(text: str) -> list[Sketch]:
+    found = [_sketch(_facts(item)) for item in _items(text)]
+    return [row for row in found if row is not None]
+
+
+def _items(text: str) -> Iterator[list[str]]:
+    """The lines of each item of the list, the dash a space: all keys of a row stand below each other then."""
+    inside, indent = False, -1
+    item: list[str] = []
+    for line in text.splitlines():
+        bare = line.lstrip(" ")
+        depth = len(line) - len(bare)
+        if not bare or bare.startswith("#"):
+            continue
+        if bare.startswith("- ") and inside and indent in (-1, depth):
+            if item:
+                yield item
+            indent, item = depth, [" " * depth + " " + bare[1:]]
+        elif depth == 0 and not bare.startswith("-"):
+            inside = bare.startswith("tmux_sessions:")
+        elif inside and depth > indent:
+            item.append(line)
+    if item:
+        yield item
+
+
+def _facts(item: list[str]) -> dict[str, str]:
+    first = item[0].lstrip(" ")
+    if first.startswith("{"):
+        return {key: value.strip() for key, value in PAIR.findall(" ".join(item))[::-1]}  # of two the outer is first
+    depth = len(item[0]) - len(first)
+    facts: dict[str, str] = {}
+    key = ""
+    for line in item:
+        bare = line.lstrip(" ")
+        here = len(line) - len(bare)
+        found = KEY.match(bare) if here == depth else None
+        if found is not None:
+            key = found[1]
+            facts.setdefault(key, _without_comment(found[2] or ""))
+        elif key == "tags" and bare.startswith("- "):
+            facts["tags"] = f"{facts['tags'].rstrip(']') or '['}{_without_comment(bare[2:])},]"
+    return facts
+
+
+def _sketch(facts: dict[str, str]) -> Sketch | None:
+    name = _plain(facts.get("name", ""))
+    if not name:
+        return None
+    tags = facts.get("tags", "").strip("[]").split(",")
+    return Sketch(
+        name=name,
+        status=_plain(facts.get("status", "")),
+        agent=_plain(facts.get("agent", "")),
+        server=_plain(facts.get("tmux_server", "")),
+        tags=tuple(plain for tag in tags if (plain := _plain(tag.strip()))),
+        resumable=facts.get("resumable") == "true",
+    )
+
+
+def _without_comment(value: str) -> str:
+    if value[:1] in ("'", '"'):
+        end = value.rfind(value[0])
+        return value[: end + 1] if end else value
+    return value.partition(" #")[0].strip()
+
+
+def _plain(value: str) -> str:
+    """A name behind an anchor, an alias, a tag or an escape is no name that a line tells."""
+    if value[:1] in ("'", '"') and value.endswith(value[0]) and len(value) > 1:
+        inner = value[1:-1]
+        return inner.replace("''", "'") if value[0] == "'" else "" if "\\" in inner else inner
+    return "" if value[:1] in ("&", "*", "!", "|", ">", "{", "[") or value in ("null", "~") else value
+
+
+def agents_of(text: str) -> list[str]:
+    """The keys below `agents:`, all at the depth of the first."""
+    inside, depth = False, 0
+    found: list[str] = []
+    for line in text.splitlines():
+        bare = line.lstrip(" ")
+        here = len(line) - len(bare)
+        if bare and not bare.startswith("#") and here == 0:
+            inside = bare.startswith("agents:")
+        elif inside and bare and not bare.startswith("#") and here == (depth or here):
+            depth = here
+            found.append(bare.partition(":")[0].strip("'\""))
+    return found

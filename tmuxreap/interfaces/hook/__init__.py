@@ -1,0 +1,1 @@
+"""What agents' hooks and heartbeats say, answered without building a command line: 4 times the start of Python."""

@@ -1,0 +1,181 @@
+"""What agents say of themselves: `hook` and `heartbeat`, answered before a command line is built. Agents call them with
+every step of their work, so this imports next to nothing, writes one line into the ledger and is gone.
+
+It never fails, slows or disturbs an agent: what cannot be recorded in a moment is not recorded. It keeps no prompt and
+no tool input. A request to stop after the turn is the open intent of a living `stop`, and is answered here."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sqlite3
+import time
+
+from tmuxreap.agents.hooks import events as words_of
+from tmuxreap.interfaces.hook import speaker as speaking
+from tmuxreap.interfaces.hook.speaker import Facts, part_of, read_facts
+from tmuxreap.ledger import schema as schema
+
+INPUT_S = 2.0  # who opens a pipe and never closes it must not hold an agent up
+INPUT_BYTES = 16 * 1024 * 1024
+LONGEST = 200  # of any word that is kept
+
+
+def main(words: list[str]) -> int | None:
+    """None for a heartbeat that needs more words, or a reason why not."""
+    if words[0] == "hook":
+        return hook(words[1:])
+    return 0 if heartbeat(words[1:]) else None
+
+
+def hook(words: list[str]) -> int:
+    """Always 0, and nothing on stdout but an answer that the agent understands."""
+    try:
+        answer = _hooked(words)
+        if answer is not None:
+            os.write(1, json.dumps(answer).encode() + b"\n")
+    except (Exception, KeyboardInterrupt):  # noqa: BLE001, S110 - see the docstring of the module
+        pass
+    return 0
+
+
+def _hooked(words: list[str]) -> dict[str, object] | None:
+    if not words:
+        return None
+    agent = words[0]
+    given = [word for word in words[1:] if word.startswith("{")]  # some agents pass the event as an argument
+    facts = read_facts(given[-1].encode("utf-8", "replace") if given else read_input(0))
+    told = [word for word in words[1:] if not word.startswith(("{", "-"))]  # some do not name it in what they say
+    word = told[0] if told else text_of(facts, words_of.EVENT_FIELDS) or ""
+    kind, state = words_of.meaning(word, text_of(facts, words_of.ABOUT_FIELDS) or "")
+    conversation = text_of(facts, words_of.CONVERSATION_FIELDS)
+    now, speakers = time.time(), speaking.speakers()
+    speaker = speakers[0] if speakers else None
+    folder = facts.get("cwd")
+    ledger = speaking.ledger_of(speaking.registry_here(folder if isinstance(folder, str) else None))
+    if ledger is None:
+        return None
+    db = speaking.opened(ledger)
+    try:
+        name = speaking.who(db, agent, conversation, speaker)
+        if name is None:
+            return None
+        tool = text_of(facts, words_of.TOOL_FIELDS)
+        data: Facts = {"agent": agent[:LONGEST], "event": word, "tool": tool, **speaking.moment()}
+        reason = stop_asked(db, name, now) if speaking.is_its_own(db, name, agent, conversation, speaker) else None
+        answer = words_of.halt(kind, word, reason) if reason else None
+        if answer is not None:
+            data["halted"] = True
+        if speaker:
+            data["pid"], data["start"], data["terminal"], data["program"] = speaker
+        if len(speakers) > 1:
+            data["below"] = [one[:2] for one in speakers[1:]]
+        _record(db, name, now, state, kind, conversation, {key: one for key, one in data.items() if one is not None})
+        return answer
+    finally:
+        db.close()
+
+
+def heartbeat(words: list[str]) -> bool:
+    """True when it was recorded; all that is not the plain case is for the command line."""
+    try:
+        return _beaten(words)
+    except (sqlite3.Error, OSError, ValueError):
+        return False
+
+
+def _beaten(words: list[str]) -> bool:
+    given = _arguments(words)
+    if given is None:
+        return False
+    name, state, registry = given
+    ledger = speaking.ledger_of(registry or speaking.registry_here(None))
+    if ledger is None or (state is not None and state not in words_of.STATES):
+        return False
+    db = speaking.opened(ledger)
+    try:
+        if name is None:
+            name = speaking.who(db, "", None, None)
+        elif not db.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone():
+            return False
+        if name is None:
+            return False
+        _record(db, name, time.time(), state or words_of.WORKING, words_of.HEARTBEAT, None, speaking.moment())
+        return True
+    finally:
+        db.close()
+
+
+def _arguments(words: list[str]) -> tuple[str | None, str | None, str | None] | None:
+    names: list[str] = []
+    options: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        flag, equals, value = word.partition("=")
+        if word in ("--quiet", "-q"):
+            continue
+        if flag in ("--state", "--registry") and (equals or rest):
+            options[flag] = value if equals else rest.pop(0)
+        elif word.startswith("-") or not word:
+            return None
+        else:
+            names.append(word)
+    if len(names) > 1 or "" in options.values():
+        return None
+    return (names[0] if names else None), options.get("--state"), options.get("--registry")
+
+
+def _record(
+    db: sqlite3.Connection, name: str, at: float, state: str, kind: str, conversation: str | None, data: Facts
+) -> None:
+    db.execute(schema.ADD_HEARTBEAT, (name, at, state, kind, conversation, json.dumps(data)))
+
+
+# What stands on stdin.
+
+
+def read_input(descriptor: int) -> bytes:
+    """All of it, as long as it comes at once; what is too long is read to its end and not kept."""
+    if os.isatty(descriptor):
+        return b""
+    kept: list[bytes] = []
+    size, until = 0, time.monotonic() + INPUT_S
+    ready = select.poll()
+    ready.register(descriptor, select.POLLIN | select.POLLHUP)
+    while (left_s := until - time.monotonic()) > 0 and ready.poll(left_s * 1000):
+        part = os.read(descriptor, 1 << 16)
+        if not part:
+            break
+        size += len(part)
+        if size <= INPUT_BYTES:
+            kept.append(part)
+    return b"".join(kept)
+
+
+def text_of(facts: Facts, fields: tuple[str, ...]) -> str | None:
+    """The first of these fields that holds a word which can be shown and stored."""
+    for field in fields:
+        value = facts.get(field)
+        if isinstance(value, str) and 0 < len(value) <= LONGEST and value.isprintable():
+            return value
+    return None
+
+
+# Stop after the turn.
+
+
+def stop_asked(db: sqlite3.Connection, name: str, now: float) -> str | None:
+    """Why the agent should end its turn; None unless a living `stop` waits for that, and its time is not up."""
+    asked = """SELECT plan, reason, created_at, owner_pid, owner_start, owner_host_boot
+        FROM intents WHERE name = ? AND outcome IS NULL"""
+    found = db.execute(asked, (name,)).fetchone()
+    if found is None or '"after_turn"' not in found[0]:
+        return None
+    plan, reason, since, pid, start, boot_id = found
+    wish = part_of(read_facts(plan.encode("utf-8", "replace")), "after_turn")
+    waits_ms = wish.get("waits_ms")
+    if not isinstance(waits_ms, (int, float)) or now >= since + waits_ms / 1000:
+        return None
+    return f"tmuxreap stops this session after its turn ({reason})" if speaking.lives(pid, start, boot_id) else None

@@ -1,0 +1,1 @@
+"""The verbs as tools for an agent, over MCP."""

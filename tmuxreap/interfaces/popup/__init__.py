@@ -1,0 +1,1 @@
+"""The sessions on one screen, seen and ended by keys."""

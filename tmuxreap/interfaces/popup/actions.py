@@ -1,0 +1,138 @@
+"""What the popup asks of the program: the same functions as the verbs, each time with an App of its own, so that any
+thread may ask. Draws nothing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+
+from tmuxreap.commands import list as listing
+from tmuxreap.commands import resume, stop
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.masking import kept_screen
+from tmuxreap.core.model import Live, Row, Server, Verb
+from tmuxreap.core.results import Result
+from tmuxreap.core.values import frozen
+from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.interfaces.text.progress import Progress
+from tmuxreap.registry.targets import RESERVED
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.results import SessionResult
+from tmuxreap.system.tmux.commands import switch_client
+
+ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
+
+
+@frozen
+class Client:
+    """The tmux client that the popup was opened in. Without a name: the one that tmux takes for the current one."""
+
+    socket: str
+    name: str | None
+
+
+@frozen
+class Seen:
+    """One look at everything, and the screen of the session that is chosen."""
+
+    sessions: tuple[SessionResult, ...] = ()
+    screen: str = ""
+    warnings: tuple[str, ...] = ()
+    failure: Failure | None = None
+
+
+class Desk:
+    def __init__(self, new_app: Callable[[], Context], client: Client | None = None) -> None:
+        self._new_app = new_app
+        self._client = client
+
+    def look(self, chosen: str | None) -> Seen:
+        context = self._new_app()
+        try:
+            result = listing.run(context, listing.ListRequest())
+            found = [item for item in result.results if isinstance(item, SessionResult)]
+            one = next((one for one in found if one.name == chosen), None)
+            screen = _screen(context, one) if one else ""
+            return Seen(tuple(sorted(found, key=lambda it: it.status.ended)), screen, result.warnings)
+        except Failure as failure:
+            return Seen(failure=failure)
+        finally:
+            context.close()
+
+    def end(self, verb: Verb, names: Sequence[str], progress: Progress) -> Result:
+        """Asked and agreed is before this."""
+
+        def work(context: Context) -> Result:
+            context.progress = progress
+            return stop.run(context, stop.EndRequest(_exact(names), Policy(verb, REASONS[verb]), yes=True))
+
+        return self._answer(verb.value, work)
+
+    def resume(self, names: Sequence[str]) -> Result:
+        return self._answer("resume", lambda context: resume.run(context, resume.ResumeRequest(_exact(names))))
+
+    def jump(self, name: str) -> Result:
+        """Bring the client to that session, if it is still the one that was seen."""
+
+        def work(context: Context) -> Result:
+            _jump(context, _row(context, name), self._client)
+            return Result("jump", context.registry_name, context.clock.now())
+
+        return self._answer("jump", work)
+
+    def _answer(self, command: str, work: Callable[[Context], Result]) -> Result:
+        context = self._new_app()
+        try:
+            return work(context)
+        except Failure as failure:
+            return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), failure)
+        finally:
+            context.close()
+
+
+def silent_progress(monotonic: Callable[[], float]) -> Progress:
+    """One that is read, not drawn: `at` says on which rung each session is."""
+    return Progress(io.StringIO(), monotonic, live=True)
+
+
+def _exact(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name in RESERVED:
+            reason = f"could not tell what is meant: {name!r} as a target means more than the row of that name"
+            raise Failure(Code.ROW_INVALID, reason, "rename the row")
+    return tuple(names)
+
+
+def _row(context: Context, name: str) -> Row:
+    row = context.registry.look().named(name)
+    if row is None:
+        reason = f"could not find {name!r}: its row is gone"
+        raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
+    return row
+
+
+def _screen(context: Context, one: SessionResult) -> str:
+    """As it is now; of an ended session as it was last recorded."""
+    row = _row(context, one.name)
+    if one.live in ON_A_SERVER and one.pane_id:
+        return kept_screen(context.tmux.capture(context.socket_of(row), one.pane_id, joined=True) or "")
+    recorded = row.data.get("last_visible_status")
+    return kept_screen(recorded) if isinstance(recorded, str) else ""
+
+
+def _jump(context: Context, row: Row, client: Client | None) -> None:
+    ((sight, _),) = look_at(context, [row])
+    if sight.session is None or not isinstance(sight.server, Server):
+        reason = f"could not go to {row.name}: there is no session of it"
+        raise Failure(Code.SESSION_NOT_REGISTERED, reason, f"begin it again with: {command('resume', row.name)}")
+    attach = f"tmux -S {sight.socket} attach -t '{sight.session.id}'"
+    if client is None:
+        raise Failure(Code.USAGE, f"could not go to {row.name}: this is no tmux client", f"attach to it: {attach}")
+    if client.socket != sight.socket:
+        reason = f"could not go to {row.name}: it lives on another tmux server"
+        raise Failure(Code.USAGE, reason, f"in another terminal: {attach}")
+    pane = sight.pane or sight.session.panes[0]
+    if not context.tmux.run(sight.socket, [switch_client(sight.server, sight.session, pane, client.name)]):
+        reason = f"could not go to {row.name}: tmux did not take the client there"
+        raise Failure(Code.TMUX_UNREACHABLE, reason, "close the popup, then: tmux choose-tree")

@@ -1,0 +1,107 @@
+"""What the popup shows, as text: the cells of a row, a receipt, a question. Knows nothing of the screen that it is on.
+
+Everything from outside is made plain first: a name may hold markup and escapes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import Enum
+
+from rich.text import Text
+
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Live, Verb
+from tmuxreap.core.results import Result
+from tmuxreap.core.text import Voice, cut_middle, plain, plain_value
+from tmuxreap.core.times import short_duration
+from tmuxreap.ending.plan import Rung
+from tmuxreap.interfaces.text.report import lines
+from tmuxreap.sessions.results import SessionResult
+
+MARKED = "*"
+COLUMNS = ("", "NAME", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")
+NARROW_COLUMNS = COLUMNS[:3]
+NAME_CELLS = 24
+RUNGS: dict[Enum, str] = {
+    Rung.KEYS: "exit keys",
+    Rung.HANGUP: "hanging up",
+    Rung.TERM: "SIGTERM",
+    Rung.KILL: "SIGKILL",
+}
+COLOURS = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
+NAMES_ASKED = 8
+
+
+def cells(one: SessionResult, *, marked: bool, under_way: str | None) -> tuple[Text, ...]:
+    """One for each column."""
+    return (
+        Text(MARKED if marked else " ", style="bold"),
+        Text(cut_middle(plain(one.name), NAME_CELLS), style="bold" if marked else ""),
+        Text(under_way, style="yellow") if under_way else state(one),
+        Text(short_duration(one.idle_s) if one.idle_s is not None else "-", justify="right"),
+        Text(f"{one.memory_mb:.0f} MB" if one.memory_mb else "-", justify="right"),
+        Text(plain(one.agent or "-")),
+        Text(plain(" ".join(one.tags))),
+    )
+
+
+def state(one: SessionResult) -> Text:
+    """What the row says where nothing contradicts it; what was seen where it lives or should."""
+    if one.drift is not None:
+        return Text(one.drift.replace("_", " "), style="red")
+    if one.status.ended:
+        return Text(one.status.value, style="dim")
+    return Text(one.live.value.replace("_", " "), style=COLOURS.get(one.live, "red"))
+
+
+def under_way(verb: str, rung: tuple[Enum, float] | None, now: float) -> str:
+    return f"{verb} ..." if rung is None else f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
+
+
+def facts(one: SessionResult) -> Text:
+    known = [one.agent, one.cwd, one.conversation_id and f"conversation {one.conversation_id[:8]}"]
+    return Text(plain(" · ".join(str(fact) for fact in known if fact)), style="dim")
+
+
+def screen(text: str, height: int) -> Text:
+    """The end of it, where agents have their prompt."""
+    kept = "\n".join(plain(text, keep="\n").split("\n")[-max(height, 1) :])
+    return Text(kept)
+
+
+def receipts(result: Result) -> dict[str, Text]:
+    """By name, what the verb would have said of each."""
+    told: dict[str, Text] = {}
+    for item in result.results:
+        alone = Result(result.command, result.registry, result.at, (plain_value(item),))
+        said = [Text.from_ansi(line) for line in lines(alone, Voice(colour=True))]
+        if item.failure is not None:
+            said += failure_lines(item.failure)
+        told[str(item.as_json()["name"])] = Text("\n").join(said)
+    return told
+
+
+def failure_lines(failure: Failure) -> list[Text]:
+    said = [Text(plain(failure.message), style="red")]
+    return [*said, Text(f"way out: {plain(failure.hint)}")] if failure.hint else said
+
+
+def summary(result: Result) -> Text:
+    """In one line, however many there were."""
+    if result.failure is not None:
+        return failure_lines(result.failure)[0]
+    failures = [item.failure for item in result.results if item.failure is not None]
+    if failures:
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        return Text(f"{plain(failures[0].message)}{more}", style="red")
+    if len(result.results) == 1:
+        return Text(next(iter(receipts(result).values())).plain.split("\n")[0])
+    counted = Counter(str(item.as_json().get("outcome") or item.as_json().get("status")) for item in result.results)
+    return Text(", ".join(f"{many} {outcome}" for outcome, many in counted.items()))
+
+
+def question(verb: Verb, names: Sequence[str]) -> Text:
+    shown = [f"  {cut_middle(plain(name), NAME_CELLS)}" for name in names[:NAMES_ASKED]]
+    more = [f"  and {len(names) - NAMES_ASKED} more"] if len(names) > NAMES_ASKED else []
+    return Text("\n".join([f"{verb.value} {len(names)} sessions?", *shown, *more]))

@@ -1,0 +1,1 @@
+"""Answers for people: `report` chooses, `receipt` and `table` draw, `progress` tells how far an ending is."""

@@ -1,0 +1,80 @@
+"""Tells how far each ending is while it goes on: one line that is drawn again on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from enum import Enum
+from typing import TextIO
+
+from tmuxreap.core.ports import DRAW_S
+from tmuxreap.core.text import cut, plain
+from tmuxreap.core.values import field, slotted
+from tmuxreap.ending.plan import Rung
+
+WORDS: dict[Enum, str] = {
+    Rung.KEYS: "sending its exit keys",
+    Rung.HANGUP: "closing its session",
+    Rung.TERM: "sending SIGTERM",
+    Rung.KILL: "sending SIGKILL",
+}
+
+
+@slotted
+class Progress:
+    """`monotonic` tells the time; `live` says that the line can be drawn again."""
+
+    to: TextIO
+    monotonic: Callable[[], float]
+    live: bool
+    total: int = 0
+    ended: int = 0
+    at: dict[str, tuple[Enum, float]] = field(default_factory=dict)
+    turns: dict[str, float] = field(default_factory=dict)  # whose end is awaited first
+    drawn: float = 0.0
+
+    def begin(self, total: int) -> None:
+        self.total += total
+
+    def rung(self, name: str, rung: Enum) -> None:
+        name = plain(name)
+        self.turns.pop(name, None)
+        started = self.at.get(name, (rung, self.monotonic()))[1]
+        self.at[name] = (rung, started)
+        if not self.live:
+            self._say(f"{name}: {WORDS[rung]}\n")
+        self.draw()
+
+    def turn(self, name: str) -> None:
+        """It may end its turn first."""
+        name = plain(name)
+        if name not in self.turns:
+            self.turns[name] = self.monotonic()
+            if not self.live:
+                self._say(f"{name}: waiting for its turn to end\n")
+        self.draw()
+
+    def done(self, name: str) -> None:
+        self.at.pop(plain(name), None)
+        self.turns.pop(plain(name), None)
+        self.ended += 1
+        self.draw()
+
+    def draw(self) -> None:
+        """Not more often than an eye can follow; all that is going on when it all fits."""
+        now = self.monotonic()
+        if not self.live or (now - self.drawn < DRAW_S and (self.at or self.turns)):
+            return
+        self.drawn = now
+        parts = [f"{name} {rung.value} {now - started:.1f} s" for name, (rung, started) in self.at.items()]
+        parts += [f"{name} turn {now - since:.1f} s" for name, since in self.turns.items()]
+        line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
+        from shutil import get_terminal_size  # with all that packs archives: only for who sits there
+
+        columns = get_terminal_size().columns - 1
+        self._say(f"\r\x1b[K{cut(line, columns)}")
+
+    def _say(self, text: str) -> None:
+        with contextlib.suppress(OSError):  # nobody listening any more is no reason to leave an ending half done
+            self.to.write(text)
+            self.to.flush()

@@ -1,0 +1,100 @@
+"""The receipt of an ending, and the plan of one that is not carried out, as lines for people. Decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tmuxreap.core.errors import command
+from tmuxreap.core.model import Outcome, StoppedBy
+from tmuxreap.core.text import Voice
+from tmuxreap.ending.plan import Plan
+from tmuxreap.ending.results import EndResult, Reaped
+from tmuxreap.sessions.ownership import Belonging
+
+WAYS = {
+    StoppedBy.EXIT_KEYS: "left by its own exit keys",
+    StoppedBy.HANGUP: "ended by hanging up",
+    StoppedBy.SIGTERM: "ended by SIGTERM",
+    StoppedBy.SIGKILL: "had to be killed",
+    StoppedBy.ALREADY_GONE: "was gone already",
+}
+SHOWN_NAMES = 6
+
+
+def receipt(one: EndResult, voice: Voice) -> Iterator[str]:
+    """What a person wants to know of one ending."""
+    if one.outcome is Outcome.PLANNED and one.plan is not None:
+        yield from _planned(one.plan, voice)
+        return
+    if one.outcome is Outcome.ALREADY_STOPPED:
+        when = f" at {one.ended_at}" if one.ended_at else ""
+        status = one.status.value if one.status else "stopped"
+        yield f"{one.name}: already {status} ({one.stop_reason or 'ended'}{when})"
+        return
+    if one.stopped_by is None:
+        yield f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'red')}"
+        return
+    took = f"{one.duration_ms / 1000:.1f} s"
+    yield f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'green')}, {WAYS[one.stopped_by]}, {took}"
+    for line in _details(one):
+        yield f"  {line}"
+
+
+def verdict(one: Reaped, voice: Voice) -> Iterator[str]:
+    """What an ending was for: the facts, as they were seen."""
+    name, evidence = str(one.result.as_json()["name"]), one.evidence
+    plain = {key: value for key, value in evidence.items() if isinstance(value, (str, int, float)) and value != ""}
+    facts = ", ".join(f"{key} {value}" for key, value in plain.items() if not isinstance(value, bool))
+    yield f"{voice.paint(name, 'bold')}: {one.verdict}: {facts}"
+    for kind in ("processes", "children"):
+        found = evidence.get(kind)
+        for child in found if isinstance(found, list) else []:
+            more = ", ".join(f"{key} {value}" for key, value in child.items() if key not in ("pid", "name"))
+            yield f"  {kind:<13} {child['pid']:>7} {child['name']} ({more})"
+
+
+def _details(one: EndResult) -> Iterator[str]:
+    for rung in one.rungs:
+        if rung.enough:
+            yield f"rung          {rung.rung.value}, enough after {round(rung.waited_s * 1000)} ms"
+        elif rung.waited_s > 0 and rung.skipped is None:
+            yield f"rung          {rung.rung.value}, not enough in {round(rung.waited_s * 1000)} ms"
+    if one.swept:
+        yield f"swept         {_names(one.swept)}"
+    if one.spared:
+        yield f"spared        {', '.join(f'{o.process.comm} ({o.process.pid}): {o.why}' for o in one.spared)}"
+    if one.draft is not None:
+        yield f"draft kept    {one.draft.text!r}"
+    if one.freed_mb:
+        yield f"memory freed  {one.freed_mb:g} MB"
+    if one.conversation.id is not None:
+        yield f"conversation  {one.conversation.id} (by {one.conversation.source or 'the row'})"
+    if one.resumable:
+        yield f"resume        {command('resume', one.name)}"
+    elif one.conversation.id is not None:
+        yield "resume        not possible: no message of it is on disk"
+    yield from (f"purged        {path}" for path in one.purged)
+    yield from (f"left          {path}" for path in one.left)
+    for warning in one.warnings:
+        yield f"warning       {warning}"
+
+
+def _planned(plan: Plan, voice: Voice) -> Iterator[str]:
+    yield f"{voice.paint(plan.name, 'bold')}: would {plan.verb.value} it (reason: {plan.reason})"
+    if plan.after_turn_s is not None:
+        yield f"  turn          waits up to {plan.after_turn_s:g} s for the agent to end it"
+    yield from (f"  deletes {path}" for path in plan.purges)
+    yield from (f"  leaves {path}" for path in plan.left)
+    if plan.purge and not plan.purges:
+        yield "  deletes what the agent's last words name; no file of its conversation is known yet"
+    for rung in plan.rungs:
+        what = f"skipped: {rung.skipped}" if rung.skipped else f"waits up to {rung.wait_s:g} s"
+        yield f"  rung {rung.rung.value:<8} {what}"
+    yield from (f"  ends   {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.own)
+    yield from (f"  spares {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.spared)
+
+
+def _names(found: Iterable[Belonging]) -> str:
+    names = [f"{one.process.comm} ({one.process.pid})" for one in found]
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more

@@ -1,0 +1,264 @@
+"""Tells a Result to people or to scripts. Decides nothing and cannot change an outcome.
+
+Results go to stdout; what went wrong, and talk, to stderr. What people read is made plain first: no name, title or
+screen of somebody else's can command their terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import TextIO
+
+from tmuxreap.core.errors import Failure, Unheard
+from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.text import Voice, cut, pad, plain, plain_value, width
+from tmuxreap.core.times import short_duration
+from tmuxreap.ending.results import EndResult, JoinedResult, Reaped
+from tmuxreap.sessions.results import SessionResult
+
+
+def report(result: Result, voice: Voice) -> None:
+    try:
+        _report(result, voice)
+        sys.stdout.flush()
+    except OSError as error:
+        raise Unheard(error.errno, error.strerror) from None
+
+
+def _report(result: Result, voice: Voice) -> None:
+    if voice.json:
+        print(json.dumps(result.as_json(), default=str))
+        return
+    if not voice.quiet:
+        for line in lines(result, voice):
+            print(line)
+    _tell_trouble(result, voice)
+
+
+def report_line(item: Item, voice: Voice) -> None:
+    """One result of an endless command."""
+    found = [json.dumps(item.as_json(), default=str)] if voice.json else _item(plain_value(item), voice)
+    try:
+        for line in found:
+            print(line, flush=True)
+    except OSError as error:
+        raise Unheard(error.errno, error.strerror) from None
+
+
+def _tell_trouble(result: Result, voice: Voice) -> None:
+    for warning in result.warnings:
+        print(f"tmuxreap: {voice.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
+    failures = [item.failure for item in result.results if item.failure is not None]
+    for failure in [*failures, *([result.failure] if result.failure else [])]:
+        tell_failure(failure, voice, sys.stderr)
+
+
+def tell_failure(failure: Failure, voice: Voice, to: TextIO) -> None:
+    print(f"tmuxreap: {voice.paint(_indented(failure.message), 'red')}", file=to)
+    if failure.hint:
+        print(f"  way out: {_indented(failure.hint)}", file=to)
+
+
+def _indented(text: str) -> str:
+    """A line break in a name must not make a line that looks like ours."""
+    return plain(text, keep="\n").replace("\n", "\n    ")
+
+
+def lines(result: Result, voice: Voice) -> Iterator[str]:
+    items: list[Item] = [plain_value(item) for item in result.results]
+    sessions = [item for item in items if isinstance(item, SessionResult)]
+    if sessions and result.command == "list":
+        from tmuxreap.interfaces.text.table import summary, table
+
+        yield from table(sessions, voice)
+        if voice.width is not None:
+            yield from (voice.paint(line, "dim") for line in summary(sessions))
+        return
+    if not result.results and result.failure is None and result.command in NOTHING:
+        yield result.greeting or NOTHING[result.command]
+    if "plan" in result.more:
+        yield from _launch(result.more["plan"])
+    for item in items:
+        yield from _item(item, voice)
+
+
+def _launch(plan: object) -> Iterator[str]:
+    """What a start would run."""
+    import shlex
+
+    if isinstance(plan, dict):
+        yield f"would start it: {shlex.join(plan['command'])}"
+
+
+NOTHING = {
+    "list": "no sessions yet; begin with: tmuxreap start NAME --agent AGENT",
+    "stop": "nothing to stop",
+    "kill": "nothing to kill",
+    "reap": "nothing to reap",
+    "events": "nothing happened yet",
+    "reconcile": "registry, ledger and tmux agree",
+}
+
+
+def _item(item: Item, voice: Voice) -> Iterator[str]:
+    if isinstance(item, EndResult):
+        from tmuxreap.interfaces.text.receipt import receipt  # no other verb needs it
+
+        yield from receipt(item, voice)
+    elif isinstance(item, Reaped):
+        from tmuxreap.interfaces.text.receipt import verdict
+
+        yield from verdict(item, voice)
+        yield from _item(item.result, voice)
+    elif isinstance(item, SessionResult):
+        yield from session(item, voice)
+    elif isinstance(item, JoinedResult):
+        yield f"{item.recorded.get('name')}: another stop was at it: {item.recorded.get('outcome')}"
+    elif isinstance(item, PlainResult) and item.failure is None:
+        yield from _plain(item, voice)
+
+
+def session(one: SessionResult, voice: Voice) -> Iterator[str]:
+    drift = voice.paint(f" (drift: {one.drift})", "red") if one.drift else ""
+    yield f"{voice.paint(one.name, 'bold')}: {one.status.value}, {one.live.value}{drift}"
+    facts = {
+        "agent": one.agent,
+        "pane": f"{one.pane_id or '-'} (pid {one.pid or '-'})" if one.pane_id or one.pid else None,
+        "folder": one.cwd,
+        "server": one.tmux_server,
+        "tags": " ".join(one.tags) or None,
+        "conversation": one.conversation_id,
+        "memory": f"{one.memory_mb:g} MB" if one.memory_mb else None,
+        "idle": short_duration(one.idle_s) if one.idle_s is not None else None,
+        "state": one.facts.get("pane_state"),
+    }
+    yield from (f"  {name:<13} {value}" for name, value in facts.items() if value is not None)
+    for kind in ("processes", "protected"):
+        found = one.facts.get(kind)
+        if isinstance(found, list) and found:
+            yield from _processes(kind, found, voice)
+    screen = one.facts.get("screen")
+    if isinstance(screen, str) and screen:
+        yield "  screen"
+        yield from (_within(f"  {voice.paint('|', 'dim')} ", line, voice) for line in screen.splitlines())
+
+
+def _processes(kind: str, found: list[dict[str, object]], voice: Voice) -> Iterator[str]:
+    yield f"  {kind}"
+    cells = max(width(str(process["name"])) for process in found)
+    for process in found:
+        yield _within("  ", f"{process['pid']:>9}  {pad(str(process['name']), cells)}  {process['why']}", voice)
+
+
+def _within(before: str, text: str, voice: Voice) -> str:
+    """Cut where the terminal ends; `before` takes four cells at most."""
+    return before + (text if voice.width is None else cut(text, max(voice.width - 4, 1)))
+
+
+def _plain(item: PlainResult, voice: Voice) -> Iterator[str]:
+    tell = next((tell for fact, tell in BY_FACT.items() if fact in item.facts), _other)
+    return tell(item, voice)
+
+
+def _happened(item: PlainResult, voice: Voice) -> Iterator[str]:
+    facts = item.facts
+    yield f"{facts['timestamp']}  {item.name}  {facts['kind']}{_event_words(facts.get('data'))}"
+
+
+def _agent(item: PlainResult, voice: Voice) -> Iterator[str]:
+    facts = item.facts
+    can = [word for word, fact in AGENT_WORDS.items() if facts.get(fact)]
+    yield f"{item.name:<14}{facts['about']}"
+    yield f"{'':<14}can: {', '.join(can) or 'be hung up'}; verified: {facts['verified'] or 'no'}"
+
+
+def _reaped(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: {item.facts['verdict']}: {item.facts['outcome']}"
+
+
+def _drift(item: PlainResult, voice: Voice) -> Iterator[str]:
+    facts = item.facts
+    yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
+    yield "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
+
+
+def _to_run(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield str(item.facts["command"])
+
+
+def _forgotten(item: PlainResult, voice: Voice) -> Iterator[str]:
+    history = ", and what happened to it" if item.facts.get("history") else ""
+    yield f"{item.name}: {'forgotten' if item.facts['forgotten'] else 'would be forgotten'}{history}"
+
+
+def _skill(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: {item.facts['outcome']} in {item.facts['folder']}"
+
+
+def _script(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield from _listed(item.facts["script"])
+
+
+def _hooks(item: PlainResult, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: hooks {item.facts['action']}: {item.facts['file']}"
+    yield from _listed(item.facts["diff"])
+
+
+def _other(item: PlainResult, voice: Voice) -> Iterator[str]:
+    words = ", ".join(f"{key} {value}" for key, value in item.facts.items())
+    yield f"{item.name}: {words}"
+
+
+def _listed(lines: object) -> list[str]:
+    return lines if isinstance(lines, list) else []
+
+
+AGENT_WORDS = {"exit keys": "exit_keys", "ID at start": "takes_an_id", "resume": "resume", "purge": "purge"}
+LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
+
+
+def _finding(item: PlainResult, voice: Voice) -> Iterator[str]:
+    """One finding of `doctor`, and the command that mends it: that stands on a line of its own, to be copied."""
+    level = str(item.facts["level"])
+    first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.facts['message']}", voice)
+    yield voice.paint(level, LEVEL_COLOURS.get(level)) + first[len(level) :]
+    yield from rest
+    if item.facts.get("hint"):
+        yield f"{'':<9}{voice.paint('mend:', 'bold')} {item.facts['hint']}"
+
+
+# Each kind of plain result by the fact that no other has.
+BY_FACT: dict[str, Callable[[PlainResult, Voice], Iterator[str]]] = {
+    "kind": _happened,
+    "locators": _agent,
+    "level": _finding,
+    "verdict": _reaped,
+    "drift": _drift,
+    "command": _to_run,
+    "forgotten": _forgotten,
+    "folder": _skill,
+    "script": _script,
+    "diff": _hooks,
+}
+
+
+def _wrapped(line: str, voice: Voice) -> list[str]:
+    if voice.width is None or width(line) <= voice.width:
+        return [line]
+    from textwrap import wrap  # only for who sits there
+
+    return wrap(line, max(voice.width, 20), subsequent_indent=" " * 9, break_on_hyphens=False)
+
+
+def _event_words(data: object) -> str:
+    if not isinstance(data, dict):
+        return ""
+    words = [str(data[key]) for key in ("stopped_by", "reason", "text") if data.get(key)]
+    return f"  ({', '.join(words)})" if words else ""
+
+
+def terminal_columns() -> int:
+    from shutil import get_terminal_size  # with all that packs archives: only for who sits there
+
+    return get_terminal_size().columns

@@ -1,0 +1,131 @@
+"""Sessions as a table that fits: on a narrow terminal columns shorten, then leave, the least telling first.
+
+Decides nothing: it shows what `list` found. Off a terminal every column stays and nothing is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tmuxreap.core.model import Live, Status
+from tmuxreap.core.text import Voice, cut, cut_middle, width
+from tmuxreap.core.times import short_duration
+from tmuxreap.core.values import frozen
+from tmuxreap.sessions.results import SessionResult
+
+GAP = 2
+NONE = "-"
+SHORT_ID = 8
+GIGABYTE_MB = 1024
+LIVE_COLOURS = {
+    Live.ALIVE: "green",
+    Live.AGENT_GONE: "yellow",
+    Live.GONE: "red",
+    Live.UNKNOWN: "yellow",
+    Live.REPLACED: "red",
+}
+
+
+@frozen
+class Column:
+    """`keep`: the lower, the sooner it leaves; `least`: the cells that it can do with."""
+
+    title: str
+    cell: Callable[[SessionResult], str]
+    keep: int
+    least: int | None = None
+    shorten: Callable[[str, int], str] = cut
+    colour: Callable[[SessionResult], str | None] = lambda _: None
+
+
+@frozen
+class Fitted:
+    column: Column
+    cells: int
+
+
+def table(sessions: Sequence[SessionResult], voice: Voice) -> Iterator[str]:
+    columns = [Fitted(column, _natural(column, sessions)) for column in COLUMNS]
+    if voice.width is not None:
+        columns = _fit([one for one in columns if _tells(one.column, sessions)], voice.width)
+    yield voice.paint(_line(columns, [one.column.title for one in columns], [None] * len(columns), Voice()), "dim")
+    for session in sessions:
+        dim = "dim" if session.status.ended and session.drift is None else None
+        cells = [one.column.cell(session) for one in columns]
+        yield _line(columns, cells, [dim or one.column.colour(session) for one in columns], voice)
+
+
+def summary(sessions: Sequence[SessionResult]) -> Iterator[str]:
+    """What it all comes to, and the next step where something is wrong."""
+    alive = sum(one.live is Live.ALIVE for one in sessions)
+    parts = [f"{len(sessions)} session{'s' * (len(sessions) != 1)}", f"{alive} alive"]
+    if memory := sum(one.memory_mb for one in sessions):
+        parts.append(_megabytes(memory))
+    yield ", ".join(parts)
+    if drifting := sum(one.drift is not None for one in sessions):
+        yield f"{drifting} not as the registry says; see: tmuxreap reconcile"
+
+
+def _natural(column: Column, sessions: Sequence[SessionResult]) -> int:
+    return max(width(column.title), *(width(column.cell(one)) for one in sessions))
+
+
+def _tells(column: Column, sessions: Sequence[SessionResult]) -> bool:
+    return any(column.cell(one) not in ("", NONE) for one in sessions)
+
+
+def _fit(columns: list[Fitted], cells: int) -> list[Fitted]:
+    """As many as there is room for when each is as short as it may be; then the best kept get what is left over."""
+    while len(columns) > 1 and sum(map(_least, columns)) + GAP * (len(columns) - 1) > cells:
+        columns.remove(min(columns, key=lambda one: one.column.keep))
+    spare = cells - sum(map(_least, columns)) - GAP * (len(columns) - 1)
+    given: dict[str, int] = {}
+    for one in sorted(columns, key=lambda one: -one.column.keep):
+        more = max(min(spare, one.cells - _least(one)), min(spare, 0))
+        given[one.column.title] = max(_least(one) + more, 1)
+        spare -= more
+    return [Fitted(one.column, given[one.column.title]) for one in columns]
+
+
+def _least(one: Fitted) -> int:
+    return one.cells if one.column.least is None else min(one.cells, one.column.least)
+
+
+def _line(columns: Sequence[Fitted], texts: Sequence[str], colours: Sequence[str | None], voice: Voice) -> str:
+    """Padded before it is painted; nothing behind the last word."""
+    short = [one.column.shorten(text, one.cells) for one, text in zip(columns, texts, strict=True)]
+    last = max((at for at, text in enumerate(short) if text), default=0)
+    told = zip(columns[: last + 1], short, colours, strict=False)
+    parts = [
+        voice.paint(text, colour) + (" " * (one.cells - width(text)) if at < last else "")
+        for at, (one, text, colour) in enumerate(told)
+    ]
+    return (" " * GAP).join(parts)
+
+
+def _live_colour(one: SessionResult) -> str | None:
+    if one.drift is not None:
+        return "red" if one.live in (Live.GONE, Live.REPLACED) else "yellow"
+    return LIVE_COLOURS[one.live]
+
+
+def _megabytes(megabytes: float) -> str:
+    if megabytes >= GIGABYTE_MB:
+        return f"{megabytes / GIGABYTE_MB:.1f} GB"
+    return f"{round(megabytes, 1):g} MB" if megabytes else NONE
+
+
+COLUMNS = (
+    Column("NAME", lambda one: one.name, keep=8, least=14, shorten=cut_middle),
+    Column("AGENT", lambda one: one.agent or NONE, keep=3, least=8),
+    Column(
+        "STATUS",
+        lambda one: one.status.value,
+        keep=6,
+        colour=lambda one: "yellow" if one.drift else "green" if one.status is Status.RUNNING else None,
+    ),
+    Column("LIVE", lambda one: one.live.value, keep=7, colour=_live_colour),
+    Column("IDLE", lambda one: short_duration(one.idle_s) if one.idle_s is not None else NONE, keep=5),
+    Column("MEMORY", lambda one: _megabytes(one.memory_mb), keep=4),
+    Column("CONVERSATION", lambda one: (one.conversation_id or NONE)[:SHORT_ID], keep=1),
+    Column("TAGS", lambda one: " ".join(one.tags), keep=2, least=8),
+)

@@ -1,0 +1,248 @@
+"""Registry and ledger kept together: the registry is written first and is the truth, the ledger follows it.
+
+Where the ledger cannot be had the work goes on, and the answer says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TypeVar
+
+from tmuxreap.core import faults
+from tmuxreap.core.cache import Reading
+from tmuxreap.core.faults import Step
+from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.core.ports import Clock
+from tmuxreap.ledger.database import LedgerUnavailable, ledger_path
+from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.ledger.records import (
+    Begun,
+    Busy,
+    Closing,
+    Event,
+    Heartbeat,
+    Intent,
+    Mirror,
+    MirrorRow,
+    NewEvent,
+    NewIntent,
+    Pulse,
+    Survivor,
+)
+from tmuxreap.registry.file import Registry, RegistryLook
+
+T = TypeVar("T")
+
+NOBODY = ProcessId(0, 0)
+
+
+class Books:
+    def __init__(self, registry: Registry, clock: Clock, warnings: list[str]) -> None:
+        self.registry = registry
+        self._clock = clock
+        self._warnings = warnings
+        self._ledger: Ledger | None = None
+        self._unavailable = False
+        self._readings: dict[str, Reading] = {}
+
+    def hope(self) -> None:
+        """Who goes on for days tries again what could not be had before."""
+        self._unavailable = False
+        self._warnings.clear()
+
+    def close(self) -> None:
+        if self._ledger is not None:
+            self._ledger.close()
+
+    # What is remembered
+
+    def survivors(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
+        known = self._read(lambda ledger: ledger.all_survivors()) or {}
+        return {name: frozenset(o.process for o in them if o.boot_id == boot_id) for name, them in known.items()}
+
+    def mark(self, name: str) -> str | None:
+        return self._read(lambda ledger: ledger.mark_of(name))
+
+    def name_of(self, mark: str) -> str | None:
+        return self._read(lambda ledger: ledger.name_of(mark))
+
+    def open_intents(self) -> dict[str, Intent]:
+        return {intent.name: intent for intent in self._read(lambda ledger: ledger.open_intents()) or ()}
+
+    def latest_intent(self) -> int:
+        return self._read(lambda ledger: ledger.latest_intent()) or 0
+
+    def begun_since(self, number: int) -> set[str]:
+        return self._read(lambda ledger: ledger.begun_since(number)) or set()
+
+    def intent(self, number: int) -> Intent | None:
+        return self._read(lambda ledger: ledger.intent(number))
+
+    def heartbeats(self) -> dict[str, Heartbeat]:
+        return self._read(lambda ledger: ledger.last_heartbeats()) or {}
+
+    def pulses(self) -> dict[str, Pulse]:
+        return self._read(lambda ledger: ledger.pulses()) or {}
+
+    def told(self, name: str) -> list[Heartbeat]:
+        """All that a session has said of itself lately, the latest first."""
+        return self._read(lambda ledger: ledger.heartbeats(name)) or []
+
+    def events(self, names: Collection[str] | None, since: float | None, after_id: int = 0) -> list[Event]:
+        return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
+
+    def is_behind(self, look: RegistryLook) -> bool:
+        """There is a ledger, and its mirror shows another registry."""
+        digest = self._read(lambda ledger: ledger.mirrored_digest())
+        return digest is not None and digest != look.content.digest
+
+    # What was slow to read
+
+    def reading(self, what: str, stamp: str) -> str | None:
+        return self._read(lambda ledger: ledger.reading(what, stamp))
+
+    def keep(self, reading: Reading | None) -> None:
+        """With the next write; who only looks writes nothing."""
+        if reading is not None:
+            self._readings[reading.what] = reading
+
+    def remember(self, look: RegistryLook) -> None:
+        """What was read is read once; but of a short registry without a ledger a look leaves no trace."""
+        if not self.registry.is_ours:
+            return
+        if look.was_slow:
+            self.follow(look)
+        elif self._readings:
+            self._read(lambda ledger: ledger.write(None, readings=self._readings.values(), now=self._clock.now()))
+
+    # What is under way
+
+    def begin(
+        self, news: Sequence[NewIntent], owner_alive: Callable[[Intent], bool], *, take_over: bool
+    ) -> list[Begun | Busy | None]:
+        """None where it could not be recorded: the ending goes on, a crash of ours would not be finished."""
+
+        def work(ledger: Ledger) -> list[Begun | Busy]:
+            now = self._clock.now()
+            begun = ledger.begin_intents(news, owner_alive=owner_alive, take_over=take_over, now=now)
+            faults.at(Step.INTENT)
+            return begun
+
+        begun = self._with_ledger("intent_not_recorded", work)
+        return list(begun) if begun is not None else [None] * len(news)
+
+    def still_open(self, number: int) -> bool:
+        answer = self._with_ledger("intent_not_read", lambda ledger: ledger.still_open(number))
+        return answer is not False
+
+    def set_task(self, task: str, status: str, message: str) -> None:
+        now = self._clock.now()
+        self._with_ledger("task_not_recorded", lambda ledger: ledger.set_task(task, status, message, now))
+
+    def hand_over(self, number: int, owner: ProcessId) -> bool:
+        return self._with_ledger("intent_not_recorded", lambda ledger: ledger.hand_over(number, owner)) is True
+
+    def close_intents(self, closings: Sequence[Closing]) -> None:
+        now = self._clock.now()
+        self._with_ledger("intent_not_closed", lambda ledger: ledger.write(None, (), closings, now=now))
+
+    def release(self, numbers: Iterable[int]) -> None:
+        """What could not be brought to its end stays open, and is nobody's: whoever comes next may finish it."""
+        for number in numbers:
+            self._with_ledger("intent_not_released", partial(Ledger.hand_over, number=number, owner=NOBODY))
+
+    def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
+        """The number of the event, None when it could not be recorded."""
+
+        def work(ledger: Ledger) -> int:
+            ledger.record_event(NewEvent(name, kind, data), self._clock.now())
+            return ledger.events({name})[-1].id
+
+        return self._with_ledger("event_not_recorded", work)
+
+    def note_all(self, events: Sequence[NewEvent]) -> None:
+        self._with_ledger("event_not_recorded", lambda ledger: ledger.write(None, events, now=self._clock.now()))
+
+    def remember_survivors(self, name: str, survivors: Sequence[Survivor], intent: int | None) -> None:
+        now = self._clock.now()
+        self._with_ledger(
+            "survivors_not_recorded",
+            lambda ledger: ledger.remember_survivors(name, survivors, now=now, intent_id=intent),
+        )
+
+    def remember_mark(self, name: str, mark: str) -> None:
+        self._with_ledger("mark_not_recorded", lambda ledger: ledger.remember_mark(name, mark, self._clock.now()))
+
+    def beat(self, beat: Heartbeat) -> None:
+        self._with_ledger("heartbeat_not_recorded", lambda ledger: ledger.record_heartbeat(beat))
+
+    def drop_events(self, name: str) -> None:
+        self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))
+
+    # What is written
+
+    def change(
+        self,
+        edit: Callable[[RegistryLook], str],
+        events: Callable[[RegistryLook], Sequence[NewEvent]],
+        closings: Callable[[], Sequence[Closing]],
+    ) -> RegistryLook:
+        """Fields of rows, what happened, and the ends of intents; the registry first."""
+        before, after = self.registry.change(edit)
+        self.follow(after, events(before), closings())
+        return after
+
+    def follow(self, look: RegistryLook, events: Sequence[NewEvent] = (), closings: Sequence[Closing] = ()) -> None:
+        """Bring the ledger after the registry. Of what a power cut could undo the intents stay open."""
+        if look.unsynced is not None:
+            self._warnings.append(
+                f"registry_not_synced: it is written, but its folder could not be brought to the disk "
+                f"({look.unsynced.strerror}): run tmuxreap reconcile when that is mended"
+            )
+            self.release(closing.id for closing in closings)
+            closings = ()
+        rows = list(map(mirror_row, look.usable))
+
+        def work(ledger: Ledger) -> None:
+            faults.at(Step.LEDGER)
+            mirror = None
+            if ledger.mirrored_digest() != look.content.digest:
+                # Asked inside the transaction: who writes the registry after that follows after us.
+                mirror = Mirror(rows, look.content.digest, is_current=lambda: self.registry.is_still(look))
+                self.keep(look.reading)
+            ledger.write(mirror, events, closings, self._readings.values(), now=self._clock.now())
+            self._readings.clear()
+            faults.at(Step.INTENT_CLOSED)
+
+        self._with_ledger("ledger_not_written", work)
+
+    @cached_property
+    def path(self) -> Path:
+        return ledger_path(self.registry.resolved)
+
+    def _read(self, work: Callable[[Ledger], T]) -> T | None:
+        """A ledger that is not there is not made for reading."""
+        if self._ledger is None and not self.path.exists():
+            return None
+        return self._with_ledger("ledger_not_read", work)
+
+    def _with_ledger(self, warning: str, work: Callable[[Ledger], T]) -> T | None:
+        try:
+            ledger = self._open()
+            return None if ledger is None else work(ledger)
+        except (LedgerUnavailable, OSError) as reason:
+            self._warnings.append(f"{warning}: {reason}")
+            return None
+
+    def _open(self) -> Ledger | None:
+        if self._ledger is None and not self._unavailable:
+            self._unavailable = True
+            self._ledger = Ledger.open(self.path, now=self._clock.now())
+            self._unavailable = False
+            self._warnings.extend(self._ledger.warnings)
+        return self._ledger
+
+
+def mirror_row(row: Row) -> MirrorRow:
+    return MirrorRow(row.name, row.status.value, row.pane.cwd, row.data)

@@ -1,0 +1,251 @@
+"""The ledger's file, and SQLite: where it lies, whether it is trusted, how it is made, opened and set aside, and what
+each of SQLite's errors means for us. Never knows what a row, an event or an intent is.
+
+Commits are synchronous=NORMAL: in WAL mode they outlive our SIGKILL, and a power cut costs the last ones at most, never
+the file. Those asked to be durable are FULL. A connection belongs to one thread and is not carried over a fork."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tmuxreap.ledger import schema as schema
+from tmuxreap.system.files import sync_folder
+
+T = TypeVar("T")
+Connection = sqlite3.Connection
+FileId = tuple[int, int]
+
+MODE = 0o600  # it holds drafts and screens
+SIDECARS = ("-wal", "-shm")
+
+
+class LedgerUnavailable(Exception):  # noqa: N818 - it is an answer: the work goes on, with a warning
+    """The ledger cannot be used now; nothing of what was asked has been recorded."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"could not use the ledger {path}: {reason}")
+        self.reason = reason
+
+
+def ledger_path(registry: Path) -> Path:
+    """`<registry stem>.db` beside it; never the registry itself, whatever that is called."""
+    beside = registry.with_name(f"{registry.stem}.db")
+    return beside if beside != registry else registry.with_name(f"{registry.name}.db")
+
+
+class _Unreadable(Exception):  # noqa: N818 - never leaves this module
+    """The file is no ledger that we can read."""
+
+
+class Database:
+    def __init__(self, path: Path, now: float, busy_s: float) -> None:
+        self.path = path
+        self.warnings: list[str] = []
+        self._now = now
+        self._busy_s = busy_s
+        self._connection: Connection | None = None
+        self._file: FileId | None = None
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):  # a checkpoint that fails now is made by who opens it next
+                self._connection.close()
+        self._connection = None
+
+    def run(self, work: Callable[[Connection], T]) -> T:
+        """Do the work on the ledger that stands there now; on a new one when that cannot be read."""
+        try:
+            return self._attempt(work)
+        except _Unreadable as error:
+            self._start_anew(str(error))
+        try:
+            return self._attempt(work)
+        except _Unreadable as error:
+            raise LedgerUnavailable(self.path, str(error)) from error
+
+    def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
+        """All of the work or none of it."""
+        return self.run(lambda db: _in_transaction(db, work, durable))
+
+    def fetch(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self.run(lambda db: db.execute(sql, values).fetchall())
+
+    def _attempt(self, work: Callable[[Connection], T]) -> T:
+        try:
+            return work(self._connected())
+        except sqlite3.Error as error:
+            # Also any error on a file that another process has set aside meanwhile: the new one is worth a try.
+            if _means_broken(error) or _identity(self.path) != self._file:
+                raise _Unreadable(str(error)) from error
+            raise LedgerUnavailable(self.path, str(error)) from error
+        except OSError as error:
+            raise LedgerUnavailable(self.path, error.strerror or str(error)) from error
+        except (UnicodeEncodeError, OverflowError) as error:  # a value that SQLite cannot hold
+            raise LedgerUnavailable(self.path, str(error)) from error
+
+    def _connected(self) -> Connection:
+        """The file can be set aside by another process while we have it open; then the new one is ours too."""
+        if self._connection is None or _identity(self.path) != self._file:
+            self.close()
+            _make_ready(self.path)
+            self._file = _identity(self.path)
+            if self._file is None:
+                raise _Unreadable("it was set aside by another process")
+            self._connection = _connect(self.path, self._busy_s, self._now)
+        return self._connection
+
+    def _start_anew(self, reason: str) -> None:
+        self.close()
+        try:
+            aside = _set_aside(self.path, self._file, self._now)
+        except OSError as error:
+            raise LedgerUnavailable(self.path, f"{reason}, and it could not be set aside: {error.strerror}") from error
+        if aside is not None:
+            self.warnings.append(
+                f"could not read the ledger {self.path}: {reason}; it was kept as {aside.name} and made anew"
+            )
+
+
+def _connect(path: Path, busy_s: float, now: float) -> Connection:
+    quoted = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    # Not to be created here: SQLite would not make it private.
+    db = sqlite3.connect(f"file://{quoted}?mode=rw", uri=True, timeout=busy_s, isolation_level=None)
+    try:
+        _bring_up_to_date(db, now)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _in_transaction(db: Connection, work: Callable[[Connection], T], durable: bool) -> T:
+    if durable:
+        db.execute("PRAGMA synchronous = FULL")
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        result = work(db)
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        if durable:
+            db.execute("PRAGMA synchronous = NORMAL")
+    return result
+
+
+def _bring_up_to_date(db: Connection, now: float) -> None:
+    version = _version(db)
+    if version > schema.VERSION:
+        raise _Unreadable(f"it was written by a newer version (schema {version}, this one knows {schema.VERSION})")
+    with contextlib.suppress(sqlite3.OperationalError):  # SQLite does not wait for this lock; the next to open gets it
+        db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    if version < schema.VERSION:
+        _in_transaction(db, lambda db: _make_tables(db, now), durable=False)
+
+
+def _make_tables(db: Connection, now: float) -> None:
+    if _version(db) >= schema.VERSION:  # another process was faster
+        return
+    for statement in (*schema.TABLES, schema.LIFECYCLE if _speaks_json(db) else schema.LIFECYCLE_WITHOUT_JSON):
+        db.execute(statement)
+    for table, columns in schema.SHARED_COLUMNS.items():
+        present = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+        for column in columns:
+            if column not in present:
+                db.execute(f"ALTER TABLE {table} ADD COLUMN {column} TEXT")
+    for table in schema.NUMBERED:
+        db.execute(schema.FIRST_NUMBER, (table, int(now * 1000), table))
+    db.execute(f"PRAGMA user_version = {schema.VERSION}")
+
+
+def _version(db: Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _speaks_json(db: Connection) -> bool:
+    try:
+        db.execute("SELECT json_valid('{}')")
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+def _means_broken(error: sqlite3.Error) -> bool:
+    """The plain DatabaseError is "not a database" or "malformed"; a table that is missing is a ledger tampered with."""
+    return type(error) is sqlite3.DatabaseError or str(error).startswith(("no such table", "no such column"))
+
+
+def _identity(path: Path) -> FileId | None:
+    """Which file stands under this name now. Never by opening it: the close would drop the locks that SQLite holds."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _make_ready(path: Path) -> None:
+    """A private, empty file where there is none; one that is there must be ours, or root's."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+    except FileExistsError:
+        for suffix in ("", *SIDECARS):
+            _check(path, path.with_name(path.name + suffix))
+        return
+    try:
+        os.fchmod(descriptor, MODE)  # whatever the umask
+    finally:
+        os.close(descriptor)
+    sync_folder(path.parent)
+
+
+def _set_aside(path: Path, broken: FileId | None, now: float) -> Path | None:
+    """Rename the unreadable file and its sidecars; None when another process has done so already."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # on the broken file itself: the good one that follows cannot be hit
+        if _identity(path) != broken:
+            return None
+        return _rename(path, now)
+    finally:
+        os.close(descriptor)
+
+
+def _rename(path: Path, now: float) -> Path:
+    target = _free_name(path, now)
+    for suffix in (*SIDECARS, ""):  # the file itself last: a new one must never find the old one's WAL
+        source = path.with_name(path.name + suffix)
+        if source.exists():
+            source.rename(target.with_name(target.name + suffix))
+    return target
+
+
+def _free_name(path: Path, now: float) -> Path:
+    first = path.with_name(f"{path.name}.broken-{int(now)}")
+    later = (first.with_name(f"{first.name}.{n}") for n in itertools.count(1))
+    return next(name for name in itertools.chain((first,), later) if not name.exists())
+
+
+def _check(ledger: Path, path: Path) -> None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise LedgerUnavailable(ledger, f"{path.name} is not a regular file")
+    if found.st_uid not in (os.geteuid(), 0):
+        raise LedgerUnavailable(ledger, f"{path.name} belongs to another user (uid {found.st_uid})")
+    if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+        path.chmod(MODE)

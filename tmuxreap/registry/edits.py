@@ -1,0 +1,259 @@
+"""Changes fields and rows in the registry's text and leaves every other byte as it was.
+
+Every edit reads its own result again before it hands it out: what was asked for must be there, all else must mean
+what it meant. Does not know what fields are for, and never touches a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from tmuxreap.registry.yaml import parse as yamlparse
+from tmuxreap.registry.yaml.fields import REMOVE, Change, Changes, Path, changed
+from tmuxreap.registry.yaml.places import (
+    LIST_KEY,
+    Document,
+    Malformed,
+    RowText,
+    Shape,
+    after_break,
+    line_end,
+    line_start,
+    lines_before,
+    newline_of,
+    skip_gap,
+)
+from tmuxreap.registry.yaml.rows import find_colon
+from tmuxreap.registry.yaml.scalars import Scalar, Value, comes_back, entry, same, written
+from tmuxreap.registry.yaml.splice import CannotSplice, Splice, cut_from_flow, spliced
+
+__all__ = [
+    "REMOVE",
+    "Change",
+    "Changes",
+    "Document",
+    "Malformed",
+    "Path",
+    "RowText",
+    "Scalar",
+    "Unsafe",
+    "Value",
+    "add_row",
+    "edit_rows",
+    "new_document",
+    "parse",
+    "rehearse",
+    "remove_row",
+    "set_fields",
+]
+
+
+# Remembered: the same text is read under the lock again, and an edit reads its result.
+parse = lru_cache(maxsize=4)(yamlparse.parse)
+
+
+class Unsafe(ValueError):  # noqa: N818 - an answer about one row, caught per target
+    """The text cannot be edited here without touching, or risking, something else."""
+
+    def __init__(self, reason: str, line: int, column: int, index: int | None = None) -> None:
+        super().__init__(f"{reason} (line {line}, column {column})")
+        self.reason = reason
+        self.line = line
+        self.column = column
+        self.index = index
+
+
+def new_document() -> str:
+    return (
+        "# AI coding agents in tmux, one item a session. Written by tmuxreap and by hand:\n"
+        "# comments, order and fields that tmuxreap does not know are kept.\n"
+        f"{LIST_KEY}: []\n"
+    )
+
+
+def rehearse() -> None:
+    """What an edit compiles and loads when it is the first, done before there is any haste."""
+    once = add_row(parse(new_document()), {"name": "a", "status": "running"})
+    set_fields(parse(once), 0, {("status",): "stopped", ("last_visible_status",): "a line\nanother"})
+
+
+def set_fields(document: Document, index: int, changes: Changes) -> str:
+    return edit_rows(document, {index: changes})
+
+
+def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
+    """All of them or none; `Unsafe.index` is the row that stood in the way."""
+    splices, wanted = [], list[RowText | object](document.rows)
+    for index, changes in edits.items():
+        row = document.rows[index]
+        if row.trouble is not None or row.data is None:
+            raise Unsafe(row.trouble or "it is not a mapping", row.trouble_line, row.trouble_column, index)
+        splice, data = _edit_row(document, row, changes)
+        splices += splice
+        wanted[index] = data
+    if not splices:
+        return document.text
+    try:
+        return _checked(document, spliced(document.text, splices), wanted)
+    except Unsafe as refusal:
+        if refusal.index in edits:
+            raise
+        for index, changes in edits.items() if len(edits) > 1 else ():  # which of them is it?
+            edit_rows(document, {index: changes})
+        row = document.rows[next(iter(edits))]
+        raise Unsafe(refusal.reason, row.line, row.column, row.index) from refusal
+
+
+def add_row(document: Document, row: Mapping[str, Value]) -> str:
+    where = document.list
+    try:
+        if where.shape is Shape.BLOCK:
+            splices = [_add_below(document, row)]
+        elif where.in_flow or document.rows or _inside(document).strip(" \t"):
+            splices = _add_in_flow(document, row)
+        else:
+            splices = _add_first(document, row)
+        text = spliced(document.text, splices)
+    except CannotSplice as reason:
+        raise _unsafe(document.text, reason.reason, reason.position, len(document.rows)) from reason
+    try:
+        return _checked(document, text, [*document.rows, comes_back(row)])
+    except Unsafe as refusal:
+        last = document.rows[-1] if document.rows else None
+        if last and last.ends_in_block and last.end == len(document.text):
+            way_out = "the file ends inside a block scalar without a line break; give it one"
+            raise Unsafe(way_out, last.line, last.column, last.index) from refusal
+        raise
+
+
+def remove_row(document: Document, index: int) -> str:
+    row, where = document.rows[index], document.list
+    try:
+        if where.shape is Shape.FLOW:
+            splices = cut_from_flow(document.text, [(each.start, each.end) for each in document.rows], index)
+        else:
+            splices = _cut_lines(document, row)
+        text = spliced(document.text, splices)
+    except CannotSplice as reason:
+        raise _unsafe(document.text, reason.reason, reason.position, index) from reason
+    return _checked(document, text, [each for each in document.rows if each is not row])
+
+
+def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[Splice], object]:
+    """The row's text is edited as a text of its own; an indent stands for what is before it on its line."""
+    text, in_flow = document.text, document.list.shape is Shape.FLOW
+    end = row.end if in_flow else after_break(text, line_end(text, row.end))
+    indent = " " * (row.column - 1)
+    before = indent + text[row.start : end]
+    try:
+        after, data = changed(before, row.data or {}, changes, newline_of(text))
+    except CannotSplice as reason:
+        position = row.start + max(reason.position - len(indent), 0)
+        raise _unsafe(text, reason.reason, position, row.index) from reason
+    return ([] if after == before else [Splice(row.start, end, after[len(indent) :])]), data
+
+
+def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) -> str:
+    """The text, if it means what is wanted: of a RowText the same as before, of anything else these very data."""
+    try:
+        found = parse(text)
+    except Malformed as error:
+        raise Unsafe(f"the edited text would be no registry: {error.reason}", error.line, error.column) from error
+    if found.frame != document.frame or len(found.rows) != len(wanted):
+        raise Unsafe("the edit would change what stands around the rows", 1, 1)
+    for row, want in zip(found.rows, wanted, strict=True):
+        if isinstance(want, RowText):
+            kept = row.meaning == want.meaning
+        else:
+            kept = row.trouble is None and same(row.data, want)
+        if not kept:
+            raise Unsafe("the edited row would not read as asked for", row.line, row.column, row.index)
+    return text
+
+
+def _unsafe(text: str, reason: str, position: int, index: int) -> Unsafe:
+    return Unsafe(reason, lines_before(text, position) + 1, position - line_start(text, position) + 1, index)
+
+
+def _colon(document: Document) -> int:
+    colon = find_colon(document.text, document.list.key_end)
+    if colon is None:
+        raise CannotSplice(f"`{LIST_KEY}` is not followed by a colon on the same line", document.list.key_start)
+    return colon
+
+
+def _inside(document: Document) -> str:
+    """What stands between the brackets of a flow list."""
+    return document.text[document.list.start + 1 : document.list.end - 1]
+
+
+def _item(row: Mapping[str, Value], column: int, offset: int, newline: str) -> str:
+    lines = [entry(key, value, column + offset, newline) for key, value in row.items()] or ["{}"]
+    return " " * column + "-" + " " * (offset - 1) + (newline + " " * (column + offset)).join(lines)
+
+
+def _add_first(document: Document, row: Mapping[str, Value]) -> list[Splice]:
+    text, where, colon, newline = document.text, document.list, _colon(document), newline_of(document.text)
+    column = len(text[line_start(text, where.key_start) : where.key_start].lstrip("\ufeff"))
+    start, end = (where.start, where.end) if where.start < where.end else (colon + 1, colon + 1)
+    if not text[colon + 1 : start].strip(" "):
+        start = colon + 1
+    return [Splice(start, end, ""), Splice(*(line_end(text, end),) * 2, newline + _item(row, column + 2, 2, newline))]
+
+
+def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
+    text, last, column, newline = document.text, document.rows[-1], document.list.column, newline_of(document.text)
+    dash = _dash(document, last)
+    alike = not last.flow and last.meaning[0] == "{" and not text[dash + 1 : last.start].strip(" ")
+    offset = len(text[dash : last.start]) if alike and last.start > dash else 2
+    above = text[: line_start(text, dash)].splitlines()[-1:]
+    blank = newline if last.index and above and not above[0].strip() and not last.ends_in_block else ""
+    end = _own_end(text, last, column)
+    return Splice(end, end, newline + blank + _item(row, column, offset, newline))
+
+
+def _add_in_flow(document: Document, row: Mapping[str, Value]) -> list[Splice]:
+    text, where = document.text, document.list
+    if document.rows:
+        last = document.rows[-1]
+        own_line = text[line_start(text, last.start) : last.start]
+        between = " " if own_line.strip() else newline_of(text) + own_line
+        return [Splice(last.end, last.end, "," + between + written(row))]
+    if where.shape is Shape.FLOW:
+        return [Splice(where.start + 1, where.start + 1, written(row))]
+    start, end = (where.start, where.end) if where.start < where.end else (_colon(document) + 1,) * 2
+    return [Splice(start, end, (" [" if start == end else "[") + written(row) + "]")]
+
+
+def _cut_lines(document: Document, row: RowText) -> list[Splice]:
+    text, dash = document.text, _dash(document, row)
+    start, end = line_start(text, dash), _own_end(text, row, document.list.column)
+    if text[start:dash].strip(" "):
+        raise CannotSplice("something stands before its dash", dash)
+    cut = Splice(start, after_break(text, end), "")
+    if len(document.rows) > 1:
+        return [cut]
+    colon = _colon(document)
+    return [Splice(colon + 1, colon + 1, " []"), cut]
+
+
+def _dash(document: Document, row: RowText) -> int:
+    if row.index == 0:
+        return document.list.start
+    dash = skip_gap(document.text, document.rows[row.index - 1].end)
+    if document.text[dash : dash + 1] != "-":
+        raise CannotSplice("its dash was not found", row.start)
+    return dash
+
+
+def _own_end(text: str, row: RowText, column: int) -> int:
+    """The end of its last line; comments right below that are indented deeper than the dash are its own."""
+    end = line_end(text, row.end)
+    while (start := after_break(text, end)) > end:
+        stop = line_end(text, start)
+        line = text[start:stop]
+        if not line.lstrip(" ").startswith("#") or len(line) - len(line.lstrip(" ")) <= column:
+            break
+        end = stop
+    return end

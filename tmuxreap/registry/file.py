@@ -1,0 +1,315 @@
+"""The registry file: read into rows, changed under its lock, never half-written and never dumped anew.
+
+The truth is here; whoever wants to change it reads it again under the lock first."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.faults import Step
+from tmuxreap.core.model import BadRow, Row
+from tmuxreap.registry.rows import read_row
+from tmuxreap.registry.targets import AnyRow
+from tmuxreap.registry.transitions import Changes
+from tmuxreap.system import files
+from tmuxreap.system.files import ChangedMeanwhile, Content
+
+if TYPE_CHECKING:
+    from tmuxreap.registry import edits  # with YAML, which a registry that was read before does not need
+
+READING = "registry"
+_WITHOUT_COLON = re.compile(rb"(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:", re.MULTILINE)
+ROOM_TO_GROW = 64 * 1024  # for new fields and screens, in the registry and beside it
+MANY_ROWS = 100  # from here on parsing is what one waits for
+
+
+class RegistryLook:
+    """The registry as it was at one moment. `known`: its rows as they were read of this very content before."""
+
+    def __init__(
+        self,
+        path: Path,
+        content: Content,
+        known: list[dict[str, object]] | None = None,
+        unsynced: OSError | None = None,
+    ) -> None:
+        self.path = path
+        self.content = content
+        self._known = known
+        self.unsynced = unsynced  # why a power cut could undo what was just written
+
+    @cached_property
+    def document(self) -> edits.Document:
+        """Its text with the places of the rows: what edits stand on."""
+        from tmuxreap.registry import edits
+
+        data = self.content.data
+        try:
+            return edits.parse(data.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            line = data[: error.start].count(b"\n") + 1
+            raise _invalid(self.path, "it is not UTF-8 text", line, 1) from None
+        except edits.Malformed as error:
+            raise _invalid(self.path, error.reason, error.line, error.column) from None
+
+    @cached_property
+    def rows(self) -> tuple[AnyRow, ...]:
+        if self._known is not None:
+            return tuple(read_row(index, data) for index, data in enumerate(self._known))
+        names = Counter(_name_of(row) for row in self.document.rows)
+        return tuple(_row(row, names) for row in self.document.rows)
+
+    @cached_property
+    def usable(self) -> tuple[Row, ...]:
+        """Without those that cannot be read or edited safely."""
+        return tuple(row for row in self.rows if isinstance(row, Row))
+
+    @property
+    def was_slow(self) -> bool:
+        return self._known is None and len(self.rows) >= MANY_ROWS
+
+    @property
+    def reading(self) -> Reading | None:
+        """For the next look; a registry with a row that cannot be used is read anew each time."""
+        rows = [dict(row.data) for row in self.usable]
+        return kept(READING, _stamp(self.content), rows) if len(rows) == len(self.rows) else None
+
+    def named(self, name: str) -> Row | None:
+        return next((row for row in self.usable if row.name == name), None)
+
+    def spoilt(self, name: str) -> BadRow | None:
+        """Find the bad row that may be the one of this name: as long as there is one, no row of it has gone."""
+        bad = [row for row in self.rows if isinstance(row, BadRow) and row.name in (None, name)]
+        return max(bad, key=lambda row: row.name == name, default=None)
+
+    def text_of(self, row: Row) -> str:
+        """The row exactly as it stands in the file: the before-image of a change."""
+        span = self.document.rows[row.index]
+        return self.document.text[span.start : span.end]
+
+
+class Registry:
+    def __init__(self, path: Path, recall: Recall = lambda what, stamp: None) -> None:
+        self.path = path
+        self.resolved = Path(os.path.realpath(path))
+        self._recall = recall
+
+    def look(self) -> RegistryLook:
+        content = self._read()
+        known = recalled(self._recall, READING, _stamp(content))
+        if known is not None:
+            return RegistryLook(self.path, content, known)
+        look = RegistryLook(self.path, content)
+        _ = look.document  # what cannot be read is told now
+        return look
+
+    @contextlib.contextmanager
+    def locked(self, step: Step = Step.LOCK) -> Iterator[None]:
+        """Hold the lock; what is read inside stays true but for writers that take none."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(files.locked(self.resolved, step=step))
+            except OSError as error:
+                raise _unwritable(self.path, error) from None
+            yield
+
+    def check_writable(self) -> None:
+        """Better before the first key than after the last."""
+        if not os.access(self.resolved.parent, os.W_OK):
+            raise _unwritable(self.path, PermissionError(errno.EACCES, "its folder cannot be written"))
+        if not os.access(self.resolved, os.W_OK):
+            raise _unwritable(self.path, PermissionError(errno.EACCES, "it is write-protected"))
+
+    def check_room(self, look: RegistryLook) -> None:
+        """One more copy, with what an ending adds to it."""
+        try:
+            files.check_room(self.resolved.parent, len(look.content.data) + ROOM_TO_GROW)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
+    @property
+    def is_ours(self) -> bool:
+        """Who only looks leaves nothing in another's folder."""
+        try:
+            owner = self.resolved.stat().st_uid
+        except OSError:  # away since it was read
+            return False
+        return owner == os.getuid() and os.access(self.resolved.parent, os.W_OK)
+
+    def is_still(self, look: RegistryLook) -> bool:
+        """Nobody wrote the file since this look."""
+        try:
+            return files.stamp_of(self.resolved) == look.content.stamp
+        except OSError:
+            return False
+
+    def replace(self, look: RegistryLook, text: str) -> RegistryLook:
+        """Write under the lock what was edited from this look; ChangedMeanwhile when it is no longer the file."""
+        data = text.encode("utf-8")
+        if data == look.content.data:
+            return look
+        try:
+            stamp, unsynced = files.replace(self.resolved, data, look.content.stamp)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        return RegistryLook(self.path, Content(data, stamp), unsynced=unsynced)
+
+    def change(self, edit: Callable[[RegistryLook], str]) -> tuple[RegistryLook, RegistryLook]:
+        """Lock, read again, edit, write: before and after. Once more when another wrote without the lock."""
+        with self.locked(Step.WRITE_LOCK):
+            for last in (False, True):
+                before = self.look()
+                self.check_writable()  # a rename would not ask for it
+                try:
+                    return before, self.replace(before, edit(before))
+                except ChangedMeanwhile:
+                    if last:
+                        break
+        raise Failure(
+            Code.REGISTRY_UNWRITABLE,
+            f"could not write the registry {self.path}: another program changes it without the lock",
+            f"make that program take the lock {self.resolved}.lock, then run: tmuxreap reconcile",
+        )
+
+    def sweep(self, is_alive: Callable[[int], bool]) -> None:
+        """Take away what writers left that were killed in the middle."""
+        for path, pid in files.left_behind(self.resolved):
+            if not is_alive(pid):
+                path.unlink(missing_ok=True)
+
+    def create(self) -> None:
+        """An empty registry where there is none."""
+        from tmuxreap.registry import edits
+
+        try:
+            files.create(self.resolved, edits.new_document().encode(), files.PRIVATE)
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
+    def _read(self) -> Content:
+        try:
+            return files.read(self.resolved)
+        except FileNotFoundError:
+            raise Failure(Code.REGISTRY_NOT_FOUND, f"could not read the registry {self.path}: {_missing(self)}",
+                          "check the path, or make one with: tmuxreap start NAME --agent AGENT") from None  # fmt: skip
+        except (IsADirectoryError, NotADirectoryError):
+            raise _invalid(self.path, "it is a folder, not a file", 0, 0) from None
+        except PermissionError:
+            raise Failure(Code.PERMISSION_DENIED, f"could not read the registry {self.path}: permission denied",
+                          f"see who may: ls -l {self.resolved}") from None  # fmt: skip
+        except OSError as error:
+            raise Failure(Code.REGISTRY_INVALID, f"could not read the registry {self.path}: {error.strerror}",
+                          "check the file and its disk") from None  # fmt: skip
+
+
+def edited_where_safe(look: RegistryLook, changes: Mapping[str, Changes]) -> tuple[str, dict[str, Failure]]:
+    """As `edited`, but a row that cannot be edited safely stands in nobody else's way."""
+    from tmuxreap.registry import edits
+
+    wanted, refused = dict(changes), dict[str, Failure]()
+    while True:
+        try:
+            return edits.edit_rows(look.document, _by_index(look, wanted)), refused
+        except edits.Unsafe as error:
+            name = next((row.name for row in look.rows if row.index == error.index), None)
+            if name is None or name not in wanted:
+                raise unsafe(look.path, error) from None
+            refused[name] = unsafe(look.path, error)
+            del wanted[name]
+
+
+def not_editable(look: RegistryLook, changes: Callable[[Row], Changes], rows: Sequence[Row]) -> dict[str, Failure]:
+    """Find the rows that these changes could not be written into. Of most texts a glance tells that there is none: only
+    a key without its colon on the same line, which is rare, has the edit itself tried."""
+    if not _WITHOUT_COLON.search(look.content.data):
+        return {}
+    return edited_where_safe(look, {row.name: changes(row) for row in rows})[1]
+
+
+def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
+    """The registry's text with these fields of these rows changed; a row that cannot be edited safely is refused."""
+    from tmuxreap.registry import edits
+
+    try:
+        return edits.edit_rows(look.document, _by_index(look, changes))
+    except edits.Unsafe as error:
+        raise unsafe(look.path, error) from None
+
+
+def _stamp(content: Content) -> str:
+    return stamped(*content.marks)
+
+
+def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, Changes]:
+    return {row.index: changes[row.name] for row in look.usable if row.name in changes}
+
+
+def unsafe(path: Path, error: edits.Unsafe) -> Failure:
+    place = f"could not edit the registry {path}: line {error.line}, column {error.column}"
+    if "surrogate" in error.reason:  # bytes of a file's name, as Python reads them
+        reason = f"{place}: a word for it is not UTF-8, and the registry is"
+        return Failure(Code.REGISTRY_UNWRITABLE, reason, "give it in UTF-8, or rename that folder, then try again")
+    hint = "write that row plainly (keys before their colons on one line, no anchors, aliases or tags), then try again"
+    return Failure(Code.ROW_INVALID, f"{place}: {error.reason}", hint)
+
+
+def _name_of(row: edits.RowText) -> str | None:
+    name = row.data.get("name") if row.data is not None else None
+    return name if isinstance(name, str) else None
+
+
+def _row(row: edits.RowText, names: Counter[str | None]) -> AnyRow:
+    name = _name_of(row)
+    if row.data is None or row.trouble is not None:
+        line, column = row.trouble_line or row.line, row.trouble_column or row.column
+        return BadRow(row.index, name, row.trouble or "it is no mapping", line, column)
+    if name is not None and names[name] > 1:
+        return BadRow(row.index, name, f"the name {name!r} stands {names[name]} times", row.line, row.column)
+    try:
+        return read_row(row.index, row.data)
+    except ValueError as error:
+        return BadRow(row.index, name, str(error), row.line, row.column)
+
+
+def row_invalid(path: Path, row: BadRow) -> Failure:
+    what = repr(row.name) if row.name else f"number {row.index + 1}"
+    return Failure(
+        Code.ROW_INVALID,
+        f"could not use the row {what}: {row.reason} ({path}, line {row.line}, column {row.column})",
+        f"mend line {row.line} of {path}, then try again",
+    )
+
+
+def _invalid(path: Path, reason: str, line: int, column: int) -> Failure:
+    where = f", line {line}, column {column}" if line else ""
+    return Failure(
+        Code.REGISTRY_INVALID,
+        f"could not read the registry {path}{where}: {reason}",
+        "mend the file; nothing was written to it",
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> Failure:
+    return Failure(
+        Code.REGISTRY_UNWRITABLE,
+        f"could not write the registry {path}: {error.strerror or error}",
+        "make room or mend the permissions of its folder, then run: tmuxreap reconcile",
+    )
+
+
+def _missing(registry: Registry) -> str:
+    if registry.path.is_symlink():
+        return f"it is a link to {registry.resolved}, and nothing is there"
+    return "there is no such file"

@@ -1,0 +1,169 @@
+"""From a parsed row of the registry to the noun `Row`, and the names of its fields. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
+
+GREATEST_PID = 2**31 - 1
+_CONVERSATION_FIELD = re.compile(r"^(?P<agent>[A-Za-z0-9_]+?)_(?:session|conversation)_id_own$")
+
+
+def conversation_field(agent: str) -> str:
+    """Where an agent's conversation ID stands; claude and codex have names older than this program."""
+    kind = "session" if agent in ("claude", "codex") else "conversation"
+    return f"{agent.replace('-', '_')}_{kind}_id_own"
+
+
+def read_row(index: int, data: Mapping[str, object]) -> Row:
+    """ValueError with the reason when the row means nothing that can be acted on."""
+    return Row(
+        index=index,
+        name=_name(data),
+        status=_status(data),
+        agent=_text(data.get("agent")),
+        terminal=_terminal(data),
+        tags=_tags(data.get("tags")),
+        task_id=_text(data.get("task_id")),
+        tmux_server=_text(data.get("tmux_server")),
+        start_command=_text(data.get("start_command")),
+        pane=_pane(data.get("pane")),
+        tmux=_tmux(data.get("tmux")),
+        conversations=tuple((k, _text(v)) for k, v in data.items() if _CONVERSATION_FIELD.match(str(k))),
+        resumable=_flag(data.get("resumable")),
+        stop_reason=_text(data.get("stop_reason")),
+        data=data,
+    )
+
+
+def bare_row(
+    name: str,
+    *,
+    status: Status = Status.RUNNING,
+    agent: str | None = None,
+    terminal: Terminal = Terminal.TMUX,
+    tmux_server: str | None = None,
+    pane: RecordedPane | None = None,
+    tmux: RecordedTmux | None = None,
+) -> Row:
+    """For what has no row (yet): nothing is recorded of it but this."""
+    return Row(
+        index=-1,
+        name=name,
+        status=status,
+        agent=agent,
+        terminal=terminal,
+        tags=(),
+        task_id=None,
+        tmux_server=tmux_server,
+        start_command=None,
+        pane=pane or RecordedPane(),
+        tmux=tmux or RecordedTmux(),
+        conversations=(),
+        resumable=None,
+        stop_reason=None,
+        data={},
+    )
+
+
+def recorded_conversation(row: Row, agent: str | None) -> str | None:
+    """The conversation ID that the row holds for this agent, or the only one that it holds."""
+    known = dict(row.conversations)
+    if agent is not None:
+        return known.get(conversation_field(agent))
+    ids = [value for value in known.values() if value]
+    return ids[0] if len(ids) == 1 else None
+
+
+def _name(data: Mapping[str, object]) -> str:
+    name = data.get("name")
+    if isinstance(name, (int, float)) and not isinstance(name, bool):
+        raise ValueError(f"its name {name!r} is a number in YAML; put it in quotes")
+    if not isinstance(name, str) or not name:
+        raise ValueError("it has no name")
+    if "\0" in name:
+        raise ValueError("its name holds a NUL character")
+    return name
+
+
+def _status(data: Mapping[str, object]) -> Status:
+    try:
+        return Status(data.get("status"))
+    except ValueError:
+        known = ", ".join(status.value for status in Status)
+        raise ValueError(f"its status {data.get('status')!r} is not one of {known}") from None
+
+
+def _terminal(data: Mapping[str, object]) -> Terminal:
+    value = data.get("terminal")
+    if value is None:
+        return Terminal.TMUX
+    try:
+        return Terminal(value)
+    except ValueError:
+        known = ", ".join(terminal.value for terminal in Terminal)
+        raise ValueError(f"its terminal {value!r} is not one of {known}") from None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _integer(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        return None
+
+
+def _pid(value: object) -> int | None:
+    """Absent, or a number that a process can have: a session is not meant by its name alone where a pid was tried."""
+    if value is None or value == "":
+        return None
+    number = _integer(value)
+    if number is None or not 0 < number <= GREATEST_PID:
+        raise ValueError(f"its pane.pid {str(value)[:40]!r} is no number of a process")
+    return number
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(str(tag) for tag in value) if isinstance(value, list) else ()
+
+
+def _pane(value: object) -> RecordedPane:
+    pane = value if isinstance(value, Mapping) else {}
+    return RecordedPane(
+        pid=_pid(pane.get("pid")),
+        cmd=_text(pane.get("cmd")),
+        cwd=_text(pane.get("cwd")),
+        id=_text(pane.get("id")),
+        created_epoch=_number(pane.get("created_epoch")),
+        start_ticks=_integer(pane.get("start_ticks")),
+    )
+
+
+def _tmux(value: object) -> RecordedTmux:
+    tmux = value if isinstance(value, Mapping) else {}
+    return RecordedTmux(
+        socket=_text(tmux.get("socket")),
+        host=_text(tmux.get("host")),
+        boot_id=_text(tmux.get("boot_id")),
+        server_pid=_integer(tmux.get("server_pid")),
+        server_started=_integer(tmux.get("server_started")),
+        session_id=_text(tmux.get("session_id")),
+        session_created=_integer(tmux.get("session_created")),
+    )

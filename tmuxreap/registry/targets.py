@@ -1,0 +1,161 @@
+"""Which rows a command means: names, patterns, tags, agents, pids. Pure: nothing here looks at tmux or processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from fnmatch import fnmatchcase
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import BadRow, Row
+from tmuxreap.core.values import frozen
+
+AnyRow = Row | BadRow
+LONGEST_PID = 19  # digits; a longer one is no number to the kernel, nor to int()
+RESERVED = frozenset({"all", "-"})
+SWEEPING = ("tag:", "agent:", "task:", "tree:")  # each may mean more than one row
+PREFIXES = (*SWEEPING, "pid:")
+
+
+class Wanted(Enum):
+    """Which rows a pattern, a tag, an agent or `all` selects; a name always means its row, a task all of its rows."""
+
+    RUNNING = "running"
+    ENDED = "ended"
+    ALL = "all"
+
+
+def _no_row(_pid: int) -> str | None:
+    return None
+
+
+def _own_word(row: Row) -> str | None:
+    return row.agent
+
+
+def _never(_row: Row) -> bool:
+    return False
+
+
+@frozen
+class Questions:
+    """What a choice may have to ask of the world: which row a process is proven to belong to, which agent a row is of,
+    and which ended rows count among the running ones (for kill, those with living processes)."""
+
+    row_of_pid: Callable[[int], str | None] = _no_row
+    agent_of: Callable[[Row], str | None] = _own_word
+    counts: Callable[[Row], bool] = _never
+
+
+@frozen
+class Chosen:
+    """Rows in the order in which they were first named, each once, and what was named but is not there."""
+
+    rows: tuple[Row, ...]
+    bad: tuple[BadRow, ...]
+    missing: tuple[Missing, ...]
+    sweeping: bool  # more than was named: a person is asked, an agent has to say --yes
+
+
+@frozen
+class Missing:
+    target: str
+    failure: Failure
+
+
+def choose(
+    rows: Sequence[AnyRow],
+    targets: Iterable[str],
+    wanted: Wanted,
+    ask: Questions,
+) -> Chosen:
+    picked: dict[int, AnyRow] = {}
+    missing: list[Missing] = []
+    sweeping = False
+    for target in dict.fromkeys(targets):
+        found: list[AnyRow] | Failure | None = _exact(rows, target)
+        if found is None:
+            sweeping = sweeping or is_sweeping(target)
+            found = _selected(rows, target, wanted, ask)
+        if isinstance(found, Failure):
+            missing.append(Missing(target, found))
+        else:
+            picked.update((row.index, row) for row in found)
+    chosen = picked.values()
+    return Chosen(
+        rows=tuple(row for row in chosen if isinstance(row, Row)),
+        bad=tuple(row for row in chosen if isinstance(row, BadRow)),
+        missing=tuple(missing),
+        sweeping=sweeping,
+    )
+
+
+def is_pattern(target: str) -> bool:
+    return any(sign in target for sign in "*?[")
+
+
+def is_sweeping(target: str) -> bool:
+    return target == "all" or is_pattern(target) or target.startswith(SWEEPING)
+
+
+def _exact(rows: Sequence[AnyRow], target: str) -> list[AnyRow] | None:
+    if target in RESERVED:
+        return None
+    return [row for row in rows if row.name == target] or None
+
+
+def _selected(rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions) -> list[AnyRow] | Failure:
+    pid = _pid(target)
+    if pid is not None:
+        return _of_pid(rows, target, pid, ask)
+    matched = [row for row in rows if _matches(row, target, ask)]
+    if not matched and target != "all":
+        return _unknown(target, rows)
+    if target.startswith("task:"):  # as a name does: what has ended has reached the goal
+        return matched
+    return [row for row in matched if isinstance(row, BadRow) or _is_wanted(row, wanted) or ask.counts(row)]
+
+
+def _matches(row: AnyRow, target: str, ask: Questions) -> bool:
+    if target == "all":
+        return True
+    kind, _, word = target.partition(":")
+    if isinstance(row, Row) and kind == "tag" and word:
+        return word in row.tags
+    if isinstance(row, Row) and kind == "agent" and word:
+        return ask.agent_of(row) == word
+    if isinstance(row, Row) and kind == "task" and word:
+        return row.task_id == word
+    return row.name is not None and is_pattern(target) and fnmatchcase(row.name, target)
+
+
+def _is_wanted(row: Row, wanted: Wanted) -> bool:
+    return wanted is Wanted.ALL or row.status.ended is (wanted is Wanted.ENDED)
+
+
+def _pid(target: str) -> int | None:
+    number = target.removeprefix("pid:")
+    return int(number) if number.isascii() and number.isdigit() and len(number) <= LONGEST_PID else None
+
+
+def _of_pid(rows: Sequence[AnyRow], target: str, pid: int, ask: Questions) -> list[AnyRow] | Failure:
+    name = ask.row_of_pid(pid)
+    found = [row for row in rows if row.name == name] if name is not None else []
+    if found:
+        return found
+    return Failure(
+        Code.PROCESS_NOT_FOUND,
+        f"could not find the session of {target}: no process {pid} is proven to belong to a row",
+        "see the processes of a session with: tmuxreap show NAME",
+    )
+
+
+def _unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
+    names = [row.name for row in rows if row.name]
+    near = [name for name in names if name.startswith(target[:3])][:3] if not is_sweeping(target) else []
+    hint = f"did you mean {', '.join(near)}? " if near else ""
+    return Failure(
+        Code.SESSION_NOT_REGISTERED,
+        f"could not find {target!r}: no row of the registry is meant by it",
+        hint + "see all rows with: tmuxreap list",
+    )

@@ -1,0 +1,137 @@
+"""What may happen to a row: the one table of states and events, and the fields that each event writes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+
+from tmuxreap.core.model import Conversation, Remove, Status, StoppedBy, Verb
+from tmuxreap.core.times import iso
+from tmuxreap.core.values import frozen
+
+Path = tuple[str, ...]
+
+
+class Event(Enum):
+    """Things that happened; the asking for them is an intent."""
+
+    STOPPED = "stopped"
+    KILLED = "killed"
+    PURGED = "purged"
+    FOUND_DEAD = "found_dead"
+    SWEPT = "swept"  # processes of an ended row were ended
+    STARTED = "started"
+    ADOPTED = "adopted"
+    RESUMED = "resumed"
+
+
+R, S, T, A = Status.RUNNING, Status.STOPPED, Status.TERMINATED, Status.ARCHIVED
+
+# An ended row on which STOPPED or KILLED happens was ended by another's hand while our stop was under way.
+# SWEPT leaves the status; None: it cannot happen, and asking for it is an error of ours.
+TRANSITIONS: dict[Event, dict[Status, Status | None]] = {
+    Event.STOPPED: {R: S, S: S, T: S, A: S},
+    Event.KILLED: {R: S, S: S, T: S, A: S},
+    Event.PURGED: {R: T, S: T, T: T, A: T},
+    Event.FOUND_DEAD: {R: T, S: None, T: None, A: None},
+    Event.SWEPT: {R: None, S: S, T: T, A: A},
+    Event.STARTED: {R: R, S: R, T: R, A: R},
+    Event.ADOPTED: {R: R, S: R, T: R, A: R},
+    Event.RESUMED: {R: R, S: R, T: R, A: R},
+}
+
+EVENT_OF_VERB: dict[Verb, Event] = {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
+MODES: dict[Event, str] = {
+    Event.STOPPED: "graceful",
+    Event.KILLED: "kill",
+    Event.PURGED: "purge",
+    Event.FOUND_DEAD: "lost",
+}
+
+STOP_FIELDS = ("stopped_at", "stopped_at_epoch")
+TERMINATION_FIELDS = ("terminated_at", "terminated_at_epoch")
+END_FIELDS = (
+    *STOP_FIELDS,
+    *TERMINATION_FIELDS,
+    "stop_reason",
+    "termination_mode",
+    "stopped_by",
+    "resumable",
+    "scope",
+    "last_visible_status",
+)
+
+
+Value = str | int | float | bool | None | tuple[str, ...] | Remove
+Changes = Mapping[Path, Value]
+
+
+@frozen
+class Ending:
+    """What is known of an ending when it is written."""
+
+    event: Event
+    at: float
+    stopped_by: StoppedBy | None = None
+    reason: str | None = None
+    scope: str | None = None
+    conversation: Conversation | None = None
+    conversation_field: str | None = None
+    resumable: bool | None = None
+    screen: str | None = None
+
+
+def next_status(status: Status, event: Event) -> Status:
+    to = TRANSITIONS[event][status]
+    if to is None:
+        raise ValueError(f"a {status.value} row cannot be {event.value}")
+    return to
+
+
+def end_changes(status: Status, ending: Ending) -> Changes:
+    """Exactly the fields that this ending writes into a row of this status."""
+    to = next_status(status, ending.event)
+    if ending.event is Event.SWEPT:
+        return {("stopped_by",): _word(ending.stopped_by)}
+    changes: dict[Path, Value] = {("status",): to.value}
+    changes.update(_times(to, ending.at))
+    changes[("termination_mode",)] = MODES[ending.event]
+    if ending.reason is not None:
+        changes[("stop_reason",)] = ending.reason
+    if ending.stopped_by is not None:
+        changes[("stopped_by",)] = ending.stopped_by.value
+    if ending.scope is not None:
+        changes[("scope",)] = ending.scope
+    changes.update(_conversation(ending))
+    if ending.screen is not None:
+        changes[("last_visible_status",)] = ending.screen
+    return changes
+
+
+def revive_changes(present: set[str]) -> Changes:
+    """An ended row runs again: every word about its end goes."""
+    changes: dict[Path, Value] = {("status",): Status.RUNNING.value}
+    changes.update({(name,): Remove.KEY for name in END_FIELDS if name in present})
+    return changes
+
+
+def _times(to: Status, at: float) -> Iterator[tuple[Path, Value]]:
+    word = "terminated" if to is Status.TERMINATED else "stopped"
+    yield (f"{word}_at",), iso(at)
+    yield (f"{word}_at_epoch",), int(at)
+
+
+def _conversation(ending: Ending) -> Iterator[tuple[Path, Value]]:
+    known = ending.conversation
+    if known is not None and known.id is not None and ending.conversation_field is not None:
+        yield (ending.conversation_field,), known.id
+        if known.source is not None:
+            yield ("conversation_source",), known.source
+    if ending.event is Event.PURGED:
+        yield ("resumable",), False
+    elif ending.resumable is not None:
+        yield ("resumable",), ending.resumable
+
+
+def _word(stopped_by: StoppedBy | None) -> str | None:
+    return None if stopped_by is None else stopped_by.value

@@ -1,0 +1,123 @@
+"""Changes to the fields of one row, carried out on the row's own text.
+
+Sees one row without trouble and nothing around it; hands back text and the data that it must mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any, Final, TypeAlias, cast
+
+from tmuxreap.core.model import Remove
+from tmuxreap.registry.yaml import rows
+from tmuxreap.registry.yaml.rows import Entry, Node, read_row
+from tmuxreap.registry.yaml.scalars import Value, comes_back, same
+from tmuxreap.registry.yaml.splice import CannotSplice, Splice, add_entries, remove_entry, replace_value, spliced
+
+REMOVE: Final = Remove.KEY
+Path: TypeAlias = tuple[str, ...]
+Change: TypeAlias = "Value | Remove"
+Changes: TypeAlias = "Mapping[Path, Change]"
+_Data: TypeAlias = dict[Any, Any]
+
+
+class _Inner(_Data):
+    """Changes to keys of a nested mapping, as against a mapping to be written whole."""
+
+
+def changed(text: str, data: Mapping[str, object], changes: Changes, newline: str) -> tuple[str, _Data]:
+    """`text` is the row alone, indented as it stands in its file."""
+    result = deepcopy(dict(data))
+    for step in _steps(changes):
+        edit = _Edit(text, newline)
+        edit.plan(read_row(text), result, step, ())
+        text = spliced(text, edit.splices)
+        for path in edit.removals:
+            text = _without(text, result, path, newline)
+    return text, result
+
+
+def _steps(changes: Changes) -> Iterator[_Inner]:
+    """All changes at once, or one after the other where a path leads through another."""
+    if any(path[:size] in changes for path in changes for size in range(1, len(path))):
+        yield from (_tree({path: change}) for path, change in changes.items())
+    else:
+        yield _tree(changes)
+
+
+def _tree(changes: Changes) -> _Inner:
+    tree = _Inner()
+    for path, change in changes.items():
+        branch = tree
+        for key in path[:-1]:
+            branch = branch.setdefault(key, _Inner())
+        branch[path[-1]] = change if isinstance(change, Remove) else comes_back(change)
+    return tree
+
+
+def _to_create(change: object) -> Any:
+    """What a missing key gets; REMOVE when there is nothing to create."""
+    if not isinstance(change, _Inner):
+        return change
+    inner = {key: made for key, each in change.items() if (made := _to_create(each)) is not REMOVE}
+    return inner or REMOVE
+
+
+class _Edit:
+    """Collects the splices of everything that is set or added, and the paths of what is to be removed after that."""
+
+    def __init__(self, text: str, newline: str) -> None:
+        self.text = text
+        self.newline = newline
+        self.splices: list[Splice] = []
+        self.removals: list[tuple[object, ...]] = []
+
+    def plan(self, mapping: Node, data: _Data, tree: _Inner, path: tuple[object, ...]) -> None:
+        if not isinstance(mapping, rows.Mapping):
+            raise CannotSplice("it is not a mapping", mapping.start)
+        entries = dict(zip(data, mapping.entries, strict=True))
+        adds = {}
+        for key, change in tree.items():
+            if key in entries:
+                self.change(mapping, entries[key], data, key, change, (*path, key))
+            elif (made := _to_create(change)) is not REMOVE:
+                adds[key] = made
+        if adds:
+            self.splices += add_entries(self.text, mapping, adds, self.newline)
+            data.update(adds)
+
+    def change(
+        self, mapping: rows.Mapping, entry: Entry, data: _Data, key: object, change: Any, path: tuple[object, ...]
+    ) -> None:
+        old = data[key]
+        if change is REMOVE:
+            self.removals.append(path)
+        elif isinstance(change, _Inner) and isinstance(old, dict):
+            self.plan(entry.value, old, change, path)
+        elif isinstance(change, _Inner) and old is not None:
+            raise CannotSplice(f"`{key}` is not a mapping", entry.key.start)
+        elif same(old, change) or (value := _to_create(change)) is REMOVE:
+            return
+        elif isinstance(old, dict) and isinstance(value, dict):
+            gone = {each: REMOVE for each in old if each not in value}
+            self.plan(entry.value, old, _Inner(value | gone), path)
+        else:
+            self.splices += replace_value(self.text, entry, value, mapping.column, mapping.flow, self.newline)
+            data[key] = value
+
+
+def _without(text: str, data: _Data, path: tuple[object, ...], newline: str) -> str:
+    mapping, parent = cast(rows.Mapping, read_row(text)), None
+    for key in path[:-1]:
+        parent = mapping, mapping.entries[[*data].index(key)]
+        mapping, data = cast(rows.Mapping, parent[1].value), data[key]
+    number = [*data].index(path[-1])
+    del data[path[-1]]
+    if data or mapping.flow:
+        splices = remove_entry(text, mapping, number)
+    elif parent is None:
+        splices = [Splice(mapping.start, mapping.end, "{}")]
+    else:
+        splices = replace_value(text, parent[1], {}, parent[0].column, parent[0].flow, newline)
+    return spliced(text, splices)

@@ -1,0 +1,239 @@
+"""Reads the registry's text: where each row stands, what it says, and why it may not be edited.
+
+Goes by the marks of the loader's events. Never changes a character, never touches a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from tmuxreap.core.values import replace
+from tmuxreap.registry.yaml.places import (
+    LIST_KEY,
+    Document,
+    ListText,
+    Malformed,
+    RowText,
+    Shape,
+    line_start,
+    lines_before,
+    real_end,
+)
+from tmuxreap.registry.yaml.scalars import NO_VALUE, plain_value
+
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def parse(text: str) -> Document:
+    """All offsets refer to the text as given, with its byte order mark if it has one."""
+    shift = 1 if text.startswith("\ufeff") else 0  # the C loader does not count it
+    body = text[shift:]
+    try:
+        reader = _Reader(text, yaml.parse(body, Loader=LOADER), shift)
+        document = reader.document()
+        return _with_linked_data(document, body) if reader.linked else document
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = ": ".join(part for part in (error.context, error.problem) if part) or "not YAML"
+        raise Malformed(reason, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1) from error
+    except yaml.reader.ReaderError as error:
+        # The loaders count its position differently; the first of its kind is the one.
+        reason = f"the character #x{error.character:04x} is not allowed"
+        raise _at(body, body.find(chr(error.character)), reason) from error
+    except UnicodeEncodeError as error:
+        raise _at(body, error.start, "half of a surrogate pair is not allowed") from error
+    except RecursionError:
+        raise Malformed("nested too deeply") from None
+
+
+class _Reader:
+    """Goes through the events once. `meaning`, `trouble` and `last` are those of the row (or frame) being read."""
+
+    def __init__(self, text: str, events: Iterator[Any], shift: int) -> None:
+        self.text = text
+        self.events = events
+        self.shift = shift
+        self.linked = False  # something must be resolved by the loader itself
+        self.meaning: list[str] = []
+        self.trouble: tuple[str, int, int] | None = None
+        self.last: Any = None
+
+    def document(self) -> Document:
+        next(self.events)
+        start = next(self.events)
+        if isinstance(start, yaml.StreamEndEvent):
+            raise Malformed("the file holds only comments" if self.text.strip("\ufeff \t\r\n") else "the file is empty")
+        self.meaning.append(repr((start.version, start.tags)))
+        top = next(self.events)
+        if not isinstance(top, yaml.MappingStartEvent) or top.tag not in (None, "!", "tag:yaml.org,2002:map"):
+            raise _at_event("the top level is not a mapping", top)
+        rows, where = self.top_level(top)
+        next(self.events)
+        if not isinstance(more := next(self.events), yaml.StreamEndEvent):
+            raise _at_event("more than one document", more)
+        return Document(self.text, tuple(rows), where, tuple(self.meaning))
+
+    def top_level(self, top: Any) -> tuple[list[RowText], ListText]:
+        self.note_properties(top)
+        found = None
+        while not isinstance(key := next(self.events), yaml.MappingEndEvent):
+            self.read(key)
+            if not (isinstance(key, yaml.ScalarEvent) and key.value == LIST_KEY):
+                self.read(next(self.events))
+            elif found:
+                raise _at_event(f"`{LIST_KEY}` stands there twice", key)
+            else:
+                found = self.read_list(key, bool(top.flow_style))
+        if found is None:
+            raise _at_event(f"there is no `{LIST_KEY}` list", top)
+        return found
+
+    def read_list(self, key: Any, in_flow: bool) -> tuple[list[RowText], ListText]:
+        event: Any = next(self.events)
+        if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag:
+            raise _at_event(f"`{LIST_KEY}` must not be an alias, nor have an anchor or a tag", event)
+        rows: list[RowText] = []
+        shape, end = Shape.NULL, self.end_of(event)
+        if isinstance(event, yaml.SequenceStartEvent):
+            shape = Shape.FLOW if event.flow_style else Shape.BLOCK
+            rows, end = self.read_rows(shape)
+        elif not (isinstance(event, yaml.ScalarEvent) and event.implicit[0] and plain_value(event.value) is None):
+            raise _at_event(f"`{LIST_KEY}` is not a list", event)
+        start, column = event.start_mark.index + self.shift, event.start_mark.column
+        return rows, ListText(shape, start, end, column, key.start_mark.index + self.shift, self.end_of(key), in_flow)
+
+    def read_rows(self, shape: Shape) -> tuple[list[RowText], int]:
+        frame = self.meaning
+        rows: list[RowText] = []
+        event: Any
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            rows.append(self.row(len(rows), event))
+        self.meaning = frame
+        return rows, rows[-1].end if shape is Shape.BLOCK else self.end_of(event)
+
+    def row(self, index: int, event: Any) -> RowText:
+        self.meaning, self.trouble = [], None
+        mark, after = event.start_mark, event.end_mark
+        if isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent):
+            self.refuse("it is not a mapping", event)
+        elif isinstance(event, yaml.MappingStartEvent) and event.flow_style and mark.index == after.index:
+            self.refuse("it is a pair without braces", event)
+        data = self.read(event)
+        reason, line, column = self.trouble or (None, 0, 0)
+        return RowText(
+            index,
+            data if isinstance(data, dict) else None,
+            mark.line + 1,
+            mark.column + 1,
+            mark.index + self.shift,
+            self.end_of(self.last),
+            reason,
+            line,
+            column,
+            bool(getattr(event, "flow_style", False)),
+            getattr(self.last, "style", None) in ("|", ">"),
+            tuple(self.meaning),
+        )
+
+    def read(self, event: Any) -> object:
+        kind = event.__class__
+        if kind is yaml.ScalarEvent:
+            self.last = event
+            return self.scalar(event)
+        if kind is yaml.AliasEvent:
+            self.last, self.linked = event, True
+            self.meaning.append("*" + event.anchor)
+            self.refuse("there is an alias in it", event)
+            return None
+        self.note_properties(event)
+        return self.mapping() if kind is yaml.MappingStartEvent else self.sequence()
+
+    def scalar(self, event: Any) -> object:
+        if event.anchor is not None or event.tag is not None:
+            self.note_properties(event)
+        text: str = event.value
+        if not event.implicit[0]:
+            self.meaning.append('"' + text)
+            return text
+        self.meaning.append("=" + text)
+        try:
+            return plain_value(text)
+        except NO_VALUE:
+            self.refuse(f"the value {text[:40]!r} cannot be read", event)
+            return text
+
+    def sequence(self) -> list[object]:
+        self.meaning.append("[")
+        result = []
+        while (event := next(self.events)).__class__ is not yaml.SequenceEndEvent:
+            result.append(self.read(event))
+        self.close(event, "]")
+        return result
+
+    def mapping(self) -> dict[Any, object]:
+        self.meaning.append("{")
+        result: dict[Any, object] = {}
+        while (event := next(self.events)).__class__ is not yaml.MappingEndEvent:
+            scalar = event.__class__ is yaml.ScalarEvent
+            if scalar and event.value == "<<" and event.implicit[0]:
+                self.linked = True
+                self.refuse("there is a merge key in it", event)
+            key = self.read(event)
+            value = self.read(next(self.events))
+            if not scalar:
+                self.refuse("there is a key in it that is no plain text", event)
+            elif key in result:
+                self.refuse(f"the key {key!r} stands there twice", event)
+            if scalar:
+                result[key] = value
+        self.close(event, "}")
+        return result
+
+    def close(self, event: Any, sign: str) -> None:
+        self.meaning.append(sign)
+        if event.end_mark.index > event.start_mark.index:  # a bracket; the end of a block collection says nothing
+            self.last = event
+
+    def note_properties(self, event: Any) -> None:
+        if event.anchor is not None:
+            self.meaning.append("&" + event.anchor)
+            self.refuse("there is an anchor in it", event)
+        if event.tag is not None:
+            self.meaning.append("!" + event.tag)
+            self.refuse("there is a tag in it", event)
+        self.linked = self.linked or event.anchor is not None or event.tag is not None
+
+    def refuse(self, reason: str, event: Any) -> None:
+        self.trouble = self.trouble or (reason, event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def end_of(self, event: Any) -> int:
+        start, end = event.start_mark.index + self.shift, event.end_mark.index + self.shift
+        return real_end(self.text, start, end, getattr(event, "style", None))
+
+
+def _with_linked_data(document: Document, body: str) -> Document:
+    """Anchors, aliases, merges and tags are resolved by the loader, row by row: one bad row must not cost others."""
+    top: Any = yaml.compose(body, Loader=LOADER)
+    items = next(value.value for key, value in top.value if key.value == LIST_KEY)
+    rows = tuple(_resolved(row, node) if row.trouble else row for row, node in zip(document.rows, items, strict=False))
+    return Document(document.text, rows, document.list, document.frame)
+
+
+def _resolved(row: RowText, node: Any) -> RowText:
+    try:
+        data = yaml.constructor.SafeConstructor().construct_document(node)
+    except NO_VALUE:
+        return row
+    return replace(row, data=data if isinstance(data, dict) else None)
+
+
+def _at_event(reason: str, event: Any) -> Malformed:
+    return Malformed(reason, event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+def _at(body: str, position: int, reason: str) -> Malformed:
+    start = line_start(body, position)
+    return Malformed(reason, lines_before(body, start) + 1, position - start + 1)

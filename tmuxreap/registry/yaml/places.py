@@ -1,0 +1,134 @@
+"""The registry's text as values: the document, its list, its rows, and where lines and values really end.
+
+Knows places, not meanings: the loader is asked elsewhere. Never changes a character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+
+from tmuxreap.core.values import field, frozen
+
+LIST_KEY = "tmux_sessions"
+BREAKS = "\r\n\x85\u2028\u2029"  # all that ends a line in YAML 1.1
+_LINE = re.compile(f"[^{BREAKS}]*")
+_BREAK = re.compile(f"\r\n|[{BREAKS}]")
+_NEWLINE = re.compile("\r\n|\n|\r")
+_GAP = re.compile(f"(?:[ \t{BREAKS}]|#[^{BREAKS}]*)*")
+_BLOCK_HEADER = re.compile(f"(?:[&!]\\S*\\s+)*[|>]([-+0-9]*)[^{BREAKS}]*")
+
+
+class Malformed(ValueError):  # noqa: N818 - an answer about the file, caught where it is opened
+    """The text is not a registry; nothing in it can be trusted."""
+
+    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(f"{reason} (line {line}, column {column})")
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+class Shape(Enum):
+    NULL = "null"
+    FLOW = "flow"
+    BLOCK = "block"
+
+
+@frozen
+class RowText:
+    """One item of the list. `start` and `end` enclose its text, without dash, trailing comment and blank lines.
+    A row with trouble has the data that could be had, and must not be edited."""
+
+    index: int
+    data: Mapping[str, object] | None
+    line: int
+    column: int
+    start: int
+    end: int
+    trouble: str | None
+    trouble_line: int
+    trouble_column: int
+    flow: bool = field(repr=False)
+    ends_in_block: bool = field(repr=False)  # its last value is a block scalar: what is written behind may join it
+    meaning: tuple[str, ...] = field(repr=False)  # its events: equal meanings are equal data, tags and anchors
+
+
+@frozen
+class ListText:
+    shape: Shape
+    start: int
+    end: int
+    column: int  # of its dashes
+    key_start: int
+    key_end: int
+    in_flow: bool  # the top level is a flow mapping, as in JSON
+
+
+@frozen
+class Document:
+    text: str = field(repr=False)
+    rows: tuple[RowText, ...]
+    list: ListText
+    frame: tuple[str, ...] = field(repr=False)  # the meaning of all that is not in the list
+
+
+def line_end(text: str, position: int) -> int:
+    """Where the line ends, before its break."""
+    match = _LINE.match(text, position)
+    return match.end() if match else position
+
+
+def after_break(text: str, position: int) -> int:
+    """Behind the line break that stands at this place, if one does."""
+    match = _BREAK.match(text, position)
+    return match.end() if match else position
+
+
+def line_start(text: str, position: int) -> int:
+    return max(text.rfind(mark, 0, position) for mark in BREAKS) + 1
+
+
+def skip_gap(text: str, position: int) -> int:
+    """Over blanks, line breaks and comments."""
+    match = _GAP.match(text, position)
+    return match.end() if match else position
+
+
+def real_end(text: str, start: int, end: int, style: str | None) -> int:
+    """The end of a value, before the line break. The loader's end of a block scalar covers blank lines behind it."""
+    header = _BLOCK_HEADER.match(text, start, end) if style in ("|", ">") else None
+    if header is None:
+        return end
+    if "+" in header[1]:  # blank lines belong to it
+        found = [*_BREAK.finditer(text, header.end(), end)]
+        return found[-1].start() if found and found[-1].end() == end else end
+    digit = header[1].strip("-")
+    return _content_end(text, header.end(), end, int(digit) if digit else None)
+
+
+def _content_end(text: str, header_end: int, end: int, indent: int | None) -> int:
+    """Lines of blanks beyond the indentation are content; of a given one only the least is known, which will do."""
+    content_end, position = header_end, after_break(text, header_end)
+    while position < end:
+        stop = min(line_end(text, position), end)
+        line = text[position:stop]
+        if indent is None and line.strip(" "):
+            indent = len(line) - len(line.lstrip(" "))
+        if indent is not None and (line.strip(" ") or len(line) > indent):
+            content_end = stop
+        position = after_break(text, stop)
+        if position == stop:
+            break
+    return content_end
+
+
+def lines_before(text: str, position: int) -> int:
+    return len(_BREAK.findall(text, 0, position))
+
+
+def newline_of(text: str) -> str:
+    """The line break that the text uses, by its first."""
+    match = _NEWLINE.search(text)
+    return match[0] if match else "\n"

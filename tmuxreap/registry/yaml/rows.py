@@ -1,0 +1,115 @@
+"""The inside of one row: its keys and values with their places, read from the row's own text.
+
+Only rows without trouble come here: no anchors, aliases, tags, merge keys, doubled or complex keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import yaml
+
+from tmuxreap.core.values import frozen
+from tmuxreap.registry.yaml import parse
+from tmuxreap.registry.yaml.places import real_end
+
+
+@frozen
+class Leaf:
+    """A scalar. An empty one stands right behind its colon."""
+
+    start: int
+    end: int
+    style: str | None = None  # its quote, | or >
+
+
+@frozen
+class Sequence:
+    start: int
+    end: int
+    flow: bool
+
+
+@frozen
+class Mapping:
+    start: int
+    end: int
+    flow: bool
+    column: int
+    entries: tuple[Entry, ...]
+    last: Leaf | None  # the scalar that a block mapping ends with
+
+
+Node: TypeAlias = "Leaf | Sequence | Mapping"
+
+
+@frozen
+class Entry:
+    key: Leaf
+    colon: int | None  # none in {key}, nor before the colon of an explicit `? key`
+    value: Node
+
+    @property
+    def empty(self) -> bool:
+        return self.value.start == self.value.end
+
+
+def read_row(text: str) -> Node:
+    events = yaml.parse(text, Loader=parse.LOADER)
+    next(events)
+    next(events)
+    return _Builder(text, events).node(next(events))
+
+
+def find_colon(text: str, key_end: int) -> int | None:
+    while text[key_end : key_end + 1] in (" ", "\t"):
+        key_end += 1
+    return key_end if text[key_end : key_end + 1] == ":" else None
+
+
+class _Builder:
+    def __init__(self, text: str, events: Iterator[Any]) -> None:
+        self.text = text
+        self.events = events
+        self.end = 0
+        self.last: Leaf | None = None
+
+    def node(self, event: Any) -> Node:
+        if isinstance(event, yaml.ScalarEvent):
+            self.last = self.leaf(event)
+            self.end = self.last.end
+            return self.last
+        return self.mapping(event) if isinstance(event, yaml.MappingStartEvent) else self.sequence(event)
+
+    def leaf(self, event: Any) -> Leaf:
+        start, end = event.start_mark.index, event.end_mark.index
+        return Leaf(start, real_end(self.text, start, end, event.style), event.style)
+
+    def sequence(self, start: Any) -> Sequence:
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            self.node(event)
+        self.close(event)
+        return Sequence(start.start_mark.index, self.end, bool(start.flow_style))
+
+    def mapping(self, start: Any) -> Mapping:
+        entries = []
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            entries.append(self.entry(event))
+        self.close(event)
+        mark = start.start_mark
+        return Mapping(mark.index, self.end, bool(start.flow_style), mark.column, tuple(entries), self.last)
+
+    def entry(self, event: Any) -> Entry:
+        key = self.leaf(event)
+        colon = find_colon(self.text, key.end)
+        value = self.node(next(self.events))
+        if value.start == value.end:  # the loaders put an empty value in different places
+            place = key.end if colon is None else colon + 1
+            value = self.last = Leaf(place, place)
+            self.end = place
+        return Entry(key, colon, value)
+
+    def close(self, event: Any) -> None:
+        if event.end_mark.index > event.start_mark.index:  # a bracket
+            self.end, self.last = event.end_mark.index, None

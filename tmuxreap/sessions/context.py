@@ -1,0 +1,111 @@
+"""What a command has at hand: the ports, the registry, the books, the profiles. Holds them, does nothing."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+
+from tmuxreap.agents.load import Profiles, load_profiles
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.spared import Spares
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Row
+from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
+from tmuxreap.ledger.books import Books
+from tmuxreap.registry.file import Registry, RegistryLook
+from tmuxreap.sessions.observe import Observer, Place
+from tmuxreap.system.environment import Settings, registry_or_new, registry_path
+from tmuxreap.system.tmux.sockets import socket_path
+
+
+class Context:
+    def __init__(
+        self,
+        settings: Settings,
+        given_registry: str | None,
+        tmux: Tmux,
+        processes: Processes,
+        clock: Clock,
+        place: Place,
+    ) -> None:
+        self.settings = settings
+        self.given_registry = given_registry
+        self.tmux = tmux
+        self.processes = processes
+        self.clock = clock
+        self.place = place
+        self.warnings: list[str] = []
+        self.progress: Progress | None = None
+        self.seen_agents: dict[str, str] = {}  # what runs in the panes of rows that do not say it
+        self._spares: dict[str | None, Spares] = {}
+
+    @cached_property
+    def registry(self) -> Registry:
+        return Registry(registry_path(self.settings, self.given_registry), self._recall)
+
+    def close(self) -> None:
+        self.processes.close()
+        if "books" in self.__dict__:
+            self.books.close()
+
+    @property
+    def registry_name(self) -> str | None:
+        """For answers, also those that found none."""
+        try:
+            return str(self.registry.path)
+        except Failure:
+            return None
+
+    def registry_if_there(self) -> RegistryLook | None:
+        """For `start` and `adopt`, which make one here where none is found. To be called before all else."""
+        self.registry = Registry(registry_or_new(self.settings, self.given_registry), self._recall)
+        return self.registry.look() if os.path.lexists(self.registry.path) else None
+
+    def _recall(self, what: str, stamp: str) -> str | None:
+        return self.books.reading(what, stamp)
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        if self.registry_name is None:
+            return load_profiles(self.settings.user_profiles)
+        return load_profiles(self.settings.user_profiles, self._recall, self.books.keep)
+
+    @cached_property
+    def observer(self) -> Observer:
+        return Observer(self.tmux, self.processes, self.place)
+
+    @cached_property
+    def books(self) -> Books:
+        return Books(self.registry, self.clock, self.warnings)
+
+    def socket_of(self, row: Row) -> str:
+        """Where its server listens: as recorded while this boot lasts, else by tmux's own rules."""
+        if row.tmux.socket and row.tmux.boot_id in (None, self.place.boot_id):
+            return row.tmux.socket
+        return self.socket_named(row.tmux_server)
+
+    def socket_named(self, server: str | None) -> str:
+        return socket_path(self.server_named(server), self.settings.environ, self.settings.uid)
+
+    def server_named(self, server: str | None) -> str | None:
+        """A path is recorded whole: the next command may come from another folder."""
+        return str(self.settings.cwd / server) if server and "/" in server else server
+
+    def agent_of(self, row: Row) -> str | None:
+        """What the row says; else the last word of its name; else the program that it was started with, or that other
+        tools saw in its pane; else what we saw there ourselves."""
+        if row.agent is not None:
+            return row.agent
+        found = self.profiles.by_name_suffix(row.name)
+        for command in (row.start_command, row.pane.cmd):
+            found = found or (self.profiles.by_command(command.split()) if command else None)
+        return found or self.seen_agents.get(row.name)
+
+    def profile_of(self, row: Row) -> Profile | None:
+        return self.profiles.of(self.agent_of(row))
+
+    def spares_of(self, profile: Profile | None) -> Spares:
+        name = profile.name if profile else None
+        if name not in self._spares:
+            self._spares[name] = Spares.of(*self.profiles.common_spare, *(profile.spare if profile else ()))
+        return self._spares[name]

@@ -1,0 +1,212 @@
+"""Gathers the clues that tell an agent's conversation and reads its screen: the way from a sight to `locators`.
+
+Looks at processes, tmux and the agent's store; changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
+
+from tmuxreap.agents.conversations import find
+from tmuxreap.agents.conversations.background import lingering, turn_open
+from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
+from tmuxreap.agents.conversations.find import Clues
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import Screen, State, read_screen
+from tmuxreap.core.model import Conversation, Process, Row
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.ledger.records import Heartbeat
+from tmuxreap.registry.rows import recorded_conversation
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.sight import Sight
+
+STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG, "shell": State.DIALOG}
+
+
+@frozen
+class Known:
+    """What was found out about the conversation of one row."""
+
+    conversation: Conversation
+    clues: Clues
+    store: str | None = None  # where it is not the default
+    candidates: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if not self.candidates:
+            return ()
+        could = f"any of {', '.join(self.candidates)}"
+        if len(self.candidates) == 1:
+            could = f"{self.candidates[0]}, but another agent of its kind runs in its folder"
+        return (f"ambiguous_conversation: it could be {could}; none was recorded",)
+
+
+def find_conversation(context: Context, row: Row, sight: Sight, profile: Profile | None) -> Known:
+    """What the row has recorded counts as long as no locator knows better."""
+    if profile is None:
+        return Known(find.NONE, Clues())
+    clues, environ = _clues(context, row, sight, profile)
+    located = find.locate(profile, clues)
+    found = located.conversation
+    if found.id is None:
+        found = _recorded(profile, row, clues, context.agent_of(row))
+    candidates = located.candidates if found.id is None else ()
+    return Known(found, clues, _store_word(context, profile, environ, clues, row), candidates)
+
+
+def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Known:
+    """The second look, with the banner that the agent left behind."""
+    if profile is None:
+        return known
+    agents: tuple[find.AgentProcess, ...] = ()  # their own files are gone with them
+    clues = replace(known.clues, banner=banner, agents=agents, open_files=(), launched=None)
+    after = find.locate(profile, clues).conversation
+    before = known.conversation
+    if before.id is not None:
+        before = find.checked(profile, clues.store, before.id, before.source)
+    found = find.better(before, after)
+    return replace(known, conversation=found, candidates=known.candidates if found.id is None else ())
+
+
+def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen:
+    """The agent's state: a word of its own about being busy or asking, and an open turn in its conversation, outweigh
+    what the screen seems to show."""
+    if profile is None:
+        return Screen(State.UNKNOWN)
+    screen = read_screen(text, profile.screens, profile.queue) if text is not None else Screen(State.UNKNOWN)
+    state = STATES_OF_WORDS.get(find.agent_word(profile, known.clues) or "", screen.state)
+    if state not in (State.BUSY, State.DIALOG) and in_a_turn(profile, known):
+        state = State.BUSY
+    return replace(screen, state=state)
+
+
+def in_a_turn(profile: Profile, known: Known) -> bool:
+    """By what the conversation itself says, where it tells turns. Of several that it could be any one counts: an agent
+    that is taken for busy by mistake is asked to stop what it does not do, and loses nothing."""
+    told = profile.goes_on
+    if told is None or told.began is None:
+        return False
+    guesses = (find.checked(profile, known.clues.store, one, None) for one in known.candidates)
+    paths = [one.path for one in (known.conversation, *guesses) if one.path]
+    return any(turn_open(told, Path(path)) for path in paths)
+
+
+def last_told(context: Context, row: Row, sight: Sight) -> str:
+    """The state that the agent itself told last in this life of its; empty where it told none."""
+    since = min((context.processes.started_epoch(process.id) for process in sight.agent), default=0.0)
+    return next((beat.state for beat in context.books.told(row.name) if beat.state and beat.at >= since), "")
+
+
+def resume_command(context: Context, row: Row, known: Known, profile: Profile | None) -> str | None:
+    if profile is None or not profile.resume or known.conversation.id is None or not known.conversation.exists:
+        return None
+    words = resume_words(profile, row.start_command, known.conversation.id)
+    return resume_line(words, store_environment(profile, known.store or _recorded_store(row)))
+
+
+def store_environment(profile: Profile, store: str | None) -> Mapping[str, str]:
+    """What an agent must find in its environment to have this store; one without a variable finds it from its HOME."""
+    if not store:
+        return {}
+    if profile.store_variable:
+        return {profile.store_variable: _above(store, profile.store_under)}
+    default = profile.store_default or ""
+    below = default.removeprefix("~/")
+    return {"HOME": _above(store, below)} if default.startswith("~/") and store.endswith("/" + below) else {}
+
+
+def _above(folder: str, below: str) -> str:
+    return folder.removesuffix("/" + below) or "/" if below else folder
+
+
+def goes_on(context: Context, known: Known, profile: Profile | None) -> tuple[str, ...]:
+    """After the end: does the conversation go on without its pane? Says so, and how to end it."""
+    conversation = known.conversation
+    if profile is None or profile.goes_on is None or conversation.id is None or known.clues.store is None:
+        return ()
+    found = lingering(profile, profile.goes_on, known.clues.store, conversation, context.processes)
+    return tuple(f"goes_on: the conversation goes on in {one.where}; end it with: {one.end}" for one in found)
+
+
+def _clues(context: Context, row: Row, sight: Sight, profile: Profile) -> tuple[Clues, Mapping[str, str] | None]:
+    environ = next((e for p in sight.agent if (e := context.processes.environ(p.id)) is not None), None)
+    store = find.store_of(profile, environ, _recorded_store(row), context.settings.home)
+    cwd = next((found for p in sight.agent if (found := context.processes.cwd(p.id))), row.pane.cwd)
+    store = Path(cwd or "/", store) if store is not None else None
+    files = any(locator.kind == "open-file" for locator in profile.locators)
+    opened = [path for p in sight.agent for path in context.processes.open_files(p.id)] if files else []
+    launched = recorded_conversation(row, profile.name) if row.data.get("conversation_source") == "launch" else None
+    agents = tuple(_agent_process(context, process) for process in sight.agent)
+    hooked = _hooked(context, row, agents, profile)
+    clues = Clues(agents, tuple(opened), cwd, store, launched=launched, hooked=hooked)
+    return replace(clues, rivals=lambda: _has_rivals(context, sight, profile, cwd)), environ
+
+
+def _hooked(context: Context, row: Row, agents: Sequence[find.AgentProcess], profile: Profile) -> str | None:
+    """What the agent's own hooks told last, this very process: not one before it, nor one that a tool of it started.
+    A program that can be no agent speaks for the one whose mark it carries.
+
+    At the end of a conversation its hook may be the slower one: it says nothing of the next."""
+    if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
+        return None
+    from tmuxreap.agents.hooks.events import SESSION_END  # only for agents with hooks
+
+    ours = {(agent.id.pid, agent.id.start) for agent in agents}
+    since = min(agent.started_epoch for agent in agents)
+    told = (beat for beat in context.books.told(row.name) if beat.conversation_id and beat.kind != SESSION_END)
+    return next((beat.conversation_id for beat in told if _is_of(beat, profile, ours, since)), None)
+
+
+def _is_of(beat: Heartbeat, profile: Profile, ours: Container[tuple[object, ...]], since: float) -> bool:
+    from tmuxreap.agents.hooks.events import may_be_agent
+
+    below = beat.data.get("below")
+    shells = [tuple(one) for one in below if isinstance(one, list)] if isinstance(below, list) else []
+    if any(one in ours for one in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
+        return True
+    program = beat.data.get("program")
+    if not isinstance(program, str) or may_be_agent(program, profile.name) or program in profile.process:
+        return False
+    return beat.at >= since
+
+
+def _has_rivals(context: Context, sight: Sight, profile: Profile, cwd: str | None) -> bool:
+    """A living agent of this kind in the same folder that is not this one: what it wrote cannot be told from ours."""
+    ours = {process.pid for process in sight.agent} | {one.process.pid for one in sight.owned.own}
+    others = [process for process in context.processes.look().values() if process.pid not in ours]
+    return any(
+        context.processes.cwd(process.id) == cwd
+        for process in others
+        if profile.recognises(context.processes.argv(process.id), process.comm, None)
+    )
+
+
+def _agent_process(context: Context, process: Process) -> find.AgentProcess:
+    return find.AgentProcess(
+        process.id, context.processes.argv(process.id), context.processes.started_epoch(process.id)
+    )
+
+
+def _recorded(profile: Profile, row: Row, clues: Clues, agent: str | None) -> Conversation:
+    recorded = recorded_conversation(row, agent)
+    if recorded is None:
+        return find.NONE
+    source = row.data.get("conversation_source")
+    return find.checked(profile, clues.store, recorded, str(source) if source else None)
+
+
+def _recorded_store(row: Row) -> str | None:
+    store = row.data.get("store")
+    return store if isinstance(store, str) else None
+
+
+def _store_word(
+    context: Context, profile: Profile, environ: Mapping[str, str] | None, clues: Clues, row: Row
+) -> str | None:
+    """Only a store that is not the default is worth a word in the row."""
+    if environ is None:
+        return _recorded_store(row)
+    named = bool(environ.get(profile.store_variable or ""))
+    default = find.store_of(profile, {}, None, context.settings.home)
+    return str(clues.store) if clues.store and (named or clues.store != default) else None

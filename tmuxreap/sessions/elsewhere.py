@@ -1,0 +1,98 @@
+"""Tells whether a session belongs to another registry: by the mark that `start` set on that very session, and a running
+row there. Reads that registry; never writes to it, to its ledger or to tmux."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Row, Server, Session
+from tmuxreap.core.ports import Question
+from tmuxreap.core.values import frozen
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.registry.file import Registry
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import MARK, REGISTRY_MARK
+
+
+@frozen
+class Owner:
+    """The registry and the row that have a session."""
+
+    registry: Path
+    name: str
+
+
+def owners_of(context: Context, server: Server, sessions: Sequence[Session]) -> dict[str, Owner]:
+    """Find by session id those that another registry has, with one question to their server."""
+    said = context.tmux.ask(server.socket, [Question(session.id, environment=True) for session in sessions])
+    found = {
+        session.id: owner_of(context, server, session, environment)
+        for session, environment in zip(sessions, said, strict=True)
+    }
+    return {number: owner for number, owner in found.items() if owner is not None}
+
+
+def owner_of(context: Context, server: Server, session: Session, environment: str | None) -> Owner | None:
+    """Find who else has it. `environment`: the session's own, without what its server gives to all."""
+    marks = _marks(environment or "")
+    mark, registry = marks.get(MARK), marks.get(REGISTRY_MARK)
+    if not mark or not registry:
+        return None
+    path = Path(os.path.realpath(registry))
+    if path == _ours(context):
+        return None
+    row = next((row for row in _running(path) if _has(context, path, row, server, session, mark)), None)
+    return Owner(path, row.name) if row is not None else None
+
+
+def registered_elsewhere(verb: str, name: str, owner: Owner, hint: str = "") -> Failure:
+    """Refuse what would be done to another's session, and name the command there."""
+    there = command(verb if verb in ("stop", "kill") else "show", owner.name, "--registry", str(owner.registry))
+    return Failure(
+        Code.REGISTERED_ELSEWHERE,
+        f"could not {verb} {name}: it is the running session {owner.name} of the registry {owner.registry}",
+        f"{hint}{there}",
+    )
+
+
+def _marks(environment: str) -> Mapping[str, str]:
+    pairs = (line.partition("=") for line in environment.splitlines())
+    return {name: value for name, _, value in pairs}
+
+
+def _ours(context: Context) -> Path | None:
+    """Also who has no registry may end sessions."""
+    with contextlib.suppress(Failure):
+        return context.registry.resolved
+    return None
+
+
+def _running(path: Path) -> list[Row]:
+    """Read the rows there; a registry that cannot be read has none that we know of."""
+    with contextlib.suppress(Failure):
+        return [row for row in Registry(path).look().usable if not row.status.ended]
+    return []
+
+
+def _has(context: Context, path: Path, row: Row, server: Server, session: Session, mark: str) -> bool:
+    """By the identity that it recorded; where another tool left that out, by the mark that its ledger has."""
+    if not row.tmux.known:
+        return _marked(path, row.name) == mark
+    here = (server.pid, session.id, session.created)
+    same_boot = row.tmux.boot_id in (None, context.place.boot_id)
+    return same_boot and (row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created) == here
+
+
+def _marked(path: Path, name: str) -> str | None:
+    """Ask a copy of its ledger: who opens a ledger writes beside it."""
+    import tempfile  # rarely needed, and not cheap
+
+    from tmuxreap.ledger.copy import copy_of, marked_in
+
+    with tempfile.TemporaryDirectory(prefix="tmuxreap-") as folder:
+        copy, trouble = copy_of(ledger_path(path), Path(folder))
+        return marked_in(copy, name) if trouble is None else None

@@ -1,0 +1,147 @@
+"""Which session and which pane a row means, held against one look: the same, gone, or not to be told. Pure."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
+from tmuxreap.sessions.ownership import Trace
+from tmuxreap.sessions.panes import agent_among, agent_in, listed, tree
+from tmuxreap.sessions.world import World
+
+
+def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
+    if row.tmux.host is not None and row.tmux.host != world.host:
+        return Failure(
+            Code.TMUX_UNREACHABLE,
+            f"could not look at {row.name}: it runs on the host {row.tmux.host}, this is {world.host}",
+            f"run the command on {row.tmux.host}",
+        )
+    if row.terminal is not Terminal.TMUX or not isinstance(server, Unreachable):
+        return None
+    return not_asked(f"look at {row.name}", server)
+
+
+def not_asked(deed: str, server: Unreachable) -> Failure:
+    """`deed`: what could not be done without an answer of tmux."""
+    code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
+    if server.denied:
+        code = Code.PERMISSION_DENIED
+    return Failure(code, f"could not {deed}: {server.reason}", server.hint)
+
+
+def find_session(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:
+    """The very session that was recorded, None when it is proven gone, a failure when that cannot be said: another has
+    its name, its pane was moved, or its process lives on in another tmux."""
+    if not isinstance(server, Server):
+        return _on_another_server(row, server, profile, world)
+    here = _recorded_session(row, server, world) if same_server(row, server, world) else None
+    if here is not None:
+        return here
+    named = server.named(row.name)
+    if row.tmux.known:
+        return None if named is None or _pane_was_ended(row, named) else _replaced(row, named)
+    if named is None:
+        holders = [one for one in server.sessions if _has_agent(row, one, profile, world)]
+        return moved(row, holders[0]) if holders else _on_another_server(row, server, profile, world)
+    if row.pane.pid is not None and any(pane.pid == row.pane.pid for pane in named.panes):
+        return named
+    if ended_as_pane(row):  # other tools record no pane id: what is left of it are the panes of others
+        return named if _runs_in(named, profile, world) else None
+    if row.pane.pid is None:
+        return named
+    return named if _runs_in(named, profile, world) else _replaced(row, named)
+
+
+def _runs_in(session: Session, profile: Profile | None, world: World) -> bool:
+    return profile is not None and any(agent_in(pane, profile, world) for pane in session.panes)
+
+
+def _recorded_session(row: Row, server: Server, world: World) -> Session | Failure | None:
+    if row.tmux.session_id is None or row.tmux.session_created is None:
+        return None
+    same = world.sessions.get((server.socket, row.tmux.session_id, row.tmux.session_created))
+    if row.pane.id is not None and not (same and same.holds(row.pane.id)):
+        holders = [session for session in server.sessions if session.holds(row.pane.id)]
+        if holders:
+            return moved(row, holders[0])
+    return same if same is not None and not _pane_was_ended(row, same) else None
+
+
+def _has_agent(row: Row, session: Session, profile: Profile | None, world: World) -> bool:
+    return any(pane.pid == row.pane.pid and agent_in(pane, profile, world) for pane in session.panes)
+
+
+def moved(row: Row, holder: Session) -> Failure:
+    """Its pane was put into another session (join-pane, move-window), or its session has another name."""
+    return Failure(
+        Code.SESSION_REPLACED,
+        f"could not take {row.name} for the recorded session: its pane stands in the session {holder.name} now",
+        f"record that one: {command('adopt', holder.name)}, or move the pane back",
+    )
+
+
+def _on_another_server(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Failure | None:
+    """A row that names its server only means another socket where TMUX_TMPDIR is another (cron, units): "there is none"
+    says nothing there, as long as its process lives in a tmux of that name."""
+    process = world.index.processes.get(row.pane.pid or 0)
+    if row.tmux.known or row.status.ended or process is None:
+        return None
+    socket = (world.index.traces.get(process.pid, Trace()).tmux or "").rpartition(",")[0]
+    asked = world.canonical(server.socket)
+    if socket in ("", asked) or PurePosixPath(socket).name != PurePosixPath(asked).name:
+        return None
+    if profile is not None and not agent_among(tree(world.index, process.pid), profile, world):
+        return None
+    return Failure(
+        Code.TMUX_UNREACHABLE,
+        f"could not look at {row.name}: nothing of it is on {server.socket}, but its process {process.pid} lives on "
+        f"{socket}",
+        f"set TMUX_TMPDIR as for that server, or record its path: {command('adopt', row.name, '--server', socket)}",
+    )
+
+
+def _pane_was_ended(row: Row, session: Session) -> bool:
+    """That the session lives on is as it should be."""
+    return ended_as_pane(row) and all(pane.id != row.pane.id for pane in session.panes)
+
+
+def ended_as_pane(row: Row) -> bool:
+    """Only its pane was ended: what lives in the others, with its mark or without, is not its own."""
+    return row.status.ended and row.data.get("scope") == Scope.PANE.value
+
+
+def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure:
+    """Which pane is the agent's, in the order of trust."""
+    by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
+    by_pid = [pane for pane in session.panes if pane.pid == row.pane.pid]
+    for found in (by_id, by_pid, session.panes):
+        if len(found) == 1:
+            return found[0]
+    running = [pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)]
+    if len(running) == 1:
+        return running[0]
+    return Failure(
+        Code.AMBIGUOUS_PANE,
+        f"could not tell the agent's pane in {row.name}: it has {listed(session.panes)}",
+        f"record it with: {command('adopt', row.name)}, or end them all with --whole-session",
+    )
+
+
+def same_server(row: Row, server: ServerLook, world: World) -> bool:
+    if not isinstance(server, Server):
+        return False
+    boot = row.tmux.boot_id is None or row.tmux.boot_id == world.boot_id
+    started = row.tmux.server_started is None or row.tmux.server_started == server.started
+    return boot and started and row.tmux.server_pid == server.pid
+
+
+def _replaced(row: Row, now: Session) -> Failure:
+    return Failure(
+        Code.SESSION_REPLACED,
+        f"could not take {row.name} for the recorded session: the one of that name now is {now.id}, made later or "
+        f"on another server",
+        f"if it is the one you mean, record it: {command('adopt', row.name)}",
+    )

@@ -1,0 +1,157 @@
+"""The one look at the world: tmux servers, processes and what these carry, put together for `sights` to judge.
+
+It reads and never acts; what could not be read is said to be unknown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from tmuxreap.core.model import Process, ProcessId, ServerLook
+from tmuxreap.core.ports import Processes, Tmux
+from tmuxreap.core.values import frozen
+from tmuxreap.sessions.ownership import Index, Trace
+from tmuxreap.sessions.world import Names, World, by_identity, places_of
+
+PTS = "/dev/pts/"
+PTS_MAJOR = 136
+KERNEL = 2  # the parent of the kernel's own threads
+
+
+@frozen
+class Place:
+    """Where this program runs."""
+
+    host: str
+    boot_id: str
+    pid: int
+
+
+class Observer:
+    """Looks, as often as it is asked to; what a process carries is read once a look."""
+
+    def __init__(self, tmux: Tmux, processes: Processes, place: Place) -> None:
+        self._tmux = tmux
+        self._processes = processes
+        self._place = place
+        self._names: dict[ProcessId, Names] = {}
+        self.latest: World | None = None
+        self._outside = False
+
+    def stand_outside(self) -> None:
+        """The finisher is no part of what it ends, though it may be a child of it: it does not see itself."""
+        self._outside = True
+
+    def look(
+        self,
+        sockets: Iterable[str],
+        since: int,
+        known: Mapping[str, ServerLook] | None = None,
+        *,
+        closely: Collection[int] | None = None,
+    ) -> World:
+        """`since`: no process that started before can be of interest beyond the tree of its pane. `known`: servers that
+        need not be asked. `closely`: for who only looks, the pids of which it is read what they carry, though they have
+        a terminal to tell them by."""
+        asked = list(dict.fromkeys(sockets))
+        if closely is None:
+            servers = {**(known or {}), **self._ask(asked)}
+            processes = dict(self._processes.look())
+        else:
+            servers, processes = self._at_once(asked)
+        if self._outside:
+            processes.pop(self._place.pid, None)
+        # A program that another one was exec'd in place of is the same process under another name.
+        self._names.clear()
+        young = [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
+        if closely is not None:
+            young = [process for process in young if not process.tty or process.pid in closely]
+        self.latest = World(
+            host=self._place.host,
+            boot_id=self._place.boot_id,
+            servers=servers,
+            sessions=by_identity(servers),
+            index=Index.of(processes, {p.pid: self._trace(p) for p in young}),
+            names=self.names,
+            tty_of=terminal_number,
+            canonical=canonical,
+            epoch_of=self._processes.started_epoch,
+            protected=callers(self._place.pid, processes),
+            places={socket: places_of(server, terminal_number) for socket, server in servers.items()},
+        )
+        return self.latest
+
+    def _ask(self, sockets: Iterable[str]) -> dict[str, ServerLook]:
+        return {socket: self._tmux.look(socket) for socket in sockets}
+
+    def _at_once(self, sockets: Sequence[str]) -> tuple[dict[str, ServerLook], dict[int, Process]]:
+        """tmux takes as long for a thousand panes as we take for their processes. For who only looks: before anything
+        is done, the processes are read when tmux has told its panes."""
+        from threading import Thread
+
+        servers: dict[str, ServerLook] = {}
+        asking = Thread(target=lambda: servers.update(self._ask(sockets)), daemon=True)
+        asking.start()
+        processes = dict(self._processes.look())
+        asking.join()
+        return servers, processes
+
+    def names(self, process: Process) -> Names:
+        known = self._names.get(process.id)
+        if known is None or not known.argv:  # asked between fork and exec it has no name yet
+            known = Names(*self._processes.called(process.id))
+            self._names[process.id] = known
+        return known
+
+    def _trace(self, process: Process) -> Trace:
+        environ = self._processes.carried(process.id)
+        trace = _carried(environ)
+        if trace.mark is not None or trace.tmux is not None:
+            return trace
+        # An exec may have been under way, or the environment was cleared: its descriptors are what is left.
+        return Trace(terminals=self._terminals(process))
+
+    def _terminals(self, process: Process) -> frozenset[str]:
+        return frozenset(path for path in self._processes.open_files(process.id) if path.startswith(PTS))
+
+
+@lru_cache(maxsize=256)
+def canonical(socket: str) -> str:
+    """One socket has many paths: the panes know it by the one that their server was started with."""
+    return os.path.realpath(socket)
+
+
+def callers(pid: int, processes: Mapping[int, Process]) -> frozenset[int]:
+    """A process and all above it."""
+    found: list[int] = []
+    while pid in processes and pid not in found:
+        found.append(pid)
+        pid = processes[pid].ppid
+    return frozenset(found)
+
+
+def terminal_number(path: str) -> int:
+    """The device number of a terminal as the kernel shows it in a process; 0 when it cannot be told."""
+    name = path.removeprefix(PTS)
+    if name != path and name.isdigit():
+        return _device(PTS_MAJOR, int(name))
+    try:
+        device = os.stat(path).st_rdev  # noqa: PTH116 - pathlib is not worth its import on the way of a stop
+    except OSError:
+        return 0
+    return _device(os.major(device), os.minor(device))
+
+
+def _device(major: int, minor: int) -> int:
+    return (minor & 0xFF) | (major << 8) | ((minor & ~0xFF) << 12)
+
+
+def _carried(environ: Mapping[str, str]) -> Trace:
+    socket, _, rest = environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
+    return Trace(
+        mark=environ.get("TMUXREAP_ID") or None,
+        tmux=f"{canonical(socket)},{rest}" if socket and rest.isdigit() else None,
+        pane=environ.get("TMUX_PANE") or None,
+        registry=environ.get("TMUXREAP_REGISTRY") or None,
+    )

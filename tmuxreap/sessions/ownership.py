@@ -1,0 +1,190 @@
+"""Whose process is it? The union of all evidence that ties a process to a session, and the counter-evidence. Pure.
+
+A process belongs to a session by: the child tree of a pane, the kernel session of a pane's leader, the controlling
+terminal, our mark or tmux's own variables in its environment, an open descriptor on a pane's terminal, or because it
+was seen to belong at an earlier look. It is spared when it is a tmux server, a shared daemon, or below one; and an
+environment alone says nothing about a process that lives on another terminal or in another tmux."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.core.values import frozen
+
+
+@frozen
+class Trace:
+    """What a process carries of the place that it was started in."""
+
+    mark: str | None = None
+    tmux: str | None = None  # "socket,server pid" of its TMUX
+    pane: str | None = None
+    terminals: frozenset[str] = frozenset()  # /dev/pts/N behind its descriptors
+    registry: str | None = None  # whose mark it is
+
+
+@frozen
+class Reach:
+    """What is known of one session, for finding its processes."""
+
+    tmux: str | None  # "socket,server pid"
+    panes: frozenset[str]
+    leaders: frozenset[ProcessId]
+    ttys: frozenset[int]  # device numbers; empty when the panes are gone: the number may be a stranger's by then
+    terminals: frozenset[str]
+    mark: str | None
+    remembered: frozenset[ProcessId]
+    registry: str | None = None  # where the mark is known from the ledger alone: it counts for that one's processes
+
+
+@frozen
+class Belonging:
+    process: Process
+    why: str
+
+
+@frozen
+class Owned:
+    """The processes of one session at one look."""
+
+    own: tuple[Belonging, ...] = ()
+    spared: tuple[Belonging, ...] = ()
+
+    @property
+    def ids(self) -> frozenset[ProcessId]:
+        return frozenset(one.process.id for one in self.own)
+
+
+@frozen
+class Index:
+    """All processes of one look, by each kind of evidence; made once for any number of sessions."""
+
+    processes: Mapping[int, Process]
+    traces: Mapping[int, Trace]
+    children: Mapping[int, list[int]]
+    by_session: Mapping[int, list[int]]
+    by_tty: Mapping[int, list[int]]
+    by_mark: Mapping[str, list[int]]
+    by_pane: Mapping[tuple[str, str], list[int]]
+    by_terminal: Mapping[str, list[int]]
+
+    @classmethod
+    def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
+        group = _grouped(processes.values())
+        marks, panes, terminals = defaultdict(list), defaultdict(list), defaultdict(list)
+        for pid, trace in traces.items():
+            if trace.mark:
+                marks[trace.mark].append(pid)
+            if trace.tmux and trace.pane:
+                panes[(trace.tmux, trace.pane)].append(pid)
+            for terminal in trace.terminals:
+                terminals[terminal].append(pid)
+        return cls(
+            processes=processes,
+            traces=traces,
+            children=group(lambda p: [p.ppid]),
+            by_session=group(lambda p: [p.sid]),
+            by_tty=group(lambda p: [p.tty] if p.tty else []),
+            by_mark=marks,
+            by_pane=panes,
+            by_terminal=terminals,
+        )
+
+
+SpareReason = Callable[[Process], str | None]
+
+
+def owned(index: Index, reach: Reach, spare: SpareReason) -> Owned:
+    """`spare` says why a process must not be touched, or None."""
+    own: dict[int, str] = {}
+    spared: dict[int, str] = {}
+    queue = list(_evidence(index, reach))
+    for pid, why in queue:  # grows while children are found
+        if pid in own or pid in spared or pid <= 1:
+            continue
+        reason = spare(index.processes[pid])
+        if reason is not None:
+            _spare_tree(index, pid, reason, spared)
+            continue
+        own[pid] = why
+        queue.extend((child, "child") for child in index.children.get(pid, ()))
+    own = {pid: why for pid, why in own.items() if pid not in spared}
+    return Owned(own=_belongings(index, own), spared=_belongings(index, spared))
+
+
+def _evidence(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
+    """In order of strength; the first reason is the one that is shown."""
+    yield from ((p.pid, "pane") for p in _living(index, reach.leaders))
+    for leader in reach.leaders:
+        yield from ((pid, "tree") for pid in index.children.get(leader.pid, ()) if _same_or_gone(index, leader))
+        yield from ((pid, "session") for pid in index.by_session.get(leader.pid, ()) if _same_or_gone(index, leader))
+    for tty in reach.ttys:
+        yield from ((pid, "terminal") for pid in index.by_tty.get(tty, ()))
+    yield from ((p.pid, "seen before") for p in _living(index, reach.remembered))
+    yield from _carried(index, reach)
+
+
+def _carried(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
+    """What processes carry with them. It is inherited by strangers too, so it counts only without counter-evidence."""
+    found: list[tuple[int, str]] = []
+    if reach.mark:
+        found += [(pid, "mark") for pid in index.by_mark.get(reach.mark, ()) if _is_ours(index, reach, pid)]
+    if reach.tmux:
+        found += [(pid, "environment") for pane in reach.panes for pid in index.by_pane.get((reach.tmux, pane), ())]
+    for terminal in reach.terminals:
+        found += [(pid, "descriptor") for pid in index.by_terminal.get(terminal, ())]
+    return ((pid, why) for pid, why in found if not _elsewhere(index, reach, pid))
+
+
+def _is_ours(index: Index, reach: Reach, pid: int) -> bool:
+    carried = index.traces.get(pid, Trace()).registry
+    return reach.registry is None or carried is None or carried == reach.registry
+
+
+def _elsewhere(index: Index, reach: Reach, pid: int) -> bool:
+    """It lives on another terminal, or tmux put it into another pane."""
+    process, trace = index.processes[pid], index.traces.get(pid, Trace())
+    if process.tty and process.tty not in reach.ttys:
+        return True
+    if trace.tmux is None or reach.tmux is None:
+        return False
+    return trace.tmux != reach.tmux or (trace.pane is not None and trace.pane not in reach.panes)
+
+
+def _same_or_gone(index: Index, leader: ProcessId) -> bool:
+    """A kernel session is named by its leader's pid, which nobody else gets while the session has members."""
+    now = index.processes.get(leader.pid)
+    return now is None or now.id == leader
+
+
+def _living(index: Index, ids: Iterable[ProcessId]) -> Iterator[Process]:
+    for one in sorted(ids):
+        process = index.processes.get(one.pid)
+        if process is not None and process.id == one:
+            yield process
+
+
+def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> None:
+    spared[pid] = reason
+    for child in index.children.get(pid, ()):
+        if child not in spared:
+            _spare_tree(index, child, f"below {index.processes[pid].comm} ({pid})", spared)
+
+
+def _belongings(index: Index, found: Mapping[int, str]) -> tuple[Belonging, ...]:
+    return tuple(Belonging(index.processes[pid], why) for pid, why in sorted(found.items()))
+
+
+def _grouped(processes: Iterable[Process]) -> Callable[[Callable[[Process], list[int]]], Mapping[int, list[int]]]:
+    everyone = list(processes)
+
+    def group(keys: Callable[[Process], list[int]]) -> Mapping[int, list[int]]:
+        groups: dict[int, list[int]] = defaultdict(list)
+        for process in everyone:
+            for key in keys(process):
+                groups[key].append(process.pid)
+        return groups
+
+    return group

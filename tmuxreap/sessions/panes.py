@@ -1,0 +1,102 @@
+"""What runs in a pane: the agent, an idle shell, something else. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import SHELLS
+from tmuxreap.core.model import Live, Pane, Process, Session
+from tmuxreap.sessions.ownership import Index
+from tmuxreap.sessions.world import World
+
+TMUX_SERVER = "tmux: server"
+
+
+def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process, ...]:
+    """The agent's own processes in a pane; of an unknown agent, whatever runs there that is no idle shell."""
+    if pane.dead:
+        return ()
+    below = list(tree(world.index, pane.pid))
+    if profile is not None:
+        return tuple(process for process in below if _recognised(process, profile, world))
+    return () if is_idle_shell(pane, world) else tuple(below)
+
+
+def which_agent(session: Session, profiles: Iterable[Profile], world: World) -> str | None:
+    """The first of these that runs in one of its panes."""
+    return next((one.name for one in profiles if any(agent_in(pane, one, world) for pane in session.panes)), None)
+
+
+def is_idle_shell(pane: Pane, world: World) -> bool:
+    """A known shell without children that waits in front for a command."""
+    leader = world.index.processes.get(pane.pid)
+    if leader is None or world.index.children.get(pane.pid):
+        return leader is None
+    return _is_interactive_shell(leader, world) and in_front(leader)
+
+
+def _is_interactive_shell(process: Process, world: World) -> bool:
+    """It waits for commands, and does not carry out a script or -c."""
+    argv = world.names(process).argv
+    shell = argv[0].lstrip("-").rsplit("/", 1)[-1] if argv else process.comm
+    return shell in SHELLS and all(word.startswith("-") and not _takes_command(word) for word in argv[1:])
+
+
+def _takes_command(flag: str) -> bool:
+    return flag.startswith("--command") or (not flag.startswith("--") and "c" in flag)
+
+
+def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live:
+    """The agent is gone when a shell was left behind, or nothing; what else runs there may be the agent in disguise."""
+    leader = world.index.processes.get(pane.pid) if pane is not None and not pane.dead else None
+    if agent or (leader is not None and not _is_interactive_shell(leader, world)):
+        return Live.ALIVE
+    return Live.AGENT_GONE
+
+
+def in_front(process: Process) -> bool:
+    """Its group is the terminal's foreground group: keys reach it and nobody else."""
+    return process.tpgid > 0 and process.pgrp == process.tpgid
+
+
+def on_terminal(pane: Pane, agent: tuple[Process, ...], world: World) -> tuple[Process, ...]:
+    """Those on the pane's own terminal. One behind another (script, dtach) may be in front there, and not here."""
+    tty = world.tty_of(pane.tty)
+    return tuple(process for process in agent if tty and process.tty == tty)
+
+
+def is_busy(pane: Pane, world: World) -> bool:
+    return not pane.dead and not is_idle_shell(pane, world)
+
+
+def took_up_work(pane: Pane, world: World) -> bool:
+    """In what was an idle shell: a job, in front or behind, or another program. What draws a prompt is none."""
+    leader = world.index.processes.get(pane.pid)
+    if pane.dead or leader is None:
+        return False
+    children = (world.index.processes[pid] for pid in world.index.children.get(leader.pid, ()))
+    job = any(child.pgrp != leader.pgrp for child in children)
+    return job or not _is_interactive_shell(leader, world) or not in_front(leader)
+
+
+def listed(panes: Iterable[Pane]) -> str:
+    return ", ".join(f"{pane.id} (pid {pane.pid})" for pane in panes)
+
+
+def tree(index: Index, pid: int) -> Iterable[Process]:
+    queue = [pid] if pid in index.processes else []
+    for one in queue:
+        yield index.processes[one]
+        if index.processes[one].comm != TMUX_SERVER:
+            queue.extend(index.children.get(one, ()))
+
+
+def agent_among(processes: Iterable[Process], profile: Profile | None, world: World) -> tuple[Process, ...]:
+    """The agent itself may have outlived its session."""
+    return tuple(process for process in processes if profile is not None and _recognised(process, profile, world))
+
+
+def _recognised(process: Process, profile: Profile, world: World) -> bool:
+    names = world.names(process)
+    return profile.recognises(names.argv, process.comm, names.executable)

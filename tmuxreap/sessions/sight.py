@@ -1,0 +1,307 @@
+"""One row held against one look at the world: is its session there, is it still the same, which pane and which
+processes are the agent's. Pure: the look was made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.programs import program_names
+from tmuxreap.agents.spared import Spares
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session, Terminal
+from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.sessions.identity import cannot_tell, find_session, moved, pick_pane, same_server
+from tmuxreap.sessions.ownership import Owned, Reach, Trace, owned
+from tmuxreap.sessions.panes import TMUX_SERVER, agent_among, agent_in, live_in, on_terminal
+from tmuxreap.sessions.siblings import Known, holder_of, judge, leads, own_panes
+from tmuxreap.sessions.world import Places, World
+
+SAME_START_S = 1.0
+
+
+@frozen
+class Past:
+    """What is remembered of a session from before this look."""
+
+    mark: str | None = None
+    remembered: frozenset[ProcessId] = frozenset()
+    first: Sight | None = None
+    leaders: frozenset[ProcessId] = frozenset()
+    pane_only: bool = False  # "session" then means the agent's pane and what is in it
+    whole_session: bool = False  # the panes of the plan go too, whatever runs in them
+    struck: frozenset[str] = frozenset()  # panes whose ending has begun
+    strangers: bool = False  # panes of others were seen in it: the session's mark is no evidence any more
+    registry: str | None = None  # of the mark, where the ledger alone tells it
+
+
+@frozen
+class Sight:
+    live: Live
+    socket: str
+    server: ServerLook
+    session: Session | None = None  # with the panes that an ending takes
+    whole: Session | None = None  # with all that it holds
+    pane: Pane | None = None
+    agent: tuple[Process, ...] = ()
+    keyed: tuple[Process, ...] = ()  # those of the agent that the pane's keys can reach
+    owned: Owned = field(default_factory=Owned)
+    foreign: tuple[Pane, ...] = ()
+    reach: Reach | None = None
+    mine: bool = False  # the caller sits inside
+    trouble: Failure | None = None
+
+
+def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
+    server = world.servers[socket]
+    trouble = cannot_tell(row, server, world)
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
+    if row.terminal is not Terminal.TMUX:
+        return _see_headless(row, socket, spares, world, past)
+    session = find_session(row, server, profile, world)
+    if isinstance(session, Failure):
+        live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
+        return Sight(live, socket, server, trouble=session)
+    whole = session
+    pane = pick_pane(row, session, profile, world) if session else None
+    foreign: tuple[Pane, ...] = ()
+    agent: tuple[Process, ...] = ()
+    if session is not None and isinstance(pane, Pane):
+        agent = agent_in(pane, profile, world)
+        session, foreign = _first(session, pane, agent, row, profile, world, past)
+    reach = _reach(row, server, session, world, past)
+    belongings = _belongings(server, session, reach, spares, world)
+    mine = any(one.process.pid in world.protected for one in belongings.own)
+    if session is None or pane is None:
+        agent = _outlived(row, belongings, profile, world)
+        return Sight(Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
+    if isinstance(pane, Failure):
+        return Sight(Live.ALIVE, socket, server, session, whole, owned=belongings, reach=reach, mine=mine, trouble=pane)
+    return Sight(
+        live=live_in(pane, agent, world),
+        socket=socket,
+        server=server,
+        session=session,
+        whole=whole,
+        pane=pane,
+        agent=agent,
+        keyed=on_terminal(pane, agent, world),
+        owned=belongings,
+        foreign=foreign,
+        reach=reach,
+        mine=mine,
+    )
+
+
+def _outlived(row: Row, belongings: Owned, profile: Profile | None, world: World) -> tuple[Process, ...]:
+    """The agent without its session; of one that nobody knows, what tmux had started in its pane."""
+    alive = [one.process for one in belongings.own]
+    if profile is not None:
+        return agent_among(alive, profile, world)
+    leaders = _recorded_leader(row, world)
+    return tuple(process for process in alive if process.id in leaders)
+
+
+def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
+    """The same session later: by its identity alone, whatever has its name by now."""
+    first = past.first
+    assert first is not None  # noqa: S101 - there was a first look
+    server = world.servers[first.socket]
+    trouble = cannot_tell(row, server, world)
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
+    if row.terminal is not Terminal.TMUX:
+        return _see_headless(row, first.socket, spares, world, past)
+    whole = _still(first, server, world)
+    session, foreign = _judged_again(whole, row, profile, world, past)
+    reach = _reach(row, server, session, world, past, strangers=bool(foreign))
+    belongings = _belongings(server, session, reach, spares, world)
+    holder = holder_of(first.pane, whole, server) if first.pane is not None else None
+    if holder is not None and _same_server(first, server):
+        trouble = moved(row, holder)
+        return Sight(Live.REPLACED, first.socket, server, session, whole, owned=belongings, trouble=trouble)
+    if session is None:
+        return Sight(Live.GONE, first.socket, server, whole=whole, owned=belongings, foreign=foreign, reach=reach)
+    pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
+    agent = agent_in(pane, profile, world) if pane else ()
+    live = live_in(pane, agent, world)
+    keyed = on_terminal(pane, agent, world) if pane else ()
+    return Sight(live, first.socket, server, session, whole, pane, agent, keyed, belongings, foreign, reach)
+
+
+def past_of(sight: Sight, before: Past) -> Past:
+    """What to remember of a look: whoever was seen to belong belongs for ever."""
+    leaders = sight.reach.leaders if sight.reach else frozenset()
+    return Past(
+        mark=before.mark or (sight.reach.mark if sight.reach else None),
+        remembered=before.remembered | sight.owned.ids,
+        first=before.first or sight,
+        leaders=before.leaders | leaders,
+        pane_only=before.pane_only,
+        whole_session=before.whole_session,
+        struck=before.struck,
+        strangers=before.strangers or (before.first is not None and bool(sight.foreign)),
+        registry=before.registry,
+    )
+
+
+def _first(
+    session: Session,
+    pane: Pane,
+    agent: tuple[Process, ...],
+    row: Row,
+    profile: Profile | None,
+    world: World,
+    past: Past,
+) -> tuple[Session, tuple[Pane, ...]]:
+    """As far as an ending of it reaches, and what stands in its way."""
+    if past.pane_only:
+        return replace(session, panes=(pane,)), ()
+    within = replace(session, panes=own_panes(session, pane))
+    if past.whole_session:
+        return within, ()
+    known = Known(pane, (), leader_of=leads(agent, dict(row.conversations).values(), world))
+    return within, judge(session, known, profile, world).foreign
+
+
+def _judged_again(
+    session: Session | None, row: Row, profile: Profile | None, world: World, past: Past
+) -> tuple[Session | None, tuple[Pane, ...]]:
+    first = past.first
+    if session is None or first is None:
+        return None, ()
+    if past.pane_only:
+        panes = tuple(one for one in session.panes if first.pane is not None and one.id == first.pane.id)
+        return (replace(session, panes=panes) if panes else None), ()
+    planned = first.session.panes if first.session else ()
+    leader_of = leads(first.agent, dict(row.conversations).values(), world)
+    judged = judge(session, Known(first.pane, planned, past.struck, past.whole_session, leader_of), profile, world)
+    return judged.session, judged.foreign
+
+
+def _belongings(server: ServerLook, session: Session | None, reach: Reach, spares: Spares, world: World) -> Owned:
+    """What lives in a pane that is not the session's own is another's, by whatever it was known before."""
+    ours = {pane.id for pane in session.panes} if session else set()
+    here = f"{world.canonical(server.socket)},{server.pid}" if isinstance(server, Server) else None
+    spare, places = spare_reason(spares, world), world.places.get(server.socket, Places())
+
+    def reason(process: Process) -> str | None:
+        trace = world.index.traces.get(process.pid, Trace())
+        pane = places.of(process, trace.pane if trace.tmux == here == reach.tmux else None)
+        return f"in the pane {pane} of another" if pane is not None and pane not in ours else spare(process)
+
+    return owned(world.index, reach, reason)
+
+
+def _still(first: Sight, server: ServerLook, world: World) -> Session | None:
+    known = first.session
+    if known is None or not isinstance(server, Server) or not _same_server(first, server):
+        return None
+    return world.sessions.get((server.socket, known.id, known.created))
+
+
+def _same_server(first: Sight, server: ServerLook) -> bool:
+    if not isinstance(server, Server) or not isinstance(first.server, Server):
+        return False
+    return (server.pid, server.started) == (first.server.pid, first.server.started)
+
+
+def _see_headless(row: Row, socket: str, spares: Spares, world: World, past: Past) -> Sight:
+    """A session without tmux: known by its process and the moment that it started, or by our mark in it."""
+    leader = _tracked(row, world)
+    known = row.pane.pid is not None and row.pane.created_epoch is not None
+    reach = Reach(
+        tmux=None,
+        panes=frozenset(),
+        leaders=frozenset({leader.id}) if leader else frozenset(),
+        ttys=frozenset({leader.tty}) if leader and leader.tty else frozenset(),
+        terminals=frozenset(),
+        mark=past.mark,
+        remembered=past.remembered,
+        registry=past.registry,
+    )
+    found = owned(world.index, reach, spare_reason(spares, world))
+    trouble = None if known or past.mark or row.status.ended else _untracked(row)
+    mine = any(one.process.pid in world.protected for one in found.own)
+    live = Live.ALIVE if leader or (found.own and past.mark) else Live.GONE
+    server = world.servers[socket]
+    if trouble is not None:
+        return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
+    return Sight(live, socket, server, owned=found, reach=reach, mine=mine)
+
+
+def _tracked(row: Row, world: World) -> Process | None:
+    """The recorded process, if the one of that pid started when it should have."""
+    process = world.index.processes.get(row.pane.pid or 0)
+    if process is None or row.pane.created_epoch is None or row.tmux.boot_id not in (None, world.boot_id):
+        return None
+    return process if abs(world.epoch_of(process.id) - row.pane.created_epoch) <= SAME_START_S else None
+
+
+def _untracked(row: Row) -> Failure:
+    return Failure(
+        Code.NO_TRACKED_PID,
+        f"could not look at {row.name}: its row has no process that could be told from a stranger with its pid",
+        "record pane.pid together with pane.created_epoch (the start of that process, in seconds)",
+    )
+
+
+def _reach(
+    row: Row, server: ServerLook, session: Session | None, world: World, past: Past, *, strangers: bool = False
+) -> Reach:
+    panes = session.panes if session else ()
+    known = past.first.session.panes if past.first and past.first.session else ()
+    leaders = {p.id for pane in panes if not pane.dead and (p := world.index.processes.get(pane.pid))} | past.leaders
+    before = row.pane.id if row.tmux.known and row.pane.id else None
+    server_pid = _server_pid(row, server, world, past)
+    # Once its pane is gone, a terminal's number may be another's: only what still holds the old one open counts.
+    vanished = {f"{pane.tty} (deleted)" for pane in known if pane.id not in {p.id for p in panes}}
+    return Reach(
+        tmux=f"{world.canonical(row.tmux.socket or server.socket)},{server_pid}" if server_pid else None,
+        panes=frozenset(pane.id for pane in (*panes, *known)) | ({before} if before else set()),
+        leaders=frozenset(leaders | _recorded_leader(row, world)),
+        ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane.tty))),
+        terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
+        mark=None if past.pane_only or past.strangers or strangers else past.mark or _mark_of(leaders, world),
+        remembered=past.remembered,
+        registry=past.registry,
+    )
+
+
+def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int | None:
+    """Of the server that the session was on: a new one on the same socket counts its panes from %0 again, and after a
+    boot, or in a container, it may have the same pid too."""
+    first = past.first.server if past.first else server
+    if not row.tmux.known:
+        return (first.pid or None) if isinstance(first, Server) else None
+    again = isinstance(server, Server) and server.pid == row.tmux.server_pid
+    if row.tmux.boot_id not in (None, world.boot_id) or (again and not same_server(row, server, world)):
+        return None
+    return row.tmux.server_pid
+
+
+def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
+    """What tmux started in its pane is the session's as long as it lives, whatever became of the pane. Other tools
+    record its start in seconds."""
+    if row.pane.pid is None or row.pane.start_ticks is None or row.tmux.boot_id != world.boot_id:
+        tracked = _tracked(row, world)
+        return {tracked.id} if tracked is not None else set()
+    return {ProcessId(row.pane.pid, row.pane.start_ticks)}
+
+
+def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
+    """The session's own mark, from the environment of the process that tmux started in the pane."""
+    marks = {trace.mark for one in leaders if (trace := world.index.traces.get(one.pid)) and trace.mark}
+    return marks.pop() if len(marks) == 1 else None
+
+
+def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:
+    def reason(process: Process) -> str | None:
+        if process.comm == TMUX_SERVER:
+            return "a tmux server"
+        names = world.names(process)
+        found = spares.matching(program_names(names.argv[:1], process.comm, names.executable), names.argv)
+        return f"a shared {found.program}" if found else None
+
+    return reason

@@ -1,0 +1,172 @@
+"""The only module that reads the environment: who calls, from where, and which registry is meant."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.values import frozen
+
+REGISTRY = Path(".hermes") / "agent-sessions.yaml"
+# What `start` puts into the environment of a session: its own mark, its registry, and from within whom it was started.
+MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
+
+
+@frozen
+class Settings:
+    environ: Mapping[str, str]
+    cwd: Path
+    uid: int
+    pid: int
+    platform: str
+    homeless: bool = False  # the working directory was deleted: only what is named by its full path is found
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        cwd = _working_directory()
+        return cls(
+            environ=dict(os.environ),
+            cwd=cwd or Path("/"),
+            uid=os.getuid(),
+            pid=os.getpid(),
+            platform=sys.platform,
+            homeless=cwd is None,
+        )
+
+    @property
+    def fault(self) -> str:
+        return self.environ.get("TMUXREAP_FAULT", "")
+
+    @property
+    def home(self) -> Path | None:
+        home = self.environ.get("HOME")
+        return Path(home) if home else None
+
+    @property
+    def user_profiles(self) -> Path | None:
+        """The user's own agents, merged over ours."""
+        config = self.environ.get("XDG_CONFIG_HOME")
+        folder = Path(config) if config else self.home and self.home / ".config"
+        return folder / "tmuxreap" / "agents.yaml" if folder else None
+
+    @property
+    def no_color(self) -> bool:
+        return bool(self.environ.get("NO_COLOR"))
+
+    @property
+    def tmux_socket(self) -> str | None:
+        """Of the server that we run in."""
+        return self.environ.get("TMUX", "").rsplit(",", 2)[0] or None
+
+    @property
+    def mark(self) -> str | None:
+        """Set when the caller runs inside a session that `start` made."""
+        return self.environ.get(MARK) or None
+
+    @property
+    def caller(self) -> str:
+        """Within whom we are called: the mark of that session, else the pane that we stand in, else nothing."""
+        server, pane = self.environ.get("TMUX", "").split(",")[1:2], self.environ.get("TMUX_PANE")
+        return self.mark or (pane_word(server[0], pane) if server and pane else "")
+
+
+def pane_word(server_pid: object, pane: str) -> str:
+    """A pane in one word."""
+    return f"{server_pid}:{pane}"
+
+
+def _working_directory() -> Path | None:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
+
+
+def registry_path(settings: Settings, given: str | None) -> Path:
+    """`--registry`, else $TMUXREAP_REGISTRY, else the nearest one upwards that may be trusted."""
+    _refuse_empty(given)
+    path = given or settings.environ.get(REGISTRY_MARK)
+    if path:
+        return _named(settings, path, "--registry" if given else "$TMUXREAP_REGISTRY")
+    if settings.homeless:
+        raise Failure(
+            Code.REGISTRY_NOT_FOUND,
+            "could not find a registry: the working directory was deleted",
+            "change to a folder that exists, or pass --registry PATH",
+        )
+    found = _nearest(settings)
+    if found is None:
+        raise Failure(
+            Code.REGISTRY_NOT_FOUND,
+            f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it",
+            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry PATH",
+        )
+    return found
+
+
+def registry_or_new(settings: Settings, given: str | None) -> Path:
+    """For `start` and `adopt`, which make a registry here when none is found; what was named stays named."""
+    _refuse_empty(given)
+    if given:
+        return Path(settings.cwd, os.path.expanduser(given))  # noqa: PTH111 - pathlib's fails on unknown users
+    try:
+        return registry_path(settings, None)
+    except Failure as failure:
+        if failure.code is not Code.REGISTRY_NOT_FOUND or settings.homeless:
+            raise
+        named = settings.environ.get(REGISTRY_MARK)
+        return Path(settings.cwd, named) if named else settings.cwd / REGISTRY
+
+
+def _refuse_empty(given: str | None) -> None:
+    """An unset variable of a script must not mean whatever registry is nearest."""
+    if given == "":
+        raise Failure(Code.USAGE, "could not find a registry: --registry was given an empty path", "name the file")
+
+
+def _named(settings: Settings, path: str, how: str) -> Path:
+    registry = Path(settings.cwd, os.path.expanduser(path))  # noqa: PTH111 - pathlib's fails on unknown users
+    if not os.path.lexists(registry):
+        raise Failure(
+            Code.REGISTRY_NOT_FOUND,
+            f"could not find the registry {registry}: there is no such file ({how})",
+            "check the path, or make one with: tmuxreap start NAME --agent AGENT",
+        )
+    return registry
+
+
+def _nearest(settings: Settings) -> Path | None:
+    trusted = {0, settings.uid}
+    for folder in (settings.cwd, *settings.cwd.parents):
+        registry = folder / REGISTRY
+        owners = set(_owners(folder, registry))
+        if os.path.lexists(registry):
+            _refuse_strangers(registry, owners - trusted)
+            return registry
+        if not owners <= trusted:
+            return None
+    return None
+
+
+def _owners(*paths: Path) -> Iterator[int]:
+    """Who could have put the registry there: owners of its folders, of a link and of what it points to."""
+    folder, registry = paths
+    for path in (folder, registry.parent, registry):
+        for look in (path.lstat, path.stat):
+            try:
+                yield look().st_uid
+            except OSError:
+                continue
+
+
+def _refuse_strangers(registry: Path, strangers: set[int]) -> None:
+    if strangers:
+        who = ", ".join(str(uid) for uid in sorted(strangers))
+        raise Failure(
+            Code.REGISTRY_UNTRUSTED,
+            f"could not use the registry {registry}: it, or its folder, belongs to another user (uid {who})",
+            f"if you trust it, name it: --registry {registry}",
+        )

@@ -1,0 +1,230 @@
+"""Owner of files that must never be half-written: the kernel lock, the read with its stamp, the atomic replace.
+
+It knows bytes, not YAML. It never waits for anything but the lock."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from tmuxreap.core import faults
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.faults import Step
+from tmuxreap.core.values import frozen
+
+LOCK_WAIT_S = 10.0
+LOCK_POLL_S = 0.005
+
+
+@frozen
+class Stamp:
+    """Which file, in which state: changes whenever another writer replaced or rewrote it."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+@frozen
+class Content:
+    data: bytes
+    stamp: Stamp
+
+    @property
+    def digest(self) -> str:
+        import hashlib  # as slow as a tmux call, and asked for after the agent has left
+
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """Tells this content from any other that the file had, without a digest: by its state on disk and a sum."""
+        return self.stamp.inode, self.stamp.mtime_ns, self.stamp.size, zlib.crc32(self.data)
+
+
+class ChangedMeanwhile(Exception):  # noqa: N818 - an answer more than an error: once more from the start
+    """Somebody wrote the file without the lock."""
+
+
+def stamp_of(path: Path) -> Stamp:
+    return _stamp(path.stat())
+
+
+def read(path: Path) -> Content:
+    """The file as it was at one moment; a write during the read is seen by the stamp."""
+    faults.at(Step.READ)
+    with open(path, "rb", opener=_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        data = file.read()
+        return Content(data, _stamp(os.fstat(file.fileno())))
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Also where it is a pipe: nobody may ever write into that."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def lock_of(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+@contextlib.contextmanager
+def locked(path: Path, step: Step = Step.LOCK) -> Iterator[None]:
+    """Hold `<path>.lock` (flock: freed by the kernel when its holder dies)."""
+    descriptor = _acquire(lock_of(path), LOCK_WAIT_S)
+    try:
+        faults.at(step)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | None]:
+    """Put new bytes in place of the file that was read: all of them or none, also through a power cut.
+
+    The error is of the last step alone: the new file stands, and a power cut could bring the old one back."""
+    target = Path(os.path.realpath(path))
+    before = target.stat()
+    temporary = _write_beside(target, data, before)
+    try:
+        if _stamp(target.stat()) != expected:
+            raise ChangedMeanwhile(str(target))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    unsynced = None
+    try:
+        faults.at(Step.REPLACED)
+        sync_folder(target.parent)
+        faults.at(Step.FOLDER_SYNCED)
+    except OSError as error:
+        unsynced = error
+    return stamp_of(target), unsynced
+
+
+PRIVATE, AS_THE_USER_WANTS = 0o600, 0o666  # of the latter the umask leaves what it leaves
+
+
+def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
+    """Make a file that was not there; FileExistsError when it is."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:  # a file where a folder is due: not the file that was to be made
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
+    temporary = _write_beside(path, data, None, mode)
+    try:
+        os.link(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+    faults.at(Step.FOLDER_SYNCED)
+
+
+def check_room(folder: Path, size: int) -> None:
+    """Raise ENOSPC when so much more cannot be written there. A disk that tells no size is trusted."""
+    disk = os.statvfs(folder)
+    free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
+    if disk.f_blocks and free * disk.f_frsize < size:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def left_behind(target: Path) -> list[tuple[Path, int]]:
+    """Temporary files beside it, each with the pid of its writer: of a killed one nobody else takes them away."""
+    found = [(path, path.name.split(".")[-3]) for path in target.parent.glob(f".{target.name}.*.*.tmp")]
+    return [(path, int(pid)) for path, pid in found if pid.isdigit()]
+
+
+def _write_beside(target: Path, data: bytes, like: os.stat_result | None, mode: int = PRIVATE) -> Path:
+    # A name of its own for every write: a shared one loses rows when two write at once.
+    name = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            faults.at(Step.TEMP_CREATED)
+            file.write(data)
+            file.flush()
+            faults.at(Step.TEMP_WRITTEN)
+            if like is not None:
+                _keep_owner_and_mode(file.fileno(), like)
+            os.fsync(file.fileno())
+            faults.at(Step.TEMP_SYNCED)
+    except BaseException:
+        name.unlink(missing_ok=True)
+        raise
+    return name
+
+
+def _keep_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
+    mine = os.fstat(descriptor)
+    if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+        os.fchown(descriptor, like.st_uid, like.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+
+
+def sync_folder(folder: Path) -> None:
+    """What was made, renamed or removed in it outlives a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(lock: Path, wait_s: float) -> int:
+    deadline = time.monotonic() + wait_s
+    while True:
+        descriptor = _open_lock(lock)
+        if _try(descriptor) and _still_the_file(descriptor, lock):
+            return descriptor
+        os.close(descriptor)
+        if time.monotonic() >= deadline:
+            raise Failure(
+                Code.LOCK_TIMEOUT,
+                f"could not lock {lock}: another program held it for {wait_s:g} s",
+                f"see who holds it with: fuser -v {lock}",
+            )
+        time.sleep(LOCK_POLL_S)
+
+
+def _open_lock(lock: Path) -> int:
+    flags = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(lock, flags | os.O_RDWR, 0o644)
+    except PermissionError:
+        # flock needs no right to write: a lock file made by another user will do.
+        return os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EINTR):
+            return False
+        raise
+    return True
+
+
+def _still_the_file(descriptor: int, lock: Path) -> bool:
+    """Some workflows delete the lock file when they are done; a lock on a deleted file locks nothing."""
+    try:
+        there = lock.stat()
+    except FileNotFoundError:
+        return False
+    held = os.fstat(descriptor)
+    return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
+
+
+def _stamp(result: os.stat_result) -> Stamp:
+    return Stamp(result.st_dev, result.st_ino, result.st_size, result.st_mtime_ns, result.st_ctime_ns)

@@ -1,0 +1,224 @@
+"""Owns the processes of Linux: reads /proc and signals through pidfds. Never touches a pid whose start time it has not
+compared, and never takes "not permitted" for "gone"."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import resource
+import select
+import signal as signals
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar
+
+from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.core.ports import Processes, Sent
+from tmuxreap.system.processes import procfs
+
+T = TypeVar("T")
+
+LOOK_AGAIN_S = 0.02  # only where the kernel cannot be asked to tell
+LISTINGS = 50  # a chain of forks is missed by one: the parent is gone before it is read, the child came after
+LONGEST_POLL_MS = 2**31 - 1  # 24 days; whoever waits longer polls again
+
+
+def real_processes() -> Processes:
+    """Those of this machine."""
+    if os.path.exists("/proc/self/stat"):  # noqa: PTH110 - pathlib is not worth its import here
+        return LinuxProcesses()
+    from tmuxreap.system.processes.portable import PsutilProcesses
+
+    return PsutilProcesses()
+
+
+def boot_id() -> str:
+    """Names this run of the machine, so that a recorded pid is never compared across a boot."""
+    try:
+        return procfs.read("/proc/sys/kernel/random/boot_id").decode().strip()
+    except OSError:
+        from tmuxreap.system.processes.portable import boot_id as without_proc
+
+        return without_proc()
+
+
+def host() -> str:
+    return os.uname().nodename
+
+
+class LinuxProcesses:
+    def __init__(self, *, pidfds: bool = True) -> None:
+        self._pidfds = pidfds and hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
+        self._watched: dict[ProcessId, int] = {}  # pidfds of what the last wait asked for
+        self._pages: dict[ProcessId, int] = {}  # resident at the last look
+
+    def close(self) -> None:
+        self._unwatch(list(self._watched))
+
+    def look(self) -> Mapping[int, Process]:
+        found, read = dict[int, Process](), set[int]()
+        self._pages.clear()
+        for _ in range(LISTINGS):
+            fresh = {int(name) for name in os.listdir("/proc") if name.isdigit()} - read  # noqa: PTH208
+            if not fresh:
+                break
+            read |= fresh
+            found.update((pid, process) for pid in sorted(fresh) if (process := self._seen(pid)) and not process.dead)
+        return found
+
+    def _seen(self, pid: int) -> Process | None:
+        facts = procfs.facts_of(pid)
+        if facts is None:
+            return None
+        process = procfs.process_of(pid, facts)
+        self._pages[process.id] = int(facts.numbers[21])
+        return process
+
+    def identify(self, pid: int) -> ProcessId | None:
+        found = procfs.stat(pid)
+        return found.id if found and not found.dead else None
+
+    def again(self, process: ProcessId) -> Process | None:
+        found = procfs.stat(process.pid)
+        return found if found and not found.dead and found.id == process else None
+
+    def argv(self, process: ProcessId) -> tuple[str, ...]:
+        return self._of(process, procfs.argv_in) or ()
+
+    def environ(self, process: ProcessId) -> Mapping[str, str] | None:
+        return self._of(process, procfs.environ_in)
+
+    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+        return procfs.called_in(f"/proc/{process.pid}")
+
+    def carried(self, process: ProcessId) -> Mapping[str, str]:
+        try:
+            return procfs.environ_in(f"/proc/{process.pid}")
+        except OSError:
+            return {}
+
+    def executable(self, process: ProcessId) -> str | None:
+        return self._of(process, lambda home: procfs.linked(f"{home}/exe"))
+
+    def cwd(self, process: ProcessId) -> str | None:
+        return self._of(process, lambda home: procfs.linked(f"{home}/cwd"))
+
+    def open_files(self, process: ProcessId) -> tuple[str, ...]:
+        return self._of(process, procfs.open_files_in) or ()
+
+    def memory(self, process: ProcessId) -> int:
+        pages = self._pages.get(process) or self._of(process, procfs.resident_pages) or 0
+        return pages * resource.getpagesize()
+
+    def started_epoch(self, process: ProcessId) -> float:
+        return procfs.boot_epoch() + process.start / os.sysconf("SC_CLK_TCK")
+
+    def signal(self, process: ProcessId, number: signals.Signals) -> Sent:
+        if process.pid <= 1 or process.pid == os.getpid():
+            raise ValueError(f"pid {process.pid} is never signalled")
+        try:
+            pidfd = self._pidfd(process.pid)
+        except ProcessLookupError:
+            return Sent.GONE
+        try:
+            return self._signal(process, number, pidfd)
+        finally:
+            if pidfd is not None:
+                os.close(pidfd)
+
+    def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
+        deadline = time.monotonic() + max(timeout_s, 0.0)
+        gone, unwatched = self._watch(set(processes))
+        while True:
+            left_s = 0.0 if gone else max(deadline - time.monotonic(), 0.0)
+            gone |= self._ended(min(left_s, LOOK_AGAIN_S) if unwatched else left_s)
+            gone |= {process for process in unwatched if procfs.is_gone(process)}
+            if gone or left_s == 0.0:
+                self._unwatch(gone)
+                return gone
+
+    def _of(self, process: ProcessId, read: Callable[[str], T]) -> T | None:
+        """Read first and compare then: what was read before the same process still stood there is its own."""
+        try:
+            value = read(f"/proc/{process.pid}")
+        except OSError:
+            return None
+        return value if procfs.is_still(process) else None
+
+    def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
+        # The start time is compared after the pidfd was opened: from then on the pid cannot go to a stranger unseen.
+        found = procfs.stat(process.pid)
+        if found is None:
+            # Gone, or hidden from us (hidepid): without its start time it cannot be told from a stranger.
+            return Sent.GONE if pidfd is None or _readable([pidfd], 0.0) else Sent.DENIED
+        if found.dead or found.id != process:
+            return Sent.GONE
+        try:
+            if pidfd is None:
+                os.kill(process.pid, number)
+            else:
+                signals.pidfd_send_signal(pidfd, number)
+        except ProcessLookupError:
+            return Sent.GONE
+        except PermissionError:
+            return Sent.DENIED
+        return Sent.SENT
+
+    def _watch(self, asked: set[ProcessId]) -> tuple[set[ProcessId], set[ProcessId]]:
+        """Open what is not open yet: those that are gone already, and those that must be looked at again and again."""
+        self._unwatch(self._watched.keys() - asked)
+        gone, unwatched = set(), set()
+        for process in asked - self._watched.keys():
+            try:
+                pidfd = self._pidfd(process.pid)
+            except ProcessLookupError:
+                gone.add(process)
+                continue
+            if pidfd is None:
+                unwatched.add(process)
+                continue
+            self._watched[process] = pidfd
+            found = procfs.stat(process.pid)
+            if found is not None and found.id != process:
+                gone.add(process)
+        return gone, unwatched
+
+    def _unwatch(self, processes: Iterable[ProcessId]) -> None:
+        for process in processes:
+            pidfd = self._watched.pop(process, None)
+            if pidfd is not None:
+                os.close(pidfd)
+
+    def _ended(self, timeout_s: float) -> set[ProcessId]:
+        ready = _readable(self._watched.values(), timeout_s)
+        return {process for process, pidfd in self._watched.items() if pidfd in ready}
+
+    def _pidfd(self, pid: int) -> int | None:
+        """None where there are none to be had: an old kernel, a sandbox that forbids them, no descriptor left."""
+        if not self._pidfds:
+            return None
+        try:
+            return os.pidfd_open(pid)
+        except ProcessLookupError:
+            raise
+        except OSError as error:
+            if error.errno == errno.EMFILE and _more_descriptors():
+                return self._pidfd(pid)
+            return None
+
+
+def _readable(pidfds: Iterable[int], timeout_s: float) -> set[int]:
+    poller = select.poll()
+    for pidfd in pidfds:
+        poller.register(pidfd, select.POLLIN)
+    limit_ms = None if math.isinf(timeout_s) else min(math.ceil(timeout_s * 1000), LONGEST_POLL_MS)
+    return {pidfd for pidfd, _ in poller.poll(limit_ms)}
+
+
+def _more_descriptors() -> bool:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= hard:
+        return False
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return True

@@ -1,0 +1,171 @@
+"""Owns psutil: processes where there is no /proc (macOS). Never used on Linux but by the contract tests.
+
+Weaker there by nature: no environment of others, and a moment between the comparison and the signal."""
+
+from __future__ import annotations
+
+import os
+import signal as signals
+import subprocess
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar
+
+import psutil
+
+from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.core.ports import Sent
+
+T = TypeVar("T")
+
+LOOK_AGAIN_S = 0.02
+PS_TIMEOUT_S = 2.0
+MICROSECONDS = 1_000_000
+
+STATES = {
+    psutil.STATUS_RUNNING: "R",
+    psutil.STATUS_DISK_SLEEP: "D",
+    psutil.STATUS_STOPPED: "T",
+    psutil.STATUS_TRACING_STOP: "t",
+    psutil.STATUS_ZOMBIE: "Z",
+    psutil.STATUS_DEAD: "X",
+}
+
+
+def boot_id() -> str:
+    return _printed("sysctl", "-n", "kern.bootsessionuuid").strip()
+
+
+class PsutilProcesses:
+    def look(self) -> Mapping[int, Process]:
+        foreground = _foreground_groups()
+        found = (_process(handle, foreground) for handle in psutil.process_iter())
+        return {process.pid: process for process in found if process and not process.dead}
+
+    def identify(self, pid: int) -> ProcessId | None:
+        found = _handle(pid)
+        return found[1] if found else None
+
+    def again(self, process: ProcessId) -> Process | None:
+        found = _handle(process.pid)
+        return _process(found[0], _foreground_groups()) if found and found[1] == process else None
+
+    def argv(self, process: ProcessId) -> tuple[str, ...]:
+        return self._of(process, lambda handle: tuple(handle.cmdline())) or ()
+
+    def environ(self, process: ProcessId) -> Mapping[str, str] | None:
+        return self._of(process, lambda handle: handle.environ())
+
+    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+        return self.argv(process), self.executable(process)
+
+    def carried(self, process: ProcessId) -> Mapping[str, str]:
+        return self.environ(process) or {}
+
+    def executable(self, process: ProcessId) -> str | None:
+        return self._of(process, lambda handle: handle.exe()) or None
+
+    def cwd(self, process: ProcessId) -> str | None:
+        return self._of(process, lambda handle: handle.cwd()) or None
+
+    def open_files(self, process: ProcessId) -> tuple[str, ...]:
+        return self._of(process, lambda handle: tuple(file.path for file in handle.open_files())) or ()
+
+    def memory(self, process: ProcessId) -> int:
+        return self._of(process, lambda handle: int(handle.memory_info().rss)) or 0
+
+    def started_epoch(self, process: ProcessId) -> float:
+        return process.start / MICROSECONDS
+
+    def signal(self, process: ProcessId, number: signals.Signals) -> Sent:
+        if process.pid <= 1 or process.pid == os.getpid():
+            raise ValueError(f"pid {process.pid} is never signalled")
+        if _is_gone(process):
+            return Sent.GONE
+        try:
+            os.kill(process.pid, number)
+        except ProcessLookupError:
+            return Sent.GONE
+        except PermissionError:
+            return Sent.DENIED
+        return Sent.SENT
+
+    def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
+        deadline = time.monotonic() + max(timeout_s, 0.0)
+        while True:
+            gone = {process for process in processes if _is_gone(process)}
+            left_s = deadline - time.monotonic()
+            if gone or left_s <= 0:
+                return gone
+            time.sleep(min(left_s, LOOK_AGAIN_S) if processes else left_s)
+
+    def close(self) -> None:
+        """Nothing is kept open here."""
+
+    def _of(self, process: ProcessId, read: Callable[[psutil.Process], T]) -> T | None:
+        found = _handle(process.pid)
+        if found is None or found[1] != process:
+            return None
+        try:
+            return read(found[0])
+        except (psutil.Error, OSError):
+            return None
+
+
+def _handle(pid: int) -> tuple[psutil.Process, ProcessId] | None:
+    try:
+        handle = psutil.Process(pid)
+        if handle.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return None
+        return handle, _identity(handle)
+    except (psutil.Error, ValueError):
+        return None
+
+
+def _identity(handle: psutil.Process) -> ProcessId:
+    return ProcessId(handle.pid, round(handle.create_time() * MICROSECONDS))
+
+
+def _is_gone(process: ProcessId) -> bool:
+    try:
+        handle = psutil.Process(process.pid)
+        return _identity(handle) != process or handle.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except (psutil.NoSuchProcess, ValueError):
+        return True
+    except psutil.Error:
+        return False  # alive, and not ours to look at
+
+
+def _process(handle: psutil.Process, foreground: Mapping[int, int]) -> Process | None:
+    try:
+        with handle.oneshot():
+            return Process(
+                id=_identity(handle),
+                ppid=handle.ppid(),
+                pgrp=os.getpgid(handle.pid),
+                sid=os.getsid(handle.pid),
+                tty=_device(handle),
+                tpgid=foreground.get(handle.pid, -1),
+                state=STATES.get(handle.status(), "S"),
+                comm=handle.name(),
+            )
+    except (psutil.Error, OSError):
+        return None
+
+
+def _device(handle: psutil.Process) -> int:
+    path = handle.terminal()
+    return os.stat(path).st_rdev if path else 0  # noqa: PTH116
+
+
+def _foreground_groups() -> dict[int, int]:
+    """psutil does not know which group has the terminal; ps does."""
+    rows = (line.split() for line in _printed("ps", "-A", "-o", "pid=,tpgid=").splitlines())
+    return {int(pid): int(group) or -1 for pid, group in rows}
+
+
+def _printed(*command: str) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=PS_TIMEOUT_S, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""

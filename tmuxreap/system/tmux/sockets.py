@@ -1,0 +1,112 @@
+"""Owns the sockets of tmux servers: where they are, and who listens there. Connects and reads /proc/net/unix;
+never speaks to a server and never starts or signals one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+
+from tmuxreap.core.model import NoServer, Unreachable
+
+LONGEST_PATH = 107 if sys.platform == "linux" else 103
+CONNECT_S = 1.0
+ACCEPTS_CONNECTIONS = 0x10000  # __SO_ACCEPTCON in the flags of /proc/net/unix
+
+
+def socket_path(server: str | None, env: Mapping[str, str], uid: int) -> str:
+    """The socket that `-L server` means (or `-S`, when it holds a slash), by tmux's own rules."""
+    if server and "/" in server:
+        return server
+    # tmux falls back to /tmp when TMUX_TMPDIR does not resolve.
+    given = env.get("TMUX_TMPDIR", "")
+    folder = os.path.realpath(given if given and os.path.exists(given) else "/tmp")  # noqa: S108, PTH110
+    return f"{folder}/tmux-{uid}/{server or 'default'}"
+
+
+def who_listens(socket: str) -> NoServer | Unreachable | None:
+    """Why a tmux client got no answer there; None when somebody does listen."""
+    if not socket or len(os.fsencode(socket)) > LONGEST_PATH:
+        return Unreachable(socket, "its path is empty or too long for a socket", "give another path as tmux_server")
+    try:
+        if not stat.S_ISSOCK(os.stat(socket).st_mode):  # noqa: PTH116
+            return Unreachable(socket, "it is not a socket", "look at what stands there, and at tmux_server")
+        _connect(socket)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return _deleted_listener(socket) or NoServer(socket)
+    except PermissionError:
+        return Unreachable(socket, "permission denied", "run as the user that owns the tmux server", denied=True)
+    except (BlockingIOError, TimeoutError):
+        return None  # its queue is full: hung, not gone
+    except (OSError, ValueError) as error:
+        return Unreachable(socket, str(error), "look at what stands there, and at tmux_server")
+    return None
+
+
+def _connect(socket: str) -> None:
+    import socket as sockets  # needed only where tmux gave no answer
+
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client:
+        client.settimeout(CONNECT_S)
+        client.connect(socket)
+
+
+def _deleted_listener(socket: str) -> Unreachable | None:
+    """A server whose socket was deleted lives on, and its name still stands in /proc/net/unix (Linux only)."""
+    inode = next((inode for inode, path in _listeners() if _may_be_same(path, socket)), None)
+    if inode is None:
+        return None
+    pid = _holder(inode)
+    again = f"kill -USR1 {pid}" if pid else "a SIGUSR1 to the server"
+    return Unreachable(socket, "its socket was deleted, but the server lives", f"{again} makes the socket again")
+
+
+def _listeners() -> Iterator[tuple[str, str]]:
+    try:
+        with open("/proc/net/unix", "rb") as table:  # noqa: PTH123
+            lines = table.read().split(b"\n")[1:]
+    except OSError:
+        return
+    for line in lines:
+        fields = line.split(None, 7)
+        if len(fields) == 8 and int(fields[3], 16) & ACCEPTS_CONNECTIONS:
+            yield fields[6].decode(), os.fsdecode(fields[7])
+
+
+def _may_be_same(listening: str, socket: str) -> bool:
+    """tmux binds the path as it was given: through links, or relative to a folder that is not known any more."""
+    if listening.startswith("@"):
+        return False
+    if not listening.startswith("/"):
+        return os.path.abspath(socket).endswith("/" + os.path.normpath(listening))  # noqa: PTH100
+    if os.path.basename(listening) != os.path.basename(socket):  # noqa: PTH119
+        return False
+    return _place(listening) == _place(socket)
+
+
+def _place(path: str) -> str:
+    return os.path.realpath(os.path.dirname(path) or ".")  # noqa: PTH120
+
+
+def _holder(inode: str) -> int | None:
+    for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+        try:
+            with open(f"/proc/{pid}/comm", "rb") as comm:  # noqa: PTH123
+                if not comm.read().startswith(b"tmux"):
+                    continue
+            held = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}  # noqa: PTH115, PTH208
+        except OSError:
+            continue
+        if f"socket:[{inode}]" in held:
+            return int(pid)
+    return None
+
+
+def lost_servers(folder: str) -> list[tuple[str, int | None]]:
+    """Servers whose socket in that folder was deleted: where each still listens, and its pid."""
+    return [
+        (path, _holder(inode))
+        for inode, path in _listeners()
+        if os.path.dirname(path) == folder and not os.path.lexists(path)  # noqa: PTH120
+    ]
