@@ -17,7 +17,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 # Each room imports only from rooms above it, and from outside of a room only its doors may be imported.
 ROOMS = {
     "core": "*",
-    "system": "files environment terminals tmux.commands tmux.sockets processes.procfs",
+    "system": "files environment interrupts terminals tmux.commands tmux.sockets processes.procfs",
     "registry": "file rows transitions targets edits",
     "ledger": "books records database schema copy",
     "agents": "load profiles spared programs screens conversations.* hooks.*",

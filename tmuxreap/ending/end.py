@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from tmuxreap.before_keys import held, recordable
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Conversation, Outcome, Row, Verb
@@ -26,12 +25,12 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import Case, prepare
 from tmuxreap.ending.record import UnderWay, answer_of, record
 from tmuxreap.ending.results import EndResult, failed_target
-from tmuxreap.interrupts import undisturbed
 from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
 from tmuxreap.registry.file import RegistryLook, row_invalid
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_exit, find_conversation, last_told, screen_of
 from tmuxreap.sessions.sight import Past
+from tmuxreap.system.interrupts import undisturbed
 
 Ours = Callable[[Iterable[Intent]], None]
 
@@ -102,6 +101,8 @@ def _begin(
     """Under the lock: is the registry still what was planned on? Then each intent is recorded."""
     if not cases:
         return [], [], []
+    from tmuxreap.ending.before_keys import held, recordable  # who ends nobody needs none
+
     with held(context, policy):
         now = context.registry.look()
         stale = [case for case in cases if not _unchanged(case.row, now)]

@@ -15,7 +15,6 @@ from tmuxreap.ending.ladder.requests import Ended
 from tmuxreap.ending.plan import Policy, foreign_panes
 from tmuxreap.ending.prepare import Case, no_purge, prepare
 from tmuxreap.ending.results import EndResult, Survivor
-from tmuxreap.ending.worktree import clean_up
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, next_status
@@ -197,10 +196,28 @@ def clear_up(context: Context, case: Case, result: EndResult, policy: Policy) ->
     if row.terminal in PANE_CLOSERS and row.pane.id is not None and case.sight.live is Live.ALIVE:
         failure = close_pane(row.name, row.terminal, row.pane.id, context.settings.environ) or failure
     if policy.cleanup:
+        from tmuxreap.ending.worktree import clean_up  # few endings ask for it
+
         failure = clean_up(context, row) or failure
     if policy.task_status is not None and row.task_id is not None:
         context.books.set_task(row.task_id, policy.task_status, f"Agent killed: {policy.reason}")
     return replace(result, failure=failure)
+
+
+def clear_up_after(context: Context, row: Row, plan: Mapping[str, object], reason: str) -> Failure | None:
+    """Do it for an ending whose owner died: the task is told, the worktree goes, as its recorded plan says."""
+    status = plan.get("task_status")
+    if isinstance(status, str) and row.task_id is not None:
+        context.books.set_task(row.task_id, status, killed_message(reason))
+    if plan.get("cleanup") is not True:
+        return None
+    from tmuxreap.ending.worktree import clean_up  # few endings ask for it
+
+    return clean_up(context, row)
+
+
+def killed_message(reason: str) -> str:
+    return f"Agent killed: {reason}"
 
 
 def not_yet(case: Case, policy: Policy, outcome: Outcome) -> EndResult:

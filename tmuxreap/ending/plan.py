@@ -102,6 +102,8 @@ class Plan:
     purge: bool = False
     purges: tuple[str, ...] = ()  # what it would delete, as far as the conversation is known by now
     left: tuple[str, ...] = ()
+    task_status: str | None = None  # with `cleanup`: what is left to do when the row is written
+    cleanup: bool = False
     after_turn_s: float | None = None  # so long the agent may take to end its turn; its hooks read it here
 
     def as_json(self) -> dict[str, object]:
@@ -120,6 +122,8 @@ class Plan:
             "processes": [_belonging(one) for one in self.own],
             "spared": [_belonging(one) for one in self.spared],
             **self._purge(),
+            **({"task_status": self.task_status} if self.task_status else {}),
+            **({"cleanup": True} if self.cleanup else {}),
             **self._turn(),
         }
 
@@ -195,6 +199,8 @@ def make_plan(
         purge=policy.purge,
         purges=purges,
         left=left,
+        task_status=policy.task_status,
+        cleanup=policy.cleanup,
         after_turn_s=policy.after_turn_s if sight.live is Live.ALIVE else None,
     )
 

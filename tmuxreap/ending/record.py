@@ -22,11 +22,11 @@ from tmuxreap.ending.outcome import changes_of, clear_up
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import Case
 from tmuxreap.ending.results import EndResult
-from tmuxreap.interrupts import undisturbed
 from tmuxreap.ledger.records import Closing, Intent, NewEvent, Survivor
 from tmuxreap.registry.file import RegistryLook, edited_where_safe, row_invalid
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
+from tmuxreap.system.interrupts import undisturbed
 
 
 @slotted

@@ -229,7 +229,14 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
 def _half_done(row: Row, intent: Intent) -> Drift:
     """The agent has left as it was asked to; a shell or a dead pane is all that is left to end."""
     evidence = f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the rest"
-    policy = Policy(Verb(intent.verb), intent.reason, scope=Scope(intent.scope))
+    facts = json.loads(intent.plan)
+    policy = Policy(
+        Verb(intent.verb),
+        intent.reason,
+        scope=Scope(intent.scope),
+        task_status=facts.get("task_status"),
+        cleanup=facts.get("cleanup") is True,
+    )
     return Drift(row.name, DriftKind.INTENT, evidence, finish=policy)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.commands.reconcile.disturbed import is_behind
@@ -14,6 +15,7 @@ from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.delegation import tell_finished
 from tmuxreap.ending.end import end_rows
 from tmuxreap.ending.ladder.execute import restore
+from tmuxreap.ending.outcome import clear_up_after
 from tmuxreap.ledger.records import Closing, Intent, NewEvent
 from tmuxreap.registry.file import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
@@ -127,6 +129,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     tell_finished(
         context, [(before[d.name], d.intent) for d in done if d.kind is DriftKind.DEAD and d.intent is not None]
     )
+    _finish_ended(context, [(before[d.name], d.intent) for d in done if d.intent is not None and _has_ended(before, d)])
     finished: list[dict[str, object]] = [
         {"name": d.name, "drift": d.kind.value, "action": _finish(context, d)} for d in drifts if d.finish
     ]
@@ -165,6 +168,20 @@ def _finish(context: Context, drift: Drift) -> str:
     ended = end_rows(context, look, [row], drift.finish) if row is not None else []
     failures = [item.failure.message for item in ended if item.failure is not None]
     return failures[0] if failures else f"finished its {drift.finish.verb.value}"
+
+
+def _has_ended(before: Mapping[str, Row], drift: Drift) -> bool:
+    """By that very ending: written now, or written before its owner died."""
+    row = before.get(drift.name)
+    return row is not None and (drift.kind is DriftKind.DEAD or (drift.kind is DriftKind.INTENT and row.status.ended))
+
+
+def _finish_ended(context: Context, ended: Sequence[tuple[Row, Intent]]) -> None:
+    """Do what the ending was to do after its row was written."""
+    for row, intent in ended:
+        failure = clear_up_after(context, row, json.loads(intent.plan), intent.reason)
+        if failure is not None:
+            context.warnings.append(f"{failure.code.text}: {failure.message}")
 
 
 def _stands(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:

@@ -18,7 +18,6 @@ from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import ProcessId, Row, Scope, Server, Unreachable, Verb
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.plan import Policy
-from tmuxreap.interrupts import undisturbed
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_asked
@@ -27,6 +26,7 @@ from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK
+from tmuxreap.system.interrupts import undisturbed
 from tmuxreap.system.tmux import commands
 
 BEGINNING_S = 10.0  # for the exec in a new pane

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.real import until
-from tmuxreap.interrupts import INTERRUPTS, undisturbed
+from tmuxreap.system.interrupts import INTERRUPTS, undisturbed
 
 
 @pytest.mark.parametrize("number", INTERRUPTS, ids=lambda number: number.name)
