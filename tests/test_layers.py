@@ -26,7 +26,7 @@ ROOMS = {
     "ending": "end plan results prepare outcome one_at_a_time delegation handover ladder.execute",
     "commands": "*",
     "app": "*",
-    "interfaces": "cli.main text.report hook.answer completion.answer",
+    "interfaces": "cli.main text.report text.watching hook.answer completion.answer",
 }
 ORDER = tuple(ROOMS)
 ABOVE_ALL = {"__init__"}  # the version
@@ -55,7 +55,7 @@ OWNERS: dict[str, set[str]] = {
         "system.processes.portable",
         "system.terminals",
         "ending.handover",
-        "commands.watch.watch",
+        "commands.watch.notifier",
         "commands.doctor.versions",
     },
     "os.fork": set(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -157,7 +159,7 @@ def test_cron_without_the_users_environment_takes_nobody_for_dead(real: Real) ->
     environ = {"PYTHONPATH": os.environ["PYTHONPATH"], "PATH": "/usr/bin:/bin"}
     done = subprocess.run(words, env=environ, cwd="/", capture_output=True, text=True, timeout=30, check=False)
     answer = json.loads(done.stdout)
-    assert (done.returncode, answer["tmux_confirmed"], answer["actions"]) == (0, False, [])
+    assert (done.returncode, answer["tmux_confirmed"], answer["actions"]) == (4, False, [])
     assert (real.registry.read_bytes(), alive(pid)) == (before, True)
 
 
@@ -192,3 +194,43 @@ def test_ctrl_c_ends_it_cleanly(real: Real) -> None:
     with watching(real) as watch:
         watch.process.send_signal(signal.SIGINT)
         assert watch.process.wait(timeout=10) == 0
+
+
+def test_who_does_not_read_does_not_stop_the_truth(real: Real) -> None:
+    """Its stdout is a pipe that is full."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(writer, b"x" * 4096)
+    words = [sys.executable, "-m", "tmuxreap", "watch", "--json", "--registry", str(real.registry)]
+    process = subprocess.Popen(words, stdout=writer)
+    try:
+        for _ in range(3):
+            real.start()
+            os.kill(real.pid(), signal.SIGKILL)
+            until("the row", lambda: real.row()["status"] == "terminated")
+        process.terminate()
+        assert process.wait(timeout=10) == 0
+    finally:
+        process.kill()
+        os.close(reader)
+        os.close(writer)
+
+
+def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
+    """Each by a process of its own, that is gone when its work is done."""
+    tool = [sys.executable, "-m", "tmuxreap"]
+    told = ["--json", "--registry", str(real.registry)]
+    names = [f"n{number}" for number in range(4)]
+    options = ("--agent", "demo", "--server", real.socket, "--confirm", "0.05")
+
+    def run(*words: str) -> None:
+        subprocess.run([*tool, *words, *told], capture_output=True, timeout=60, check=True)
+
+    with watching(real, "--interval", "1") as watch:
+        for _ in range(2):
+            with ThreadPoolExecutor(4) as pool:
+                list(pool.map(lambda name: run("start", name, *options), names))
+                list(pool.map(lambda name: run("stop", name), names))
+        watch.switches(after_s=0.5)
+        assert watch.quiet()
+    assert not [event for kind in ("intent", "dead", "unregistered", "ledger") for event in real.events(kind)]

@@ -6,6 +6,7 @@ import math
 from datetime import datetime, timezone
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+LONGEST_S = 100 * 365 * 86400  # no clock and no calendar of ours goes much further
 
 
 def parse_duration(text: str) -> float:
@@ -19,6 +20,8 @@ def parse_duration(text: str) -> float:
         seconds = math.nan
     if not (math.isfinite(seconds) and seconds >= 0):
         raise ValueError(f"{text!r} is no span of time; write for example 90, 90s, 15m, 2h or 1d")
+    if seconds > LONGEST_S:
+        raise ValueError(f"{text!r} is longer than a hundred years")
     return seconds
 
 

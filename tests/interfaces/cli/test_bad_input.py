@@ -444,6 +444,8 @@ USAGE = {
     "negative": ("kill", "a", "--grace", "-1"),
     "no span": ("events", "--since", "yesterday"),
     "no pause": ("watch", "--interval", "0"),
+    "a pause for ever": ("watch", "--interval", "1e308"),
+    "a command that is not there": ("watch", "--exec", "/nope/x"),
     "no key": ("list", "--sort", "colour"),
     "no status": ("list", "--status", "paused"),
     "no name": ("start",),

@@ -10,7 +10,7 @@ from enum import Enum
 from tmuxreap.agents.profiles import LOCATORS
 from tmuxreap.commands.reconcile.disturbed import begin, others_at_work
 from tmuxreap.core.errors import command
-from tmuxreap.core.model import Conversation, Live, Row, Scope, Server, Session, Unreachable, Verb
+from tmuxreap.core.model import Conversation, Live, Row, Scope, Server, Session, Terminal, Unreachable, Verb
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
@@ -96,8 +96,9 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
         for intent in starts.values():
             found = _with_start(context, found, rows, intent)
         found += _without_row(look, [intent for name, intent in left.items() if name not in starts])
-    confirmed = not any(sight.live is Live.UNKNOWN for sight in sights)
-    return Found(found, confirmed, tuple(zip(rows, sights, strict=True)), bool(others.passed))
+    seen = tuple(zip(rows, sights, strict=True))
+    confirmed = not any(row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen)
+    return Found(found, confirmed, seen, bool(others.passed))
 
 
 def _without_row(look: RegistryLook, intents: Sequence[Intent]) -> list[Drift]:

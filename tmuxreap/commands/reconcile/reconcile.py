@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.commands.reconcile.disturbed import is_behind
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind, find_drifts
 from tmuxreap.commands.targets import bad_row_warnings
-from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Live, Row
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import PlainResult, Result
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.delegation import tell_finished
@@ -73,9 +73,23 @@ def settle(
             "drifts": [drift.as_json() for drift in drifts],
             "actions": list(done.actions),
         },
+        failure=_not_asked(context, found.seen),
         greeting=None if found.confirmed else "nothing to settle among the sessions that could be looked at",
     )
     return Settled(result, found.seen, found.again, done.written)
+
+
+def _not_asked(context: Context, seen: Seen) -> Failure | None:
+    """Why not all tmux servers of this host that the rows name could be asked. What is elsewhere was not to be."""
+    troubles = [
+        sight.trouble
+        for row, sight in seen
+        if row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN and row.tmux.host in (None, context.place.host)
+    ]
+    return next((one for one in troubles if one is not None and one.code in UNASKED), None)
+
+
+UNASKED = frozenset({Code.TMUX_UNREACHABLE, Code.TMUX_MISSING, Code.PERMISSION_DENIED})
 
 
 def _not_seen(seen: Seen) -> list[str]:

@@ -5,18 +5,14 @@ the time is up."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterable, Mapping
 
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.reconcile.reconcile import Seen
+from tmuxreap.commands.watch import notifier
+from tmuxreap.commands.watch.outlet import Outlet
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.errors import Failure
@@ -32,11 +28,9 @@ from tmuxreap.system.tmux.sockets import who_listens
 
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
+DROPPED = "dropped"
 SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)  # tmux takes a moment to close what is left of an agent
 AGAIN_S = 0.1  # and sometimes a longer one
-EXEC_S = 30.0
-EXEC_AT_ONCE = 8  # a thousand events are no thousand processes
-_room = threading.Semaphore(EXEC_AT_ONCE)
 
 
 @frozen
@@ -53,7 +47,8 @@ def run(context: Context, request: WatchRequest, tell: Tell) -> None:
     """Until it is asked to end."""
     waiter, segment = Waiter(context.processes, context.registry.resolved), Segment(context)
     try:
-        _Watch(context, waiter, _Told(tell, request.command), segment, request.reap).run(request.interval_s)
+        told = _Told(tell, request.command, str(context.registry.path))
+        _Watch(context, waiter, told, segment, request.reap).run(request.interval_s)
     finally:
         segment.leave()
         waiter.close()
@@ -84,6 +79,7 @@ class _Watch:
         self._rows: dict[str, _Watched] = {}
         self._causes: dict[str, str] = {}
         self._known: Stamp | None = None
+        self._again = False  # what the last look could not tell shows a moment later
 
     def run(self, interval_s: float) -> None:
         clock = self._app.clock
@@ -94,6 +90,8 @@ class _Watch:
                 due = clock.monotonic() + interval_s
                 self._look(None)
                 self._reap_some()
+            if self._again:
+                due, self._again = min(due, clock.monotonic() + AGAIN_S), False
             self._waiter.arm()
             if _stamp(self._app) != self._known:
                 continue
@@ -103,7 +101,7 @@ class _Watch:
                 return
             if woken.gone:
                 self._after(woken.gone)
-                due = min(due, clock.monotonic() + AGAIN_S)
+                self._again = True
             elif not woken.changed:
                 due = clock.monotonic()  # the time is up, by a clock that went on while the machine slept
 
@@ -156,6 +154,7 @@ class _Watch:
             self._causes.clear()
         # What we have written ourselves is no news; what another wrote meanwhile is looked at next.
         self._known = settled.written or before
+        self._again = self._again or settled.again
         drifts = [item.as_json() for item in settled.result.results]
         self._follow(settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)})
         self._told.drifts(at, drifts, only)
@@ -189,9 +188,10 @@ def _is_over(drift: Mapping[str, object]) -> bool:
 class _Told:
     """Each drift is told when it comes, and again when it comes back; not at every look."""
 
-    def __init__(self, tell: Tell, command: str | None) -> None:
+    def __init__(self, tell: Tell, command: str | None, registry: str) -> None:
         self._tell = tell
-        self._command = command
+        self._registry = registry
+        self._exec = None if command is None else _exec_outlet(command)
         self._standing: set[tuple[str, str]] = set()
 
     def drifts(self, at: float, drifts: Iterable[Mapping[str, object]], only: frozenset[str] | None = None) -> None:
@@ -204,7 +204,7 @@ class _Told:
     def trouble(self, at: float, failure: Failure) -> None:
         """A registry that cannot be read for a moment: said once, and the watch goes on."""
         self.drifts(at, [{"name": "", "drift": failure.code.text, "evidence": failure.message, "settled": False,
-                          "hint": failure.hint}])  # fmt: skip
+                          "hint": failure.hint, "registry": self._registry}])  # fmt: skip
 
     def _event(self, at: float, facts: Mapping[str, object]) -> None:
         event = {"event": facts["drift"], "timestamp": iso(at), **facts}
@@ -212,9 +212,20 @@ class _Told:
 
     def say(self, event: PlainResult) -> None:
         self._tell(event)
-        if self._command is not None:
-            told = json.dumps(dict(event.facts), default=str)
-            threading.Thread(target=_execute, args=(self._command, told), daemon=True).start()
+        if self._exec is not None:
+            self._exec.put(json.dumps(dict(event.facts), default=str))
+
+
+def _exec_outlet(command: str) -> Outlet[str]:
+    def lost(count: int) -> str:
+        return json.dumps({"event": DROPPED, "count": count})
+
+    return Outlet(lambda event: notifier.execute(command, event), lost, threads=notifier.AT_ONCE)
+
+
+def dropped(at: float, count: int) -> PlainResult:
+    """In the place of events that nobody took in time; the registry has all that they told of."""
+    return PlainResult("", {"event": DROPPED, "timestamp": iso(at), "count": count})
 
 
 def _let_tmux_close(context: Context, sockets: Iterable[str], gone: Iterable[ProcessId]) -> None:
@@ -226,27 +237,3 @@ def _let_tmux_close(context: Context, sockets: Iterable[str], gone: Iterable[Pro
         panes = [pane for server in servers for session in server.sessions for pane in session.panes]
         if not any(pane.pid in pids and pane.remain_on_exit == "off" for pane in panes):
             return
-
-
-def _execute(command: str, event: str) -> None:
-    """The user's command with the event on its stdin; one that hangs is ended with what it began. Our stdout is for
-    events alone."""
-    with _room:
-        try:
-            status = str(_executed(command, event) or "")
-        except OSError as error:
-            status = str(error.strerror)
-        if status:
-            sys.stderr.write(f"tmuxreap: the command of --exec ended with: {status}\n")
-
-
-def _executed(command: str, event: str) -> int | str:
-    words = ["sh", "-c", command]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=2, start_new_session=True) as process:
-        try:
-            process.communicate(event.encode(), timeout=EXEC_S)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # not waited for yet: the number is still its own
-            return f"nothing within {EXEC_S:g} s"
-        return process.returncode

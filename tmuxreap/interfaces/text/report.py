@@ -75,7 +75,7 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         if voice.width is not None:
             yield from (voice.paint(line, "dim") for line in summary(sessions))
         return
-    if not result.results and result.failure is None and result.command in NOTHING:
+    if not result.results and (result.greeting or result.failure is None) and result.command in NOTHING:
         yield result.greeting or NOTHING[result.command]
     if "plan" in result.more:
         yield from _launch(result.more["plan"])

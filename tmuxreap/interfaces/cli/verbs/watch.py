@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
+from tmuxreap.core.text import plain
 from tmuxreap.interfaces.cli.boundary import answer, kinds_of, seconds, voice_of
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
-from tmuxreap.interfaces.text.report import report_line
 from tmuxreap.sessions.context import Context
 
 
@@ -29,7 +30,9 @@ def command(
     """Reconcile at the moment that something happens."""
 
     def work(context: Context) -> Result:
-        from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, run
+        from tmuxreap.commands.watch import notifier
+        from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, dropped, run
+        from tmuxreap.interfaces.text.watching import Teller, greeting
 
         interval_s = seconds(interval, "--interval")
         if interval_s is not None and interval_s < LEAST_INTERVAL_S:
@@ -38,7 +41,13 @@ def command(
         kinds = () if reap is None else kinds_of(reap, "--reap")
         request = WatchRequest(INTERVAL_S if interval_s is None else interval_s, execute, kinds)
         voice = voice_of(context.settings, json, quiet)
-        run(context, request, lambda event: report_line(event, voice))
+        if execute is not None:
+            notifier.check(execute)
+        if not (json or quiet):
+            print(f"tmuxreap: {plain(greeting(context))}", file=sys.stderr, flush=True)
+        tell = Teller(voice, lambda count: dropped(context.clock.now(), count))
+        run(context, request, tell)
+        tell.close()
         raise typer.Exit
 
     answer("watch", registry, json, quiet, work)
