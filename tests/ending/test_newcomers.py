@@ -169,6 +169,17 @@ def test_a_shell_that_was_respawned_with_work(story: Story) -> None:
     assert lives(story, pane)
 
 
+@pytest.mark.parametrize("scope", [Scope.AGENT, Scope.PANE])
+def test_what_is_left_when_the_agent_s_own_pane_is_gone_is_not_taken_for_it(story: Story, scope: Scope) -> None:
+    agent = story.agent()
+    pane = split(story)
+    story.processes.die(agent.process)
+    result = story.stop(scope=scope)
+    expected = ("refused", "foreign_panes") if scope is Scope.AGENT else ("stopped", None)
+    assert (told(result)["outcome"], code(result)) == expected
+    assert lives(story, pane)
+
+
 # Panes that go from one session to another
 
 

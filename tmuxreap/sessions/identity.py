@@ -8,7 +8,7 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
 from tmuxreap.sessions.ownership import Trace
-from tmuxreap.sessions.panes import agent_among, agent_in, listed, tree
+from tmuxreap.sessions.panes import agent_among, agent_in, is_busy, listed, tree
 from tmuxreap.sessions.world import World
 
 
@@ -113,16 +113,21 @@ def ended_as_pane(row: Row) -> bool:
     return row.status.ended and row.data.get("scope") == Scope.PANE.value
 
 
-def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure:
-    """Which pane is the agent's, in the order of trust."""
+def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure | None:
+    """Which pane is the agent's, in the order of trust. None: its own is no more, and those left are at work of others,
+    or cannot be told apart."""
     by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
     by_pid = [pane for pane in session.panes if pane.pid == row.pane.pid]
-    for found in (by_id, by_pid, session.panes):
+    lost = row.tmux.known and row.pane.id is not None
+    for found in (by_id, by_pid, () if lost else session.panes):
         if len(found) == 1:
             return found[0]
     running = [pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)]
     if len(running) == 1:
         return running[0]
+    if lost and not running:
+        idle = len(session.panes) == 1 and not is_busy(session.panes[0], world)
+        return session.panes[0] if idle else None
     return Failure(
         Code.AMBIGUOUS_PANE,
         f"could not tell the agent's pane in {row.name}: it has {listed(session.panes)}",

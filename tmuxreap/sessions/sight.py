@@ -67,14 +67,17 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: W
     pane = pick_pane(row, session, profile, world) if session else None
     foreign: tuple[Pane, ...] = ()
     agent: tuple[Process, ...] = ()
-    if session is not None and isinstance(pane, Pane):
-        agent = agent_in(pane, profile, world)
+    if session is not None and not isinstance(pane, Failure):
+        agent = agent_in(pane, profile, world) if pane else ()
         session, foreign = _first(session, pane, agent, row, profile, world, past)
     reach = _reach(row, server, session, world, past)
     belongings = _belongings(server, session, reach, spares, world)
     mine = any(one.process.pid in world.protected for one in belongings.own)
     if session is None or pane is None:
         agent = _outlived(row, belongings, profile, world)
+        if session is not None:  # its own pane is no more; the others may be somebody's
+            gone = Sight(Live.AGENT_GONE, socket, server, session, whole, agent=agent, owned=belongings)
+            return replace(gone, foreign=foreign, reach=reach, mine=mine)
         return Sight(Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
     if isinstance(pane, Failure):
         return Sight(Live.ALIVE, socket, server, session, whole, owned=belongings, reach=reach, mine=mine, trouble=pane)
@@ -148,16 +151,16 @@ def past_of(sight: Sight, before: Past) -> Past:
 
 def _first(
     session: Session,
-    pane: Pane,
+    pane: Pane | None,
     agent: tuple[Process, ...],
     row: Row,
     profile: Profile | None,
     world: World,
     past: Past,
-) -> tuple[Session, tuple[Pane, ...]]:
+) -> tuple[Session | None, tuple[Pane, ...]]:
     """As far as an ending of it reaches, and what stands in its way."""
     if past.pane_only:
-        return replace(session, panes=(pane,)), ()
+        return (replace(session, panes=(pane,)) if pane else None), ()
     within = replace(session, panes=own_panes(session, pane))
     if past.whole_session:
         return within, ()
