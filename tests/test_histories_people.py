@@ -12,8 +12,8 @@ from tests.fakes import FakePane
 from tests.test_histories import NAMES, Actor, Histories, tell
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
-from tmuxreap.model import ProcessId, Scope, Verb
-from tmuxreap.plan import Policy
+from tmuxreap.core.model import ProcessId, Scope, Verb
+from tmuxreap.ending.plan import Policy
 
 DEEDS = ("split", "window", "shell", "work", "join", "swap", "break", "move", "leave", "respawn", "rename", "quit")
 
@@ -127,6 +127,10 @@ class WithPeople(Histories):
     def session(self, name: str) -> Any:
         server = self.story.tmux.servers.get(self.story.SOCKET)
         return next((one for one in server.sessions if one.name.rstrip("~") == name), None) if server else None
+
+    def unsettled(self, actions: Any) -> list[object]:
+        """What a killed stop had begun, and a person's pane stands in the way of, is told until they decide."""
+        return [one for one in actions if "other panes of the session" not in one["action"]]
 
     def agrees(self, name: str, *, running: bool) -> bool:
         """A session may be a person's by now; and what they moved elsewhere runs on."""

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.real import Real, alive, answer, until
-from tmuxreap.ledger_file import ledger_path
-from tmuxreap.model import Scope
-from tmuxreap.results import Result
+from tmuxreap.core.model import Scope
+from tmuxreap.core.results import Result
+from tmuxreap.ledger.database import ledger_path
 
 pytestmark = pytest.mark.live
 
