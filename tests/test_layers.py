@@ -39,7 +39,7 @@ PURE = """
 core.* registry.rows registry.targets registry.transitions registry.edits registry.yaml.*
 agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines
-sessions.world sessions.panes sessions.identity sessions.sight sessions.ownership
+sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
 ending.plan ending.results ending.ladder.climb ending.ladder.keys ending.ladder.requests ending.ladder.turns
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
 interfaces.completion.vocabulary
