@@ -7,6 +7,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 
@@ -114,6 +115,11 @@ PLACEHOLDER = "  Type your message or @path/to/file"
 CLAUDE_QUEUE = (
     "❯ BE_SLOW please\n\n❯ run it\n\n❯ and a second\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✻ Channeling…\n\n"
 )
+CODEX_QUEUE = "• Working (4s • esc to interrupt)\n\n• Queued follow-up inputs\n  ↳ run it\n  ↳ and a second\n    shift+← edit last queued message\n\n"
+QWEN_QUEUE = (
+    "  .. One moment (5s · esc to cancel)\n\n  run it\n  and a second\n  Ctrl+Q to queue · ↑ to edit queued messages\n"
+)
+COPILOT_QUEUE = " ❯ slowly      14:23\n\n ❯ run it\n   and a second\n   └ [pending · ↑ recall]\n\n"
 GEMINI_QUEUE = "\n  Queued (press ↑ to edit):\n    run it\n    and a second\n\n ⠼ Thinking... (esc to cancel, 5s)\n"
 HOME = (
     f'      ┃\n      ┃  Ask anything… "Fix it"\n      ┃\n      ┃  Build · Mock Mock\n      ╹{BELOW}\n  /shop   1.18.33'
@@ -125,6 +131,15 @@ def shown(screen: str, prompt: str = "", above: str = "", footer: str = "") -> s
     text = screen.format(prompt=prompt, above=above, footer=footer)
     return "\n".join(line.rstrip(" ") for line in text.split("\n"))
 
+
+def sign(screen: str, prompt: str, to: str) -> str:
+    """With another sign before what is typed."""
+    before, _, after = screen.rpartition(f"\n{prompt}")
+    return f"{before}\n{to}{after}"
+
+
+WORDS = " ".join(f"word{number}" for number in range(40))
+LOW = "\n".join(f"{{}}tall line {number}" for number in range(48, 60))
 
 SCREENS = [
     ("claude", shown(CLAUDE, footer="⏸ manual mode on · ? for shortcuts"), Screen(State.IDLE)),
@@ -139,7 +154,15 @@ SCREENS = [
     ("claude", shown(CLAUDE, "half", above=CLAUDE_QUEUE), Screen(State.DRAFT, "half", "BE_SLOW please\n\nrun it\n\nand a second")),
     ("claude", f"{RULE}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend", Screen(State.DIALOG)),
     ("claude", f"{RULE}\n  Make auto mode your default?\n\n  ❯ Yes, set it\n    No, keep it", Screen(State.UNKNOWN)),
+    ("claude", sign(shown(CLAUDE, "echo half", footer="! for shell mode"), "❯", "!"), Screen(State.DRAFT, "!echo half")),
+    ("claude", shown(CLAUDE, "[Pasted text #1 +29 lines]"), Screen(State.DRAFT, "[Pasted text #1 +29 lines]", partial=True)),
+    ("claude", sign(shown(CLAUDE, LOW.format(*["  "] * 12)), "❯\xa0", ""), Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True)),
+    ("claude", shown(CLAUDE, "\n  ".join(wrap(WORDS, 37))), Screen(State.DRAFT, WORDS)),
     ("codex", shown(CODEX, "Ask Codex to do anything"), Screen(State.IDLE)),
+    ("codex", sign(shown(CODEX, "echo half"), "›", "!"), Screen(State.DRAFT, "!echo half")),
+    ("codex", "• The mock has read it.\n\n› tall line 58\n  tall line 59", Screen(State.DRAFT, "tall line 58\ntall line 59", partial=True)),
+    ("codex", shown(CODEX, "[Pasted Content 1200 chars]"), Screen(State.DRAFT, "[Pasted Content 1200 chars]", partial=True)),
+    ("codex", shown(CODEX, "Ask Codex to do anything", above=CODEX_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
     ("codex", shown(CODEX), Screen(State.IDLE)),
     ("codex", shown(CODEX, "first line\n  second line"), Screen(State.DRAFT, "first line\nsecond line")),
     ("codex", shown(CODEX, "first line\n\n  third line"), Screen(State.DRAFT, "first line\n\nthird line")),
@@ -150,6 +173,9 @@ SCREENS = [
     ("gemini", shown(GEMINI, "first line\n   second line"), Screen(State.DRAFT, "first line\nsecond line")),
     ("gemini", shown(GEMINI, "/exit", footer=" quit    Exit the cli\n"), Screen(State.DRAFT, "/exit")),
     ("gemini", shown(GEMINI, PLACEHOLDER, above=" ⠴ Thinking... (esc to cancel, 2s)\n"), Screen(State.BUSY)),
+    ("gemini", sign(shown(GEMINI, "echo half"), " >", " !"), Screen(State.DRAFT, "!echo half")),
+    ("gemini", shown(GEMINI, "[Pasted Text: 30 lines]"), Screen(State.DRAFT, "[Pasted Text: 30 lines]", partial=True)),
+    ("gemini", shown(GEMINI, LOW.format("", *["   "] * 11)), Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True)),
     ("gemini", shown(GEMINI, "/quit"), Screen(State.UNKNOWN)),  # its own word while it leaves
     ("gemini", shown(GEMINI, PLACEHOLDER, above=GEMINI_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
     ("gemini", shown(GEMINI, PLACEHOLDER).replace("\n > ", "\n * "), Screen(State.IDLE)),
@@ -159,10 +185,16 @@ SCREENS = [
     ("qwen", shown(QWEN, "first line\n  second line \u200b"), Screen(State.DRAFT, "first line\nsecond line")),
     ("qwen", shown(QWEN, PLACEHOLDER).replace("\n> ", "\n* "), Screen(State.IDLE)),
     ("qwen", shown(QWEN, "half").replace("\n> ", "\n* "), Screen(State.DRAFT, "half")),
+    ("qwen", sign(shown(QWEN, "echo half \u200b"), ">", "!"), Screen(State.DRAFT, "!echo half")),
+    ("qwen", shown(QWEN, "[Pasted Content 619 chars] \u200b"), Screen(State.DRAFT, "[Pasted Content 619 chars]", partial=True)),
+    ("qwen", shown(QWEN, PLACEHOLDER, above=QWEN_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
     ("qwen", shown(QWEN, "/exit \u200b"), Screen(State.DRAFT, "/exit")),
     ("qwen", shown(QWEN, PLACEHOLDER, above="  .. Thinking (0s · esc to cancel)\n"), Screen(State.BUSY)),
     ("opencode", shown(OPENCODE), Screen(State.IDLE)),
     ("opencode", HOME, Screen(State.IDLE)),
+    ("opencode", shown(OPENCODE, "echo half").replace("Build · Mock Mock", "Shell"), Screen(State.DRAFT, "!echo half")),
+    ("opencode", shown(OPENCODE, "[Pasted ~30 lines]"), Screen(State.DRAFT, "[Pasted ~30 lines]", partial=True)),
+    ("opencode", shown(OPENCODE, LOW.format("", *["  ┃  "] * 11)), Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True)),
     ("opencode", shown(OPENCODE, "first line\n  ┃  second line"), Screen(State.DRAFT, "first line\nsecond line")),
     ("opencode", shown(OPENCODE, "/exit", above="  ┃ /exit   Exit the app\n"), Screen(State.DRAFT, "/exit")),
     ("opencode", shown(OPENCODE, footer="⬝⬝⬝⬝  esc interrupt"), Screen(State.BUSY)),
@@ -171,13 +203,16 @@ SCREENS = [
     ("copilot", shown(COPILOT, "first line\n  second line"), Screen(State.DRAFT, "first line\nsecond line")),
     ("copilot", shown(COPILOT, "/exit [print]", above="  ❯ /exit\n    /exit print\n"), Screen(State.DRAFT, "/exit")),
     ("copilot", shown(COPILOT, footer="◎ Working esc esc edit prompt"), Screen(State.BUSY)),
+    ("copilot", sign(shown(COPILOT, "echo half"), "❯", "!"), Screen(State.DRAFT, "!echo half")),
+    ("copilot", shown(COPILOT, "[Paste #1 - 30 lines]"), Screen(State.DRAFT, "[Paste #1 - 30 lines]", partial=True)),
+    ("copilot", shown(COPILOT, above=COPILOT_QUEUE, footer="◎ Working esc esc interrupt"), Screen(State.BUSY, queued="run it\nand a second")),
     ("copilot", "│ Do you want to run this command?  │\n│ ❯ 1. Yes        │\n│   3. No          │", Screen(State.DIALOG)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("agent", "text", "screen"), SCREENS)
 def test_the_screens_of_the_real_agents(agent: str, text: str, screen: Screen) -> None:
-    assert read_screen(text, AGENTS[agent].screens, AGENTS[agent].queue) == screen
+    assert read_screen(text, AGENTS[agent].screens, AGENTS[agent].marks) == screen
 
 
 @pytest.mark.parametrize("agent", sorted({agent for agent, _, _ in SCREENS}))

@@ -15,26 +15,26 @@ from typing import Any
 
 import yaml
 
-from tests.real_agents.mock_model import SLOW, TOOL, MockModel
+from tests.real_agents.mock_model import MockModel
 from tests.real_agents.setups import Place, Setup
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.screens import Screen, State, read_screen
+from tmuxreap.agents.screens import Screen, read_screen
 
 PATIENCE_S = 30.0
 BURST_S = 0.5  # between a text and its Enter: several agents swallow one that comes sooner
-DRAFT = "half a thought"
-LINES = ("first line", "second line")
 MESSAGE = "please remember the blue teapot"
 AGAIN = "which colour did it have"
 NAME = "acme"
 
 
 class Bench:
-    def __init__(self, agent: str, setup: Setup, profile: Profile, program: Path) -> None:
-        self.agent, self.setup, self.profile = agent, setup, profile
+    def __init__(self, agent: str, setup: Setup, profile: Profile, program: Path, *, allowed: bool = False) -> None:
+        """`allowed`: it runs its tools without asking."""
+        self.agent, self.setup, self.profile, self.allowed = agent, setup, profile, allowed
         self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
         self.proof = self.folder / "proof-that-it-ran"
-        self.model = MockModel(f"touch {self.proof}")
+        self.model = MockModel(f"touch {self.proof}", asks=not allowed)
+        self.options = setup.allowing if allowed else setup.options
         place = Place(self.folder / "home", self.folder / "project", self.model.url)
         place.home.mkdir()
         place.project.mkdir()
@@ -58,6 +58,7 @@ class Bench:
             "PYTHONPATH": str(root),
             "NO_PROXY": "127.0.0.1,localhost",
             **self.setup.seed(self.place),
+            **(dict(self.setup.allowing_environ) if self.allowed else {}),
         }
 
     def __enter__(self) -> Bench:
@@ -101,7 +102,7 @@ class Bench:
         return item
 
     def start(self, *command: str) -> dict[str, Any]:
-        words = command or (self.setup.program, *self.setup.options)
+        words = command or (self.setup.program, *self.options)
         where = ("--server", self.socket, "--cwd", str(self.place.project))
         item = self.reap("start", NAME, "--agent", self.agent, *where, "--", *words)
         self.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
@@ -134,7 +135,7 @@ class Bench:
         return self.tmux("capture-pane", "-p", "-t", f"={NAME}:")
 
     def seen(self) -> Screen:
-        return read_screen(self.screen(), self.profile.screens)
+        return read_screen(self.screen(), self.profile.screens, self.profile.marks)
 
     def until(self, what: str, found: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
         deadline = time.monotonic() + patience_s
@@ -164,24 +165,5 @@ class Bench:
         self.type(text)
         self.keys("Enter")
 
-    # The states
-
-    def bring(self, state: str) -> None:
-        {
-            "idle": lambda: None,
-            "draft": lambda: self.type(DRAFT),
-            "lines": self._lines,
-            "busy": lambda: self.say(f"{SLOW} please"),
-            "dialog": lambda: self.say(f"{TOOL} please"),
-            "menu": lambda: self.type("/"),
-            "copy-mode": lambda: self.tmux("copy-mode", "-t", f"={NAME}:"),
-        }[state]()
-
-    def _lines(self) -> None:
-        self.type(LINES[0])
-        self.keys(self.setup.newline)
-        time.sleep(0.2)
-        self.type(LINES[1])
-
-
-STATE_OF = {"idle": State.IDLE, "draft": State.DRAFT, "lines": State.DRAFT, "busy": State.BUSY, "dialog": State.DIALOG}
+    def copy_mode(self) -> None:
+        self.tmux("copy-mode", "-t", f"={NAME}:")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.real_agents.bench import MESSAGE, Bench
 from tests.real_agents.setups import SETUPS
+from tests.real_agents.states import SITUATIONS
 from tmuxreap.agents.load import load_profiles
 
 
@@ -26,7 +27,7 @@ def main(agent: str, program: str, states: list[str]) -> None:
             if state != "fresh":
                 bench.say(MESSAGE)
                 bench.settle()
-                bench.bring(state)
+                SITUATIONS[state].bring(bench)
                 time.sleep(3)
             show(bench, state)
             if state == states[0]:

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.real_agents.bench import AGAIN, DRAFT, LINES, MESSAGE, NAME, STATE_OF, Bench
+from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
 from tests.real_agents.mock_model import ANSWER
 from tests.real_agents.setups import SETUPS
+from tests.real_agents.states import SITUATIONS, Situation
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
-
-KILLED_IN = ("idle", "draft", "busy", "dialog")
-STATES = ("idle", "draft", "lines", "busy", "dialog", "menu", "copy-mode", "shell", "silent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,7 @@ class Cell:
     stopped_by: str | None = None
     conversation: str | None = None  # which locator told it
     resumed: bool | None = None
+    lost: bool = False  # a part of a draft, and it was said
     fault: str | None = None
 
     @property
@@ -40,7 +39,9 @@ class Cell:
         return (
             f"**{self.fault.splitlines()[0]}**"
             if self.fault
-            else f"{self.seconds:.2f} s" + ("" if self.resumed else ", nothing to resume")
+            else f"{self.seconds:.2f} s"
+            + ("" if self.resumed else ", nothing to resume")
+            + (", draft_lost" if self.lost else "")
         )
 
 
@@ -48,17 +49,18 @@ def cells(folder: Path, wanted: list[str]) -> Iterator[Cell]:
     profiles = load_profiles(None).agents
     for agent in SETUPS:
         states = [one.partition(":")[2] for one in wanted if one.partition(":")[0] == agent] if wanted else [""]
-        for state in STATES:
+        for state in SITUATIONS:
             if state in states or "" in states:
                 yield run(agent, state, "stop", profiles[agent], folder)
-        for state in KILLED_IN:
-            if "kill" in states or "" in states:
+        for state, situation in SITUATIONS.items():
+            if situation.killed and ("kill" in states or "" in states):
                 yield run(agent, state, "kill", profiles[agent], folder)
 
 
 def run(agent: str, state: str, verb: str, profile: Profile, folder: Path) -> Cell:
     setup = SETUPS[agent]
-    with Bench(agent, setup, profile, folder / agent / "node_modules" / ".bin" / setup.program) as bench:
+    program = folder / agent / "node_modules" / ".bin" / setup.program
+    with Bench(agent, setup, profile, program, allowed=SITUATIONS[state].allowed) as bench:
         try:
             return _played(bench, state, verb)
         except AssertionError as fault:
@@ -67,28 +69,30 @@ def run(agent: str, state: str, verb: str, profile: Profile, folder: Path) -> Ce
 
 def _played(bench: Bench, state: str, verb: str) -> Cell:
     """One message, brought into the state, ended, held against what must be, taken up again."""
-    if state == "shell":
-        bench.start("sh", "-c", f"{' '.join((str(bench.program), *bench.setup.options))}; exec sh")
+    situation = SITUATIONS[state]
+    if situation.below_shell:
+        bench.start("sh", "-c", f"{' '.join((str(bench.program), *bench.options))}; exec sh")
     else:
         bench.start()
     bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
     bench.settle()
-    if state != "silent":
+    if not situation.silent:
         bench.say(MESSAGE)
         bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
         bench.settle()
-    bench.bring("idle" if state in ("shell", "silent") else state)
-    if state in STATE_OF:
-        bench.until(f"the state {state}", lambda: bench.pane_state() == STATE_OF[state].value)
+    situation.bring(bench)
+    if situation.becomes:
+        bench.until(f"the state {state}", lambda: bench.pane_state() == situation.becomes.value)
     else:
         time.sleep(1.0)
     asked = len(bench.model.asked)
     spared = {pid for pid, words in bench.left().items() if _shared(bench.profile, words)}
     item = bench.reap(verb, NAME)
+    time.sleep(situation.watched_s)
     _hold(bench, state, verb, item, asked, spared)
     return Cell(
         bench.agent, state, verb, item["duration_ms"] / 1000, item["stopped_by"], item["conversation"]["source"],
-        resumed=_resumed(bench) if item["resumable"] else None,
+        resumed=_resumed(bench) if item["resumable"] else None, lost=_lost(item),
     )  # fmt: skip
 
 
@@ -99,17 +103,18 @@ def _shared(profile: Profile, command: str) -> bool:
 def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int, spared: set[int]) -> None:
     left = {pid: words for pid, words in bench.left().items() if not words.startswith("tmux ")}
     later = "".join(bench.model.asked[asked:])
-    said = "\n".join(bench.drafts())
-    typed = {"draft": (DRAFT,), "lines": LINES}.get(state, ())
-    due = state != "silent"
+    situation, said = SITUATIONS[state], "\n".join(bench.drafts())
+    due = not situation.silent
     must: list[tuple[str, Callable[[], bool]]] = [
         (f"it is {item['outcome']}", lambda: item["outcome"] == ("stopped" if verb == "stop" else "killed")),
         (f"stopped by {item['stopped_by']}", lambda: item["stopped_by"] in _due(verb)),
         (f"left behind: {left}", lambda: set(left) <= spared),
         (f"a shared daemon was ended: {spared}", lambda: spared <= set(left)),
         ("the tool was approved", lambda: not bench.proof.exists()),
-        ("the draft was sent", lambda: not any(one in later for one in typed) and "/exit" not in later),
-        (f"of the draft was kept: {said!r}", lambda: verb == "kill" or all(one in said for one in typed)),
+        ("the draft was sent", lambda: not any(one in later for one in situation.typed) and "/exit" not in later),
+        (f"the model was asked {len(bench.model.asked) - asked} times more", lambda: not _asked_more(situation, later)),
+        (f"of the draft was kept: {said!r}", lambda: _lost(item) or all(one in said for one in situation.typed)),
+        (f"a draft was lost that there was not: {item['warnings']}", lambda: not _lost(item) or bool(situation.typed)),
         (f"the conversation is {item['conversation']}", lambda: _is_it(bench, item) or not due),
         (f"resumable: {item['resumable']}", lambda: item["resumable"] is due),
         (
@@ -119,6 +124,15 @@ def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int,
     ]
     for what, holds in must:
         assert holds(), what
+
+
+def _lost(item: dict[str, Any]) -> bool:
+    return any(warning.startswith("draft_lost") for warning in item["warnings"])
+
+
+def _asked_more(situation: Situation, later: str) -> bool:
+    """An agent may ask for a title of its own; a turn is asked for with the tools that it may use."""
+    return situation.watched_s > 0 and '"tools"' in later
 
 
 def _due(verb: str) -> tuple[str, ...]:

@@ -33,7 +33,10 @@ class Setup:
     program: str
     seed: Callable[[Place], dict[str, str]]  # writes its configuration, answers its environment
     newline: str = "C-j"  # the key that begins another line of a prompt
+    queue: str = "Enter"  # the key that queues a prompt while the agent works
     options: tuple[str, ...] = ()
+    allowing: tuple[str, ...] = ()  # instead of them: all tools run without asking
+    allowing_environ: tuple[tuple[str, str], ...] = ()
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
 
 
@@ -129,10 +132,23 @@ def _copilot(place: Place) -> dict[str, str]:
 
 
 SETUPS = {
-    "claude": Setup("@anthropic-ai/claude-code", "claude", _claude, options=("--permission-mode", "default")),
-    "codex": Setup("@openai/codex", "codex", _codex, fast_s=7),
-    "gemini": Setup("@google/gemini-cli", "gemini", _gemini),
-    "qwen": Setup("@qwen-code/qwen-code", "qwen", _qwen, options=("--approval-mode", "default")),
-    "opencode": Setup("opencode-ai", "opencode", _opencode),
-    "copilot": Setup("@github/copilot", "copilot", _copilot),
-}
+    "claude": Setup(
+        "@anthropic-ai/claude-code", "claude", _claude,
+        options=("--permission-mode", "default"),
+        allowing=("--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
+    ),
+    "codex": Setup(
+        "@openai/codex", "codex", _codex,
+        queue="Tab", allowing=("--dangerously-bypass-approvals-and-sandbox",), fast_s=7,
+    ),
+    "gemini": Setup("@google/gemini-cli", "gemini", _gemini, allowing=("--yolo",)),
+    "qwen": Setup(
+        "@qwen-code/qwen-code", "qwen", _qwen,
+        options=("--approval-mode", "default"), allowing=("--approval-mode", "yolo"),
+    ),
+    "opencode": Setup(
+        "opencode-ai", "opencode", _opencode,
+        allowing_environ=(("OPENCODE_CONFIG_CONTENT", '{"permission": {"bash": "allow"}}'),),
+    ),
+    "copilot": Setup("@github/copilot", "copilot", _copilot, allowing=("--allow-all-tools",)),
+}  # fmt: skip

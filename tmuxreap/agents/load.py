@@ -12,7 +12,7 @@ from tmuxreap.agents.blocks import Block, Misplaced, Unreadable
 from tmuxreap.agents.hooks.blocks import hooks_of
 from tmuxreap.agents.profiles import LOCATORS, UUID, GoesOn, Key, KeyStep, Locator, Pause, Profile, Spare, Text
 from tmuxreap.agents.programs import program_names
-from tmuxreap.agents.screens import State
+from tmuxreap.agents.screens import MARKS, State
 from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
@@ -144,7 +144,7 @@ def _profile(name: str, data: Block) -> Profile:
         launch=data.words("launch"),
         resume=data.words("resume"),
         screens=_screens(data.inner("screens")),
-        queue=data.inner("screens").pattern("queued"),
+        marks=_patterns(data.inner("screens"), MARKS),
         idle_keys=_keys(keys, "idle"),
         safe_keys=_keys(keys, "safe"),
         again_keys=_keys(keys, "again"),
@@ -173,9 +173,13 @@ def _profile(name: str, data: Block) -> Profile:
 
 
 def _screens(data: Block) -> dict[State, re.Pattern[str]]:
-    data.only([*(state.value for state in State), "queued"])
-    words = [word for word in data.data if word != "queued"]
-    return {State(word): pattern for word in words if (pattern := data.pattern(word))}
+    words = [state.value for state in State]
+    data.only([*words, *MARKS])
+    return {State(word): pattern for word, pattern in _patterns(data, words).items()}
+
+
+def _patterns(data: Block, words: Sequence[str]) -> dict[str, re.Pattern[str]]:
+    return {word: pattern for word in words if (pattern := data.pattern(word))}
 
 
 def _keys(data: Block, key: str) -> tuple[KeyStep, ...]:

@@ -78,7 +78,7 @@ class Profile:
     launch: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
     screens: Mapping[State, re.Pattern[str]] = field(default_factory=dict)
-    queue: re.Pattern[str] | None = None
+    marks: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     idle_keys: tuple[KeyStep, ...] = ()
     safe_keys: tuple[KeyStep, ...] = ()
     again_keys: tuple[KeyStep, ...] = ()

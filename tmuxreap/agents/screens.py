@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import Enum
+from itertools import pairwise
 
 from tmuxreap.core.values import frozen
 
@@ -22,6 +23,8 @@ class State(Enum):
 FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
 # A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
+MARKS = ("queued", "shortened", "scrolled")
+WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
 
 
 @frozen
@@ -29,32 +32,64 @@ class Screen:
     state: State
     draft: str = ""
     queued: str = ""  # prompts that it is going to begin when its turn has ended
+    partial: bool = False  # more is half-typed than the screen shows
 
 
-def read_screen(text: str, patterns: Mapping[State, re.Pattern[str]], queue: re.Pattern[str] | None = None) -> Screen:
-    """Its state, and what is half-typed: also a busy agent can hold a draft. `queue`: what shows prompts that wait."""
-    waiting = queue.search(text) if queue else None
-    queued = _queued(waiting) if waiting else ""
-    pattern = patterns.get(State.DRAFT)
-    found = pattern.search(text) if pattern else None
-    draft = _draft(found) if found else ""
+def read_screen(
+    text: str, patterns: Mapping[State, re.Pattern[str]], marks: Mapping[str, re.Pattern[str]] | None = None
+) -> Screen:
+    """Its state, and what is half-typed: also a busy agent can hold a draft. `marks`: what else a screen may show, by
+    the words of MARKS."""
+    marks = marks or {}
+    queued = _queued(marks.get("queued"), text)
+    draft = _half_typed(patterns.get(State.DRAFT), "draft", text)
+    shortened = marks.get("shortened")
+    partial = bool(shortened and draft and shortened.search(draft))
     for state in ORDER:
         pattern = patterns.get(state)
         if pattern and pattern.search(text):
-            return Screen(state, draft, queued)
-    return Screen(State.UNKNOWN, draft, queued)
+            return Screen(state, draft, queued, partial)
+    scrolled = _half_typed(marks.get("scrolled"), "scrolled", text)
+    return Screen(State.DRAFT if scrolled else State.UNKNOWN, scrolled, queued, bool(scrolled))
 
 
-def _queued(found: re.Match[str]) -> str:
+def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
     """Each prompt as it stands there, without what comes before it on its line."""
-    text = found.groupdict().get("queued") or found.group(0)
-    return "\n".join(line.strip(FRAME) for line in text.strip("\n").split("\n")).strip("\n")
+    found = pattern.search(text) if pattern else None
+    if found is None:
+        return ""
+    prompts = found.groupdict().get("queued") or found.group(0)
+    return "\n".join(line.strip(FRAME) for line in prompts.strip("\n").split("\n")).strip("\n")
 
 
-def _draft(found: re.Match[str]) -> str:
-    """Without the indent, or the frame, that puts its later lines under the first."""
-    draft = found.groupdict().get("draft")
+def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str) -> str:
+    """As it was typed: without the indent, or the frame, that puts its later lines under the first, and without the
+    ends of lines where it was wrapped; a command for the shell with its sign."""
+    found = pattern.search(text) if pattern else None
+    if found is None:
+        return ""
+    groups = found.groupdict()
+    draft = groups.get(group)
     if draft is None:
         return found.group(0)
-    indent = found.start("draft") - (found.string.rfind("\n", 0, found.start("draft")) + 1)
-    return re.sub(rf"\n[^\w\n]{{1,{indent}}}", "\n", draft) if indent else draft
+    start = found.start(group)
+    indent = start - (text.rfind("\n", 0, start) + 1)
+    if indent:
+        draft = re.sub(rf"\n[^\w\n]{{1,{indent}}}", "\n", draft)
+    return ("!" if groups.get("shell") else "") + _unwrapped(draft, text)
+
+
+def _unwrapped(draft: str, text: str) -> str:
+    """A line of the greatest width is followed by what did not fit into it."""
+    lines = draft.split("\n")
+    width = max(len(line) for line in lines)
+    if width < WRAPS_FROM * max(len(line) for line in text.split("\n")):
+        return draft
+    joined = lines[:1]
+    for before, line in pairwise(lines):
+        word = line.partition(" ")[0]
+        if before and word and len(before) + 1 + len(word) > width:
+            joined[-1] += " " + line
+        else:
+            joined.append(line)
+    return "\n".join(joined)

@@ -93,6 +93,7 @@ def result_of(context: Context, case: Case, ended: Ended, policy: Policy, durati
         duration_ms=round(duration_s * 1000),
         warnings=(
             *_turn(ended, policy),
+            *_draft_lost(ended),
             *(_left_alone(ended) if gone else ()),
             *case.known.warnings,
             *_nothing_purged(case),
@@ -106,6 +107,13 @@ def _turn(ended: Ended, policy: Policy) -> tuple[str, ...]:
     if not ended.turn_cut:
         return ()
     return (f"turn_not_finished: it was still in its turn after {policy.after_turn_s or 0:g} s",)
+
+
+def _draft_lost(ended: Ended) -> tuple[str, ...]:
+    if not ended.draft_lost:
+        return ()
+    kept = "what it showed is kept" if ended.draft else "its last screen stands in the row"
+    return (f"draft_lost: what was half-typed could not be kept whole: {ended.draft_lost}; {kept}",)
 
 
 def _nothing_purged(case: Case) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen
     what the screen seems to show."""
     if profile is None:
         return Screen(State.UNKNOWN)
-    screen = read_screen(text, profile.screens, profile.queue) if text is not None else Screen(State.UNKNOWN)
+    screen = read_screen(text, profile.screens, profile.marks) if text is not None else Screen(State.UNKNOWN)
     state = STATES_OF_WORDS.get(find.agent_word(profile, known.clues) or "", screen.state)
     if state not in (State.BUSY, State.DIALOG) and in_a_turn(profile, known):
         state = State.BUSY

@@ -40,11 +40,15 @@ IDLE, OURS = Screen(State.IDLE), Screen(State.DRAFT, "/exit")
 
 
 def run(
-    policy: Policy, answers: Callable[[Request], object], sight: Sight = SIGHT, profile: Profile = DEMO
+    policy: Policy,
+    answers: Callable[[Request], object],
+    sight: Sight = SIGHT,
+    profile: Profile = DEMO,
+    screen: Screen | None = None,
 ) -> tuple[list[Request], Ended]:
     """Every request, and the end. A wait takes its time."""
     clock = FakeClock()
-    plan = make_plan("acme", "demo", sight, None, profile, policy)
+    plan = make_plan("acme", "demo", sight, screen, profile, policy)
     steps: Generator[Request, object, Ended] = climb.climb(plan, profile, policy, clock, sight, NONE)
     asked: list[Request] = []
     answer: object = None
@@ -198,6 +202,34 @@ def test_a_dialog_that_hides_a_queue_gets_no_key() -> None:
     profile = replace(DEMO, unqueue_keys=(Key("Up"),))
     asked, _ = run(STOP, scripted(ReadScreen=replace(QUEUED, state=State.DIALOG), Look=GONE), profile=profile)
     assert pressed(asked) == []
+
+
+@pytest.mark.parametrize(
+    ("screen", "why"),
+    [
+        (Screen(State.DRAFT, "[Pasted text]", partial=True), "only a part"),
+        (Screen(State.UNKNOWN), "could not be read"),
+        (Screen(State.DRAFT, "half"), ""),
+        (Screen(State.DIALOG), ""),
+    ],
+)
+def test_what_a_key_clears_and_could_not_be_kept_is_told(screen: Screen, why: str) -> None:
+    _, ended = run(STOP, scripted(ReadScreen=screen, KeepDraft=17, Look=GONE))
+    assert why in ended.draft_lost
+    assert bool(why) is bool(ended.draft_lost)
+
+
+def test_a_screen_that_cannot_be_read_after_the_first_clearing_key_is_one_that_closes() -> None:
+    screens = [Screen(State.BUSY), Screen(State.BUSY), Screen(State.UNKNOWN)]
+    _, ended = run(STOP, scripted(ReadScreen=screens, Look=GONE))
+    assert ended.draft_lost == ""
+
+
+def test_a_kill_keeps_what_the_screen_showed() -> None:
+    shown = Screen(State.DRAFT, "half", queued="run it", partial=True)
+    asked, ended = run(KILL, scripted(KeepDraft=17, Look=GONE), screen=shown)
+    assert [request.text for request in asked if isinstance(request, KeepDraft)] == ["half", "run it"]
+    assert ended.draft_lost
 
 
 def test_a_turn_is_ended_and_looked_at_again_before_anything_is_typed() -> None:

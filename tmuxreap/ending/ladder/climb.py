@@ -12,7 +12,7 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Conversation, Live, Outcome, ProcessId, StoppedBy, Verb
 from tmuxreap.core.ports import Clock, Sent
-from tmuxreap.ending.ladder.keys import press_keys
+from tmuxreap.ending.ladder.keys import keep_shown, press_keys
 from tmuxreap.ending.ladder.requests import Checkpoint, Close, Ended, Look, Request, Run, RungReport, Signal, Wait
 from tmuxreap.ending.plan import Plan, PlannedRung, Policy, Rung
 from tmuxreap.sessions.sight import Sight
@@ -66,6 +66,8 @@ def climb(
         if planned.rung is Rung.KEYS and looked_at is not None and clock.monotonic() > looked_at + FRESH_S:
             yield from _look(run)
         if run.sight.trouble is None and not run.barred:
+            if planned.rung is not Rung.KEYS:
+                yield from keep_shown(run)
             gone = yield from _one_rung(run, planned)
         if run.sight.trouble is not None or run.barred:
             break  # who cannot be asked once is not asked at every rung: each question takes its whole time
@@ -212,6 +214,7 @@ def _ended(run: Run, outcome: Outcome, stopped_by: StoppedBy | None) -> Ended:
         survivors=survivors,
         denied=run.denied,
         turn_cut=run.turn_cut,
+        draft_lost=run.draft_lost,
         trouble=run.sight.trouble,
         foreign=run.sight.foreign,
     )

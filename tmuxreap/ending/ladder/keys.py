@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from enum import Enum
+from functools import partial
 
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
@@ -16,6 +17,7 @@ LINES_CLEARED = 8
 SETTLE_S = 0.8  # what a screen may take to show what became of a key
 CLEAR_S = 0.3
 LOOK_S = 0.1
+PARTIAL = "the screen showed only a part of it"
 BETWEEN = "\n\n"  # several that were kept, in one answer
 
 
@@ -51,18 +53,22 @@ def take_back(run: Run, screen: Screen) -> Generator[Request, object, Screen | N
     screen then; None when it does not come back: no key is sent."""
     assert run.profile is not None  # noqa: S101 - see press_keys
     yield from _keep(run, screen.draft)
-    for _ in range(REPEATS):
-        if not screen.queued:
-            return screen
+    before = ""
+    while screen.queued not in ("", before):
         if screen.state is State.DIALOG or not run.profile.unqueue_keys:
             break
+        before = screen.queued
         if screen.draft and run.profile.clear_keys:
             screen = yield from _cleared(run, screen)
         yield from _type(run, run.profile.unqueue_keys)
-        screen = yield from _until(run, lambda seen: not seen.queued)
+        screen = yield from _until(run, partial(_has_changed, before))
         yield from _keep(run, screen.draft)
     yield from _keep(run, screen.queued)
     return None if screen.queued else screen
+
+
+def _has_changed(queued: str, screen: Screen) -> bool:
+    return screen.queued != queued
 
 
 def _cleared(run: Run, screen: Screen) -> Generator[Request, object, Screen]:
@@ -169,10 +175,35 @@ def _press(run: Run, step: Key | Text, seen: Screen | None) -> Generator[Request
         ours = _is_ours(run, screen)
         if step.name == "Enter" and not ours:
             return False
-        if not ours and (yield from take_back(run, screen)) is None:
-            return False
+        if not ours:
+            now = yield from take_back(run, screen)
+            if now is None:
+                return False
+            _note_lost(run, step, now)
     sent = yield Press(step)
     return bool(sent)
+
+
+def _note_lost(run: Run, key: Key, screen: Screen) -> None:
+    """What the first key clears, and could not be kept before it."""
+    if run.cleared or key.name == "Escape":
+        return
+    run.cleared = True
+    if screen.partial:
+        run.draft_lost = PARTIAL
+    elif screen.state is State.UNKNOWN:
+        run.draft_lost = "its screen could not be read"
+
+
+def keep_shown(run: Run) -> Generator[Request, object, None]:
+    """What stood on the screen before the first rung, of one that gets no keys."""
+    screen = run.plan.screen
+    if screen is None or run.cleared:
+        return
+    yield from _keep(run, screen.draft)
+    yield from _keep(run, screen.queued)
+    if screen.partial:
+        run.draft_lost = PARTIAL
 
 
 def _keep(run: Run, text: str) -> Generator[Request, object, None]:

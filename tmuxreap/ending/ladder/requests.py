@@ -133,6 +133,7 @@ class Ended:
     denied: bool
     trouble: Failure | None
     turn_cut: bool = False  # it was still in its turn when the ladder began
+    draft_lost: str = ""  # why what was half-typed was not kept whole
     foreign: tuple[Pane, ...] = ()  # panes at work that came since the plan, and live on
 
 
@@ -154,6 +155,8 @@ class Run:
     kept: list[str] = field(default_factory=list)  # each text of it
     denied: bool = False
     turn_cut: bool = False
+    draft_lost: str = ""
+    cleared: bool = False  # a key was sent that clears what is half-typed: nothing is lost by the next
     touched: bool = False  # something of it was ended
 
     @property

@@ -1,0 +1,103 @@
+"""The states that an agent is brought into before it is ended, and what must be true of each afterwards: data for the
+matrix."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.real_agents.bench import BURST_S, NAME, Bench
+from tests.real_agents.mock_model import SLOW, STREAM, TOOL
+from tmuxreap.agents.screens import State
+
+DRAFT = "half a thought"
+LINES = ("first line", "second line")
+COMMAND = "echo half"
+WORDS = " ".join(f"word{number}" for number in range(60))
+PASTED = tuple(f"pasted line {number}" for number in range(30))
+TALL = tuple(f"tall line {number}" for number in range(60))
+QUEUED = f"{TOOL} of the queue"
+
+
+def nothing(bench: Bench) -> None:
+    """It is idle as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    bring: Callable[[Bench], None] = nothing
+    becomes: State | None = None  # as the program tells it
+    typed: tuple[str, ...] = ()  # all of it stands in the ledger, or the answer says that it does not
+    allowed: bool = False  # it may run its tools without asking
+    silent: bool = False  # no message was sent before
+    below_shell: bool = False
+    watched_s: float = 0.0  # how long after the answer nothing may begin
+    killed: bool = False  # a cell of its own for `kill`
+
+
+def _lines(bench: Bench) -> None:
+    bench.type(LINES[0])
+    bench.keys(bench.setup.newline)
+    time.sleep(0.2)
+    bench.type(LINES[1])
+
+
+def _streaming(bench: Bench) -> None:
+    bench.say(f"{STREAM} please")
+    time.sleep(1.5)
+
+
+def _queued(bench: Bench) -> None:
+    bench.say(f"{SLOW} please")
+    time.sleep(2)
+    bench.type(QUEUED)
+    bench.keys(bench.setup.queue)
+    time.sleep(1)
+
+
+def _shell_mode(bench: Bench) -> None:
+    bench.type("!")
+    bench.type(COMMAND)
+
+
+def _paste(bench: Bench) -> None:
+    bench.tmux("set-buffer", "-b", "pasted", "\n".join(PASTED))
+    bench.tmux("paste-buffer", "-p", "-d", "-b", "pasted", "-t", f"={NAME}:")
+    time.sleep(BURST_S)
+
+
+def _tall(bench: Bench) -> None:
+    for line in TALL:
+        bench.tmux("send-keys", "-l", "-t", f"={NAME}:", line)
+        bench.keys(bench.setup.newline)
+        time.sleep(0.05)
+
+
+def _tiny(bench: Bench) -> None:
+    bench.type(DRAFT)
+    bench.tmux("resize-window", "-t", f"={NAME}:", "-x", "20", "-y", "5")
+    time.sleep(1)
+
+
+WATCHED_S = 15.0
+
+SITUATIONS: dict[str, Situation] = {
+    "idle": Situation(becomes=State.IDLE, killed=True),
+    "draft": Situation(lambda bench: bench.type(DRAFT), State.DRAFT, (DRAFT,), killed=True),
+    "lines": Situation(_lines, State.DRAFT, LINES),
+    "busy": Situation(lambda bench: bench.say(f"{SLOW} please"), State.BUSY, killed=True),
+    "dialog": Situation(lambda bench: bench.say(f"{TOOL} please"), State.DIALOG, killed=True),
+    "menu": Situation(lambda bench: bench.type("/")),
+    "copy-mode": Situation(lambda bench: bench.copy_mode()),
+    "shell": Situation(below_shell=True),
+    "silent": Situation(silent=True),
+    "streaming": Situation(_streaming, State.BUSY, allowed=True, watched_s=WATCHED_S),
+    "queued": Situation(_queued, typed=(QUEUED,), allowed=True, watched_s=WATCHED_S),
+    "yolo": Situation(lambda bench: bench.type(DRAFT), State.DRAFT, (DRAFT,), allowed=True),
+    "shell mode": Situation(_shell_mode, typed=(f"!{COMMAND}",)),
+    "paste": Situation(_paste, typed=PASTED),
+    "tall": Situation(_tall, typed=TALL),
+    "wrapped": Situation(lambda bench: bench.type(WORDS), State.DRAFT, (WORDS,)),
+    "tiny": Situation(_tiny, typed=(DRAFT,)),
+}
