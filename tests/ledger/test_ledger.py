@@ -504,7 +504,8 @@ def test_the_view_of_lives(ledger: Ledger, path: Path) -> None:
 
 
 def test_the_view_without_json_functions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tmuxreap.ledger.database._speaks_json", lambda db: False)
+    monkeypatch.setattr("tmuxreap.ledger.database.speaks_json", lambda db: False)
+    monkeypatch.setattr("tmuxreap.ledger.ledger.speaks_json", lambda db: False)
     with Ledger.open(path, now=NOW) as ledger:
         ledger.mirror([row("api", "stopped", termination_mode="kill")], "d1")
     assert rows_of(path, "SELECT * FROM agent_lifecycle") == [("api", None, "stopped", None, None, None, None)]
@@ -525,7 +526,7 @@ def test_tables_of_another_tool_are_joined_not_replaced(path: Path) -> None:
         ledger.mirror([row("api")], "d1")
         ledger.set_task("t1", "failed", "gone", NOW)
     assert rows_of(path, "SELECT name, pane_cwd FROM sessions") == [("api", "/work")]
-    assert rows_of(path, "SELECT title, status, error_message FROM orchestrator_task") == [("Fix it", "failed", "gone")]
+    assert rows_of(path, "SELECT * FROM orchestrator_task") == [("t1", "Fix it", "failed")]
 
 
 # A ledger that cannot be read
@@ -575,9 +576,9 @@ def test_an_unreadable_ledger_is_kept_and_made_anew(path: Path, spoil: Callable[
 
 def test_damage_that_shows_later_is_handled_in_the_same_way(path: Path) -> None:
     with Ledger.open(path, now=NOW) as ledger:
-        ledger.mirror([row(f"n{number}", note="x" * 500) for number in range(100)], "d1")
+        ledger.mirror([row(f"n{number}", note="x" * 500) for number in range(300)], "d1")
     content = bytearray(path.read_bytes())
-    content[4096 * 20 :] = b"\xee" * len(content[4096 * 20 :])
+    content[4096 * 40 :] = b"\xee" * len(content[4096 * 40 :])
     path.write_bytes(content)
     with Ledger.open(path, now=NOW) as ledger:
         assert ledger.warnings == []

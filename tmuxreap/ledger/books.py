@@ -93,9 +93,13 @@ class Books:
         return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
 
     def is_behind(self, look: RegistryLook) -> bool:
-        """There is a ledger, and its mirror shows another registry."""
-        digest = self._read(lambda ledger: ledger.mirrored_digest())
-        return digest is not None and digest != look.content.digest
+        """There is a ledger, and its mirror shows another registry, or none of its rows."""
+        known = self._read(lambda ledger: (ledger.mirrored_digest(),))
+        return known is not None and known[0] != look.content.digest and (known[0] is not None or bool(look.usable))
+
+    def lifecycle_troubles(self) -> list[str]:
+        """Say what of another tool's tables cannot be written."""
+        return self._read(lambda ledger: ledger.lifecycle_troubles()) or []
 
     # What was slow to read
 

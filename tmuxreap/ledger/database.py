@@ -155,8 +155,11 @@ def _bring_up_to_date(db: Connection, now: float) -> None:
 def _make_tables(db: Connection, now: float) -> None:
     if _version(db) >= schema.VERSION:  # another process was faster
         return
-    for statement in (*schema.TABLES, schema.LIFECYCLE if _speaks_json(db) else schema.LIFECYCLE_WITHOUT_JSON):
+    for statement in schema.TABLES:
         db.execute(statement)
+    if not db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
+        for statement in schema.lifecycle(speaks_json(db)):
+            db.execute(statement)
     for table, columns in schema.SHARED_COLUMNS.items():
         present = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
         for column in columns:
@@ -171,7 +174,7 @@ def _version(db: Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _speaks_json(db: Connection) -> bool:
+def speaks_json(db: Connection) -> bool:
     try:
         db.execute("SELECT json_valid('{}')")
     except sqlite3.OperationalError:

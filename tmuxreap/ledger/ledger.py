@@ -12,7 +12,7 @@ from tmuxreap.core.cache import Reading
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger import records as records
 from tmuxreap.ledger import schema as schema
-from tmuxreap.ledger.database import Connection, Database
+from tmuxreap.ledger.database import Connection, Database, speaks_json
 from tmuxreap.ledger.records import (
     Begun,
     Busy,
@@ -226,19 +226,37 @@ class Ledger:
         return {row[0]: records.heartbeat_of(row) for row in found}
 
     def pulses(self) -> dict[str, Pulse]:
-        return {row[0]: records.pulse_of(row[1:]) for row in self._db.fetch(schema.PULSE)}
+        """The last that each agent said of itself, or that another tool's table says of it."""
+        said = {row[0]: records.pulse_of(row[1:]) for row in self._db.fetch(schema.PULSE)}
+        for name, kind, state, at in self._db.run(_heard):
+            before = said.get(name)
+            if before is None or before.at < at or (state and before.at <= at):
+                said[name] = Pulse(kind, state, at, before.conversation_id if before else None)
+        return said
 
     def set_task(self, task_id: str, status: str, error_message: str | None, now: float) -> None:
-        """Change or add. Never a REPLACE: the table may be another tool's, with columns of its own."""
-        change = "UPDATE orchestrator_task SET status = ?, error_message = ?, updated_at = ? WHERE task_id = ?"
-        add = "INSERT INTO orchestrator_task (status, error_message, updated_at, task_id) VALUES (?, ?, ?, ?)"
-        values = (status, error_message, timestamp(now), task_id)
-        self._db.write(lambda db: db.execute(change, values).rowcount or db.execute(add, values))
+        from tmuxreap.ledger import lifecycle  # few sessions have a task
+
+        self._db.write(lambda db: lifecycle.set_task(db, task_id, status, error_message, timestamp(now)))
+
+    def lifecycle_troubles(self) -> list[str]:
+        """Say what of another tool's tables cannot be written."""
+        from tmuxreap.ledger import lifecycle
+
+        return self._db.run(lambda db: lifecycle.troubles(db, with_json=speaks_json(db)))
 
 
 def _digest(db: Connection) -> str | None:
     found = db.execute("SELECT digest FROM mirrored").fetchone()
     return str(found[0]) if found else None
+
+
+def _heard(db: Connection) -> list[tuple[str, str, str, float]]:
+    if not db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
+        return []
+    from tmuxreap.ledger import lifecycle  # few ledgers hold another tool's table
+
+    return lifecycle.heard(db)
 
 
 def _mirror(db: Connection, mirror: Mirror) -> None:
@@ -254,6 +272,12 @@ def _mirror(db: Connection, mirror: Mirror) -> None:
     stale = [(name,) for name in have if name not in wanted] + [(row[0],) for row in changed]
     db.executemany("DELETE FROM sessions WHERE name = ?", stale)
     db.executemany("INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)", changed)
+    names = [row[0] for row in changed]
+    db.executemany("DELETE FROM lifecycle_words WHERE agent_id = ?", [(name,) for name in names])
+    if db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
+        from tmuxreap.ledger import lifecycle  # few ledgers hold another tool's table
+
+        lifecycle.follow(db, names, with_json=speaks_json(db))
     db.execute("INSERT OR REPLACE INTO mirrored (id, digest) VALUES (1, ?)", (mirror.digest,))
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 4
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT, data TEXT)",
@@ -35,6 +35,9 @@ TABLES = (
             SELECT id FROM heartbeats WHERE name = NEW.name ORDER BY id DESC LIMIT 1 OFFSET 50);
     END""",
     "CREATE TABLE IF NOT EXISTS readings (what TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL)",
+    # What other tools wrote into our view `agent_lifecycle`, which shows it until the row's status changes.
+    """CREATE TABLE IF NOT EXISTS lifecycle_words (
+        agent_id TEXT PRIMARY KEY, pid INTEGER, status TEXT, task_id TEXT, completed_at TEXT, error_message TEXT)""",
     """CREATE TABLE IF NOT EXISTS orchestrator_task (
         task_id TEXT PRIMARY KEY, status TEXT, error_message TEXT, updated_at TEXT)""",
 )
@@ -42,7 +45,6 @@ TABLES = (
 # Tables that another tool may have made before us, and what we need to find in them.
 SHARED_COLUMNS = {
     "sessions": ("name", "status", "pane_cwd", "data"),
-    "orchestrator_task": ("task_id", "status", "error_message", "updated_at"),
 }
 
 # Numbers go on rising when a ledger is made anew: nobody's old number ever means another's record.
@@ -50,29 +52,70 @@ FIRST_NUMBER = """INSERT INTO sqlite_sequence (name, seq)
     SELECT ?, ? WHERE ? NOT IN (SELECT name FROM sqlite_sequence)"""
 NUMBERED = ("events", "intents")
 
-# Rows are other people's YAML: one that is no JSON must not take the view down.
-LIFECYCLE = """CREATE VIEW IF NOT EXISTS agent_lifecycle AS
-    SELECT name AS agent_id,
-        json_extract(facts, '$.pane.pid') AS pid,
-        CASE WHEN ended AND mode = 'kill' THEN 'killed' ELSE status END AS status,
-        json_extract(facts, '$.task_id') AS task_id,
-        (SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(at), 'unixepoch') FROM heartbeats
-            WHERE heartbeats.name = session.name) AS last_heartbeat,
-        CASE WHEN ended THEN
-            coalesce(json_extract(facts, '$.stopped_at'), json_extract(facts, '$.terminated_at')) END AS completed_at,
-        CASE WHEN ended AND mode = 'kill' THEN
-            'Agent killed: ' || coalesce(json_extract(facts, '$.stop_reason'), 'killed') END AS error_message
-    FROM (SELECT name, status, status <> 'running' AS ended, facts, json_extract(facts, '$.termination_mode') AS mode
-        FROM (SELECT name, status, CASE WHEN json_valid(data) THEN data ELSE '{}' END AS facts FROM sessions)
-    ) AS session"""
-
+# Rows are other people's YAML: one that is no JSON must not take the view down. A stalled agent that was ended is one
+# that was killed, whichever rung did it.
+_FACTS = """SELECT name, status, status <> 'running' AS ended,
+        json_extract(facts, '$.pane.pid') AS pid, json_extract(facts, '$.task_id') AS task_id,
+        coalesce(json_extract(facts, '$.stopped_at'), json_extract(facts, '$.terminated_at')) AS at,
+        coalesce(json_extract(facts, '$.stop_reason'), 'killed') AS reason,
+        json_extract(facts, '$.termination_mode') AS mode
+    FROM (SELECT name, status, CASE WHEN json_valid(data) THEN data ELSE '{}' END AS facts FROM sessions)"""
 # For an SQLite that was built without its JSON functions.
-LIFECYCLE_WITHOUT_JSON = """CREATE VIEW IF NOT EXISTS agent_lifecycle AS
-    SELECT name AS agent_id, NULL AS pid, status, NULL AS task_id,
+_FACTS_WITHOUT_JSON = """SELECT name, status, status <> 'running' AS ended, NULL AS pid, NULL AS task_id, NULL AS at,
+    NULL AS reason, NULL AS mode FROM sessions"""
+_SEEN = """SELECT *, ended AND (mode = 'kill' OR reason = 'stalled' OR reason LIKE 'stalled: %') AS killed
+    FROM ({facts})"""
+_OURS = """SELECT name AS agent_id, pid, CASE WHEN killed THEN 'killed' ELSE status END AS status, task_id,
+        CASE WHEN ended THEN at END AS completed_at,
+        CASE WHEN killed THEN 'Agent killed: ' || reason END AS error_message, ended
+    FROM ({seen})"""
+_VIEW = """CREATE VIEW agent_lifecycle AS
+    SELECT ours.agent_id, coalesce(ours.pid, words.pid) AS pid,
+        CASE WHEN ended THEN ours.status ELSE coalesce(words.status, ours.status) END AS status,
+        coalesce(ours.task_id, words.task_id) AS task_id,
         (SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(at), 'unixepoch') FROM heartbeats
-            WHERE heartbeats.name = sessions.name) AS last_heartbeat,
-        NULL AS completed_at, NULL AS error_message
-    FROM sessions"""
+            WHERE heartbeats.name = ours.agent_id AND kind <> 'lifecycle') AS last_heartbeat,
+        CASE WHEN ended THEN ours.completed_at ELSE words.completed_at END AS completed_at,
+        CASE WHEN ended THEN ours.error_message ELSE words.error_message END AS error_message
+    FROM ({ours}) AS ours LEFT JOIN lifecycle_words AS words ON words.agent_id = ours.agent_id
+    UNION ALL SELECT agent_id, pid, status, task_id, (SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(at), 'unixepoch')
+            FROM heartbeats WHERE heartbeats.name = agent_id AND kind <> 'lifecycle'), completed_at, error_message
+        FROM lifecycle_words WHERE agent_id NOT IN (SELECT name FROM sessions)"""
+
+EPOCH = """CAST(CASE WHEN typeof({at}) IN ('integer', 'real') THEN {at}
+    ELSE coalesce((julianday({at}) - 2440587.5) * 86400.0, {now}) END AS REAL)"""
+_NOW = "((julianday('now') - 2440587.5) * 86400.0)"
+_BEAT = """INSERT INTO heartbeats (name, at, state, kind, conversation_id, data)
+    SELECT NEW.agent_id, {at}, {state}, {kind}, NULL, '' WHERE {when}"""
+_WORDS = """INSERT OR REPLACE INTO lifecycle_words (agent_id, pid, status, task_id, completed_at, error_message)
+    VALUES (NEW.agent_id, NEW.pid, NEW.status, NEW.task_id, NEW.completed_at, NEW.error_message)"""
+_SAID = _BEAT.format(at=EPOCH.format(at="NEW.last_heartbeat", now=_NOW), state="''", kind="'heartbeat'", when="{beat}")
+_STALLED = _BEAT.format(at=_NOW, state="'stalled'", kind="'lifecycle'", when="{stalled}")
+_TRIGGER = "CREATE TRIGGER agent_lifecycle_{verb} INSTEAD OF {verb} ON agent_lifecycle BEGIN {body}; END"
+
+
+def lives(with_json: bool) -> str:
+    """Return the query for how each session's life stands, as our view and another tool's table tell it."""
+    return _OURS.format(seen=_SEEN.format(facts=_FACTS if with_json else _FACTS_WITHOUT_JSON))
+
+
+def lifecycle(with_json: bool) -> tuple[str, ...]:
+    """Return what makes our view anew, with what hears of those who write into it."""
+    beat, stalled = "NEW.last_heartbeat IS NOT NULL", "NEW.status = 'stalled'"
+    changed = f"{beat} AND NEW.last_heartbeat IS NOT OLD.last_heartbeat"
+    again = f"{stalled} AND OLD.status IS NOT 'stalled'"
+    added = (_WORDS, _SAID.format(beat=beat), _STALLED.format(stalled=stalled))
+    updated = (_WORDS, _SAID.format(beat=changed), _STALLED.format(stalled=again))
+    return (
+        "DROP VIEW IF EXISTS agent_lifecycle",
+        _VIEW.format(ours=lives(with_json)),
+        _TRIGGER.format(verb="INSERT", body=";".join(added)),
+        _TRIGGER.format(verb="UPDATE", body=";".join(updated)),
+        _TRIGGER.format(verb="DELETE", body="DELETE FROM lifecycle_words WHERE agent_id = OLD.agent_id"),
+    )
+
+
+LIFECYCLE_IS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'agent_lifecycle' AND type = 'table'"
 
 INTENT = """SELECT id, name, verb, reason, scope, owner_pid, owner_start, owner_host_boot, created_at, deadline,
     options, plan, outcome, result, closed_at, taken_over_by, handed_from FROM intents"""

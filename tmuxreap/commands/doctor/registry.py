@@ -134,6 +134,8 @@ def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
         yield problem("ledger", f"{ledger} mirrors another state of the registry", "tmuxreap reconcile")
     else:
         yield ok("ledger", f"{ledger} agrees with the registry")
+        for trouble in app.books.lifecycle_troubles():
+            yield note("ledger", trouble, f"see its rules: sqlite3 {_word(ledger)} .schema")
 
 
 def check_intents(patient: Patient) -> Iterator[Finding]:

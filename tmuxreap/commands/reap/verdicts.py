@@ -17,6 +17,7 @@ from tmuxreap.core.values import frozen, replace
 
 STALLED_AFTER_S = 120.0
 IDLE_AFTER_S = 7200.0
+STALLED_WORD = "stalled"  # by a monitor that looked at its heartbeats
 SAME_MOMENT_S = 1.0  # an event and what it tells of, by clocks of different grain
 SINCE_S = 2.0  # tmux counts whole seconds
 
@@ -173,6 +174,8 @@ def _stalled(seen: Seen, limits: Limits) -> Claim:
     said = _of_this_life(seen)
     if said is None:
         return "it never reported"
+    if said.state == STALLED_WORD:
+        return {"said": said.state, "event": said.kind, "at": iso(said.at), "age_s": round(_age(seen, said).awake_s)}
     periodic = said.kind == "heartbeat"
     if said.state != "working" and not (periodic and said.state == ""):
         return f"it last said {said.state or said.kind}"
@@ -250,7 +253,7 @@ def _of_this_life(seen: Seen) -> Said | None:
 def _no_stall(seen: Seen, closer: Closer) -> str | None:
     if _waits(seen, closer):
         return "it waits for a person"
-    if seen.said is not None and seen.said.kind == "heartbeat":
+    if seen.said is not None and (seen.said.kind == "heartbeat" or seen.said.state == STALLED_WORD):
         return None  # who sends these all the time is judged by their age alone
     if _prompt_since(seen, closer):
         return "its turn is over: it has shown its prompt since"
