@@ -15,7 +15,6 @@ from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Conversation, Outcome, Row, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
-from tmuxreap.ending.before_keys import held, recordable
 from tmuxreap.ending.delegation import tell_begun
 from tmuxreap.ending.handover import hand_over
 from tmuxreap.ending.ladder.execute import Executor, Task
@@ -102,6 +101,7 @@ def _begin(
     """Under the lock: is the registry still what was planned on? Then each intent is recorded."""
     if not cases:
         return [], [], []
+    from tmuxreap.ending.before_keys import held, recordable  # who ends nobody needs none
 
     with held(context, policy):
         now = context.registry.look()
