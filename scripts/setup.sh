@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What scripts/demo and scripts/test stand on; sourced by both, after `set -euo pipefail`.
+# What the commands of scripts/ stand on; sourced by them, after `set -euo pipefail`.
 # It needs Python 3.10+ and makes the rest: a private venv in .venv, tmux where it is missing, a world of its own to run in.
 # It asks nothing, and touches neither HOME, nor the default tmux socket, nor a registry that is there.
 
@@ -118,6 +118,33 @@ ensure_tmux() {
     fi
     hash -r
     tmux_is_there || give_up "find tmux 3.2 or later (have: $(tmux -V 2>/dev/null || echo none))" "install it with your package manager, then run this again"
+}
+
+# ensure_tools NAME...: what only some tests need. Never in the way, and never missing in silence.
+ensure_tools() {
+    local name missing=()
+    for name in "$@"; do
+        command -v "$name" >/dev/null || missing+=("$name")
+    done
+    [ ${#missing[@]} -eq 0 ] && return 0
+    if can_install && apt_install "${missing[@]}"; then
+        hash -r
+    else
+        say "NOT INSTALLED: ${missing[*]}; what needs them is skipped"
+    fi
+}
+
+# step NAME COMMAND...: how long it took, or that it failed.
+step() {
+    local name=$1 status=0 began=$SECONDS
+    shift
+    say "$name: $*"
+    "$@" </dev/null || status=$?
+    if [ "$status" -ne 0 ]; then
+        printf '%s: %s failed (exit %d)\n' "${0##*/}" "$name" "$status" >&2
+        exit 1
+    fi
+    say "$name took $((SECONDS - began)) s"
 }
 
 # What runs from here on sees an empty HOME, no tmux but its own, no registry and no agent's store.

@@ -17,6 +17,7 @@ from pathlib import Path
 from signal import SIGHUP, SIGTERM
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -449,8 +450,9 @@ class Histories(RuleBasedStateMachine):
             app.close()
 
 
+@pytest.mark.long
 def test_histories() -> None:
-    tell(Histories, 40)
+    tell(Histories, 15)
 
 
 def tell(histories: type[Histories], examples: int) -> None:

@@ -20,9 +20,9 @@ import pytest
 
 from tests.real import DEMO, Real, alive
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.long]
 
-SECONDS = float(os.environ.get("WALK_S", "8"))
+SECONDS = float(os.environ.get("WALK_S", "4"))
 SEED = int(os.environ.get("WALK_SEED", "1"))  # always the same here: who looks for more walks by hand
 NAMES = ("a", "b", "c")
 AT_ONCE = 4

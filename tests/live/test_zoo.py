@@ -41,7 +41,11 @@ class Ended:
 WAYS = {"stop": (Verb.STOP, False), "kill": (Verb.KILL, False), "stop-rows-of-others": (Verb.STOP, True)}
 
 
-@pytest.fixture(scope="module", params=WAYS.values(), ids=WAYS)
+# One worker for each way: a zoo is opened once.
+ONCE = [pytest.param(way, id=name, marks=pytest.mark.xdist_group(f"zoo {name}")) for name, way in WAYS.items()]
+
+
+@pytest.fixture(scope="module", params=ONCE)
 def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
     (verb, others_rows), home = request.param, Path(tempfile.mkdtemp(prefix="tz", dir="/tmp"))
     with pytest.MonkeyPatch.context() as patch:

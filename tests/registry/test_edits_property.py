@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
@@ -14,8 +16,11 @@ from tests.yaml_documents import KEYS, Field, Made, RowPlace, documents
 from tmuxreap.registry.edits import REMOVE, Document, Unsafe, add_row, edit_rows, parse, remove_row, set_fields
 from tmuxreap.registry.yaml import parse as yamlparse
 
+pytestmark = pytest.mark.long
 some = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=int(os.environ.get("EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 texts = st.one_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -102,7 +103,8 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.long
+@settings(max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None)
 @given(
     st.dictionaries(st.text(max_size=6), VALUES, min_size=1, max_size=4),
     st.sampled_from([None, 0, 2, "\t"]),
