@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
-from tmuxreap.core.secret_kinds import KINDS, Kind
+if TYPE_CHECKING:
+    from tmuxreap.core.secret_kinds import Kind
+
 
 KEPT_LINES = 40
 MASK = "***"
@@ -18,6 +21,10 @@ _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 def mask_secrets(text: str) -> str:
     """Put three asterisks in the place of every secret of a known kind."""
+    if not text:
+        return text
+    from tmuxreap.core.secret_kinds import KINDS  # many commands look at no screen
+
     lowered = text.lower()
     for kind in KINDS:
         if any(word in lowered for word in kind.words):

@@ -7,8 +7,6 @@ without a limit cannot hold that beginning again. `(?P<keep>...)` stays readable
 
 from __future__ import annotations
 
-from string import ascii_lowercase
-
 from tmuxreap.core.values import frozen
 
 
@@ -27,6 +25,8 @@ _START = r"(?<![A-Za-z0-9])"
 # escaped, as in JSON within a string.
 _VALUE = r"(?:\"(?:[^\"\\\n]|\\.)*\"?|'[^'\n]*'?|\\\"[^\"\n]*\"?|[^\s'\"]\S*)"
 _BETWEEN = r"\\?['\"]?[ \t]{0,8}[=:][ \t]{0,8}"
+
+_GITHUB = tuple(f"gh{letter}_" for letter in "abcdefghijklmnopqrstuvwxyz")
 
 # Tokens that begin with a prefix of their maker: what may follow, and how much of it there is at least.
 _WORD, _ALNUM, _HEX = r"[A-Za-z0-9_-]", r"[A-Za-z0-9]", r"[0-9a-fA-F]"
@@ -144,7 +144,7 @@ KINDS: tuple[Kind, ...] = (
         r"(?:(?<=/bot)|(?<![A-Za-z0-9]))[0-9]{6,12}:(?=[A-Z0-9_-]{0,36}[a-z])(?=[a-z0-9_-]{0,36}[A-Z])"
         r"[A-Za-z0-9_-]{33,36}(?![A-Za-z0-9_-])",
     ),
-    Kind("GitHub", tuple(f"gh{letter}_" for letter in ascii_lowercase), _START + r"gh[a-z]_[A-Za-z0-9]{8,}"),
+    Kind("GitHub", _GITHUB, _START + r"gh[a-z]_[A-Za-z0-9]{8,}"),
     Kind("AWS access key ID", ("akia", "asia"), _START + r"A(?:KI|SI)A[0-9A-Z]{12,}"),
     Kind("Slack", ("xox",), _START + r"xox[a-z]-[A-Za-z0-9-]{6,}"),
     Kind("SendGrid", ("sg.",), _START + r"SG\.[A-Za-z0-9_-]{8,64}\.[A-Za-z0-9_-]{8,}"),
