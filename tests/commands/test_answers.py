@@ -10,7 +10,9 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands import list as listing
+from tmuxreap.commands import start
 from tmuxreap.commands.list import ListRequest
+from tmuxreap.commands.start import StartRequest
 
 
 @pytest.fixture
@@ -72,3 +74,15 @@ def test_a_row_is_listed_with_its_beginning_and_its_end(story: Story) -> None:
     told = listed(story)
     assert (told["stop_reason"], told["termination_mode"]) == ("done", "graceful")
     assert told["stopped_at"] == story.row()["stopped_at"]
+
+
+def test_a_second_agent_in_one_folder_is_told(story: Story, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    story.agent()
+    story.path.write_text(story.path.read_text().replace('"cwd": "/"', f'"cwd": "{folder}"'))
+    wish = StartRequest("other", agent="demo", cwd=str(folder), command=("demo-agent",), dry_run=True)
+    (said,) = start.run(story.app(), wish).warnings
+    assert said.startswith(f"folder_in_use: acme works in {folder} too")
+    story.stop("acme")
+    assert not start.run(story.app(), wish).warnings

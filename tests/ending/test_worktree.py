@@ -122,3 +122,59 @@ def test_a_row_that_names_none_has_none(story: Story, trees: tuple[Path, Path], 
     at_work(story, value, cwd=str(tree))
     assert stopped(story)["error"] is None
     assert tree.exists()
+
+
+def ignored(main: Path, tree: Path) -> None:
+    (main / ".git" / "info" / "exclude").write_text("*.env\n")
+    (tree / "local.env").write_text("the only copy")
+
+
+def unheld(main: Path, tree: Path) -> None:
+    git("-C", str(tree), "checkout", "-q", "--detach")
+    git("-C", str(tree), "commit", "-q", "--allow-empty", "-m", "nobody else's")
+
+
+@pytest.mark.parametrize(
+    ("lose", "said"),
+    [(ignored, "ignored ones: local.env"), (unheld, "its commits are held by no branch, tag or remote")],
+)
+def test_what_git_would_lose_stays(
+    story: Story, trees: tuple[Path, Path], lose: Callable[[Path, Path], None], said: str
+) -> None:
+    main, tree = trees
+    lose(main, tree)
+    at_work(story, f'"{tree}"')
+    error = stopped(story)["error"]
+    assert (error["code"], said in error["message"]) == ("cleanup_failed", True)
+    assert tree.exists()
+
+
+def test_a_detached_one_whose_commit_is_held_goes(story: Story, trees: tuple[Path, Path]) -> None:
+    _, tree = trees
+    git("-C", str(tree), "checkout", "-q", "--detach")
+    at_work(story, f'"{tree}"')
+    assert stopped(story)["error"] is None
+    assert not tree.exists()
+
+
+def again(story: Story) -> tuple[object, object]:
+    from tmuxreap.commands import stop
+    from tmuxreap.core.model import Verb
+    from tmuxreap.ending.plan import Policy
+
+    app = story.app()
+    app.settings.environ["PATH"] = "/usr/bin:/bin"  # type: ignore[index]
+    (item,) = stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))).results
+    told = item.as_json()
+    return told["outcome"], told["error"]
+
+
+def test_also_of_a_row_that_had_ended_before(story: Story, trees: tuple[Path, Path]) -> None:
+    _, tree = trees
+    at_work(story, f'"{tree}"')
+    story.stop("acme")
+    before = story.path.read_bytes()
+    assert again(story) == ("already_stopped", None)
+    assert not tree.exists()
+    assert again(story) == ("already_stopped", None)
+    assert story.path.read_bytes() == before

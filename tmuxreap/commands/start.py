@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import uuid
@@ -14,6 +15,7 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
@@ -43,12 +45,28 @@ def run(context: Context, request: StartRequest) -> Result:
     server = context.server_named(request.server) or (row.tmux_server if row else None)
     wish = _wish(context, request, row, server)
     make_way(context, look, row, wish, replace=request.replace)
+    context.warnings.extend(_in_use(look, wish))
     if request.dry_run:
-        return Result("start", context.registry_name, context.clock.now(), more={"plan": {"command": list(wish.words)}})
+        plan = {"plan": {"command": list(wish.words)}}
+        now = context.clock.now()
+        return Result("start", context.registry_name, now, (), tuple(context.warnings), more=plan)
     if look is None:
         context.registry.create()
     started = launch(context, wish)
     return Result("start", context.registry_name, context.clock.now(), [started], tuple(context.warnings))
+
+
+def _in_use(look: RegistryLook | None, wish: Launch) -> list[str]:
+    """Two agents in one folder undo each other's work without a word."""
+    rows = look.usable if look is not None else ()
+    there = [row.name for row in rows if row.name != wish.name and not row.status.ended and _is_in(row, wish.cwd)]
+    if not there:
+        return []
+    return [f"folder_in_use: {', '.join(there)} works in {wish.cwd} too; end it first, or start in a folder of its own"]
+
+
+def _is_in(row: Row, folder: str) -> bool:
+    return row.pane.cwd is not None and os.path.realpath(row.pane.cwd) == os.path.realpath(folder)
 
 
 def check_name(name: str) -> None:

@@ -20,7 +20,7 @@ from tmuxreap.ending.handover import hand_over
 from tmuxreap.ending.ladder.execute import Executor, Task
 from tmuxreap.ending.ladder.requests import Ended, Heard
 from tmuxreap.ending.one_at_a_time import join, outcome_of_taker, owner_alive, under_way, with_options
-from tmuxreap.ending.outcome import not_yet
+from tmuxreap.ending.outcome import answered, not_yet
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import Case, prepare
 from tmuxreap.ending.record import UnderWay, answer_of, record
@@ -60,7 +60,8 @@ def _end_all(
             break
         cases = prepare(context, todo, policy)
         begun, busy, stale = _begin(context, [case for case in cases if case.answer is None], policy, begin)
-        answers.update({case.row.name: case.answer for case in cases if case.answer is not None})
+        told = {case.row.name: answered(context, case, policy) for case in cases}
+        answers.update({name: answer for name, answer in told.items() if answer is not None})
         try:
             _carry_out(context, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
             answers.update(_hand_over(context, [ending for ending in begun if ending.case.sight.mine], policy))

@@ -212,6 +212,16 @@ def clear_up(context: Context, case: Case, result: EndResult, policy: Policy) ->
     return replace(result, failure=failure)
 
 
+def answered(context: Context, case: Case, policy: Policy) -> Item | None:
+    """Return what needs no ending; of a row that had ended before, the worktree goes where that was asked for."""
+    answer = case.answer
+    if not policy.cleanup or not isinstance(answer, EndResult) or answer.outcome is not Outcome.ALREADY_STOPPED:
+        return answer
+    from tmuxreap.ending.worktree import clean_up_ended  # few endings ask for it
+
+    return replace(answer, failure=clean_up_ended(context, case.row))
+
+
 def clear_up_after(context: Context, row: Row, plan: Mapping[str, object], reason: str) -> Failure | None:
     """Do it for an ending whose owner died: the task is told, the worktree goes, as its recorded plan says."""
     status = plan.get("task_status")

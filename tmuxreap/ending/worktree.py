@@ -26,6 +26,13 @@ def clean_up(context: Context, row: Row) -> Failure | None:
     return remove_worktree(row.name, whole, context.settings.environ)
 
 
+def clean_up_ended(context: Context, row: Row) -> Failure | None:
+    """Do it for a row that had ended before; a worktree that is gone already is as it should be."""
+    given = row.data.get("worktree")
+    gone = isinstance(given, str) and bool(given) and not os.path.lexists(Path(row.pane.cwd or "/", given))
+    return None if gone else clean_up(context, row)
+
+
 def _running(context: Context, row: Row) -> list[Row]:
     rows = [other for other in context.registry.look().rows if isinstance(other, Row)]
     return [other for other in rows if not other.status.ended and other.name != row.name]
