@@ -68,7 +68,7 @@ AT_REST = {
     (RUNNING, "show shop"): Budget(modules=220, processes=1, may_import=BOTH),
     (RUNNING, "events"): Budget(modules=178, may_import=LEDGER),
     # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its folder.
-    (RUNNING, "stop shop"): Budget(modules=237, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
+    (RUNNING, "stop shop"): Budget(modules=238, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
     (STOPPED, "stop shop"): Budget(modules=234, processes=1, may_import=BOTH),
     # Found dead: written as such, as a stop writes it; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(modules=237, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH),
@@ -88,9 +88,9 @@ LIFE = {
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     "_complete stop s": Budget(modules=50),
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more where death is slow.
-    "stop shop": Budget(modules=240, processes=11, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "stop shop": Budget(modules=241, processes=11, written=4, changes=2, fsyncs=2, may_import=BOTH),
     "start shop --confirm 0.2": Budget(modules=242, processes=6, written=3, changes=3, fsyncs=2, may_import=BOTH),
-    "kill shop": Budget(modules=240, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "kill shop": Budget(modules=241, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
     "events": Budget(modules=180, written=1, changes=1, may_import=LEDGER),
     "forget shop": Budget(modules=216, written=3, changes=2, fsyncs=2, may_import=BOTH),
 }

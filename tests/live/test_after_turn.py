@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from tests.real import Real, answer, until
+from tests.real import PATIENCE_S, Real, answer, until
 from tmuxreap.core.results import Result
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.ledger import Ledger
@@ -36,24 +36,21 @@ def waiting(real: Real) -> bool:
 
 def test_the_turn_is_awaited_and_then_it_goes_quickly(real: Real) -> None:
     real.start("acme", "--state", "busy")
-    stopping = in_background(lambda: real.stop(after_turn_s=10.0))
+    stopping = in_background(lambda: real.stop(after_turn_s=600.0))
     until("the intent", lambda: waiting(real))
     time.sleep(0.8)  # it stays at work, and nothing is pressed
     assert not stopping.done()
     assert "working" in real.screen()
     real.keys("acme", "Escape")  # the person ends the turn
-    began = time.monotonic()
-    result = stopping.result(10)
-    assert time.monotonic() - began < 1.5
+    result = stopping.result(PATIENCE_S)  # and not in ten minutes
     assert (result["outcome"], result["stopped_by"], result["warnings"]) == ("stopped", "exit_keys", [])
     assert result["duration_ms"] >= 800
 
 
 def test_one_that_is_idle_is_not_waited_for(real: Real) -> None:
     real.start()
-    result = answer(real.stop(after_turn_s=10.0))
-    assert result["outcome"] == "stopped"
-    assert result["duration_ms"] < 2000
+    stopping = in_background(lambda: real.stop(after_turn_s=600.0))
+    assert stopping.result(PATIENCE_S)["outcome"] == "stopped"
 
 
 def test_when_the_time_is_up_the_ladder_begins_all_the_same(real: Real) -> None:
