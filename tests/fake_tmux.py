@@ -61,6 +61,7 @@ class FakeTmux:
         self.servers: dict[str, FakeServer] = {}
         self.answers: dict[str, Unreachable] = {}
         self.hung: set[str] = set()
+        self.tells_pid_of_dead = True  # until 3.7
         self.programs: dict[str, dict[str, object]] = {}  # how what `create` starts behaves, by its name
         self.transcript: list[tuple[str, tuple[str, ...]]] = []
         self._ttys = count(FIRST_TTY)
@@ -155,7 +156,7 @@ class FakeTmux:
         if server is None:
             return NoServer(socket)
         sessions = tuple(self._seen(session) for session in server.sessions)
-        return Server(socket, server.process.pid, server.started, sessions) if sessions else Server(socket, 0, 0, ())
+        return Server(socket, server.process.pid, server.started, sessions)
 
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
         self.transcript += [(socket, tuple(command)) for command in commands]
@@ -236,8 +237,14 @@ class FakeTmux:
             activity=session.activity,
             attached=session.attached,
             grouped=session.grouped,
-            panes=tuple(pane.now for pane in session.panes),
+            panes=tuple(replace(pane.now, pid=self._told_pid(pane)) for pane in session.panes),
         )
+
+    def _told(self, pane: FakePane) -> str:
+        return f"<{pane.now.id}.{self._told_pid(pane) or ''}{'L' if pane.now.linked else ''}>"
+
+    def _told_pid(self, pane: FakePane) -> int | None:
+        return pane.now.pid if self.tells_pid_of_dead or not pane.now.dead else None
 
     def _session(self, socket: str, target: str) -> FakeSession | None:
         server = self.servers.get(socket)
@@ -286,9 +293,10 @@ class FakeTmux:
         facts: dict[str, object] = {"pid": server and server.process.pid, "start_time": server and server.started}
         if session:
             facts |= {"session_id": session.id, "session_created": session.created}
-            facts |= {GROUPED: int(session.grouped), HOLDS: "".join(map(_told, session.panes))}
+            facts |= {GROUPED: int(session.grouped), HOLDS: "".join(map(self._told, session.panes))}
         if pane:
-            facts |= {"pane_id": pane.now.id, "pane_pid": pane.now.pid}
+            told = self._told_pid(pane)
+            facts |= {"pane_id": pane.now.id, "pane_pid": "" if told is None else told}
             facts |= {"pane_in_mode": int(pane.now.in_mode), "pane_dead": int(pane.now.dead)}
             facts |= {"pane_input_off": int(pane.now.input_off), "pane_synchronized": int(pane.now.synchronized)}
         for name in (GROUPED, HOLDS):
@@ -360,10 +368,6 @@ class FakeTmux:
                     self.change(pane, dead=True)
                 else:
                     self._remove(pane)
-
-
-def _told(pane: FakePane) -> str:
-    return f"<{pane.now.id}.{pane.now.pid or ''}{'L' if pane.now.linked else ''}>"
 
 
 def _words(line: str) -> list[str]:

@@ -17,7 +17,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 # Each room imports only from rooms above it, and from outside of a room only its doors may be imported.
 ROOMS = {
     "core": "*",
-    "system": "files environment interrupts terminals tmux.commands tmux.sockets processes.procfs",
+    "system": "files environment interrupts terminals tmux.commands tmux.sockets tmux.versions processes.procfs",
     "registry": "file rows transitions targets edits",
     "ledger": "books records database schema copy",
     "agents": "load profiles spared programs screens conversations.* hooks.*",
@@ -38,7 +38,7 @@ ALONE = {"agents.demo", "demo_agent"}  # a program of its own, and the name that
 PURE = """
 core.* registry.rows registry.targets registry.transitions registry.edits registry.yaml.*
 agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
-agents.conversations.command_lines
+agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
 ending.plan ending.results ending.ladder.climb ending.ladder.keys ending.ladder.requests ending.ladder.turns
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch

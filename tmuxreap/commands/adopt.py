@@ -15,10 +15,11 @@ from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import find_conversation
 from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
-from tmuxreap.sessions.identity import not_asked
+from tmuxreap.sessions.identity import not_all_read, not_asked
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.panes import agent_in
 from tmuxreap.sessions.sight import Sight
+from tmuxreap.system.tmux.versions import spellings
 
 
 @frozen
@@ -38,7 +39,7 @@ def run(context: Context, request: AdoptRequest) -> Result:
     look = context.registry_if_there()
     old = registered(look, request.name)
     server_name = context.server_named(request.server) or (old.tmux_server if old else None)
-    server, session = _session(context, request.name, context.socket_named(server_name))
+    server, session = _session(context, request.name, old, context.socket_named(server_name))
     if not request.force:
         _refuse_anothers(context, request.name, server, session)
     agent = request.agent or (old.agent if old else None) or context.profiles.by_name_suffix(request.name)
@@ -63,13 +64,15 @@ def _planned(wish: Launch, sight: Sight) -> Item:
     return PlainResult(wish.name, {"outcome": Outcome.PLANNED.value, **told, **known})
 
 
-def _session(context: Context, name: str, socket: str) -> tuple[Server, Session]:
+def _session(context: Context, name: str, old: Row | None, socket: str) -> tuple[Server, Session]:
+    """Of a row, also the session whose name tmux has changed."""
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
         raise not_asked(f"adopt {name}", server)
-    session = server.named(name) if isinstance(server, Server) else None
+    names = (name, *spellings(name)) if old is not None else (name,)
+    session = next(filter(None, map(server.named, names)), None) if isinstance(server, Server) else None
     if session is None or not isinstance(server, Server):
-        raise _not_there(name, socket)
+        raise not_all_read(f"adopt {name}", server, name) or _not_there(name, socket)
     return server, session
 
 

@@ -20,7 +20,7 @@ from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
 
-_PLAIN = re.compile(r"[^\x00-\x1f\x7f.:]+")
+_PLAIN = re.compile(r"[^\x00-\x1f\x7f.:\\$]+")
 
 
 @frozen
@@ -74,8 +74,10 @@ def check_name(name: str) -> None:
     reason = None
     if name in RESERVED or name.startswith(PREFIXES):
         reason = "that word means something else as a target"
-    elif not _PLAIN.fullmatch(name):
-        reason = "tmux changes dots, colons and control characters in names" if name else "it is empty"
+    elif not name:
+        reason = "it is empty"
+    elif not _PLAIN.fullmatch(name) or not name.isprintable():
+        reason = "tmux changes dots, colons, dollars, backslashes and invisible characters in names"
     elif name[0] in "$@%=+!{~-" or "#" in name or name != name.strip():
         reason = "tmux takes it for something else"
     elif is_pattern(name):

@@ -17,6 +17,7 @@ from tmuxreap.ending.results import counts, failed_target
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.identity import not_all_read
 from tmuxreap.sessions.look import look_at
 
 
@@ -130,7 +131,8 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
 
     row = live_row(context, name, None, None, server if isinstance(server, Server) else None, session)
     if session is None and isinstance(server, Server):
-        return failed_target(name, _neither(name))
+        hidden = not_all_read(f"{request.policy.verb.value} {name}", server, name)
+        return failed_target(name, hidden or _neither(name))
     if request.dry_run:
         return planned(context, [row], request.policy)[0]
     return end_unregistered(context, row, request.policy) if session else _no_session(context, row, request)

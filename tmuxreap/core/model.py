@@ -108,7 +108,7 @@ class Process:
 @frozen
 class Pane:
     id: str
-    pid: int
+    pid: int | None  # None: tmux does not say it of a dead pane
     tty: str
     dead: bool
     in_mode: bool
@@ -124,7 +124,7 @@ class Session:
     id: str
     name: str
     created: int
-    activity: int
+    activity: int | None
     attached: int
     grouped: bool
     panes: tuple[Pane, ...]
@@ -134,16 +134,34 @@ class Session:
 
 
 @frozen
+class Unread:
+    """A pane that tmux listed in a way that cannot be read: its session, as far as that could be told."""
+
+    session: str | None
+    name: str | None
+
+    def may_be(self, session: str | None, name: str) -> bool:
+        if self.session is not None and session is not None:
+            return self.session == session
+        return self.name is None or self.name.rpartition(":")[2] == name.rpartition(":")[2]  # a line may be cut
+
+
+@frozen
 class Server:
-    """A tmux server that answered. `pid` and `started` are 0 when it holds no session to ask about."""
+    """A tmux server that answered."""
 
     socket: str
     pid: int
     started: int
     sessions: tuple[Session, ...]
+    unread: tuple[Unread, ...] = ()
 
     def named(self, name: str) -> Session | None:
         return next((s for s in self.sessions if s.name == name), None)
+
+    def may_hide(self, session: str | None, name: str) -> bool:
+        """That it is not among the sessions says nothing."""
+        return any(one.may_be(session, name) for one in self.unread)
 
 
 @frozen

@@ -15,6 +15,7 @@ from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Conversation, Outcome, Row, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
+from tmuxreap.ending.before_keys import held, recordable
 from tmuxreap.ending.delegation import tell_begun
 from tmuxreap.ending.handover import hand_over
 from tmuxreap.ending.ladder.execute import Executor, Task

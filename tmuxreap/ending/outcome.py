@@ -20,6 +20,7 @@ from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, next_status
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import goes_on, resume_command
+from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.panes import listed
 from tmuxreap.sessions.sight import Past
 from tmuxreap.system.terminals import PANE_CLOSERS, close_pane
@@ -72,7 +73,7 @@ def result_of(context: Context, case: Case, ended: Ended, policy: Policy, durati
         outcome=Outcome.TERMINATED if gone and event is Event.PURGED else ended.outcome,
         status=next_status(case.row.status, event) if gone else case.row.status,
         agent=case.agent,
-        pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
+        pid=pid_of(case.row, case.sight.pane),
         stopped_by=stopped_by_of(case, ended),
         stop_reason=policy.reason if event is not Event.SWEPT else case.row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
@@ -245,7 +246,7 @@ def not_yet(case: Case, policy: Policy, outcome: Outcome) -> EndResult:
         outcome=outcome,
         status=case.row.status,
         agent=case.agent,
-        pid=case.sight.pane.pid if case.sight.pane else case.row.pane.pid,
+        pid=pid_of(case.row, case.sight.pane),
         stop_reason=policy.reason,
         task_id=case.row.task_id,
         grace_s=policy.grace,

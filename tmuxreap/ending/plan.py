@@ -195,7 +195,7 @@ def make_plan(
         options=options if keys_skipped is None else (),
         own=sight.owned.own,
         spared=sight.owned.spared,
-        agent_pids=tuple(process.pid for process in sight.agent) or ((sight.pane.pid,) if sight.pane else ()),
+        agent_pids=tuple(process.pid for process in sight.agent) or _leader(sight.pane),
         purge=policy.purge,
         purges=purges,
         left=left,
@@ -203,6 +203,10 @@ def make_plan(
         cleanup=policy.cleanup,
         after_turn_s=policy.after_turn_s if sight.live is Live.ALIVE else None,
     )
+
+
+def _leader(pane: Pane | None) -> tuple[int, ...]:
+    return () if pane is None or pane.pid is None else (pane.pid,)
 
 
 def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy) -> str | None:

@@ -10,6 +10,7 @@ from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, T
 from tmuxreap.sessions.ownership import Trace
 from tmuxreap.sessions.panes import agent_among, agent_in, is_busy, listed, tree
 from tmuxreap.sessions.world import World
+from tmuxreap.system.tmux.versions import spellings
 
 
 def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
@@ -34,7 +35,31 @@ def not_asked(deed: str, server: Unreachable) -> Failure:
 
 def find_session(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:
     """The very session that was recorded, None when it is proven gone, a failure when that cannot be said: another has
-    its name, its pane was moved, or its process lives on in another tmux."""
+    its name, its pane was moved, its process lives on in another tmux, or tmux could not say all."""
+    found = _session_of(row, server, profile, world)
+    if found is not None:
+        return found
+    known = row.tmux.session_id if row.tmux.known and same_server(row, server, world) else None
+    return not_all_read(f"look at {row.name}", server, row.name, known)
+
+
+def not_all_read(deed: str, server: ServerLook, name: str, session: str | None = None) -> Failure | None:
+    """Why it says nothing that a session is not among those of this server."""
+    if not isinstance(server, Server) or not server.may_hide(session, name):
+        return None
+    return Failure(
+        Code.TMUX_UNREACHABLE,
+        f"could not {deed}: tmux lists a pane on {server.socket} in a way that cannot be read",
+        f"see the list: tmux -S {server.socket} list-panes -a",
+    )
+
+
+def pid_of(row: Row, pane: Pane | None) -> int | None:
+    """Of a dead pane tmux may not say it any more: then as it was recorded."""
+    return row.pane.pid if pane is None or pane.pid is None else pane.pid
+
+
+def _session_of(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:
     if not isinstance(server, Server):
         return _on_another_server(row, server, profile, world)
     here = _recorded_session(row, server, world) if same_server(row, server, world) else None
@@ -43,16 +68,43 @@ def find_session(row: Row, server: ServerLook, profile: Profile | None, world: W
     named = server.named(row.name)
     if row.tmux.known:
         return None if named is None or _pane_was_ended(row, named) else _replaced(row, named)
+    if named is None and not row.status.ended:
+        named_otherwise = _respelled(row, server, profile, world)
+        if named_otherwise is not None:
+            return named_otherwise
     if named is None:
         holders = [one for one in server.sessions if _has_agent(row, one, profile, world)]
         return moved(row, holders[0]) if holders else _on_another_server(row, server, profile, world)
-    if row.pane.pid is not None and any(pane.pid == row.pane.pid for pane in named.panes):
+    if any(_is_recorded(row, pane, world) for pane in named.panes):
         return named
     if ended_as_pane(row):  # other tools record no pane id: what is left of it are the panes of others
         return named if _runs_in(named, profile, world) else None
     if row.pane.pid is None:
         return named
     return named if _runs_in(named, profile, world) else _replaced(row, named)
+
+
+def _is_recorded(row: Row, pane: Pane, world: World) -> bool:
+    """By the pid. Where tmux does not say that of a dead pane, nothing speaks against it once the process is gone."""
+    if row.pane.pid is None:
+        return False
+    return pane.pid == row.pane.pid or (pane.pid is None and row.pane.pid not in world.index.processes)
+
+
+def _respelled(row: Row, server: Server, profile: Profile | None, world: World) -> Session | Failure | None:
+    """tmux may have given it another name than the row has; by the pid it is known all the same."""
+    other = next(filter(None, map(server.named, spellings(row.name))), None)
+    if other is None:
+        return None
+    if any(_is_recorded(row, pane, world) for pane in other.panes):
+        return other
+    if row.pane.pid is not None and not _runs_in(other, profile, world):
+        return None
+    return Failure(
+        Code.SESSION_REPLACED,
+        f"could not tell whether {other.name} is {row.name}: tmux changes some letters in names",
+        f"if it is the one you mean, record it: {command('adopt', row.name)}",
+    )
 
 
 def _runs_in(session: Session, profile: Profile | None, world: World) -> bool:
@@ -117,7 +169,7 @@ def pick_pane(row: Row, session: Session, profile: Profile | None, world: World)
     """Which pane is the agent's, in the order of trust. None: its own is no more, and those left are at work of others,
     or cannot be told apart."""
     by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
-    by_pid = [pane for pane in session.panes if pane.pid == row.pane.pid]
+    by_pid = [pane for pane in session.panes if _is_recorded(row, pane, world)]
     lost = row.tmux.known and row.pane.id is not None
     for found in (by_id, by_pid, () if lost else session.panes):
         if len(found) == 1:

@@ -17,7 +17,7 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
     """The agent's own processes in a pane; of an unknown agent, whatever runs there that is no idle shell."""
     if pane.dead:
         return ()
-    below = list(tree(world.index, pane.pid))
+    below = list(tree(world.index, pane.pid or 0))
     if profile is not None:
         return tuple(process for process in below if _recognised(process, profile, world))
     return () if is_idle_shell(pane, world) else tuple(below)
@@ -30,10 +30,15 @@ def which_agent(session: Session, profiles: Iterable[Profile], world: World) -> 
 
 def is_idle_shell(pane: Pane, world: World) -> bool:
     """A known shell without children that waits in front for a command."""
-    leader = world.index.processes.get(pane.pid)
-    if leader is None or world.index.children.get(pane.pid):
+    leader = leader_of(pane, world)
+    if leader is None or world.index.children.get(leader.pid):
         return leader is None
     return _is_interactive_shell(leader, world) and in_front(leader)
+
+
+def leader_of(pane: Pane, world: World) -> Process | None:
+    """What tmux started in it, while it lives. Of a dead pane a pid, if there is one, may be a stranger's by now."""
+    return None if pane.dead else world.index.processes.get(pane.pid or 0)
 
 
 def _is_interactive_shell(process: Process, world: World) -> bool:
@@ -49,7 +54,7 @@ def _takes_command(flag: str) -> bool:
 
 def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live:
     """The agent is gone when a shell was left behind, or nothing; what else runs there may be the agent in disguise."""
-    leader = world.index.processes.get(pane.pid) if pane is not None and not pane.dead else None
+    leader = leader_of(pane, world) if pane is not None else None
     if agent or (leader is not None and not _is_interactive_shell(leader, world)):
         return Live.ALIVE
     return Live.AGENT_GONE
@@ -72,8 +77,8 @@ def is_busy(pane: Pane, world: World) -> bool:
 
 def took_up_work(pane: Pane, world: World) -> bool:
     """In what was an idle shell: a job, in front or behind, or another program. What draws a prompt is none."""
-    leader = world.index.processes.get(pane.pid)
-    if pane.dead or leader is None:
+    leader = leader_of(pane, world)
+    if leader is None:
         return False
     children = (world.index.processes[pid] for pid in world.index.children.get(leader.pid, ()))
     job = any(child.pgrp != leader.pgrp for child in children)
@@ -81,7 +86,7 @@ def took_up_work(pane: Pane, world: World) -> bool:
 
 
 def listed(panes: Iterable[Pane]) -> str:
-    return ", ".join(f"{pane.id} (pid {pane.pid})" for pane in panes)
+    return ", ".join(f"{pane.id} ({'dead' if pane.pid is None else f'pid {pane.pid}'})" for pane in panes)
 
 
 def tree(index: Index, pid: int) -> Iterable[Process]:

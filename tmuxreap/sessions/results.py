@@ -12,6 +12,7 @@ from tmuxreap.core.values import field, frozen
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.registry.rows import recorded_conversation
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.sight import Sight
@@ -27,6 +28,7 @@ def session_result(
     context: Context, row: Row, sight: Sight, beat: Heartbeat | None = None, facts: Mapping[str, object] | None = None
 ) -> SessionResult:
     session, pane, now = sight.session, sight.pane, context.clock.now()
+    activity = session.activity if session else None
     agent = context.agent_of(row)
     return SessionResult(
         name=row.name,
@@ -35,12 +37,12 @@ def session_result(
         live=sight.live,
         tmux_server=row.tmux_server,
         pane_id=pane.id if pane else row.pane.id,
-        pid=pane.pid if pane else row.pane.pid,
+        pid=pid_of(row, pane),
         cwd=row.pane.cwd,
         tags=row.tags,
         conversation_id=recorded_conversation(row, agent),
         resumable=row.resumable is True,
-        idle_s=max(0, int(now) - session.activity) if session else None,
+        idle_s=None if activity is None else max(0, int(now) - activity),
         heartbeat_age_s=max(0, int(now - beat.at)) if beat else None,
         attached=bool(session and session.attached),
         memory_mb=megabytes(sum(context.processes.memory(one.process.id) for one in sight.owned.own)),

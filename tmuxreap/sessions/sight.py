@@ -11,9 +11,9 @@ from tmuxreap.agents.spared import Spares
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session, Terminal
 from tmuxreap.core.values import field, frozen, replace
-from tmuxreap.sessions.identity import cannot_tell, find_session, moved, pick_pane, same_server
+from tmuxreap.sessions.identity import cannot_tell, find_session, moved, not_all_read, pick_pane, same_server
 from tmuxreap.sessions.ownership import Owned, Reach, Trace, owned
-from tmuxreap.sessions.panes import TMUX_SERVER, agent_among, agent_in, live_in, on_terminal
+from tmuxreap.sessions.panes import TMUX_SERVER, agent_among, agent_in, leader_of, live_in, on_terminal
 from tmuxreap.sessions.siblings import Known, holder_of, judge, leads, own_panes
 from tmuxreap.sessions.world import Places, World
 
@@ -117,6 +117,10 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, spares, world, past)
     whole = _still(first, server, world)
+    known = first.session.id if first.session else None
+    hidden = not_all_read(f"look at {row.name}", server, row.name, known)
+    if whole is None and hidden is not None:
+        return Sight(Live.UNKNOWN, first.socket, server, trouble=hidden)
     session, foreign = _judged_again(whole, row, profile, world, past)
     reach = _reach(row, server, session, world, past, strangers=bool(foreign))
     belongings = _belongings(server, session, reach, spares, world)
@@ -255,7 +259,7 @@ def _reach(
 ) -> Reach:
     panes = session.panes if session else ()
     known = past.first.session.panes if past.first and past.first.session else ()
-    leaders = {p.id for pane in panes if not pane.dead and (p := world.index.processes.get(pane.pid))} | past.leaders
+    leaders = {leader.id for pane in panes if (leader := leader_of(pane, world))} | past.leaders
     before = row.pane.id if row.tmux.known and row.pane.id else None
     server_pid = _server_pid(row, server, world, past)
     # Once its pane is gone, a terminal's number may be another's: only what still holds the old one open counts.

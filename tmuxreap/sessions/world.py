@@ -55,9 +55,9 @@ def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, in
 def places_of(server: ServerLook, tty_of: Callable[[str], int]) -> Places:
     sessions = server.sessions if isinstance(server, Server) else ()
     panes = [pane for session in sessions for pane in session.panes]
-    alive = [pane for pane in panes if not pane.dead and pane.pid]
+    alive = [pane for pane in panes if not pane.dead]
     return Places(
         ids=frozenset(pane.id for pane in panes),
-        by_leader={pane.pid: pane.id for pane in alive},
+        by_leader={pane.pid: pane.id for pane in alive if pane.pid},
         by_tty={tty: pane.id for pane in alive if (tty := tty_of(pane.tty))},
     )

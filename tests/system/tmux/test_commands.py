@@ -27,10 +27,11 @@ def test_a_session_is_killed_by_its_whole_identity() -> None:
         "-F",
         "-t",
         "$3:",
+        "#{?#{session_id},"
         "#{&&:#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
         "#{==:#{session_created},1795000100}},"
         "#{==:#{&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}},0}},"
-        f"#{{==:{HELD},<%5.70>}}}}",
+        f"#{{==:{HELD},<%5.70>}}}},}}",
         "kill-session -t '$3'",
     ]
 
@@ -48,8 +49,9 @@ def test_a_pane_is_killed_by_its_whole_identity() -> None:
         "-F",
         "-t",
         "$3:",
+        "#{?#{session_id},"
         "#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
-        f"#{{==:#{{session_created}},1795000100}}}},#{{m:*<%5.70[L>]*,{HELD}}}}}",
+        f"#{{==:#{{session_created}},1795000100}}}},#{{m:*<%5.70[L>]*,{HELD}}}}},}}",
         "kill-pane -t '%5'",
     ]
 

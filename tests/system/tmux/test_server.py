@@ -19,6 +19,9 @@ NASTY = [
 ]  # fmt: skip
 
 
+LINE = "$0:1:1:1:0::@0:1:%0:7:0:0:0:0:/dev/pts/1:off:one"
+
+
 @pytest.fixture
 def tmux(tmux_socket: str) -> RealTmux:
     return RealTmux(os.environ)
@@ -103,8 +106,10 @@ def test_a_server_that_we_start_has_no_marks_of_the_caller(tmux_socket: str) -> 
 @pytest.mark.live
 def test_a_server_without_sessions_is_a_server(tmux: RealTmux, tmux_socket: str) -> None:
     tmux.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
+    before = tmux.look(tmux_socket)
+    assert isinstance(before, Server)
     assert tmux.run(tmux_socket, [["set-option", "-s", "exit-empty", "off"], ["kill-session", "-t", "$0"]])
-    assert tmux.look(tmux_socket) == Server(tmux_socket, 0, 0, ())
+    assert tmux.look(tmux_socket) == Server(tmux_socket, before.pid, before.started, ())
 
 
 @pytest.mark.live
@@ -117,7 +122,9 @@ def test_shared_windows_are_seen(tmux: RealTmux, tmux_socket: str) -> None:
     )
     server = tmux.look(tmux_socket)
     assert isinstance(server, Server)
-    shared = [(one.name, one.grouped, [(pane.id, pane.linked) for pane in one.panes]) for one in server.sessions]
+    shared = [
+        (one.name, one.grouped, [(it.id, it.linked or one.grouped) for it in one.panes]) for one in server.sessions
+    ]
     assert sorted(shared) == [
         ("alone", False, [("%2", False), ("%1", True)]),
         ("grouped", True, [("%0", True)]),
@@ -155,10 +162,23 @@ def test_without_tmux_nothing_is_known() -> None:
     assert tmux.create("/tmp/none/s", ["new-session"]) == (False, seen.reason)
 
 
-def test_an_answer_that_cannot_be_read_is_no_look(tmp_path: Path, tmux_socket: str) -> None:
+@pytest.mark.live
+@pytest.mark.parametrize("said", ["echo 1:2:what", "", "exit 1", f"echo {LINE!r}", "echo =:1", "printf =:1:2"])
+def test_an_answer_without_our_own_last_line_is_no_look(said: str, tmp_path: Path, tmux_socket: str) -> None:
     odd = tmp_path / "tmux"
-    odd.write_text("#!/bin/sh\necho 1:2:what\n")
+    odd.write_text(f"#!/bin/sh\n{said}\n")
     odd.chmod(0o755)
     real = RealTmux(os.environ)
     real.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
     assert isinstance(RealTmux({}, program=str(odd)).look(tmux_socket), Unreachable)
+
+
+@pytest.mark.live
+def test_a_listing_that_is_odd_for_a_moment_is_asked_for_again(tmp_path: Path, tmux_socket: str) -> None:
+    real = RealTmux(os.environ)
+    real.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
+    odd = tmp_path / "tmux"
+    asked = tmp_path / "asked"
+    odd.write_text(f'#!/bin/sh\n[ -e {asked} ] && exec tmux "$@"\n: > {asked}\necho odd\necho =:1:2\n')
+    odd.chmod(0o755)
+    assert RealTmux(os.environ, program=str(odd)).look(tmux_socket) == real.look(tmux_socket)

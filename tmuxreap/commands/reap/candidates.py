@@ -56,6 +56,7 @@ def _seen(
 ) -> Seen:
     since = min((context.processes.started_epoch(process.id) for process in _life(sight)), default=None)
     ttl = row.data.get("ttl")
+    activity = sight.session.activity if sight.session else None
     return Seen(
         name=row.name,
         now=context.clock.now(),
@@ -64,7 +65,7 @@ def _seen(
         under_way=under_way,
         attached=_is_watched(sight),
         agent_since=since,
-        output_at=float(sight.session.activity) if sight.session else None,
+        output_at=None if activity is None else float(activity),
         in_the_way=_in_the_way(sight),
         said=said,
         age=_age(context, said) if said else None,

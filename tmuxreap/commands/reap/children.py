@@ -58,7 +58,7 @@ def offspring(sight: Sight, ask: Ask) -> tuple[Child, ...]:
     own = {one.process.pid: one.process for one in sight.owned.own}
     core = _core(sight, own, ask.epoch)
     above = {pid for one in core for pid in _line(one.ppid, own)}
-    leaders = {pane.pid for pane in sight.session.panes} if sight.session else set()
+    leaders = {pane.pid or 0 for pane in sight.session.panes} if sight.session else set()
     branches: dict[int, list[Process]] = {}
     for pid, process in own.items():
         if pid not in core_pids(core) and pid not in above and pid not in leaders:

@@ -147,6 +147,8 @@ class _Strays:
         look = self._app.tmux.look(socket)
         if isinstance(look, Unreachable) or (isinstance(look, Server) and look.pid not in (0, server.pid)):
             return None
+        if isinstance(look, Server) and look.unread:
+            return None
         sessions = look.sessions if isinstance(look, Server) else ()
         return frozenset((tmux, pane.id) for session in sessions for pane in session.panes)
 

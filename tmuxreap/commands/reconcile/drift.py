@@ -25,6 +25,7 @@ from tmuxreap.sessions.panes import which_agent
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK
+from tmuxreap.system.tmux.versions import spellings
 
 # What follows the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
@@ -119,6 +120,8 @@ def _with_start(context: Context, found: list[Drift], rows: Sequence[Row], inten
         return found
     row = next((row for row in rows if row.name == intent.name), None)
     session = server.named(intent.name) if isinstance(server, Server) else None
+    if session is None and isinstance(server, Server) and server.may_hide(None, intent.name):
+        return found
     if session is None or not isinstance(server, Server) or not _made_by(context, session, intent):
         return [*found, Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent)]
     ours = _kept_open(server, session)
@@ -151,7 +154,7 @@ def _is_recorded(row: Row, session: Session) -> bool:
 
 def _made_by(context: Context, session: Session, intent: Intent) -> bool:
     """By its mark; where nobody carries it any more, by its age."""
-    leaders = (context.processes.identify(pane.pid) for pane in session.panes if not pane.dead)
+    leaders = (context.processes.identify(pane.pid or 0) for pane in session.panes if not pane.dead)
     marks = {(context.processes.environ(one) or {}).get(MARK) for one in leaders if one} - {None}
     ours = set(json.loads(intent.plan)["marks"])
     return bool(marks & ours) if marks else session.created >= int(intent.created_at)
@@ -265,7 +268,7 @@ def _unregistered(context: Context, rows: Sequence[Row], sights: Sequence[Sight]
         seen = known.setdefault(sight.socket, set())
         if sight.session is not None:
             seen.add(sight.session.id)
-    names = {row.name for row in rows}
+    names = {row.name for row in rows}.union(*(spellings(row.name) for row in rows))
     found: list[Drift] = []
     servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
     for socket, server in servers.items():

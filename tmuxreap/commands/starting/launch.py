@@ -91,7 +91,7 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> Sessio
             session_id, pane_id, pid = said.split(":")  # as CREATED_FORMAT has it
             row = _synthetic(context, wish, session_id)
         faults.at(Step.CREATED)
-        sight = _confirmed(context, wish, profile, row, pane_id, int(pid))
+        sight = _confirmed(context, wish, profile, row, pane_id, int(pid or 0))
     except BaseException:  # also when a person loses patience
         if row is not None:
             start.cleared(gone=_clear_away(context, row))

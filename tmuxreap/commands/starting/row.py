@@ -96,7 +96,7 @@ def record_session(
 
 
 def _fields(context: Context, row: Row, sight: Sight, pane: Pane, wish: Launch) -> dict[tuple[str, ...], Value]:
-    leader = context.processes.identify(pane.pid)
+    leader = context.processes.identify(pane.pid) if pane.pid is not None else None
     fields: dict[tuple[str, ...], Value] = {
         ("agent",): wish.agent,
         ("pane", "pid"): pane.pid,

@@ -11,7 +11,8 @@ from tmuxreap.core.model import Pane, Server, Session
 from tmuxreap.core.ports import Question
 
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
-CREATED = re.compile(r"^\$\d+:%\d+:\d+$", re.MULTILINE)
+# A pane may be dead by then: no pid from tmux 3.8 on.
+CREATED = re.compile(r"^\$\d+:%\d+:\d*$", re.MULTILINE)
 # What a session holds, in the order of its windows and panes; `L`: the window stands in another session too.
 _HERE = "#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}"
 HOLDS = f"W:#{{P:<{_HERE}>}}"
@@ -40,7 +41,7 @@ def send_text(pane: str, text: str) -> list[str]:
 
 def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> list[str]:
     """Keys, or a text, for that pane, if it is still the one that was seen and takes keys for itself alone."""
-    seen = [*_server_facts(server), ("pane_id", pane.id), ("pane_pid", str(pane.pid)), *TAKES_KEYS]
+    seen = [*_server_facts(server), *_pane_facts(pane), *TAKES_KEYS]
     command = send_text(pane.id, text) if text else send_keys(pane.id, keys)
     return _if_same(pane.id, seen, _line(command))
 
@@ -96,9 +97,8 @@ def kill_session_command(server: Server, session: Session, judged: Sequence[Pane
 
 def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
     """Kill that pane, if it still stands in that session, with the same process in it."""
-    command = _if_same(f"{session.id}:", _this_session(server, session), f"kill-pane -t '{pane.id}'")
-    command[4] = f"#{{&&:{command[4]},#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}}}"
-    return command
+    there = f"#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}"
+    return _if_same(f"{session.id}:", _this_session(server, session), f"kill-pane -t '{pane.id}'", there)
 
 
 def switch_client(server: Server, session: Session, pane: Pane, client: str | None) -> list[str]:
@@ -154,7 +154,12 @@ def _this_session(server: Server, session: Session) -> list[tuple[str, str]]:
     return [*_server_facts(server), ("session_id", session.id), ("session_created", str(session.created))]
 
 
-def _if_same(target: str, seen: list[tuple[str, str]], command: str) -> list[str]:
-    equal = [f"#{{==:#{{{name}}},{value}}}" for name, value in seen]
+def _pane_facts(pane: Pane) -> list[tuple[str, str]]:
+    return [("pane_id", pane.id), ("pane_pid", "" if pane.pid is None else str(pane.pid))]
+
+
+def _if_same(target: str, seen: list[tuple[str, str]], command: str, *more: str) -> list[str]:
+    equal = [*(f"#{{==:#{{{name}}},{value}}}" for name, value in seen), *more]
     condition = reduce(lambda left, right: f"#{{&&:{left},{right}}}", equal)  # && takes two before tmux 3.5
-    return ["if-shell", "-F", "-t", target, condition, command]
+    # tmux 3.2 crashes, with all that runs in it, when it is asked for the creation of a session that is not there.
+    return ["if-shell", "-F", "-t", target, f"#{{?#{{session_id}},{condition},}}", command]

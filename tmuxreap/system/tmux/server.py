@@ -6,45 +6,20 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 
-from tmuxreap.core.model import Pane, Server, ServerLook, Session, Unreachable
+from tmuxreap.core.model import Server, ServerLook, Unreachable
 from tmuxreap.core.ports import Question
 from tmuxreap.system.tmux import commands as tmux_commands
 from tmuxreap.system.tmux.client import Answer, TooSlow, ask
 from tmuxreap.system.tmux.sockets import who_listens
+from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of
 
 TIMEOUT_S = 5.0
 SETTLE_S = 0.5  # a server that is starting or leaving gives odd answers for a moment
 RETRY_S = 0.02
 NEVER_START = "-N"
-
-# Numbers and ids first, the one free text last: a name holds no newline, so a line can be read in one way only.
-# session_activity is the user's input; output shows in window_activity.
-LOOK_FORMAT = ":".join(
-    (
-        "#{pid}",
-        "#{start_time}",
-        "#{session_id}",
-        "#{session_created}",
-        "#{session_activity}",
-        "#{window_activity}",
-        "#{session_attached}",
-        "#{session_group_size}",
-        "#{window_id}",
-        "#{window_linked_sessions}",
-        "#{pane_id}",
-        "#{pane_pid}",
-        "#{pane_dead}",
-        "#{pane_in_mode}",
-        "#{pane_synchronized}",
-        "#{pane_input_off}",
-        "#{pane_tty}",
-        "#{remain-on-exit}",
-        "#{session_name}",
-    )
-)
+END = (";", "display-message", "-p", END_FORMAT)
 
 
 class RealTmux:
@@ -56,12 +31,13 @@ class RealTmux:
     def look(self, socket: str) -> ServerLook:
         settled_by = time.monotonic() + SETTLE_S
         while True:
-            answer = self._ask(socket, NEVER_START, "list-panes", "-a", "-F", LOOK_FORMAT)
+            answer = self._ask(socket, NEVER_START, "list-panes", "-a", "-F", LOOK_FORMAT, *END)
             if isinstance(answer, Unreachable):
                 return answer
-            verdict = (_server(socket, answer) if answer.ok else None) or who_listens(socket) or self._empty(socket)
-            if verdict is not None:
-                return verdict
+            seen = server_of(socket, answer.text) or who_listens(socket) or self._empty(socket)
+            settled = seen is not None and not (isinstance(seen, Server) and seen.unread)
+            if seen is not None and (settled or time.monotonic() > settled_by):
+                return seen
             if time.monotonic() > settled_by:
                 return Unreachable(socket, _said(answer), "try `tmux -S` with this socket by hand")
             time.sleep(RETRY_S)
@@ -107,9 +83,9 @@ class RealTmux:
 
     def _empty(self, socket: str) -> Server | None:
         """A server without sessions refuses `list-panes -a`, but not this."""
-        answer = self._ask(socket, NEVER_START, "list-sessions", "-F", "#{session_id}")
-        empty = isinstance(answer, Answer) and answer.ok and not answer.out
-        return Server(socket, 0, 0, ()) if empty else None
+        answer = self._ask(socket, NEVER_START, "list-sessions", "-F", "#{session_id}", *END)
+        seen = server_of(socket, answer.text) if isinstance(answer, Answer) else None
+        return None if seen is None or seen.unread else seen
 
     def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> Answer | Unreachable:
         script = "".join(" ".join(map(tmux_commands.quoted, command)) + "\n" for command in commands)
@@ -153,45 +129,3 @@ def _said(answer: Answer) -> str:
 def _whole(argument: str) -> str:
     """On a command line tmux takes a `;` at the end of any argument for the end of the command."""
     return f"{argument[:-1]}\\;" if argument.endswith(";") else argument
-
-
-def _server(socket: str, answer: Answer) -> Server | None:
-    """The server as listed, or None when a line is not what was asked for."""
-    try:
-        rows = [line.split(":", 18) for line in answer.text.split("\n") if line]
-        if not rows:
-            return None
-        sessions = tuple(_session(list(panes)) for _, panes in groupby(rows, key=lambda row: row[2]))
-        return Server(socket, int(rows[0][0]), int(rows[0][1]), sessions)
-    except (ValueError, IndexError):
-        return None
-
-
-def _session(rows: list[list[str]]) -> Session:
-    first = rows[0]
-    return Session(
-        id=first[2],
-        name=first[18],
-        created=int(first[3]),
-        activity=max(int(moment) for row in rows for moment in row[4:6]),
-        attached=int(first[6]),
-        grouped=int(first[7] or 0) > 1,
-        panes=tuple(_panes(rows)),
-    )
-
-
-def _panes(rows: Iterable[list[str]]) -> Iterable[Pane]:
-    for row in rows:
-        window, links, pane, pid, dead, in_mode, synchronized, input_off, tty, remain = row[8:18]
-        yield Pane(
-            id=pane,
-            pid=int(pid),
-            tty=tty,
-            dead=dead == "1",
-            in_mode=in_mode != "0",
-            synchronized=synchronized == "1",
-            input_off=input_off == "1",
-            window_id=window,
-            linked=int(links) > 1,
-            remain_on_exit=remain,
-        )

@@ -1,0 +1,285 @@
+"""What a version of tmux leaves empty, leaves out or tells oddly, for each field and each kind of row: never a server
+that cannot be read because of one pane, and never somebody dead."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakePane, FakeTmux, Story
+from tmuxreap.commands import adopt
+from tmuxreap.commands import list as listing
+from tmuxreap.commands.reap import reap
+from tmuxreap.commands.reap.verdicts import Kind
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.commands.start import check_name
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Live, Outcome, Pane, Server, ServerLook, Session, Unreachable
+from tmuxreap.ending.results import EndResult
+from tmuxreap.sessions.results import SessionResult
+from tmuxreap.system.tmux.commands import new_session
+from tmuxreap.system.tmux.server import RealTmux
+from tmuxreap.system.tmux.versions import FIELDS, server_of, spellings
+
+MISSING = "(missing)"
+ODD = ["", MISSING, "what", "-1", "1e9", "٣", "9" * 40, "a b", "$", "/"]
+END = "=:100:1000\n"
+NAMES = tuple(FIELDS)
+EACH = [*product(NAMES, ODD)]
+
+
+def line(session: Session, pane: Pane) -> list[str]:
+    """As tmux 3.2 to 3.7 tell it."""
+    return [
+        session.id, str(session.created), str(session.activity), "7", str(session.attached), "",
+        pane.window_id, "1", pane.id, "" if pane.pid is None else str(pane.pid), str(int(pane.dead)),
+        str(int(pane.in_mode)), str(int(pane.synchronized)), str(int(pane.input_off)), pane.tty, pane.remain_on_exit,
+        session.name,
+    ]  # fmt: skip
+
+
+def text(server: Server, spoil: Callable[[Session, list[str]], list[str]] = lambda _, words: words) -> str:
+    lines = [":".join(spoil(one, line(one, pane))) for one in server.sessions for pane in one.panes]
+    return "".join(f"{each}\n" for each in [*lines, f"=:{server.pid}:{server.started}"])
+
+
+def spoiled(words: Sequence[str], field: str, value: str) -> list[str]:
+    at = NAMES.index(field)
+    return [*words[:at], *([] if value == MISSING else [value]), *words[at + 1 :]]
+
+
+class OddTmux(FakeTmux):
+    """Tells one field of one session otherwise, and is read as the real one is."""
+
+    def __init__(self, told: FakeTmux, name: str, field: str, value: str) -> None:
+        self.__dict__ = told.__dict__
+        self._spoils = (name, field, value)
+
+    def look(self, socket: str) -> ServerLook:
+        seen = super().look(socket)
+        if not isinstance(seen, Server):
+            return seen
+        name, field, value = self._spoils
+        said = text(seen, lambda one, words: spoiled(words, field, value) if one.name == name else words)
+        return server_of(socket, said) or Unreachable(socket, "odd", "odd")
+
+
+def pane(**facts: Any) -> Pane:
+    known: dict[str, Any] = {
+        "id": "%0", "pid": 7, "tty": "/dev/pts/1", "dead": False, "in_mode": False, "synchronized": False,
+        "input_off": False, "window_id": "@0", "linked": False, "remain_on_exit": "off",
+    }  # fmt: skip
+    return Pane(**{**known, **facts})
+
+
+def session(number: int, name: str, *panes: Pane) -> Session:
+    return Session(f"${number}", name, 5, 7, 0, False, panes)
+
+
+def test_what_is_told_is_read_as_it_is() -> None:
+    server = Server("/s", 100, 1000, (
+        session(0, "a", pane(), pane(id="%1", in_mode=True, synchronized=True, input_off=True)),
+        session(1, "b: c.d", pane(id="%2", pid=None, dead=True, remain_on_exit="on")),
+    ))  # fmt: skip
+    assert server_of("/s", text(server)) == server
+
+
+@pytest.mark.parametrize("said", ["", "\n", "=:1\n", "=:1:\n", " =:1:2\n", "=:1:2:3\n", "=:x:1\n", "$0:5\n"])
+def test_without_our_own_last_line_it_is_no_answer(said: str) -> None:
+    assert server_of("/s", said) is None
+    assert server_of("/s", text(Server("/s", 1, 2, (session(0, "a", pane()),))).replace("=:1:2\n", said)) is None
+
+
+def test_nobody_is_an_answer_as_well() -> None:
+    assert server_of("/s", END) == Server("/s", 100, 1000, ())
+
+
+def test_a_dead_pane_of_3_8_has_no_pid_and_harms_nobody() -> None:
+    told = "$0:5:7:7:0::@0:1:%0::1:0:0:0:/dev/pts/1:on:a\n$1:5:7:7:0::@1:1:%1:9:0:0:0:0:/dev/pts/2:off:b\n"
+    server = server_of("/s", told + END)
+    assert server is not None
+    assert not server.unread
+    assert [(one.name, one.panes[0].pid, one.panes[0].dead) for one in server.sessions] == [
+        ("a", None, True),
+        ("b", 9, False),
+    ]
+
+
+def test_a_pane_that_lives_without_a_pid_hides_its_session_alone() -> None:
+    told = "$0:5:7:7:0::@0:1:%0::0:0:0:0:/dev/pts/1:on:a\n$1:5:7:7:0::@1:1:%1:9:0:0:0:0:/dev/pts/2:off:b\n"
+    server = server_of("/s", told + END)
+    assert server is not None
+    assert server.unread
+    assert [one.name for one in server.sessions] == ["b"]
+
+
+@pytest.mark.parametrize(("field", "value"), EACH)
+def test_a_session_is_never_told_with_fewer_panes_than_it_has(field: str, value: str) -> None:
+    """What is hidden could be a neighbour's, and would go with the session."""
+    both = Server("/s", 1, 2, (session(0, "a", pane(), pane(id="%1")), session(1, "b", pane(id="%2"))))
+    told = text(both).split("\n")
+    told[1] = ":".join(spoiled(told[1].split(":"), field, value))
+    seen = server_of("/s", "\n".join(told))
+    assert seen is not None
+    assert [len(one.panes) for one in seen.sessions if one.name == "a"] in ([2], [])
+    assert [one.name for one in seen.sessions if one.name != "a"] == ["b"]
+    assert bool(seen.unread) == (len(seen.sessions) < 2)
+
+
+def told_oddly(story: Story, name: str, field: str, value: str) -> None:
+    story.tmux = OddTmux(story.tmux, name, field, value)
+
+
+def foreign_row(story: Story, name: str) -> None:
+    """As another tool writes it."""
+    text_before = story.path.read_text()
+    lines = text_before.splitlines(keepends=True)
+    at = next(number for number, each in enumerate(lines) if f'"name": "{name}"' in each)
+    row = json.loads(lines[at].strip()[2:])
+    del row["tmux"]
+    row["pane"] = {"pid": row["pane"]["pid"]}
+    lines[at] = f"  - {json.dumps(row)}\n"
+    story.path.write_text("".join(lines))
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["our row", "another tool's"])
+@pytest.mark.parametrize(("field", "value"), EACH)
+def test_whatever_one_field_says_nobody_is_called_dead(field: str, value: str, ours: bool, story: Story) -> None:
+    odd, other = story.agent("odd"), story.agent("other")
+    if not ours:
+        foreign_row(story, "odd")
+        foreign_row(story, "other")
+    told_oddly(story, "odd", field, value)
+    rows = listing.run(story.app(), listing.ListRequest((), None, False, None)).results
+    listed = {one.name: one.live for one in rows if isinstance(one, SessionResult)}
+    assert listed["other"] is Live.ALIVE
+    assert listed["odd"] in (Live.ALIVE, Live.UNKNOWN, Live.REPLACED)
+    before = story.path.read_bytes()
+    told = reconcile.run(story.app()).more["drifts"]
+    assert not [one for one in told if one["drift"] in ("dead", "agent_gone", "survivors")]  # type: ignore[attr-defined]
+    assert story.path.read_bytes() == before
+    reap.run(story.app(), reap.ReapRequest((Kind.IDLE, Kind.ORPHAN), yes=True))
+    assert story.processes.again(odd.process) is not None
+    assert story.row("odd")["status"] == story.row("other")["status"] == "running"
+    ended = {one.name: one for one in story.stop("odd", "other").results if isinstance(one, EndResult)}
+    assert ended["other"].outcome is Outcome.STOPPED
+    assert story.processes.again(other.process) is None
+    gone = story.processes.again(odd.process) is None
+    assert (ended["odd"].outcome is Outcome.STOPPED) == gone
+    assert story.row("odd")["status"] == ("stopped" if gone else "running")
+    if not gone:
+        assert ended["odd"].failure is not None
+        assert ended["odd"].failure.code in (Code.TMUX_UNREACHABLE, Code.SESSION_REPLACED)
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["our row", "another tool's"])
+def test_every_stop_ends_as_before_where_a_dead_pane_has_no_pid(ours: bool, story: Story) -> None:
+    story.agent("acme", shell=False)
+    story.tmux.tells_pid_of_dead = False
+    if not ours:
+        foreign_row(story, "acme")
+    result = story.stop("acme").results[0]
+    assert isinstance(result, EndResult)
+    assert (result.outcome, result.failure) == (Outcome.STOPPED, None)
+    assert result.stopped_by is not None
+    assert result.stopped_by.value == "exit_keys"
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["our row", "another tool's"])
+def test_a_dead_pane_without_a_pid_is_the_recorded_one(ours: bool, story: Story) -> None:
+    agent = story.agent("acme")
+    story.tmux.tells_pid_of_dead = False
+    if not ours:
+        foreign_row(story, "acme")
+    story.tmux.change(agent.pane, remain_on_exit="on")
+    story.processes.die(agent.process)
+    result = story.stop("acme").results[0]
+    assert isinstance(result, EndResult)
+    assert (result.outcome, result.failure, result.pid) == (Outcome.STOPPED, None, agent.process.pid)
+    assert result.stopped_by is not None
+    assert result.stopped_by.value == "already_gone"
+
+
+def renamed(story: Story, pane: FakePane, *, pid: bool) -> None:
+    """A row of another tool, made on a tmux before 3.6."""
+    (server,) = story.tmux.servers.values()
+    one = next(one for one in server.sessions if pane in one.panes)
+    one.name = "my_app"
+    if pid:
+        foreign_row(story, "my.app")
+    else:
+        text_before = story.path.read_text()
+        story.path.write_text(text_before[: text_before.index('  - {"name": "my.app"')])
+        story.add_row({"name": "my.app", "status": "running", "agent": "demo", "store": str(story.store)})
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("plain", ("plain",)),
+        ("my.app", ("my_app",)),
+        ("a:b", ("a_b",)),
+        ("a\\b", ("a\\\\b",)),
+        ("a$b", (r"a\$b", r"a\\$b")),
+    ],
+)
+def test_how_versions_spell_a_name(name: str, seen: tuple[str, ...]) -> None:
+    assert set(seen) <= set(spellings(name)) <= {name, *seen}
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", ["plain", "my.app", "a:b", "a\\b", "a$b", "x.y$z"])
+def test_this_tmux_spells_it_in_one_of_these_ways(name: str, tmux_socket: str) -> None:
+    tmux = RealTmux(os.environ)
+    assert tmux.create(tmux_socket, new_session(name, "/", ["sleep", "99"], {}))[0]
+    server = tmux.look(tmux_socket)
+    assert isinstance(server, Server)
+    assert server.sessions[0].name in spellings(name)
+
+
+@pytest.mark.parametrize("name", ["my.app", "a:b", "a\\b", "a$b", "a\tb", "a\x85b", "a\u200bb", "a\udcffb", ""])
+def test_start_refuses_a_name_that_tmux_would_change(name: str) -> None:
+    with pytest.raises(Failure) as refused:
+        check_name(name)
+    assert refused.value.code is Code.USAGE
+
+
+def test_a_session_whose_name_tmux_has_changed_is_known_by_its_pid(story: Story) -> None:
+    agent = story.agent("my.app")
+    renamed(story, agent.pane, pid=True)
+    assert reconcile.run(story.app()).more["drifts"] == []
+    result = story.stop("my.app").results[0]
+    assert isinstance(result, EndResult)
+    assert result.outcome is Outcome.STOPPED
+    assert story.row("my.app")["status"] == "stopped"
+
+
+def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) -> None:
+    agent = story.agent("my.app")
+    renamed(story, agent.pane, pid=False)
+    before = story.path.read_bytes()
+    (drift,) = reconcile.run(story.app()).more["drifts"]  # type: ignore[misc]
+    assert (drift["drift"], drift["hint"]) == ("replaced", "tmuxreap adopt my.app")
+    result = story.stop("my.app").results[0]
+    assert isinstance(result, EndResult)
+    assert (result.outcome, result.failure and result.failure.code) == (Outcome.REFUSED, Code.SESSION_REPLACED)
+    assert story.path.read_bytes() == before
+    adopt.run(story.app(), adopt.AdoptRequest("my.app", "demo"))
+    ended = story.stop("my.app").results[0]
+    assert isinstance(ended, EndResult)
+    assert ended.outcome is Outcome.STOPPED
+    assert story.processes.again(agent.process) is None
+
+
+def test_another_that_only_looks_like_it_is_left_alone(story: Story) -> None:
+    """The row says a process that is gone, and no agent is in the session of the changed name."""
+    (name, neighbour) = ("my.app", story.tmux.open(story.SOCKET, "my_app", "vim"))
+    story.add_row({"name": name, "status": "running", "agent": "demo", "pane": {"pid": 99999}})
+    story.stop(name)
+    assert story.processes.again(neighbour.panes[0].process) is not None
+    assert story.row(name)["status"] == "stopped"

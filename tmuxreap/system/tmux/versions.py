@@ -1,0 +1,129 @@
+"""Owns what versions of tmux do differently: which fields they leave empty, which names they change. Pure.
+
+It reads the listing of one server, and never takes what a version leaves out for a fact: a field that is empty or odd
+is unknown for that pane. What makes a pane impossible to tell leaves out its session, which is then not proven gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import product
+
+from tmuxreap.core.model import Pane, Server, Session, Unread
+from tmuxreap.core.values import replace
+
+DOLLARS = ("$", r"\$", r"\\$")
+ANYTHING = "[^:]*"
+NUMBER = r"\d{1,18}"
+
+# What must be there to tell one session from another, and what may be missing. A name holds no newline but any other
+# letter (from 3.6 on also a colon), so it stands last: a line can be read in one way only.
+# session_activity is the user's input; output shows in window_activity.
+FIELDS = {
+    "session_id": rf"\${NUMBER}",
+    "session_created": NUMBER,
+    "session_activity": ANYTHING,
+    "window_activity": ANYTHING,
+    "session_attached": ANYTHING,
+    "session_group_size": r"\d{0,18}",  # empty without a group
+    "window_id": rf"@{NUMBER}",
+    "window_linked_sessions": NUMBER,  # from 3.6 on a group counts as one, before as many as are in it
+    "pane_id": f"%{NUMBER}",
+    "pane_pid": ANYTHING,  # from 3.8 on empty for a dead pane, before the last one
+    "pane_dead": ANYTHING,
+    "pane_in_mode": ANYTHING,
+    "pane_synchronized": ANYTHING,
+    "pane_input_off": ANYTHING,
+    "pane_tty": ANYTHING,
+    "remain-on-exit": ANYTHING,
+    "session_name": ".+",
+}
+LOOK_FORMAT = ":".join(f"#{{{name}}}" for name in FIELDS)
+END_FORMAT = "=:#{pid}:#{start_time}"
+
+_LINE = re.compile(":".join(f"({pattern})" for pattern in FIELDS.values()), re.ASCII)
+_END = re.compile(rf"^=:({NUMBER}):({NUMBER})\n", re.ASCII | re.MULTILINE)
+_NUMBER = re.compile(NUMBER, re.ASCII)
+_ID = re.compile(FIELDS["session_id"], re.ASCII)
+
+
+def server_of(socket: str, text: str) -> Server | None:
+    """The server as listed; None without our own last line: an answer that is cut, or none, says nothing."""
+    *_, end = (None, *_END.finditer(text))
+    if end is None:
+        return None
+    listed: dict[str, list[tuple[str, ...]]] = {}
+    unread: list[Unread] = []
+    for line in filter(None, text[: end.start()].split("\n")):
+        read = _LINE.fullmatch(line)
+        if read is None or _is_untold(read):
+            unread.append(_whose(line))
+        else:
+            listed.setdefault(read[1], []).append(read.groups())
+    server = Server(socket, int(end[1]), int(end[2]), tuple(map(_session, listed.values())), tuple(unread))
+    whole = tuple(one for one in server.sessions if not server.may_hide(one.id, one.name))
+    return replace(server, sessions=whole) if unread else server
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """Names that a session gets which is made with this one: before 3.6 without dots and colons, and everywhere with
+    backslashes doubled and dollars behind one or two."""
+    undotted = name.translate({ord("."): "_", ord(":"): "_"})
+    doubled = [each.replace("\\", "\\\\") for each in (name, undotted)]
+    return tuple(dict.fromkeys(each.replace("$", dollar) for each, dollar in product(doubled, DOLLARS)))
+
+
+def _whose(line: str) -> Unread:
+    """As far as that can be told: the id stands first, and the name last where no field is missing behind the id."""
+    words = line.split(":", len(FIELDS) - 1)
+    id_ = words[0] if _ID.fullmatch(words[0]) else None
+    named = len(words) == len(FIELDS) or id_ is None
+    return Unread(id_, (words[-1] or None) if named else None)
+
+
+def _is_untold(read: re.Match[str]) -> bool:
+    """A pane that lives, and nobody knows in which process."""
+    pane = dict(zip(FIELDS, read.groups(), strict=True))
+    return pane["pane_dead"] != "1" and _number(pane["pane_pid"]) is None
+
+
+def _session(rows: list[tuple[str, ...]]) -> Session:
+    panes = [dict(zip(FIELDS, row, strict=True)) for row in rows]
+    first = panes[0]
+    moments = (_number(pane[name]) for pane in panes for name in ("session_activity", "window_activity"))
+    attached = _number(first["session_attached"])
+    return Session(
+        id=first["session_id"],
+        name=first["session_name"],
+        created=int(first["session_created"]),
+        activity=_latest(moments),
+        attached=1 if attached is None else attached,  # who cannot be told is not ended for being alone
+        grouped=int(first["session_group_size"] or 0) > 1,
+        panes=tuple(map(_pane, panes)),
+    )
+
+
+def _pane(told: dict[str, str]) -> Pane:
+    tty = told["pane_tty"]
+    return Pane(
+        id=told["pane_id"],
+        pid=_number(told["pane_pid"]),
+        tty=tty if tty.startswith("/dev/") and tty.isprintable() else "",
+        dead=told["pane_dead"] == "1",
+        in_mode=told["pane_in_mode"] != "0",
+        synchronized=told["pane_synchronized"] == "1",
+        input_off=told["pane_input_off"] == "1",
+        window_id=told["window_id"],
+        linked=int(told["window_linked_sessions"]) > 1,
+        remain_on_exit=told["remain-on-exit"],
+    )
+
+
+def _number(text: str) -> int | None:
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def _latest(moments: Iterable[int | None]) -> int | None:
+    """None where one of them is unknown: it could be the latest."""
+    known = list(moments)
+    return None if None in known else max(filter(None, known), default=0)
