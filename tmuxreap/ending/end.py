@@ -103,7 +103,6 @@ def _begin(
     """Under the lock: is the registry still what was planned on? Then each intent is recorded."""
     if not cases:
         return [], [], []
-    from tmuxreap.ending.before_keys import held, recordable  # who ends nobody needs none
 
     with held(context, policy):
         now = context.registry.look()
