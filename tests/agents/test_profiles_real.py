@@ -115,6 +115,8 @@ PLACEHOLDER = "  Type your message or @path/to/file"
 CLAUDE_QUEUE = (
     "❯ BE_SLOW please\n\n❯ run it\n\n❯ and a second\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✻ Channeling…\n\n"
 )
+CLAUDE_KEY = "  Detected a custom API key in your environment\n\n  Do you want to use this API key?\n\n    Yes\n  ❯ No (recommended)\n\n  Enter to confirm · Esc to cancel"
+CLAUDE_TRUST = " Accessing workspace:\n\n /shop\n\n ❯ No, exit\n   Yes, I trust this folder\n\n Enter to confirm · Esc to cancel"
 CODEX_QUEUE = "• Working (4s • esc to interrupt)\n\n• Queued follow-up inputs\n  ↳ run it\n  ↳ and a second\n    shift+← edit last queued message\n\n"
 QWEN_QUEUE = (
     "  .. One moment (5s · esc to cancel)\n\n  run it\n  and a second\n  Ctrl+Q to queue · ↑ to edit queued messages\n"
@@ -158,6 +160,9 @@ SCREENS = [
     ("claude", shown(CLAUDE, "[Pasted text #1 +29 lines]"), Screen(State.DRAFT, "[Pasted text #1 +29 lines]", partial=True)),
     ("claude", sign(shown(CLAUDE, LOW.format(*["  "] * 12)), "❯\xa0", ""), Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True)),
     ("claude", shown(CLAUDE, "\n  ".join(wrap(WORDS, 37))), Screen(State.DRAFT, WORDS)),
+    ("claude", CLAUDE_KEY, Screen(State.DIALOG, setup=True)),
+    ("claude", CLAUDE_TRUST, Screen(State.DIALOG, setup=True)),
+    ("codex", "  >_ OpenAI Codex\n\n› Ask Codex to do anything", Screen(State.UNKNOWN)),  # it starts
     ("codex", shown(CODEX, "Ask Codex to do anything"), Screen(State.IDLE)),
     ("codex", sign(shown(CODEX, "echo half"), "›", "!"), Screen(State.DRAFT, "!echo half")),
     ("codex", "• The mock has read it.\n\n› tall line 58\n  tall line 59", Screen(State.DRAFT, "tall line 58\ntall line 59", partial=True)),
@@ -188,6 +193,7 @@ SCREENS = [
     ("qwen", sign(shown(QWEN, "echo half \u200b"), ">", "!"), Screen(State.DRAFT, "!echo half")),
     ("qwen", shown(QWEN, "[Pasted Content 619 chars] \u200b"), Screen(State.DRAFT, "[Pasted Content 619 chars]", partial=True)),
     ("qwen", shown(QWEN, PLACEHOLDER, above=QWEN_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
+    ("qwen", "│ Do you trust this folder?\n│\n│ › 1. Trust folder (project)\n│   3. Don't trust (esc)", Screen(State.DIALOG, setup=True)),
     ("qwen", shown(QWEN, "/exit \u200b"), Screen(State.DRAFT, "/exit")),
     ("qwen", shown(QWEN, PLACEHOLDER, above="  .. Thinking (0s · esc to cancel)\n"), Screen(State.BUSY)),
     ("opencode", shown(OPENCODE), Screen(State.IDLE)),
@@ -217,5 +223,5 @@ def test_the_screens_of_the_real_agents(agent: str, text: str, screen: Screen) -
 
 @pytest.mark.parametrize("agent", sorted({agent for agent, _, _ in SCREENS}))
 def test_the_screen_of_a_shell_or_another_program_is_no_agent_s(agent: str) -> None:
-    for text in ("$ ls\na  b\n$", "~\n~\n-- INSERT --", "", "❯ ls", "> "):
+    for text in ("$ ls\na  b\n$", "~\n~\n-- INSERT --", "", "❯ ls", "> ", "! ls"):
         assert read_screen(text, AGENTS[agent].screens).state is State.UNKNOWN

@@ -25,7 +25,7 @@ BUSY = "· working (esc to interrupt)"
         (f"demo agent\n{BUSY}\n> typed ahead", Screen(State.BUSY, "typed ahead")),
         (f"demo agent\n╭─╮\n{DIALOG}\n╰─╯", Screen(State.DIALOG)),
         ("$ ls\na  b", Screen(State.UNKNOWN)),
-        ("", Screen(State.UNKNOWN)),
+        ("", Screen(State.UNKNOWN, blank=True)),
         ("> quoted by somebody\nand more below", Screen(State.UNKNOWN)),
     ],
 )

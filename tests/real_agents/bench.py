@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -85,7 +86,7 @@ class Bench:
 
     # The program
 
-    def reap(self, *words: str) -> dict[str, Any]:
+    def answer(self, *words: str) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-m", "tmuxreap", words[0], "--registry", str(self.registry), "--json", *words[1:]],
             env=self.environ, cwd=self.place.project, capture_output=True, text=True, timeout=120, check=False,
@@ -94,6 +95,11 @@ class Bench:
             answer: dict[str, Any] = json.loads(done.stdout)
         except ValueError:
             raise AssertionError(f"tmuxreap {' '.join(words)}: {done.stdout}{done.stderr}") from None
+        return answer
+
+    def reap(self, *words: str) -> dict[str, Any]:
+        """The one result; a failure is one of the test."""
+        answer = self.answer(*words)
         if answer["error"]:
             raise AssertionError(f"tmuxreap {' '.join(words)}: {answer['error']['message']}")
         item: dict[str, Any] = answer["results"][0]
@@ -107,6 +113,11 @@ class Bench:
         item = self.reap("start", NAME, "--agent", self.agent, *where, "--", *words)
         self.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
         return item
+
+    @property
+    def line(self) -> str:
+        """Its command, as one types it."""
+        return shlex.join([str(self.program), *self.options])
 
     def pane_state(self) -> str:
         """As the program tells it: by the agent's own word too."""
@@ -128,7 +139,9 @@ class Bench:
 
     def tmux(self, *words: str) -> str:
         where = ["tmux", "-u", "-f", "/dev/null", "-S", self.socket]
-        done = subprocess.run([*where, *words], capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run(
+            [*where, *words], env=self.environ, capture_output=True, text=True, timeout=10, check=False
+        )
         return done.stdout.rstrip("\n ")
 
     def screen(self) -> str:

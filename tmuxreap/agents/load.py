@@ -24,7 +24,8 @@ BLOCK_KEYS = (
     "store", "conversation", "hooks",
 )  # fmt: skip
 TALK_KEYS = (
-    "id", "artifact", "message", "query", "candidates", "folder", "locators", "purge", "shared", "delete", "goes_on",
+    "id", "artifact", "message", "query", "candidates", "folder", "folder_file", "identity", "locators", "purge",
+    "shared", "delete", "goes_on",
 )  # fmt: skip
 MINUTE_S = 60.0
 
@@ -131,7 +132,7 @@ def _profiles(data: Block) -> Profiles:
 
 
 def _profile(name: str, data: Block) -> Profile:
-    keys = data.inner("keys").only(("idle", "safe", "again", "interrupt", "unqueue", "clear"))
+    keys = data.inner("keys").only(("idle", "safe", "again", "interrupt", "unqueue", "clear", "setup"))
     store = data.inner("store").only(("variable", "under", "default"))
     talk = data.inner("conversation").only(TALK_KEYS)
     id_pattern = talk.pattern("id")
@@ -151,6 +152,7 @@ def _profile(name: str, data: Block) -> Profile:
         interrupt_keys=_keys(keys, "interrupt"),
         unqueue_keys=_keys(keys, "unqueue"),
         clear_keys=_keys(keys, "clear"),
+        setup_keys=_keys(keys, "setup"),
         leave_s=data.number("leave_s", 3.0),
         spare=_spares(data),
         mates=data.words("mates"),
@@ -163,6 +165,8 @@ def _profile(name: str, data: Block) -> Profile:
         query=talk.text("query"),
         candidates=talk.text("candidates"),
         folder=talk.pattern("folder"),
+        folder_file=talk.text("folder_file"),
+        identity=talk.pattern("identity"),
         locators=_locators(talk),
         purge=_inside_store(talk, "purge"),
         shared=_inside_store(talk, "shared"),
@@ -239,7 +243,7 @@ def _spares(data: Block) -> tuple[Spare, ...]:
 def _goes_on(data: Block) -> GoesOn | None:
     if not data.data:
         return None
-    data.only(("end", "roster", "entries", "pid", "started", "began", "ended"))
+    data.only(("end", "roster", "entries", "pid", "started", "began", "ended", "mark"))
     return GoesOn(
         end=data.text("end") or "",
         roster=data.text("roster"),
@@ -248,4 +252,5 @@ def _goes_on(data: Block) -> GoesOn | None:
         started=data.text("started") or "started",
         began=data.pattern("began"),
         ended=data.pattern("ended"),
+        mark=data.text("mark"),
     )

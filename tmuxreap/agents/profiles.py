@@ -66,6 +66,7 @@ class GoesOn:
     started: str = "started"
     began: re.Pattern[str] | None = None  # a turn in the conversation itself, kept open by a shared program
     ended: re.Pattern[str] | None = None
+    mark: str | None = None  # a variable that what it has started carries, with the ID
 
 
 @frozen
@@ -85,6 +86,7 @@ class Profile:
     interrupt_keys: tuple[KeyStep, ...] = ()
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
+    setup_keys: tuple[KeyStep, ...] = ()
     leave_s: float = 3.0
     spare: tuple[Spare, ...] = ()
     mates: tuple[str, ...] = ()  # flags by which those that it opens in other panes name its conversation
@@ -97,6 +99,8 @@ class Profile:
     query: str | None = None
     candidates: str | None = None
     folder: re.Pattern[str] | None = None
+    folder_file: str | None = None  # beside the artifact, where it says its folder elsewhere
+    identity: re.Pattern[str] | None = None  # where an artifact whose name does not says its ID
     locators: tuple[Locator, ...] = ()
     purge: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ class State(Enum):
 FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
 # A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
-MARKS = ("queued", "shortened", "scrolled")
+MARKS = ("setup", "queued", "shortened", "scrolled")
 WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
 
 
@@ -33,6 +33,8 @@ class Screen:
     draft: str = ""
     queued: str = ""  # prompts that it is going to begin when its turn has ended
     partial: bool = False  # more is half-typed than the screen shows
+    setup: bool = False  # it asks before its first prompt: trust, keys; most keys answer that for good
+    blank: bool = False
 
 
 def read_screen(
@@ -41,6 +43,11 @@ def read_screen(
     """Its state, and what is half-typed: also a busy agent can hold a draft. `marks`: what else a screen may show, by
     the words of MARKS."""
     marks = marks or {}
+    if not text.strip():
+        return Screen(State.UNKNOWN, blank=True)
+    setup = marks.get("setup")
+    if setup and setup.search(text):
+        return Screen(State.DIALOG, setup=True)
     queued = _queued(marks.get("queued"), text)
     draft = _half_typed(patterns.get(State.DRAFT), "draft", text)
     shortened = marks.get("shortened")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import checked, store_of
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import State
 from tmuxreap.commands.starting.launch import existing_folder, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
@@ -19,7 +20,7 @@ from tmuxreap.registry.rows import recorded_conversation
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import store_environment
+from tmuxreap.sessions.conversation import store_environment, who_is_in
 from tmuxreap.sessions.look import look_at
 
 
@@ -59,7 +60,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     told = {"command": resume_line(words, environment), "cwd": row.pane.cwd}
     if request.print_only:
         return PlainResult(row.name, told)
-    _not_in_use(context, look, row, conversation)
+    _not_in_use(context, look, row, profile, conversation)
     wish = Launch(
         name=row.name,
         agent=profile.name,
@@ -74,9 +75,21 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
         environment=environment,
     )
     make_way(context, look, row, wish, replace=False)
-    return (
-        PlainResult(row.name, {"outcome": Outcome.PLANNED.value, **told}) if request.dry_run else launch(context, wish)
-    )
+    if request.dry_run:
+        return PlainResult(row.name, {"outcome": Outcome.PLANNED.value, **told})
+    resumed = launch(context, wish)
+    if _was_asking(context, row):
+        context.warnings.append(
+            f"dialog_open: {row.name} was ended while it waited for an answer, and may ask again: look before you type"
+        )
+    return resumed
+
+
+def _was_asking(context: Context, row: Row) -> bool:
+    """It was ended with a dialog open, and no key closed it."""
+    ends = (Outcome.STOPPED.value, Outcome.KILLED.value)
+    told = [event.data for event in context.books.events([row.name], None) if event.kind in ends]
+    return bool(told) and told[-1].get("state") == State.DIALOG.value
 
 
 def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
@@ -104,8 +117,8 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
     return profile, conversation, store_environment(profile, store)
 
 
-def _not_in_use(context: Context, look: RegistryLook, row: Row, conversation: str) -> None:
-    """Never two live panes on one conversation."""
+def _not_in_use(context: Context, look: RegistryLook, row: Row, profile: Profile, conversation: str) -> None:
+    """Never two live agents in one conversation, whether they have a row or not."""
     others = [
         other
         for other in look.rows
@@ -121,3 +134,12 @@ def _not_in_use(context: Context, look: RegistryLook, row: Row, conversation: st
                 f"could not resume {row.name}: {other.name} is in the same conversation",
                 f"stop it first: {command('stop', other.name)}",
             )
+    recorded = row.data.get("store")
+    store = store_of(profile, None, recorded if isinstance(recorded, str) else None, context.settings.home)
+    stranger = who_is_in(context, profile, conversation, store)
+    if stranger is not None:
+        raise Failure(
+            Code.CONVERSATION_IN_USE,
+            f"could not resume {row.name}: {profile.name} ({stranger.pid}) is in the same conversation",
+            f"leave that one first, or record its session: {command('adopt', row.name)}",
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.conversations.purge import Purged, purge
+from tmuxreap.agents.screens import State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
@@ -40,7 +41,7 @@ def stopped_by_of(case: Case, ended: Ended) -> StoppedBy | None:
     return ended.swept_by if ended.swept or case.purged is None else None
 
 
-def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) -> Changes:
+def changes_of(context: Context, case: Case, ended: Ended, row: Row, policy: Policy, at: float) -> Changes:
     """What is written into the row as it stands now."""
     conversation = ended.conversation
     ending = Ending(
@@ -57,6 +58,8 @@ def changes_of(case: Case, ended: Ended, row: Row, policy: Policy, at: float) ->
     changes = dict(end_changes(row.status, ending))
     if case.known.store and conversation.id and ending.event is not Event.SWEPT:
         changes[("store",)] = case.known.store
+    if case.agent is not None and context.told_agent(row) is None:  # when it is gone nobody could tell any more
+        changes[("agent",)] = case.agent
     return changes
 
 
@@ -161,8 +164,16 @@ def event_record(case: Case, result: EndResult, ended: Ended, before: str | None
         "rungs": [rung.as_json() for rung in ended.rungs],
         "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in ended.swept],
         "survivors": [survivor.as_json() for survivor in result.survivors],
+        **_cut_off(case, result),
     }
     return NewEvent(case.row.name, result.outcome.value, data, before)
+
+
+def _cut_off(case: Case, result: EndResult) -> dict[str, object]:
+    """Note a dialog that no key of ours closed: it may be open again when the conversation is taken up."""
+    screen = case.plan.screen if case.plan else None
+    asked = screen is not None and screen.state is State.DIALOG
+    return {"state": State.DIALOG.value} if asked and result.stopped_by is not StoppedBy.EXIT_KEYS else {}
 
 
 def vanished(result: EndResult) -> EndResult:

@@ -80,7 +80,7 @@ def _write(
             if fate is _Fate.VANISHED and (bad := look.spoilt(ending.case.row.name)) is not None:
                 refused[ending.case.row.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
-                wanted[row.name] = changes_of(ending.case, ended, row, policy, at)
+                wanted[row.name] = changes_of(context, ending.case, ended, row, policy, at)
         text, stuck = edited_where_safe(look, wanted)
         refused.update(stuck)
         return text

@@ -92,14 +92,18 @@ class Context:
         return str(self.settings.cwd / server) if server and "/" in server else server
 
     def agent_of(self, row: Row) -> str | None:
+        """What the row tells; else what we saw there ourselves."""
+        return self.told_agent(row) or self.seen_agents.get(row.name)
+
+    def told_agent(self, row: Row) -> str | None:
         """What the row says; else the last word of its name; else the program that it was started with, or that other
-        tools saw in its pane; else what we saw there ourselves."""
+        tools saw in its pane."""
         if row.agent is not None:
             return row.agent
         found = self.profiles.by_name_suffix(row.name)
         for command in (row.start_command, row.pane.cmd):
             found = found or (self.profiles.by_command(command.split()) if command else None)
-        return found or self.seen_agents.get(row.name)
+        return found
 
     def profile_of(self, row: Row) -> Profile | None:
         return self.profiles.of(self.agent_of(row))

@@ -4,7 +4,7 @@ Looks at processes, tmux and the agent's store; changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tmuxreap.agents.conversations import find
@@ -14,12 +14,14 @@ from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
 from tmuxreap.core.model import Conversation, Process, Row
+from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.registry.rows import recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
 
+TOLD_ALIVE = ("pidfile", "open-file", "argv")
 STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG, "shell": State.DIALOG}
 
 
@@ -126,7 +128,7 @@ def goes_on(context: Context, known: Known, profile: Profile | None) -> tuple[st
     if profile is None or profile.goes_on is None or conversation.id is None or known.clues.store is None:
         return ()
     found = lingering(profile, profile.goes_on, known.clues.store, conversation, context.processes)
-    return tuple(f"goes_on: the conversation goes on in {one.where}; end it with: {one.end}" for one in found)
+    return tuple(f"goes_on: the conversation goes on in {plain(one.where)}; end it with: {one.end}" for one in found)
 
 
 def _clues(context: Context, row: Row, sight: Sight, profile: Profile) -> tuple[Clues, Mapping[str, str] | None]:
@@ -139,8 +141,9 @@ def _clues(context: Context, row: Row, sight: Sight, profile: Profile) -> tuple[
     launched = recorded_conversation(row, profile.name) if row.data.get("conversation_source") == "launch" else None
     agents = tuple(_agent_process(context, process) for process in sight.agent)
     hooked = _hooked(context, row, agents, profile)
-    clues = Clues(agents, tuple(opened), cwd, store, launched=launched, hooked=hooked)
-    return replace(clues, rivals=lambda: _has_rivals(context, sight, profile, cwd)), environ
+    since = row.pane.created_epoch if not row.status.ended else None
+    clues = Clues(agents, tuple(opened), cwd, store, launched=launched, hooked=hooked, since=since)
+    return replace(clues, rivals=lambda: _has_rivals(context, sight, profile, clues)), environ
 
 
 def _hooked(context: Context, row: Row, agents: Sequence[find.AgentProcess], profile: Profile) -> str | None:
@@ -171,15 +174,45 @@ def _is_of(beat: Heartbeat, profile: Profile, ours: Container[tuple[object, ...]
     return beat.at >= since
 
 
-def _has_rivals(context: Context, sight: Sight, profile: Profile, cwd: str | None) -> bool:
-    """A living agent of this kind in the same folder that is not this one: what it wrote cannot be told from ours."""
+def _has_rivals(context: Context, sight: Sight, profile: Profile, clues: Clues) -> bool:
+    """A living agent of this kind in the same folder that is not this one, and has the same store: what it wrote cannot
+    be told from ours."""
     ours = {process.pid for process in sight.agent} | {one.process.pid for one in sight.owned.own}
-    others = [process for process in context.processes.look().values() if process.pid not in ours]
+    others = (process for process in _living(context, profile) if process.pid not in ours)
     return any(
-        context.processes.cwd(process.id) == cwd
+        context.processes.cwd(process.id) == clues.cwd
+        and _store_of(context, profile, process, clues.cwd) in (None, clues.store)
         for process in others
-        if profile.recognises(context.processes.argv(process.id), process.comm, None)
     )
+
+
+def _living(context: Context, profile: Profile) -> Iterator[Process]:
+    """Every agent of this kind, whoever started it."""
+    for process in context.processes.look().values():
+        if profile.recognises(context.processes.argv(process.id), process.comm, None):
+            yield process
+
+
+def _store_of(context: Context, profile: Profile, process: Process, cwd: str | None) -> Path | None:
+    """None where its environment cannot be read."""
+    environ = context.processes.environ(process.id)
+    store = find.store_of(profile, environ, None, context.settings.home) if environ is not None else None
+    return Path(cwd or "/", store) if store is not None else None
+
+
+def who_is_in(context: Context, profile: Profile, conversation: str, store: Path | None) -> Process | None:
+    """A living agent that tells of itself that it is in this conversation, whether it has a row or not."""
+    told = tuple(locator for locator in profile.locators if locator.kind in TOLD_ALIVE)
+    for process in _living(context, profile):
+        cwd = context.processes.cwd(process.id)
+        its = _store_of(context, profile, process, cwd)
+        if its is None or (store is not None and its != store):
+            continue
+        files = context.processes.open_files(process.id)
+        clues = Clues((_agent_process(context, process),), tuple(files), cwd, its)
+        if find.locate(replace(profile, locators=told), clues).conversation.id == conversation:
+            return process
+    return None
 
 
 def _agent_process(context: Context, process: Process) -> find.AgentProcess:

@@ -136,3 +136,12 @@ def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_p
     known = Known(NONE, Clues(store=tmp_path), candidates=(ONE, TWO))
     assert screen_of(CODEX, known, IDLE_SCREEN).state is State.BUSY
     assert screen_of(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE
+
+
+def test_what_it_started_below_a_shared_program_is_named(tmp_path: Path, processes: FakeProcesses) -> None:
+    daemon = served(processes, tmp_path / "rollout.jsonl")
+    ours, others = {"CODEX_THREAD_ID": ONE}, {"CODEX_THREAD_ID": TWO}
+    shell = processes.add("sh", "-c", "sleep 77", parent=daemon, environ=ours)
+    processes.add("sleep", "77", parent=shell, environ=ours)
+    processes.add("sh", "-c", "sleep 88", parent=daemon, environ=others)
+    assert found(CODEX, tmp_path, processes) == [Lingering(f"`sh -c sleep 77` ({shell.pid})", f"kill {shell.pid}")]

@@ -152,6 +152,24 @@ def test_without_the_agent_nobody_guesses(store: Path) -> None:
     assert found(Clues(store=store, cwd="/w")) == (None, None)
 
 
+def test_of_one_that_is_gone_the_start_in_its_row_counts(store: Path) -> None:
+    talk(store, ONE, at=2000.0)
+    assert found(Clues(store=store, cwd="/w", since=1000.0)) == (ONE, "sole-candidate")
+    assert found(Clues(store=store, cwd="/w", since=3000.0)) == (None, None)
+
+
+def test_one_that_is_named_by_the_beginning_of_its_id_says_the_whole_of_it(tmp_path: Path) -> None:
+    gemini = load_profiles(None).agents["gemini"]
+    for slug, folder, one in (("shop", "/w", ONE), ("other", "/elsewhere", TWO)):
+        chats = tmp_path / "tmp" / slug / "chats"
+        chats.mkdir(parents=True)
+        (chats.parent / ".project_root").write_text(folder)
+        said = '{"id":"d0","type":"user","content":[{"text":"hello"}]}'
+        (chats / f"session-1-{one[:8]}.jsonl").write_text(f'{{"sessionId":"{one}"}}\n{said}\n')
+    told = locate(gemini, Clues((bare(),), store=tmp_path, cwd="/w")).conversation
+    assert (told.id, told.source, told.exists) == (ONE, "sole-candidate", True)
+
+
 def test_what_another_agent_of_the_folder_may_have_written_is_no_answer(store: Path) -> None:
     talk(store, ONE)
     located = locate(DEMO, Clues((bare(),), store=store, cwd="/w", rivals=lambda: True))

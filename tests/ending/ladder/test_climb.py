@@ -204,6 +204,16 @@ def test_a_dialog_that_hides_a_queue_gets_no_key() -> None:
     assert pressed(asked) == []
 
 
+def test_what_is_asked_before_the_first_prompt_gets_no_answer() -> None:
+    """Not even an Escape: it may be a "no" that is written down."""
+    asking = Screen(State.DIALOG, setup=True)
+    asked, _ = run(STOP, scripted(ReadScreen=asking, Look=GONE))
+    assert pressed(asked) == []
+    profile = replace(DEMO, setup_keys=(Key("C-c"), Key("C-c")))
+    asked, _ = run(STOP, scripted(ReadScreen=asking, Look=GONE), profile=profile)
+    assert set(pressed(asked)) == {Key("C-c")}
+
+
 @pytest.mark.parametrize(
     ("screen", "why"),
     [

@@ -14,6 +14,8 @@ from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
 
 TAIL_BYTES = 1 << 20
+WORDS_SHOWN = 60
+ZOMBIE = "Z"
 
 
 @frozen
@@ -29,7 +31,22 @@ def lingering(
     if goes_on.began is not None and conversation.path and turn_open(goes_on, Path(conversation.path)):
         holder = _holder(profile, conversation.path, processes)
         found += [_told(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
+    if goes_on.mark is not None and conversation.id is not None:
+        found += _started(goes_on.mark, conversation.id, processes)
     return found
+
+
+def _started(mark: str, conversation: str, processes: Processes) -> Iterator[Lingering]:
+    """What it has started and a shared program holds: of each tree the first."""
+    marked = {
+        pid: process
+        for pid, process in processes.look().items()
+        if (processes.environ(process.id) or {}).get(mark) == conversation
+    }
+    for pid, process in marked.items():
+        if process.ppid not in marked and process.state != ZOMBIE:
+            words = " ".join(processes.argv(process.id)) or process.comm
+            yield Lingering(f"`{words[:WORDS_SHOWN]}` ({pid})", f"kill {pid}")
 
 
 def _listed(goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes) -> Iterator[Lingering]:

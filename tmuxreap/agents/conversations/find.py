@@ -43,6 +43,7 @@ class Clues:
     launched: str | None = None
     hooked: str | None = None
     rivals: Callable[[], bool] = lambda: False  # does another agent of this kind run in this folder?
+    since: float | None = None  # of one that is gone: when it was started, as far as its row tells
 
 
 @frozen
@@ -233,9 +234,9 @@ def _flag_values(argv: tuple[str, ...], flag: str) -> Iterator[str]:
 
 def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[str]:
     """Exactly one artifact in this folder could be it: written since the agent started, and of its folder."""
-    if clues.store is None or profile.artifact is None or not clues.agents:
+    started = min((agent.started_epoch for agent in clues.agents), default=clues.since)
+    if clues.store is None or profile.artifact is None or started is None:
         return []
-    started = min(agent.started_epoch for agent in clues.agents)
     if profile.candidates is not None:
         asked = {"folder": os.path.realpath(clues.cwd or "/"), "since_ms": int(started * 1000)}
         return databases.answers(clues.store / profile.artifact, profile.candidates, asked)
@@ -244,7 +245,15 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
         return []  # of what was not looked at any could be it
     paths = (clues.store / name for name in names)
     fresh = [path for path in paths if _written_since(path, started) and _of_folder(path, profile, clues.cwd)]
-    return [found.group(0) for path in fresh if (found := re.search(profile.id_pattern, path.name))]
+    return [found for path in fresh if (found := _id_of(path, profile))]
+
+
+def _id_of(path: Path, profile: Profile) -> str | None:
+    """By its name; one that is named by the beginning of its ID says the whole of it in its first lines."""
+    found = re.search(profile.id_pattern, path.name)
+    if found is not None or profile.identity is None:
+        return found.group(0) if found else None
+    return _first(path, profile.identity, "id")
 
 
 def _written_since(path: Path, started: float) -> bool:
@@ -260,12 +269,19 @@ def _of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
     """Names of folders collide when they are turned into keys: the conversation itself says where it was held."""
     if profile.folder is None or cwd is None:
         return profile.folder is None
+    told = path if profile.folder_file is None else path.parent / profile.folder_file
+    found = _first(told, profile.folder, "folder")
+    return found is not None and _same_folder(found, cwd)
+
+
+def _first(path: Path, pattern: re.Pattern[str], group: str) -> str | None:
+    """What the first of its lines that has it says."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
-            found = next((m for line in islice(lines, LINES_LOOKED_AT) if (m := profile.folder.search(line))), None)
+            found = next((m for line in islice(lines, LINES_LOOKED_AT) if (m := pattern.search(line))), None)
     except OSError:
-        return False
-    return found is not None and _same_folder(found["folder"], cwd)
+        return None
+    return found[group] if found else None
 
 
 def _same_folder(quoted: str, cwd: str) -> bool:

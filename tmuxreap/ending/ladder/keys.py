@@ -35,7 +35,9 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
     limit = None if run.policy.keys_timeout_s is None else run.clock.monotonic() + planned.wait_s
     way = _Way.BROKEN
     seen = yield from take_back(run, (yield from _read(ready=True)))
-    if seen is not None:
+    if seen is not None and seen.setup:
+        way = yield from _unanswered(run, limit, planned.wait_s, seen)
+    elif seen is not None:
         seen = yield from _interrupted(run, seen, limit)
         if fast(seen, run.profile):
             way = yield from _sequence(run, run.profile.idle_keys, limit, planned.wait_s, seen)
@@ -124,6 +126,18 @@ def _read(*, ready: bool = False) -> Generator[Request, object, Screen]:
     return screen
 
 
+def _unanswered(run: Run, limit: float | None, leave_s: float, seen: Screen) -> Generator[Request, object, _Way]:
+    """What it asks before its first prompt is left without an answer, and by no other key: an Escape may be a "no" that
+    it writes down."""
+    assert run.profile is not None  # noqa: S101 - see press_keys
+    way = _Way.BROKEN
+    for _ in range(REPEATS if run.profile.setup_keys else 0):
+        way = yield from _sequence(run, run.profile.setup_keys, limit, leave_s / REPEATS, seen)
+        if way is not _Way.STAYED:
+            break
+    return way
+
+
 def _safely(run: Run, limit: float | None, leave_s: float, seen: Screen | None) -> Generator[Request, object, _Way]:
     """The sequence that worked in every state, then its end again while that fits."""
     assert run.profile is not None  # noqa: S101 - see press_keys
@@ -191,7 +205,7 @@ def _note_lost(run: Run, key: Key, screen: Screen) -> None:
     run.cleared = True
     if screen.partial:
         run.draft_lost = PARTIAL
-    elif screen.state is State.UNKNOWN:
+    elif screen.state is State.UNKNOWN and not screen.blank:
         run.draft_lost = "its screen could not be read"
 
 

@@ -1,0 +1,197 @@
+"""What one state of one agent does not show: rows of other tools, crashes, two agents, what a daemon holds.
+
+python -m tests.real_agents.cases FOLDER [AGENT[:CASE]...]   as `matrix`. Exit 0 when all is as it must be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.real_agents.bench import MESSAGE, NAME, Bench
+from tests.real_agents.mock_model import ANSWER, TOOL
+from tests.real_agents.setups import KEY, SETUPS
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.screens import State
+
+ALL = tuple(SETUPS)
+
+
+def by_another_tool(bench: Bench) -> None:
+    """A row with a name, a status and a pid, of an agent that somebody started by hand: stopped, and resumed."""
+    _by_hand(bench)
+    item = bench.reap("stop", NAME)
+    assert item["resumable"], item["conversation"]
+    assert bench.row()["agent"] == bench.agent, bench.row()
+    bench.reap("resume", NAME)
+    bench.reap("kill", NAME)
+
+
+def killed_of_another_tool(bench: Bench) -> None:
+    """Who is killed has no last words."""
+    _by_hand(bench)
+    item = bench.reap("kill", NAME)
+    assert item["resumable"], (item["conversation"], item["warnings"])
+
+
+def crashed(bench: Bench) -> None:
+    """SIGKILL from elsewhere: what is left is in its store."""
+    _talked(bench)
+    for process in bench.reap("show", NAME)["processes"]:
+        os.kill(process["pid"], signal.SIGKILL)
+    time.sleep(1.0)
+    bench.tmux("kill-session", "-t", f"={NAME}:")
+    bench.answer("reconcile")
+    row = bench.row()
+    assert (row["status"], row["resumable"]) == ("terminated", True), row
+
+
+def rival_elsewhere(bench: Bench) -> None:
+    """Another in the same folder, with another HOME: its conversations lie elsewhere."""
+    _talked(bench)
+    other = bench.folder / "other-home"
+    subprocess.run(["cp", "-a", str(bench.place.home), str(other)], check=True)
+    home = ["-e", f"HOME={other}"]
+    bench.tmux("new-session", "-d", "-s", "rival", "-c", str(bench.place.project), *home, bench.line)
+    time.sleep(4.0)
+    item = bench.reap("kill", NAME)
+    assert item["resumable"], (item["conversation"], item["warnings"])
+
+
+def in_it_already(bench: Bench) -> None:
+    """A person has taken the conversation up by hand, without a row."""
+    _talked(bench)
+    command = bench.reap("stop", NAME)["resume_command"]
+    line = command.replace(bench.setup.program, str(bench.program), 1)
+    bench.tmux("new-session", "-d", "-s", "by-hand", "-c", str(bench.place.project), line)
+    time.sleep(4.0)
+    failure = bench.answer("resume", NAME)["results"][0]["error"]
+    assert failure and failure["code"] == "conversation_in_use", failure
+
+
+def tool_below(bench: Bench) -> None:
+    """A command of it runs: with the end of the turn it ends, or the answer names it."""
+    bench.model.command = f"touch {bench.proof}; sleep 77"
+    _talked(bench)
+    bench.say(f"{TOOL} please")
+    bench.until("the tool", bench.proof.exists)
+    item = bench.reap("stop", NAME)
+    time.sleep(1.0)
+    told = " ".join([*item["warnings"], *(str(one["pid"]) for one in item["spared"])])
+    left = {pid: words for pid, words in bench.left().items() if "sleep 77" in words and str(pid) not in told}
+    top = {pid for pid in left if _parent(pid) not in left and f"({_parent(pid)})" not in told}
+    assert not top, (left, item["warnings"])
+
+
+def asked_when_killed(bench: Bench) -> None:
+    """Its dialog may be open again: that is said to who takes it up."""
+    _talked(bench)
+    bench.say(f"{TOOL} please")
+    bench.until("the dialog", lambda: bench.pane_state() == State.DIALOG.value)
+    time.sleep(1.0)
+    bench.reap("kill", NAME)
+    warnings = bench.answer("resume", NAME)["warnings"]
+    assert any(one.startswith("dialog_open") for one in warnings), warnings
+    bench.reap("kill", NAME)
+
+
+def asks_first(bench: Bench) -> None:
+    """What it asks before its first prompt is left without an answer in its files."""
+    name, change, answer = UNANSWERED[bench.agent]
+    file = bench.place.home / name
+    file.write_text(json.dumps(change(json.loads(file.read_text()))))
+    bench.start()
+    bench.until("its question", lambda: bench.pane_state() == State.DIALOG.value)
+    bench.settle(3.0)
+    item = bench.reap("stop", NAME)
+    assert item["stopped_by"] == "exit_keys", item["rungs"]
+    found = [path for path in bench.place.home.rglob("*.json") if answer in path.read_text(errors="replace")]
+    assert not found, found
+
+
+def _no_key(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "customApiKeyResponses": {"approved": [], "rejected": []}}
+
+
+def _untrusted(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "security": {**data["security"], "folderTrust": {"enabled": True}}}
+
+
+# Where that is set up, and what an answer looks like in a file.
+UNANSWERED: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]], str]] = {
+    "claude": (".claude.json", _no_key, KEY[-20:]),
+    "qwen": (".qwen/settings.json", _untrusted, "_TRUST"),
+    "gemini": (".gemini/settings.json", _untrusted, "_TRUST"),
+}
+
+CASES: dict[str, tuple[Callable[[Bench], None], tuple[str, ...]]] = {
+    "by another tool": (by_another_tool, ALL),
+    "killed of another tool": (killed_of_another_tool, ALL),
+    "crashed": (crashed, ALL),
+    "rival elsewhere": (rival_elsewhere, ("codex", "opencode")),
+    "in it already": (in_it_already, ("claude", "codex", "qwen", "copilot")),
+    "tool below": (tool_below, ALL),
+    "asks first": (asks_first, tuple(UNANSWERED)),
+    "asked when killed": (asked_when_killed, ("claude", "codex")),
+}
+ALLOWED = ("tool below",)
+
+
+def _by_hand(bench: Bench) -> None:
+    bench.tmux("new-session", "-d", "-x", "120", "-y", "40", "-s", NAME, "-c", str(bench.place.project), bench.line)
+    pid = int(bench.tmux("display-message", "-p", "-t", f"={NAME}:", "#{pane_pid}"))
+    pane = {"pid": pid, "cmd": "node", "cwd": str(bench.place.project)}
+    row = {"name": NAME, "status": "running", "tmux_server": bench.socket, "pane": pane}
+    bench.registry.write_text(yaml.safe_dump({"tmux_sessions": [row]}))
+    bench.settle(3.0)  # what it starts first may swallow an Enter
+    _talk(bench)
+
+
+def _talked(bench: Bench) -> None:
+    bench.start()
+    _talk(bench)
+
+
+def _talk(bench: Bench) -> None:
+    bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
+    bench.settle()
+    bench.say(MESSAGE)
+    bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
+    bench.settle()
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def main(folder: Path, wanted: list[str]) -> int:
+    profiles, fault = load_profiles(None).agents, False
+    for agent, setup in SETUPS.items():
+        asked = [one.partition(":")[2] for one in wanted if one.partition(":")[0] == agent] if wanted else [""]
+        program = folder / agent / "node_modules" / ".bin" / setup.program
+        for name, (play, agents) in CASES.items():
+            if agent not in agents or not ("" in asked or name in asked):
+                continue
+            with Bench(agent, setup, profiles[agent], program, allowed=name in ALLOWED) as bench:
+                said: Any = "as it must be"
+                try:
+                    play(bench)
+                except (AssertionError, KeyError) as error:
+                    fault, said = True, str(error)
+            print(json.dumps([agent, name]), said, flush=True)
+    return int(fault)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
