@@ -372,6 +372,6 @@ def test_it_stands_alone() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert [name for name in loaded if re.match(r"tmuxreap|typer|yaml|psutil", name)] == [
         "tmuxreap",
-        "tmuxreap.agents.load",
+        "tmuxreap.agents",
         "tmuxreap.agents.demo",
     ]

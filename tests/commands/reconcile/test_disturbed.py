@@ -26,6 +26,8 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 def begun(story: Story, owner: ProcessId, verb: str = "stop", name: str = "acme") -> int:
+    app = story.app()
+    app.books.follow(app.registry.look())  # as it was before: the mirror shows the registry
     new = NewIntent(name, verb, "manual_stop", "agent", owner, story.BOOT, story.clock.now() + 60, (), _plan(story))
     with story.ledger() as ledger:
         made: Any = ledger.begin_intent(new, owner_alive=lambda _: True, take_over=False, now=story.clock.now())

@@ -61,4 +61,5 @@ def test_such_a_name_in_a_row_is_told_for_what_it_is(tmp_path: Path) -> None:
     look = Registry(file).look()
     with pytest.raises(Failure, match="not UTF-8") as refused:
         edited(look, {"shop": {("pane", "cwd"): "/bad\udcff"}})
-    assert (refused.value.code, refused.value.hint) == (Code.ROW_INVALID, "rename that folder, then try again")
+    assert refused.value.code is Code.REGISTRY_UNWRITABLE
+    assert refused.value.hint == "give it in UTF-8, or rename that folder, then try again"
