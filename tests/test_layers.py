@@ -17,7 +17,8 @@ PACKAGE = Path(tmuxreap.__file__).parent
 # Each room imports only from rooms above it, and from outside of a room only its doors may be imported.
 ROOMS = {
     "core": "*",
-    "system": "files environment interrupts terminals tmux.commands tmux.sockets tmux.versions processes.procfs",
+    "system": "files environment git interrupts terminals"
+    " tmux.commands tmux.sockets tmux.versions processes.procfs",
     "registry": "file rows transitions targets edits",
     "ledger": "books records database schema copy",
     "agents": "load profiles spared programs screens conversations.* hooks.*",
@@ -53,7 +54,7 @@ OWNERS: dict[str, set[str]] = {
     # In `portable` for ps, where there is no /proc.
     "subprocess": {
         "system.processes.portable",
-        "system.terminals",
+        "system.programs",
         "ending.handover",
         "commands.watch.notifier",
         "commands.doctor.versions",

@@ -10,7 +10,7 @@ import pytest
 
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Terminal
-from tmuxreap.system import terminals
+from tmuxreap.system import git, terminals
 
 Program = Callable[[str, str], dict[str, str]]
 
@@ -101,7 +101,7 @@ def test_a_worktree_is_never_removed_by_force(
 ) -> None:
     environ = program("git", 'echo "$@" > "$CALLS"; echo "fatal: contains modified files" >&2; exit 128')
     monkeypatch.setenv("PATH", environ["PATH"])
-    failure = terminals.remove_worktree("acme", "/trees/a b", environ)
+    failure = git.remove_worktree("acme", "/trees/a b", environ)
     assert failure is not None
     assert (failure.code, failure.message) == (
         Code.CLEANUP_FAILED,
@@ -114,7 +114,7 @@ def test_a_worktree_is_never_removed_by_force(
 def test_nothing_reaches_the_caller_s_terminal(
     program: Program, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    environ = program("git", "echo out; echo err >&2; cat")
+    environ = program("git", 'case "$*" in *status*) ;; *) echo out ;; esac; echo err >&2; cat')
     monkeypatch.setenv("PATH", environ["PATH"])
-    assert terminals.remove_worktree("acme", "/trees/a", environ) is None
+    assert git.remove_worktree("acme", "/trees/a", environ) is None
     assert capfd.readouterr() == ("", "")

@@ -6,9 +6,10 @@ import os
 import re
 import shlex
 import uuid
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.command_lines import launch_words, launched_with
-from tmuxreap.commands.starting.launch import existing_folder, launch, make_way
+from tmuxreap.commands.starting.launch import check_encodable, existing_folder, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch, registered
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row
@@ -19,6 +20,9 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
+
+if TYPE_CHECKING:
+    from tmuxreap.system.git import Worktree
 
 _PLAIN = re.compile(r"[^\x00-\x1f\x7f.:\\$]+")
 
@@ -36,6 +40,7 @@ class StartRequest:
     replace: bool = False
     command: tuple[str, ...] = ()
     dry_run: bool = False
+    worktree: str | None = None
 
 
 def run(context: Context, request: StartRequest) -> Result:
@@ -47,7 +52,8 @@ def run(context: Context, request: StartRequest) -> Result:
     make_way(context, look, row, wish, replace=request.replace)
     context.warnings.extend(_in_use(look, wish))
     if request.dry_run:
-        plan = {"plan": {"command": list(wish.words)}}
+        tree = {} if wish.worktree is None else {"worktree": wish.worktree.path}
+        plan = {"plan": {"command": list(wish.words), **tree}}
         now = context.clock.now()
         return Result("start", context.registry_name, now, (), tuple(context.warnings), more=plan)
     if look is None:
@@ -95,6 +101,8 @@ def _wish(context: Context, request: StartRequest, row: Row | None, server: str 
         )
     profile = context.profiles.of(agent)
     command, recorded = _command(request, row, agent, profile.command if profile else ())
+    tree = _worktree(context, request)
+    folder = request.cwd or (row.pane.cwd if row else None) or _here(context)
     conversation = str(uuid.uuid4())
     words = launch_words(profile, command, conversation)
     ours = profile is not None and launched_with(profile, words, conversation)
@@ -103,15 +111,26 @@ def _wish(context: Context, request: StartRequest, row: Row | None, server: str 
         agent=agent,
         words=tuple(words),
         start_command=recorded,
-        cwd=existing_folder(request.name, request.cwd or (row.pane.cwd if row else None) or _here(context)),
+        cwd=existing_folder(request.name, folder) if tree is None else tree.path,
         server=server,
         socket=context.socket_named(server),
         event=Event.STARTED,
         confirm_s=request.confirm_s,
         conversation=conversation if ours else None,
         source="launch" if ours else None,
-        fields=_fields(context, request, row),
+        fields=_fields(context, request, row, tree),
+        worktree=tree,
     )
+
+
+def _worktree(context: Context, request: StartRequest) -> Worktree | None:
+    if request.worktree is None:
+        return None
+    from tmuxreap.system.git import find_worktree  # few starts ask for one
+
+    repository = existing_folder(request.name, request.cwd or _here(context))
+    check_encodable(request.name, request.worktree)
+    return find_worktree(request.name, request.worktree, repository, context.settings.environ)
 
 
 def _here(context: Context) -> str:
@@ -143,13 +162,17 @@ def shell_words(command: str) -> list[str]:
     return words if plain else ["sh", "-c", command]
 
 
-def _fields(context: Context, request: StartRequest, row: Row | None) -> dict[str, Value]:
+def _fields(
+    context: Context, request: StartRequest, row: Row | None, tree: Worktree | None
+) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     if request.tags:
         fields["tags"] = request.tags
     for name, value in (("task_id", request.task_id), ("ttl", request.ttl)):
         if value is not None:
             fields[name] = value
+    if tree is not None:
+        fields["worktree"] = tree.path
     if row is None:
         fields["created_at"] = iso(context.clock.now())
     return fields

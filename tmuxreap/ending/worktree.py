@@ -9,7 +9,7 @@ from pathlib import Path
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.sessions.context import Context
-from tmuxreap.system.terminals import remove_worktree
+from tmuxreap.system.git import remove_worktree
 
 
 def clean_up(context: Context, row: Row) -> Failure | None:

@@ -38,7 +38,12 @@ def launch(context: Context, wish: Launch) -> SessionResult:
     context.registry.check_writable()
     mark = str(uuid.uuid4())
     with announced(context, wish.name, wish.event.value, wish.socket, wish.server, wish.agent, mark) as start:
-        return _launched(context, wish, mark, start)
+        if wish.worktree is None:
+            return _launched(context, wish, mark, start)
+        from tmuxreap.commands.starting.worktree import worktree_made  # few starts ask for one
+
+        with worktree_made(context, wish.name, wish.worktree, start):
+            return _launched(context, wish, mark, start)
 
 
 def make_way(context: Context, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool) -> None:
@@ -189,8 +194,12 @@ def existing_folder(name: str, cwd: str) -> str:
     """A folder that is there; tmux would take another one in silence."""
     if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
         raise Failure(Code.START_FAILED, f"could not start {name}: there is no folder {cwd}", "name another with --cwd")
+    check_encodable(name, cwd)
+    return os.path.realpath(cwd)
+
+
+def check_encodable(name: str, cwd: str) -> None:
     real = os.path.realpath(cwd)
     if not real.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in real):
         reason = f"could not start {name}: the name of the folder {real} is not UTF-8, and the registry is"
         raise Failure(Code.START_FAILED, reason, "rename it, or name another with --cwd")
-    return real

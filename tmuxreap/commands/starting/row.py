@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import BadRow, Pane, RecordedTmux, Row, Server, Session, Status
 from tmuxreap.core.times import iso
@@ -17,6 +18,9 @@ from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import SessionResult, session_result
 from tmuxreap.sessions.sight import Sight
+
+if TYPE_CHECKING:
+    from tmuxreap.system.git import Worktree
 
 CONFIRM_S = 1.0
 
@@ -38,6 +42,7 @@ class Launch:
     source: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Value] = field(default_factory=dict)  # tags, task_id, ttl ...
+    worktree: Worktree | None = None  # made before the session, taken back with it
 
 
 def registered(look: RegistryLook | None, name: str) -> Row | None:

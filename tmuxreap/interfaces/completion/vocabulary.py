@@ -20,6 +20,7 @@ VERBS: dict[str, Words] = {
         "--server": ("L", "The tmux server, as for tmux -L."),
         "--confirm": ("S", "How long it has to live."),
         "--replace": ("", "End a living session of that name first."),
+        "--worktree": ("DIR", "Work in this git worktree; made, on a branch NAME, if missing."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),

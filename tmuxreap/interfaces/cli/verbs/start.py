@@ -26,6 +26,14 @@ def command(
     server: Server = None,
     confirm: Annotated[str | None, typer.Option("--confirm", help="How long it has to live.", metavar="S")] = None,
     replace_it: Annotated[bool, typer.Option("--replace", help="End a living session of that name first.")] = False,
+    worktree: Annotated[
+        str | None,
+        typer.Option(
+            "--worktree",
+            help="Work in this git worktree; made, on a branch NAME, if missing.",
+            metavar="DIR",
+        ),
+    ] = None,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -47,6 +55,7 @@ def command(
             replace=replace_it,
             command=tuple(command or ()),
             dry_run=dry_run,
+            worktree=None if worktree is None else str(context.settings.cwd / worktree),
         )
         confirm_s = seconds(confirm, "--confirm")
         heed_signals()

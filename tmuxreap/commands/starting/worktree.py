@@ -1,0 +1,41 @@
+"""`start --worktree`: the git worktree that a session works in, made before it and taken back with it.
+
+Owns when that happens; git's own commands are in `system.git`. Never touches one that was there before."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from tmuxreap.commands.starting.announce import Start
+from tmuxreap.core.errors import Failure
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.git import Worktree, add_worktree, take_back_worktree
+from tmuxreap.system.interrupts import undisturbed
+
+
+@contextlib.contextmanager
+def worktree_made(context: Context, name: str, tree: Worktree, start: Start) -> Iterator[None]:
+    """Make it, unless it is there; a start that fails leaves nothing of it."""
+    if tree.is_there:
+        yield
+        return
+    environ = context.settings.environ
+    try:
+        with undisturbed():  # git hears an interruption itself, and tidies up
+            new_branch = add_worktree(name, tree, environ)
+    except Failure:
+        start.cleared()
+        raise
+    try:
+        yield
+    except BaseException as error:
+        # Where something of the session may be alive, its folder is not pulled away.
+        stays = take_back_worktree(name, tree, new_branch, environ) if start.is_cleared else None
+        if stays is not None and isinstance(error, Failure):
+            raise _with(error, stays) from None
+        raise
+
+
+def _with(error: Failure, stays: Failure) -> Failure:
+    return Failure(error.code, f"{error.message}; {stays.message}", error.hint)

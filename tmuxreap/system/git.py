@@ -1,0 +1,133 @@
+"""Owns the calls of git: the worktrees of sessions, made, looked at and removed. Never by force."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.values import frozen
+from tmuxreap.system.programs import output_of, run
+
+TIMEOUT_S = 60.0
+CHECKOUT_S = 600.0  # of a large repository
+NAMED = 5
+
+
+@frozen
+class Worktree:
+    """Where a session is to work, and the repository that it belongs to."""
+
+    path: str
+    repository: str
+    branch: str
+    is_there: bool = False  # before us: then it is not ours to take back
+
+
+def find_worktree(name: str, path: str, repository: str, environ: Mapping[str, str]) -> Worktree:
+    """Say which worktree is meant: one that the repository has, or one that is to be made there. Makes nothing."""
+    plain = _plain(environ)
+    common = _common(repository, plain)
+    if common is None:
+        raise _unusable(name, path, f"there is no git repository in {repository}", "name one with --cwd")
+    meant = Worktree(os.path.realpath(path), repository, name)
+    if not os.path.lexists(path) or _is_empty(path):
+        return meant
+    if not _is_top(meant.path, plain):
+        raise _unusable(name, path, "it is there, and is no worktree", "name another folder")
+    if _common(meant.path, plain) != common:
+        raise _unusable(name, path, f"it is a worktree of another repository than {repository}", "name another folder")
+    if _own(meant.path, plain) == common:
+        hint = f"to start in it leave --worktree out: --cwd {shlex.quote(path)}"
+        raise _unusable(name, path, "it is the main working tree of its repository", hint)
+    return Worktree(meant.path, repository, name, is_there=True)
+
+
+def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
+    """Make it, on the branch of its name; True where that branch is new, and begins at HEAD."""
+    plain = _plain(environ)
+    within = ["git", "-C", tree.repository]
+    branch = f"refs/heads/{tree.branch}"
+    known = _said([*within, "rev-parse", "--verify", "--quiet", branch], plain)
+    on = [tree.path, tree.branch] if known else ["-b", tree.branch, tree.path]
+    words = [*within, "worktree", "add", *on]
+    reason = run(words, plain, CHECKOUT_S)
+    if reason is not None:
+        raise _unusable(name, tree.path, reason, f"try it by hand: {shlex.join(words)}")
+    return not known
+
+
+def take_back_worktree(name: str, tree: Worktree, new_branch: bool, environ: Mapping[str, str]) -> Failure | None:
+    """Undo `add_worktree`; what somebody has written there since stays, and is named."""
+    failure = remove_worktree(name, tree.path, environ)
+    if failure is None and new_branch:
+        # git refuses this where the branch has got commits of its own.
+        run(["git", "-C", tree.repository, "branch", "-d", tree.branch], _plain(environ), TIMEOUT_S)
+    return failure
+
+
+def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Failure | None:
+    """With git's own command, and not where work would be lost: git itself deletes ignored files."""
+    words = ["git", "-C", worktree, "worktree", "remove", worktree]
+    plain = _plain(environ)
+    reason = _work_in(worktree, plain) or run(words, plain, TIMEOUT_S)
+    if reason is None:
+        return None
+    return Failure(
+        Code.CLEANUP_FAILED,
+        f"could not remove the worktree of {name}: {reason}",
+        f"look at it, then remove it by hand: {shlex.join(words)}",
+    )
+
+
+def _work_in(worktree: str, environ: Mapping[str, str]) -> str | None:
+    """Say what nobody else has: files that are not committed, commits that no branch, tag or remote holds.
+
+    Where git cannot tell, it will not remove either, and says why."""
+    within = ["git", "-C", worktree]
+    told = _said([*within, "status", "--porcelain", "-z", "--ignored", "--no-renames"], environ)
+    files = [entry[3:] for entry in (told or "").split("\0") if entry]
+    if files:
+        named = ", ".join(files[:NAMED]) + (f" and {len(files) - NAMED} more" if len(files) > NAMED else "")
+        return f"it contains modified or untracked files, or ignored ones: {named}"
+    if not _said([*within, "rev-parse", "--verify", "--quiet", "HEAD"], environ):
+        return None
+    holders = ["refs/heads", "refs/remotes", "refs/tags"]
+    held = _said([*within, "for-each-ref", "--contains", "HEAD", "--count=1", *holders], environ)
+    return "its commits are held by no branch, tag or remote" if held == "" else None
+
+
+def _common(folder: str, environ: Mapping[str, str]) -> str | None:
+    """Return the folder that all worktrees of a repository share."""
+    return _folder(folder, "--git-common-dir", environ)
+
+
+def _own(folder: str, environ: Mapping[str, str]) -> str | None:
+    return _folder(folder, "--git-dir", environ)
+
+
+def _is_top(folder: str, environ: Mapping[str, str]) -> bool:
+    return _folder(folder, "--show-toplevel", environ) == folder
+
+
+def _folder(folder: str, which: str, environ: Mapping[str, str]) -> str | None:
+    told = _said(["git", "-C", folder, "rev-parse", which], environ)
+    return os.path.realpath(os.path.join(folder, told.rstrip("\n"))) if told else None  # noqa: PTH118 - git's words
+
+
+def _is_empty(path: str) -> bool:
+    return os.path.isdir(path) and not os.listdir(path)  # noqa: PTH112, PTH208 - a string from a flag
+
+
+def _plain(environ: Mapping[str, str]) -> dict[str, str]:
+    """A caller that is a git hook has a repository of its own in its environment; this is about another."""
+    return {key: value for key, value in environ.items() if not key.startswith("GIT_")}
+
+
+def _said(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    return output_of(words, environ, TIMEOUT_S)
+
+
+def _unusable(name: str, path: str, reason: str, hint: str) -> Failure:
+    return Failure(Code.START_FAILED, f"could not start {name} in the worktree {path}: {reason}", hint)

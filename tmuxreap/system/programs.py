@@ -1,0 +1,43 @@
+"""Owns running other programs than tmux to their end: each has a time limit, and says in a few words why it failed."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+
+
+def output_of(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str | None:
+    """Return what it said, or None where it went wrong."""
+    try:
+        done = subprocess.run(
+            list(words),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=dict(environ),
+            timeout=timeout_s,
+            check=False,
+        )
+    except (subprocess.TimeoutExpired, OSError):
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+def run(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str | None:
+    """Return None, or in a few words why it went wrong."""
+    try:
+        done = subprocess.run(
+            list(words),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=dict(environ),
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{words[0]} gave no answer in {timeout_s:g} s"
+    except OSError as error:
+        return f"{words[0]} could not be run: {error.strerror}"
+    if done.returncode == 0:
+        return None
+    said = done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
+    return f"{words[0]} said: {said}"
