@@ -171,7 +171,7 @@ def test_a_hook_on_new_sessions_leaves_no_session_without_a_row(real: Real, hook
 
 def test_a_name_that_tmux_changes_leaves_no_session(real: Real) -> None:
     real.bystander()
-    assert real.fails(lambda: real.start("a\\b")).code is Code.START_FAILED
+    assert real.fails(lambda: real.start("a\\b")).code is Code.USAGE
     assert (real.sessions(), real.rows()) == ({"quiet"}, {})
 
 
