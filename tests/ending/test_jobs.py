@@ -79,6 +79,50 @@ def test_a_job_is_told_before_the_first_key_and_after_the_end(story: Story, verb
     assert logged(story) == noted(story) == [("progress", "terminating"), (event, reason)]
 
 
+def test_readers_of_a_job_find_its_words_and_its_numbers(story: Story) -> None:
+    agent = delegated(story)
+    job, log = (story.folder / "jobs" / f"job-7.{end}" for end in ("json", "events.log"))
+    job.write_text('{"schema_version": 1, "id": "job-7", "status": "running", "last_seq": 2}')
+    log.write_text('{"schema_version": 1, "seq": 1, "event": "started"}\n{"schema_version": 1, "seq": 2}\n')
+    heard: list[tuple[str, str, int]] = []
+    press = agent.pane.on_key
+    assert press is not None
+
+    def pressed(key: str) -> None:
+        facts = json.loads(job.read_text())
+        heard.append((facts["status"], facts["detail"], facts["last_seq"]))
+        press(key)
+
+    agent.pane.on_key = pressed
+    assert story.stop("acme").exit == 0
+    assert set(heard) == {("running", "terminating", 3)}
+    facts = json.loads(job.read_text())
+    assert (facts["schema_version"], facts["status"], facts["last_seq"]) == (1, "completed", 4)
+    lines = [json.loads(line) for line in log.read_text().splitlines()[2:]]
+    told = [(line["schema_version"], line["seq"], line["event"]) for line in lines]
+    assert told == [(1, 3, "progress"), (1, 4, "completed")]
+
+
+def test_a_line_is_numbered_by_the_one_before_it_or_by_the_job(folder: Path) -> None:
+    log = folder / "job-7.events.log"
+    log.write_text('{"schema_version": "2", "seq": 41}\n')
+    assert tell(folder) is None
+    last = json.loads(log.read_text().splitlines()[-1])
+    assert (last["schema_version"], last["seq"]) == ("2", 42)
+    log.write_text("")
+    (folder / "job-7.json").write_text('{"schema_version": 3, "last_seq": 7}')
+    assert tell(folder) is None
+    last = json.loads(log.read_text())
+    assert (last["schema_version"], last["seq"]) == (3, 8)
+    assert json.loads((folder / "job-7.json").read_text())["last_seq"] == 8
+
+
+def test_without_a_line_the_number_of_the_last_one_stays(folder: Path) -> None:
+    (folder / "job-7.json").write_text('{"last_seq": 7}')
+    assert tell(folder) is None
+    assert json.loads((folder / "job-7.json").read_text())["last_seq"] == 7
+
+
 def test_a_survivor_makes_it_an_error(story: Story) -> None:
     delegated(story, unkillable=True, ignores=set(Signals), leaves=False)
     result = story.stop("acme")

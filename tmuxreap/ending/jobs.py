@@ -22,6 +22,8 @@ LARGEST = 1024 * 1024  # of a job that is read whole
 TAIL = 4096
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 FOLDERS = (Path("jobs"), Path(".hermes") / "jobs")
+PROGRESS = "progress"  # happens to a job, and is no status of it: that stays what it was
+JOB, EVENTS = ".json", ".events.log"
 
 
 Writer = Callable[[int, str, "Word"], "str | None"]
@@ -33,7 +35,7 @@ class Word:
 
     job: str
     session: str
-    event: str  # progress, completed, cancelled, error
+    event: str  # PROGRESS, completed, cancelled, error
     detail: str | None
     at: float
 
@@ -102,31 +104,75 @@ def _tried(directory: int, name: str, write: Writer, word: Word) -> str | None:
 
 
 def _rewritten(directory: int, name: str, word: Word) -> str | None:
-    """The job itself: three fields of it change, by a new file in the place of the old one."""
+    """Change a few fields of the job itself, by a new file in the place of the old one."""
     with _opened(directory, name, os.O_RDONLY) as descriptor:
         before = os.fstat(descriptor)
-        data = _read(descriptor, LARGEST + 1)
-    if len(data) > LARGEST:
-        return f"{name}: it is larger than {LARGEST} bytes"
-    text = data.decode()
-    job = json.loads(text)
-    if not isinstance(job, dict):
-        return f"{name}: it is no JSON object"
-    job.update(status=word.event, detail=word.detail, updated_at=iso(word.at))
+        text = _read(descriptor)
+    job = _object(text)
+    if word.event != PROGRESS:
+        job["status"] = word.event
+    job.update(detail=word.detail, updated_at=iso(word.at))
+    last = _last_event(directory, word.job).get("seq")
+    if "last_seq" in job and isinstance(last, int):
+        job["last_seq"] = last
     _replace(directory, name, _like(text, job).encode(), before)
     return None
 
 
 def _appended(directory: int, name: str, word: Word) -> str | None:
-    """What happened to it: a line more, in the form that the others have."""
+    """Tell what happened to it in a line more, in the form that the others have."""
+    known = _job(directory, word.job)
     with _opened(directory, name, os.O_RDWR | os.O_APPEND) as descriptor:
         size = os.fstat(descriptor).st_size
         tail = os.pread(descriptor, TAIL, max(0, size - TAIL))
         lines = tail.decode("utf-8", "replace").strip().splitlines()
         plain = bool(lines) and not lines[-1].lstrip().startswith("{")
-        line = word.as_text().replace("\n", " ") if plain else json.dumps(word.as_json(), ensure_ascii=False)
+        event = {**_numbered(known, _event(lines)), **word.as_json()}
+        line = word.as_text().replace("\n", " ") if plain else json.dumps(event, ensure_ascii=False)
         os.write(descriptor, (b"\n" if tail and not tail.endswith(b"\n") else b"") + line.encode() + b"\n")
     return None
+
+
+def _numbered(job: Mapping[str, object], last: Mapping[str, object]) -> dict[str, object]:
+    """Return what readers go by, where the job or the line before has it: the form of a line, and its number."""
+    numbers = [n for n in (job.get("last_seq"), last.get("seq")) if isinstance(n, int)]
+    form = last.get("schema_version", job.get("schema_version"))
+    numbered: dict[str, object] = {} if form is None else {"schema_version": form}
+    return {**numbered, "seq": max(numbers) + 1} if numbers else numbered
+
+
+def _last_event(directory: int, job: str) -> Mapping[str, object]:
+    try:
+        with _opened(directory, f"{job}{EVENTS}", os.O_RDONLY) as descriptor:
+            size = os.fstat(descriptor).st_size
+            tail = os.pread(descriptor, TAIL, max(0, size - TAIL))
+    except (OSError, ValueError):
+        return {}
+    return _event(tail.decode("utf-8", "replace").strip().splitlines())
+
+
+def _event(lines: Sequence[str]) -> Mapping[str, object]:
+    """Return the last one, as far as it can be read."""
+    try:
+        return _object(lines[-1]) if lines else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _job(directory: int, job: str) -> Mapping[str, object]:
+    """Return the job as far as it can be read: its events are told all the same."""
+    try:
+        with _opened(directory, f"{job}{JOB}", os.O_RDONLY) as descriptor:
+            return _object(_read(descriptor))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _object(text: str) -> dict[str, object]:
+    read = json.loads(text)
+    if not isinstance(read, dict):
+        raise ValueError("it is no JSON object")
+    return read
 
 
 @contextlib.contextmanager
@@ -144,11 +190,13 @@ def _opened(directory: int, name: str, flags: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _read(descriptor: int, most: int) -> bytes:
+def _read(descriptor: int) -> str:
     parts = b""
-    while len(parts) < most and (more := os.read(descriptor, most - len(parts))):
+    while len(parts) <= LARGEST and (more := os.read(descriptor, LARGEST + 1 - len(parts))):
         parts += more
-    return parts
+    if len(parts) > LARGEST:
+        raise ValueError(f"it is larger than {LARGEST} bytes")
+    return parts.decode()
 
 
 def _like(text: str, job: Mapping[str, object]) -> str:
@@ -175,4 +223,5 @@ def _replace(directory: int, name: str, data: bytes, before: os.stat_result) -> 
         raise
 
 
-WRITERS: Mapping[str, Writer] = {".json": _rewritten, ".events.log": _appended}
+# The line first: the job names the number of its last one.
+WRITERS: Mapping[str, Writer] = {EVENTS: _appended, JOB: _rewritten}
