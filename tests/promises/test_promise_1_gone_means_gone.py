@@ -206,3 +206,23 @@ def test_a_stopped_agent_is_woken_to_leave(real: Real) -> None:
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "hangup")
     assert not alive(pid)
     assert not (real.store / "sessions" / f"{pid}.json").exists(), "it left in good order"
+
+
+def test_an_agent_in_another_tmux_that_the_pane_only_shows_is_not_stopped_with_the_pane(real: Real) -> None:
+    inner = f"{real.folder}/inner"
+    real.bystander("acme", "sh", "-c", f"TMUX= exec tmux -f /dev/null -S {inner} new-session -s inner {AGENT}")
+    real.registry.write_text(
+        f"tmux_sessions:\n  - name: acme\n    agent: demo\n    status: running\n    tmux_server: {real.socket}\n"
+    )
+    try:
+        until("the agent", lambda: "demo agent" in real.screen())
+        agent = int(real.tmux("display-message", "-p", "-t", "inner", "#{pane_pid}", socket=inner))
+        for ended in (real.stop, real.kill):
+            told = answer(ended())
+            assert (told["outcome"], told["error"]["code"]) == ("refused", "beyond_reach")
+            assert inner in told["error"]["hint"]
+        assert alive(agent)
+        assert real.row()["status"] == "running"
+        assert "acme" in real.sessions()
+    finally:
+        real.tmux("kill-server", socket=inner)

@@ -16,7 +16,7 @@ from typing import Any
 from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
 from tests.real_agents.mock_model import ANSWER
 from tests.real_agents.setups import SETUPS
-from tests.real_agents.states import SITUATIONS, Situation
+from tests.real_agents.states import QUEUED, SITUATIONS, Situation
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
@@ -105,6 +105,7 @@ def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int,
     later = "".join(bench.model.asked[asked:])
     situation, said = SITUATIONS[state], "\n".join(bench.drafts())
     due = not situation.silent
+    more = _asked_more(bench, situation, asked)
     must: list[tuple[str, Callable[[], bool]]] = [
         (f"it is {item['outcome']}", lambda: item["outcome"] == ("stopped" if verb == "stop" else "killed")),
         (f"stopped by {item['stopped_by']}", lambda: item["stopped_by"] in _due(verb)),
@@ -112,10 +113,10 @@ def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int,
         (f"a shared daemon was ended: {spared}", lambda: spared <= set(left)),
         ("the tool was approved", lambda: not bench.proof.exists()),
         ("the draft was sent", lambda: not any(one in later for one in situation.typed) and "/exit" not in later),
-        (f"the model was asked {len(bench.model.asked) - asked} times more", lambda: not _asked_more(situation, later)),
-        (f"of the draft was kept: {said!r}", lambda: _lost(item) or all(one in said for one in situation.typed)),
+        (f"the model was asked to go on {more} times", lambda: not more),
+        (f"of the draft was kept: {said!r}", lambda: _lost(item) or _kept(bench, state, item, said)),
         (f"a draft was lost that there was not: {item['warnings']}", lambda: not _lost(item) or bool(situation.typed)),
-        (f"the conversation is {item['conversation']}", lambda: _is_it(bench, item) or not due),
+        (f"the conversation is {item['conversation']}", lambda: _holds(item, MESSAGE) or not due),
         (f"resumable: {item['resumable']}", lambda: item["resumable"] is due),
         (
             f"an idle one took {item['duration_ms']} ms",
@@ -126,26 +127,33 @@ def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int,
         assert holds(), what
 
 
+def _kept(bench: Bench, state: str, item: dict[str, Any], said: str) -> bool:
+    if state == "queued" and bench.setup.keeps_queue:
+        return _holds(item, QUEUED)
+    return all(one in said for one in SITUATIONS[state].typed)
+
+
 def _lost(item: dict[str, Any]) -> bool:
     return any(warning.startswith("draft_lost") for warning in item["warnings"])
 
 
-def _asked_more(situation: Situation, later: str) -> bool:
+def _asked_more(bench: Bench, situation: Situation, asked: int) -> int:
     """An agent may ask for a title of its own; a turn is asked for with the tools that it may use."""
-    return situation.watched_s > 0 and '"tools"' in later
+    turns = [one for one in bench.model.asked[asked:] if '"tools"' in one and bench.setup.aside not in one]
+    return len(turns) if situation.watched_s else 0
 
 
 def _due(verb: str) -> tuple[str, ...]:
     return ("exit_keys",) if verb == "stop" else ("sigterm", "sigkill")
 
 
-def _is_it(bench: Bench, item: dict[str, Any]) -> bool:
+def _holds(item: dict[str, Any], words: str) -> bool:
     """The very conversation: what was said stands in it."""
     path = item["conversation"]["path"]
     if not path:
         return False
     files = Path(path).parent.glob(Path(path).name + "*")  # a database has a log of what is new beside it
-    return any(MESSAGE.encode() in file.read_bytes() for file in files)
+    return any(words.encode() in file.read_bytes() for file in files)
 
 
 def _resumed(bench: Bench) -> bool:

@@ -36,6 +36,8 @@ class Setup:
     queue: str = "Enter"  # the key that queues a prompt while the agent works
     options: tuple[str, ...] = ()
     allowing: tuple[str, ...] = ()  # instead of them: all tools run without asking
+    aside: str = "\0"  # in what it asks the model for itself, between turns
+    keeps_queue: bool = False  # what is queued is part of its conversation at once
     allowing_environ: tuple[tuple[str, str], ...] = ()
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
 
@@ -131,6 +133,7 @@ def _copilot(place: Place) -> dict[str, str]:
     }
 
 
+ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
 SETUPS = {
     "claude": Setup(
         "@anthropic-ai/claude-code", "claude", _claude,
@@ -145,10 +148,11 @@ SETUPS = {
     "qwen": Setup(
         "@qwen-code/qwen-code", "qwen", _qwen,
         options=("--approval-mode", "default"), allowing=("--approval-mode", "yolo"),
+        aside="Reply with ONLY the suggestion",
     ),
     "opencode": Setup(
-        "opencode-ai", "opencode", _opencode,
-        allowing_environ=(("OPENCODE_CONFIG_CONTENT", '{"permission": {"bash": "allow"}}'),),
+        "opencode-ai", "opencode", _opencode, keeps_queue=True,
+        allowing_environ=(("OPENCODE_CONFIG_CONTENT", ALLOWED),),
     ),
     "copilot": Setup("@github/copilot", "copilot", _copilot, allowing=("--allow-all-tools",)),
 }  # fmt: skip

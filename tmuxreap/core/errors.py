@@ -36,6 +36,7 @@ class Code(Enum):
     NOT_RESUMABLE = ("not_resumable", Exit.FAILED)
     CONVERSATION_IN_USE = ("conversation_in_use", Exit.FAILED)
     REGISTERED_ELSEWHERE = ("registered_elsewhere", Exit.FAILED)
+    BEYOND_REACH = ("beyond_reach", Exit.FAILED)
     USAGE = ("usage", Exit.USAGE)
     SESSION_NOT_REGISTERED = ("session_not_registered", Exit.NO_TARGET)
     PROCESS_NOT_FOUND = ("process_not_found", Exit.NO_TARGET)

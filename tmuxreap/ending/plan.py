@@ -10,6 +10,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Pane, Scope, Server, Session, Status, Verb
 from tmuxreap.core.values import frozen
+from tmuxreap.sessions.nested import Nested
 from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.panes import in_front, listed
 from tmuxreap.sessions.sight import Sight
@@ -153,7 +154,17 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
         )
     if sight.foreign and policy.scope is Scope.AGENT:
         return foreign_panes(sight.foreign, policy.verb, name)
-    return None
+    return _elsewhere(sight.nested, policy, name) if sight.nested else None
+
+
+def _elsewhere(nested: Nested, policy: Policy, name: str) -> Failure:
+    agent, where = nested.agent, f"-S {nested.socket} " if nested.socket else ""
+    return Failure(
+        Code.BEYOND_REACH,
+        f"could not {policy.verb.value} {name}: its agent {agent.comm} ({agent.pid}) lives in another tmux, which its "
+        "pane only shows",
+        f"end it there: its sessions are told by: tmux {where}ls",
+    )
 
 
 def _overruled(trouble: Failure, policy: Policy) -> bool:

@@ -149,5 +149,6 @@ REFUSALS = frozenset(
         Code.FOREIGN_PANES,
         Code.AMBIGUOUS_PANE,
         Code.REGISTERED_ELSEWHERE,
+        Code.BEYOND_REACH,
     }
 )

@@ -11,6 +11,7 @@ from tmuxreap.sessions.ownership import Index
 from tmuxreap.sessions.world import World
 
 TMUX_SERVER = "tmux: server"
+TMUX_CLIENT = "tmux: client"
 
 
 def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process, ...]:

@@ -12,6 +12,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session, Terminal
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.sessions.identity import cannot_tell, find_session, moved, not_all_read, pick_pane, same_server
+from tmuxreap.sessions.nested import Nested, nested_in
 from tmuxreap.sessions.ownership import Owned, Reach, Trace, owned
 from tmuxreap.sessions.panes import TMUX_SERVER, agent_among, agent_in, leader_of, live_in, on_terminal
 from tmuxreap.sessions.siblings import Known, holder_of, judge, leads, own_panes
@@ -50,6 +51,7 @@ class Sight:
     reach: Reach | None = None
     mine: bool = False  # the caller sits inside
     trouble: Failure | None = None
+    nested: Nested | None = None
 
 
 def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
@@ -94,6 +96,7 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: W
         foreign=foreign,
         reach=reach,
         mine=mine,
+        nested=None if agent else nested_in(belongings, profile, world),
     )
 
 
