@@ -261,7 +261,7 @@ AGENTS = {
     "claude": "Claude Code",
     "codex": "OpenAI Codex CLI",
     "gemini": "Gemini CLI",
-    "agy": "Antigravity; /exit or /quit ends it, its screens are not known",
+    "agy": "Antigravity; C-c twice ends it in any state, as its maker documents; its screens are not known",
     "opencode": "opencode",
     "qwen": "Qwen Code",
     "copilot": "GitHub Copilot CLI",
