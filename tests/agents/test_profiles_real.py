@@ -82,6 +82,22 @@ def test_what_gemini_tells_the_model_by_itself_is_no_message(tmp_path: Path, con
     assert checked(AGENTS["gemini"], tmp_path, ONE, None).exists is there
 
 
+@pytest.mark.parametrize(
+    ("content", "there"),
+    [
+        ('"<command-name>/clear</command-name>"', False),
+        ('"<local-command-caveat>The command below</local-command-caveat>"', False),
+        ('"hello"', True),
+        ('[{"type":"text","text":"hello"}]', True),
+    ],
+)
+def test_a_command_of_claude_s_own_is_no_message(tmp_path: Path, content: str, there: bool) -> None:
+    (tmp_path / "projects" / "-w").mkdir(parents=True)
+    line = f'{{"type":"user","message":{{"role":"user","content":{content}}},"cwd":"/w"}}\n'
+    (tmp_path / "projects" / "-w" / f"{ONE}.jsonl").write_text(line)
+    assert checked(AGENTS["claude"], tmp_path, ONE, None).exists is there
+
+
 def test_a_conversation_in_a_database(tmp_path: Path) -> None:
     opencode, path = AGENTS["opencode"], tmp_path / "opencode.db"
     with closing(sqlite3.connect(path)) as database:
