@@ -31,6 +31,7 @@ from tmuxreap.interfaces.text.report import lines
 from tmuxreap.registry.transitions import TRANSITIONS, Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import SessionResult
+from tmuxreap.sessions.state import AgentState, Told
 from tmuxreap.system.environment import Settings
 
 ROOT = Path(__file__).parent.parent
@@ -155,6 +156,7 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     session = section(JSON, "A result of list, show, start, adopt and resume")
     assert fields(session) == set(SHOP.as_json())
     assert {Live(name) for name in codes(table(session)["live"][0])} == set(Live)
+    assert {AgentState(name) for name in codes(table(session)["state"][0])} == set(AgentState)
     drift = section(JSON, "Reconcile")
     assert fields(drift) == set(Drift("shop", DriftKind.DEAD, "").as_json())
     assert [DriftKind(name) for name in codes(table(drift)["drift"][0])] == list(DriftKind)
@@ -176,6 +178,7 @@ def fields(text: str) -> set[str]:
 SHOP = SessionResult(
     name="shop", agent="demo", status=Status.RUNNING, live=Live.ALIVE, tmux_server=None, pane_id="%0", pid=16897,
     cwd="/", tags=(), conversation_id=CONVERSATION, resumable=False, idle_s=0, memory_mb=13.8,
+    told=Told(AgentState.IDLE, 0.0, "screen"),
 )  # fmt: skip
 STOPPED = EndResult(
     name="shop", outcome=Outcome.STOPPED, stopped_by=StoppedBy.EXIT_KEYS, freed_mb=13.8, resumable=True,

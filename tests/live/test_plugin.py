@@ -13,6 +13,7 @@ import pytest
 
 from tests.real import Real, alive, until
 from tmuxreap.commands.watch.status_line import ASKED, TOLD, Segment
+from tmuxreap.core.model import Row
 from tmuxreap.sessions.sight import Sight
 
 pytestmark = pytest.mark.live
@@ -94,7 +95,7 @@ def test_one_key_opens_it_and_another_stops_the_agent(seat: Seat) -> None:
     plugin(real)
     seat.attach("mine")
     seat.opens()
-    seat.shows("NAME", "acme", "alive", "demo agent · conversation")
+    seat.shows("NAME", "acme", "idle", "demo agent · conversation")
     seat.keys("s")
     seat.shows("acme: stopped, left by its own exit keys", "acme  stopped", "rung ")
     assert not alive(pid)
@@ -111,7 +112,7 @@ def test_the_session_under_the_popup_is_stopped_to_the_end(seat: Seat) -> None:
     plugin(real)
     seat.attach("acme")
     seat.opens()
-    seat.shows("acme", "alive")
+    seat.shows("acme", "idle")
     seat.keys("s")
     until("the row is stopped", lambda: real.row("acme")["status"] == "stopped")
     until("the popup is gone", lambda: not popups(real))
@@ -129,7 +130,7 @@ def test_enter_goes_to_the_session(seat: Seat) -> None:
     seat.attach("mine", (40, 12))
     real.tmux("set-environment", "-g", "NO_COLOR", "1")
     seat.opens()
-    seat.shows("acme", "alive")
+    seat.shows("acme", "idle")
     assert not COLOURS.search(seat.screen("-e").partition("└")[0])
     seat.keys("Enter")
     until("the client is there", lambda: real.tmux("list-clients", "-F", "#{session_name}") == "acme")
@@ -195,9 +196,9 @@ def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
     with real.app() as app:
         from tmuxreap.sessions.look import look_at
 
-        def sights() -> list[Sight]:
-            rows = [row for row in app.registry.look().rows if row.status.value == "running"]  # type: ignore[union-attr]
-            return [sight for sight, _ in look_at(app, rows)]  # type: ignore[arg-type]
+        def sights() -> list[tuple[Row, Sight]]:
+            rows = [row for row in app.registry.look().usable if row.status.value == "running"]
+            return [(row, sight) for row, (sight, _) in zip(rows, look_at(app, rows), strict=True)]
 
         segment = Segment(app)
         segment.tell(sights(), again=True)
@@ -206,14 +207,14 @@ def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
         segment.tell(sights(), again=False)
         assert status() == ""  # nothing changed: no client was sent
         segment.tell(sights(), again=True)
-        assert status() == "agents 1"
+        assert status() == "1 idle"
         os.kill(real.pid(), 9)
         until("the session closed", lambda: "acme" not in real.sessions())
         segment.tell(sights(), again=False)
-        assert status() == "agents 0 !1"
+        assert status() == "no agents !1"
         real.tmux("set-option", "-g", "@tmuxreap-registry", "/else,where}/#{pid}")
         segment.leave()
-        assert status() == "agents 0 !1"  # another registry's
+        assert status() == "no agents !1"  # another registry's
         real.tmux("set-option", "-gu", "@tmuxreap-registry")
         segment.leave()
         assert status() == ""
@@ -232,8 +233,9 @@ def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Pat
         from tmuxreap.sessions.look import look_at
 
         segment = Segment(app)
-        segment.tell([sight for sight, _ in look_at(app, app.registry.look().rows)], again=True)  # type: ignore[arg-type]
-    assert real.tmux("show-options", "-gqv", TOLD) == "agents 1"
+        (row,) = app.registry.look().usable
+        segment.tell([(row, sight) for sight, _ in look_at(app, [row])], again=True)
+    assert real.tmux("show-options", "-gqv", TOLD) == "1 idle"
 
 
 def test_the_plugin_is_clean_shell() -> None:
@@ -247,7 +249,7 @@ def test_a_stop_that_takes_its_time_is_hurried_by_a_kill(seat: Seat) -> None:
     plugin(real)
     seat.attach("mine")
     seat.opens()
-    seat.shows("acme", "alive")
+    seat.shows("acme", "idle")
     seat.keys("s")
     seat.shows("exit keys")
     seat.keys("x")

@@ -23,7 +23,7 @@ class State(Enum):
 FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
 # A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
-MARKS = ("setup", "queued", "shortened", "scrolled")
+MARKS = ("setup", "queued", "shortened", "scrolled", "limited")
 WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
 
 
@@ -35,6 +35,7 @@ class Screen:
     partial: bool = False  # more is half-typed than the screen shows
     setup: bool = False  # it asks before its first prompt: trust, keys; most keys answer that for good
     blank: bool = False
+    limit: str | None = None  # it may not go on before that time, empty where that is not told
 
 
 def read_screen(
@@ -52,12 +53,18 @@ def read_screen(
     draft = _half_typed(patterns.get(State.DRAFT), "draft", text)
     shortened = marks.get("shortened")
     partial = bool(shortened and draft and shortened.search(draft))
+    limit = _limit(marks.get("limited"), text)
     for state in ORDER:
         pattern = patterns.get(state)
         if pattern and pattern.search(text):
-            return Screen(state, draft, queued, partial)
+            return Screen(state, draft, queued, partial, limit=limit)
     scrolled = _half_typed(marks.get("scrolled"), "scrolled", text)
-    return Screen(State.DRAFT if scrolled else State.UNKNOWN, scrolled, queued, bool(scrolled))
+    return Screen(State.DRAFT if scrolled else State.UNKNOWN, scrolled, queued, bool(scrolled), limit=limit)
+
+
+def _limit(pattern: re.Pattern[str] | None, text: str) -> str | None:
+    found = pattern.search(text) if pattern else None
+    return None if found is None else (found.groupdict().get("until") or "").strip()
 
 
 def _queued(pattern: re.Pattern[str] | None, text: str) -> str:

@@ -9,15 +9,15 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.results import facts_of, session_result
+from tmuxreap.sessions.results import shown_result
 
 
 def run(context: Context, targets: Sequence[str]) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, targets, Wanted.ALL)
-    beats = context.books.heartbeats()
+    said = context.books.pulses()
     items: list[Item] = [
-        session_result(context, row, sight, beats.get(row.name), facts_of(context, row, sight))
+        shown_result(context, row, sight, said.get(row.name))
         for row, (sight, _) in zip(chosen.rows, look_at(context, chosen.rows), strict=True)
     ]
     items += not_chosen(look, chosen)

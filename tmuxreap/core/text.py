@@ -15,7 +15,7 @@ UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 JOINERS = frozenset("\u200c\u200d")  # part of how some scripts and many emoji are written
 NO_CELL = frozenset({"Mn", "Me", "Cf"})
 JAMO_TAILS = range(0x1160, 0x1200)  # vowels and finals: written into the syllable that they end
-COLOURS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1"}
+COLOURS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1", "inverse": "7"}
 
 
 @frozen

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live, Row, Status
 from tmuxreap.core.ports import Question
 from tmuxreap.core.results import megabytes
+from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen
-from tmuxreap.ledger.records import Heartbeat
+from tmuxreap.ledger.records import Pulse
 from tmuxreap.registry.rows import recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import pid_of
@@ -17,16 +19,41 @@ from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.sight import Sight
 
+if TYPE_CHECKING:
+    from tmuxreap.sessions.state import Shows, Told
+
 
 def session_results(context: Context, rows: Sequence[Row]) -> list[SessionResult]:
-    beats = context.books.heartbeats()
+    said = context.books.pulses()
     sights = [sight for sight, _ in look_at(context, rows, briefly=True)]
-    return [session_result(context, row, sight, beats.get(row.name)) for row, sight in zip(rows, sights, strict=True)]
+    told = _states(context, rows, sights, said)
+    return [
+        session_result(context, row, sight, said.get(row.name), told=one)
+        for row, sight, one in zip(rows, sights, told, strict=True)
+    ]
+
+
+def _states(
+    context: Context, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse]
+) -> Sequence[Told | None]:
+    """Of those that live: what tells them is loaded where one does."""
+    if not any(sight.live is Live.ALIVE for sight in sights):
+        return [None] * len(rows)
+    from tmuxreap.sessions.state import States
+
+    return States(context).of(rows, sights, said)
 
 
 def session_result(
-    context: Context, row: Row, sight: Sight, beat: Heartbeat | None = None, facts: Mapping[str, object] | None = None
+    context: Context,
+    row: Row,
+    sight: Sight,
+    said: Pulse | None = None,
+    facts: Mapping[str, object] | None = None,
+    *,
+    told: Told | None = None,
 ) -> SessionResult:
+    """`told`: what it is at, where somebody has looked at its screen already."""
     session, pane, now = sight.session, sight.pane, context.clock.now()
     activity = session.activity if session else None
     agent = context.agent_of(row)
@@ -43,11 +70,12 @@ def session_result(
         conversation_id=recorded_conversation(row, agent),
         resumable=row.resumable is True,
         idle_s=None if activity is None else max(0, int(now) - activity),
-        heartbeat_age_s=max(0, int(now - beat.at)) if beat else None,
+        heartbeat_age_s=max(0, int(now - said.at)) if said else None,
         attached=bool(session and session.attached),
         memory_mb=megabytes(sum(context.processes.memory(one.process.id) for one in sight.owned.own)),
         drift=drift_of(row, sight),
         recorded=_recorded(context, row),
+        told=told or _states(context, [row], [sight], {})[0],
         facts=facts or {},
         failure=sight.trouble if facts is not None and sight.live is Live.UNKNOWN else None,
     )
@@ -86,13 +114,21 @@ def drift_of(row: Row, sight: Sight) -> str | None:
     return "survivors" if sight.owned.own else None
 
 
-def facts_of(context: Context, row: Row, sight: Sight) -> dict[str, object]:
-    """What `show` adds."""
+def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -> SessionResult:
+    """One row as `show` tells it: with its processes, its conversation and its screen."""
+    from tmuxreap.sessions.state import told_of
+
+    facts, shown = _facts(context, row, sight)
+    return session_result(context, row, sight, said, facts, told=told_of(context, sight, said, shown))
+
+
+def _facts(context: Context, row: Row, sight: Sight) -> tuple[dict[str, object], Shows | None]:
     from tmuxreap.core.masking import kept_screen
     from tmuxreap.sessions.conversation import (  # with the agents' stores, which no list needs
         find_conversation,
         screen_of,
     )
+    from tmuxreap.sessions.state import shows
 
     profile = context.profile_of(row)
     known = find_conversation(context, row, sight, profile)
@@ -101,13 +137,14 @@ def facts_of(context: Context, row: Row, sight: Sight) -> dict[str, object]:
         context.tmux.ask(sight.socket, [Question(pane), Question(pane, joined=True)]) if pane else (None, None)
     )
     screen = screen_of(profile, known, plain) if sight.agent else None
-    return {
+    facts = {
         "processes": [_process(context, one) for one in sight.owned.own],
         "protected": [_process(context, one) for one in sight.owned.spared],
         "pane_state": screen.state.value if screen else sight.live.value,
         "locators": [{**known.conversation.as_json(), "candidates": list(known.candidates)}],
         "screen": kept_screen(text) if text is not None else row.data.get("last_visible_status"),
     }
+    return facts, shows(screen) if screen else None
 
 
 def _process(context: Context, one: Belonging) -> dict[str, object]:
@@ -171,6 +208,7 @@ class SessionResult:
     memory_mb: float = 0.0
     drift: str | None = None
     recorded: Recorded = Recorded()
+    told: Told | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
     failure: Failure | None = None
 
@@ -193,7 +231,17 @@ class SessionResult:
             "attached": self.attached,
             "memory_mb": self.memory_mb,
             "drift": self.drift,
+            **_state_json(self.told),
             **self.recorded.as_json(),
             **self.facts,
             **error,
         }
+
+
+def _state_json(told: Told | None) -> dict[str, object]:
+    return {
+        "state": told.state.value if told and told.state else None,
+        "state_since": iso(told.since) if told and told.since is not None else None,
+        "state_source": told.source if told else None,
+        "until": told.until if told else None,
+    }

@@ -83,7 +83,7 @@ def test_the_sessions_and_the_screen_of_the_chosen_one(story: Story) -> None:
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         await pilot.press("j")
         await until(pilot, lambda: "what shop shows" in text(popup, "#screen"))
-        assert [row.split()[:2] for row in rows(popup)] == [["acme", "alive"], ["shop", "alive"]]
+        assert [row.split()[:2] for row in rows(popup)] == [["acme", "idle"], ["shop", "idle"]]
         assert "what shop shows" in cells(popup)
 
     played(Desk(story.app), play)

@@ -11,15 +11,18 @@ from tmuxreap.core.text import Voice, width
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.text.table import summary, table
 from tmuxreap.sessions.results import SessionResult
+from tmuxreap.sessions.state import AgentState, Told
 
 SHOP = SessionResult(
     name="shop", agent="claude", status=Status.RUNNING, live=Live.ALIVE, tmux_server=None, pane_id="%0", pid=16897,
     cwd="/", tags=("web", "night"), conversation_id="e4d745b8-0584-46dc-828b-77f88ae13a1a", resumable=True, idle_s=200,
-    memory_mb=413.84,
+    memory_mb=413.84, told=Told(AgentState.WAITING, 0.0, "hook"),
 )  # fmt: skip
-LONG = replace(SHOP, name="acme-feature-login-with-two-factors", live=Live.AGENT_GONE, drift="agent_gone", tags=("a",))
+LONG = replace(
+    SHOP, told=None, name="acme-feature-login-with-two-factors", live=Live.AGENT_GONE, drift="agent_gone", tags=("a",)
+)
 WIDE = replace(SHOP, name="日本語", tags=("ünïcode", "cafe\u0301"), memory_mb=2048.0)
-OLD = replace(SHOP, name="old", status=Status.TERMINATED, live=Live.GONE, idle_s=None, memory_mb=0.0)
+OLD = replace(SHOP, name="old", status=Status.TERMINATED, live=Live.GONE, idle_s=None, memory_mb=0.0, told=Told())
 ALL = [SHOP, LONG, WIDE, OLD]
 ESCAPES = re.compile(r"\x1b\[\d*m")
 
@@ -30,29 +33,31 @@ def told(*sessions: SessionResult, columns: int | None = None, colour: bool = Fa
 
 def test_off_a_terminal_nothing_is_cut() -> None:
     assert told(SHOP, LONG) == [
-        "NAME                                 AGENT   STATUS   LIVE        IDLE    MEMORY    CONVERSATION  TAGS",
-        "shop                                 claude  running  alive       3m 20s  413.8 MB  e4d745b8      web night",
-        "acme-feature-login-with-two-factors  claude  running  agent_gone  3m 20s  413.8 MB  e4d745b8      a",
+        "NAME                                 AGENT   STATUS   LIVE        STATE    IDLE    MEMORY    CONVERSATION  "
+        "TAGS",
+        "shop                                 claude  running  alive       waiting  3m 20s  413.8 MB  e4d745b8      "
+        "web night",
+        "acme-feature-login-with-two-factors  claude  running  agent_gone  -        3m 20s  413.8 MB  e4d745b8      a",
     ]
 
 
 def test_at_80_columns_the_least_telling_leave() -> None:
     assert told(*ALL, columns=80) == [
-        "NAME                  AGENT   STATUS      LIVE        IDLE    MEMORY    TAGS",
-        "shop                  claude  running     alive       3m 20s  413.8 MB  web nig…",
-        "acme-featu…o-factors  claude  running     agent_gone  3m 20s  413.8 MB  a",
-        "日本語                claude  running     alive       3m 20s  2.0 GB    ünïcode…",
-        "old                   claude  terminated  gone        -       -         web nig…",
+        "NAME                   AGENT   STATUS      LIVE        STATE    IDLE    MEMORY",
+        "shop                   claude  running     alive       waiting  3m 20s  413.8 MB",
+        "acme-featu…wo-factors  claude  running     agent_gone  -        3m 20s  413.8 MB",
+        "日本語                 claude  running     alive       waiting  3m 20s  2.0 GB",
+        "old                    claude  terminated  gone        -        -       -",
     ]
 
 
 def test_40_columns_still_read() -> None:
     assert told(*ALL, columns=40) == [
-        "NAME              STATUS      LIVE",
-        "shop              running     alive",
-        "acme-fea…factors  running     agent_gone",
-        "日本語            running     alive",
-        "old               terminated  gone",
+        "NAME                 LIVE        STATE",
+        "shop                 alive       waiting",
+        "acme-feat…o-factors  agent_gone  -",
+        "日本語               alive       waiting",
+        "old                  gone        -",
     ]
 
 
@@ -76,14 +81,15 @@ def test_a_column_that_tells_nothing_is_left_out_on_a_terminal_only() -> None:
 def test_state_is_told_by_word_and_by_colour() -> None:
     _, shop, long, _, old = told(*ALL, columns=120, colour=True)
     assert "\x1b[32malive\x1b[0m" in shop
+    assert "\x1b[7mwaiting\x1b[0m" in shop
     assert "\x1b[33magent_gone\x1b[0m" in long
     assert old.startswith("\x1b[2mold\x1b[0m")
     assert [ESCAPES.sub("", line) for line in told(*ALL, columns=60, colour=True)] == told(*ALL, columns=60)
 
 
 def test_the_summary_names_the_next_step_where_one_is_due() -> None:
-    assert list(summary([SHOP])) == ["1 session, 1 alive, 413.8 MB"]
+    assert list(summary([SHOP])) == ["1 session, 1 alive, 1 waiting, 413.8 MB"]
     assert list(summary([SHOP, LONG])) == [
-        "2 sessions, 1 alive, 827.7 MB",
+        "2 sessions, 1 alive, 1 waiting, 827.7 MB",
         "1 not as the registry says; see: tmuxreap reconcile",
     ]

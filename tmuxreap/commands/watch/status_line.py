@@ -5,11 +5,13 @@ server that was asked for it meanwhile; asked and set inside tmux, in the same s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
 
-from tmuxreap.core.model import Live, Server
+from tmuxreap.core.model import Live, Row, Server
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
+from tmuxreap.sessions.state import NOTHING, AgentState, States, Told
 from tmuxreap.system.tmux.commands import if_option, quoted
 
 ASKED, TOLD, OF_REGISTRY = "@tmuxreap-segment", "@tmuxreap-status", "@tmuxreap-registry"
@@ -19,10 +21,12 @@ class Segment:
     def __init__(self, context: Context) -> None:
         self._app = context
         self._told: dict[str, str] = {}
+        self._states = States(context)
 
-    def tell(self, sights: Iterable[Sight], *, again: bool) -> None:
+    def tell(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> None:
         """`again`: also where nothing changed."""
-        found = texts(sights)
+        rows, sights = [row for row, _ in seen], [sight for _, sight in seen]
+        found = texts(sights, self._states.of(rows, sights) if _alive(sights) else [NOTHING] * len(sights))
         for socket in self._told.keys() - found.keys():
             found[socket] = ""  # nothing of the registry is on it any more
         for socket, text in found.items():
@@ -40,11 +44,24 @@ class Segment:
         self._app.tmux.run(socket, [if_option({ASKED: ("on",), OF_REGISTRY: ("", registry)}, command)])
 
 
-def texts(sights: Iterable[Sight]) -> dict[str, str]:
-    """By server: how many agents run, and how many are told to and do not. Never a name: tmux
-    would expand it."""
-    counts: dict[str, list[int]] = {}
-    for sight in sights:
+ORDER = (AgentState.WORKING, AgentState.WAITING, AgentState.LIMITED, AgentState.IDLE, AgentState.UNKNOWN)
+
+
+def texts(sights: Sequence[Sight], told: Sequence[Told]) -> dict[str, str]:
+    """By server: how many agents are at what (`3 working, 1 waiting`), and how many are told to run and do not. Never a
+    name: tmux would expand it."""
+    counts: dict[str, Counter[AgentState | None]] = {}
+    for sight, one in zip(sights, told, strict=True):
         if isinstance(sight.server, Server):
-            counts.setdefault(sight.socket, [0, 0])[sight.live is not Live.ALIVE] += 1
-    return {socket: f"agents {alive}" + (f" !{lost}" if lost else "") for socket, (alive, lost) in counts.items()}
+            state = one.state if sight.live is Live.ALIVE else None
+            counts.setdefault(sight.socket, Counter())[state] += 1
+    return {socket: _text(count) for socket, count in counts.items()}
+
+
+def _alive(sights: Sequence[Sight]) -> bool:
+    return any(sight.live is Live.ALIVE for sight in sights)
+
+
+def _text(count: Counter[AgentState | None]) -> str:
+    parts = ", ".join(f"{count[state]} {state.value}" for state in ORDER if count[state])
+    return " ".join(part for part in (parts or "no agents", f"!{count[None]}" if count[None] else "") if part)

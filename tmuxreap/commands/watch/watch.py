@@ -16,7 +16,7 @@ from tmuxreap.commands.watch.outlet import Outlet
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import NoServer, ProcessId, Server
+from tmuxreap.core.model import NoServer, ProcessId, Row, Server
 from tmuxreap.core.results import PlainResult
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
@@ -75,7 +75,7 @@ class _Watch:
         self._segment = segment
         self._reap = reap
         self._stuck: set[str] = set()  # whom to end was tried in vain: once is enough
-        self._sights: dict[str, Sight] = {}  # of running rows
+        self._seen: dict[str, tuple[Row, Sight]] = {}  # of running rows
         self._rows: dict[str, _Watched] = {}
         self._causes: dict[str, str] = {}
         self._known: Stamp | None = None
@@ -158,15 +158,15 @@ class _Watch:
         drifts = [item.as_json() for item in settled.result.results]
         self._follow(settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)})
         self._told.drifts(at, drifts, only)
-        self._segment.tell(self._sights.values(), again=only is None)
+        self._segment.tell(list(self._seen.values()), again=only is None)
 
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
-        for name in self._sights.keys() if only is None else only:
+        for name in self._seen.keys() if only is None else only:
             self._rows.pop(name, None)
-        sights = {row.name: sight for row, sight in seen if not row.status.ended and row.name not in over}
-        kept = {} if only is None else {name: one for name, one in self._sights.items() if name not in only}
-        self._sights = {**kept, **sights}
-        self._rows.update({name: self._watched(sight) for name, sight in sights.items()})
+        found = {row.name: (row, sight) for row, sight in seen if not row.status.ended and row.name not in over}
+        kept = {} if only is None else {name: one for name, one in self._seen.items() if name not in only}
+        self._seen = {**kept, **found}
+        self._rows.update({name: self._watched(sight) for name, (_, sight) in found.items()})
 
     def _watched(self, sight: Sight) -> _Watched:
         server = self._app.processes.identify(sight.server.pid) if isinstance(sight.server, Server) else None

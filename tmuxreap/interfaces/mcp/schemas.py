@@ -90,6 +90,10 @@ SESSION: dict[str, Schema] = {
     "attached": FLAG,
     "memory_mb": NUMBER,
     "drift": _or_null(TEXT),
+    "state": _or_null(TEXT),
+    "state_since": _or_null(TEXT),
+    "state_source": _or_null(TEXT),
+    "until": _or_null(TEXT),
     **{name: FLAG if name == "keep" else _or_null(TEXT) for name in Recorded().as_json()},
 }
 COUNTS = _object(dict.fromkeys(("ended", "by_keys", "by_term", "by_kill", "failed"), COUNT))

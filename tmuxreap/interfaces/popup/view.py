@@ -18,6 +18,7 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.sessions.results import SessionResult
+from tmuxreap.sessions.state import AgentState
 
 MARKED = "*"
 COLUMNS = ("", "NAME", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")
@@ -30,6 +31,7 @@ RUNGS: dict[Enum, str] = {
     Rung.KILL: "SIGKILL",
 }
 COLOURS = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
+STATE_COLOURS = {AgentState.WAITING: "bold reverse yellow", AgentState.LIMITED: "red", AgentState.WORKING: "green"}
 NAMES_ASKED = 8
 
 
@@ -47,11 +49,14 @@ def cells(one: SessionResult, *, marked: bool, under_way: str | None) -> tuple[T
 
 
 def state(one: SessionResult) -> Text:
-    """What the row says where nothing contradicts it; what was seen where it lives or should."""
+    """What the row says where nothing contradicts it; where it lives what it is at, or that it lives."""
     if one.drift is not None:
         return Text(one.drift.replace("_", " "), style="red")
     if one.status.ended:
         return Text(one.status.value, style="dim")
+    at = one.told.state if one.told else None
+    if at not in (None, AgentState.UNKNOWN):
+        return Text(at.value, style=STATE_COLOURS.get(at, ""))
     return Text(one.live.value.replace("_", " "), style=COLOURS.get(one.live, "red"))
 
 

@@ -13,7 +13,7 @@ from typing import TextIO
 from tmuxreap.core.errors import Failure, Unheard
 from tmuxreap.core.results import Item, PlainResult, Result
 from tmuxreap.core.text import Voice, cut, pad, plain, plain_value, width
-from tmuxreap.core.times import short_duration
+from tmuxreap.core.times import iso, short_duration
 from tmuxreap.ending.results import EndResult, JoinedResult, Reaped
 from tmuxreap.sessions.results import SessionResult
 
@@ -131,7 +131,7 @@ def session(one: SessionResult, voice: Voice) -> Iterator[str]:
         "conversation": one.conversation_id,
         "memory": f"{one.memory_mb:g} MB" if one.memory_mb else None,
         "idle": short_duration(one.idle_s) if one.idle_s is not None else None,
-        "state": one.facts.get("pane_state"),
+        "state": _state(one),
     }
     yield from (f"  {name:<13} {value}" for name, value in facts.items() if value is not None)
     for kind in ("processes", "protected"):
@@ -142,6 +142,17 @@ def session(one: SessionResult, voice: Voice) -> Iterator[str]:
     if isinstance(screen, str) and screen:
         yield "  screen"
         yield from (_within(f"  {voice.paint('|', 'dim')} ", line, voice) for line in screen.splitlines())
+
+
+def _state(one: SessionResult) -> str | None:
+    """What it is at, and how that is known; of an agent that is no more what is left in its pane."""
+    told = one.told
+    if told is None or told.state is None:
+        left = one.facts.get("pane_state")
+        return str(left) if left else None
+    until = f" until {told.until}" if told.until else ""
+    since = f", since {iso(told.since)}" if told.since is not None else ""
+    return f"{told.state.value}{until}{since}{f' (by its {told.source})' if told.source else ''}"
 
 
 def _processes(kind: str, found: list[dict[str, object]], voice: Voice) -> Iterator[str]:

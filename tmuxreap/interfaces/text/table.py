@@ -12,6 +12,7 @@ from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.results import SessionResult
 
+HEADLINE = ("working", "waiting", "limited")
 GAP = 2
 NONE = "-"
 SHORT_ID = 8
@@ -23,6 +24,7 @@ LIVE_COLOURS = {
     Live.UNKNOWN: "yellow",
     Live.REPLACED: "red",
 }
+STATE_COLOURS = {"waiting": "inverse", "limited": "red", "working": "green"}
 
 
 @frozen
@@ -58,6 +60,8 @@ def summary(sessions: Sequence[SessionResult]) -> Iterator[str]:
     """What it all comes to, and the next step where something is wrong."""
     alive = sum(one.live is Live.ALIVE for one in sessions)
     parts = [f"{len(sessions)} session{'s' * (len(sessions) != 1)}", f"{alive} alive"]
+    counts = {state: sum(_state(one) == state for one in sessions) for state in HEADLINE}
+    parts += [f"{count} {state}" for state, count in counts.items() if count]
     if memory := sum(one.memory_mb for one in sessions):
         parts.append(_megabytes(memory))
     yield ", ".join(parts)
@@ -108,6 +112,14 @@ def _live_colour(one: SessionResult) -> str | None:
     return LIVE_COLOURS[one.live]
 
 
+def _state(one: SessionResult) -> str:
+    return one.told.state.value if one.told and one.told.state else ""
+
+
+def _state_colour(one: SessionResult) -> str | None:
+    return STATE_COLOURS.get(_state(one))
+
+
 def _megabytes(megabytes: float) -> str:
     if megabytes >= GIGABYTE_MB:
         return f"{megabytes / GIGABYTE_MB:.1f} GB"
@@ -115,7 +127,7 @@ def _megabytes(megabytes: float) -> str:
 
 
 COLUMNS = (
-    Column("NAME", lambda one: one.name, keep=8, least=14, shorten=cut_middle),
+    Column("NAME", lambda one: one.name, keep=9, least=14, shorten=cut_middle),
     Column("AGENT", lambda one: one.agent or NONE, keep=3, least=8),
     Column(
         "STATUS",
@@ -124,6 +136,7 @@ COLUMNS = (
         colour=lambda one: "yellow" if one.drift else "green" if one.status is Status.RUNNING else None,
     ),
     Column("LIVE", lambda one: one.live.value, keep=7, colour=_live_colour),
+    Column("STATE", lambda one: _state(one) or NONE, keep=8, colour=_state_colour),
     Column("IDLE", lambda one: short_duration(one.idle_s) if one.idle_s is not None else NONE, keep=5),
     Column("MEMORY", lambda one: _megabytes(one.memory_mb), keep=4),
     Column("CONVERSATION", lambda one: (one.conversation_id or NONE)[:SHORT_ID], keep=1),

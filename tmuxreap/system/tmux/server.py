@@ -55,11 +55,12 @@ class RealTmux:
         asked = [tmux_commands.question(one, f"{mark} {number}") for number, one in enumerate(questions)]
         answer = self._source(socket, [*first, *asked]) if first or asked else None
         said: dict[int, str] = {}
-        text = answer.text if isinstance(answer, Answer) else ""
+        text, start = answer.text if isinstance(answer, Answer) else "", 0
         for number in range(len(questions)):
-            before, ended, after = text.partition(f"{mark} {number}\n")
-            if ended:
-                said[number], text = before, after
+            sign = f"{mark} {number}\n"
+            end = text.find(sign, start)
+            if end >= 0:
+                said[number], start = text[start:end], end + len(sign)
         return [_read(one, said.get(number)) for number, one in enumerate(questions)]
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:

@@ -1,0 +1,143 @@
+"""What an agent is at: which of its word and its screen counts, and how few screens are asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.agents.screens import State, read_screen
+from tmuxreap.commands import list as listing
+from tmuxreap.commands import show
+from tmuxreap.commands.list import ListRequest
+from tmuxreap.commands.watch.status_line import texts
+from tmuxreap.core.ports import Question
+from tmuxreap.ledger.records import Heartbeat, Pulse
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.state import CROWD, FRESH_S, AgentState, Shows, States, judge, shows
+
+NOW = 10_000.0
+WORKING, WAITING, LIMITED = AgentState.WORKING, AgentState.WAITING, AgentState.LIMITED
+IDLE, UNKNOWN = AgentState.IDLE, AgentState.UNKNOWN
+
+
+def said(state: str, ago: float, kind: str = "tool_before") -> Pulse:
+    return Pulse(kind, state, NOW - ago, None)
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    one = Story(tmp_path)
+    yield one
+    one.close()
+
+
+@pytest.mark.parametrize(
+    ("word", "screen", "drawn_ago", "state", "source"),
+    [
+        (said("working", 5), Shows(WAITING), 1, WAITING, "screen"),  # a dialog wins
+        (said("working", 5), Shows(LIMITED), 1, LIMITED, "screen"),
+        (said("waiting", 5), Shows(WORKING), 1, WAITING, "hook"),  # a young word counts
+        (said("idle", 5, "heartbeat"), Shows(WORKING), 1, IDLE, "heartbeat"),
+        (said("idle", FRESH_S + 5), Shows(WORKING), 500, IDLE, "hook"),  # nothing was drawn since
+        (said("idle", FRESH_S + 5), Shows(WORKING), 1, WORKING, "screen"),
+        (said("idle", FRESH_S + 5), None, None, IDLE, "hook"),  # nobody can look
+        (said("idle", FRESH_S + 5), Shows(WORKING), None, WORKING, "screen"),  # this tmux tells no time
+        (said("ended", 5), Shows(IDLE), 1, IDLE, "screen"),  # it says good-bye and is alive
+        (said("", 5), Shows(), 1, UNKNOWN, "screen"),
+        (None, Shows(WORKING), 1, WORKING, "screen"),
+        (None, None, None, UNKNOWN, None),
+    ],
+)
+def test_the_word_or_the_screen(
+    word: Pulse | None, screen: Shows | None, drawn_ago: float | None, state: AgentState, source: str | None
+) -> None:
+    told = judge(word, screen, None if drawn_ago is None else NOW - drawn_ago, NOW)
+    assert (told.state, told.source) == (state, source)
+
+
+def test_since_when_is_told_where_it_is_known() -> None:
+    assert judge(said("waiting", 7), Shows(WAITING), NOW - 1, NOW).since == NOW - 7
+    assert judge(None, Shows(IDLE), NOW - 30, NOW).since == NOW - 30
+    assert judge(None, Shows(WORKING), NOW - 1, NOW).since is None
+
+
+def test_a_limit_counts_for_who_does_nothing() -> None:
+    marks = {"limited": re.compile(r"limit reached, resets (?P<until>\S+)")}
+    patterns = {State.IDLE: re.compile(r"^> \Z", re.MULTILINE), State.BUSY: re.compile("working")}
+    met = "limit reached, resets 3pm\n> "
+    assert shows(read_screen(met, patterns, marks)) == Shows(LIMITED, "3pm")
+    assert shows(read_screen(f"{met}working", patterns, marks)) == Shows(WORKING)
+    assert shows(read_screen("> ", patterns, marks)) == Shows(IDLE)
+
+
+@pytest.mark.parametrize(
+    ("on_screen", "state"), [("idle", "idle"), ("draft", "idle"), ("busy", "working"), ("dialog", "waiting")]
+)
+def test_list_and_show_tell_what_the_screen_shows(story: Story, on_screen: str, state: str) -> None:
+    story.agent(state="idle" if on_screen == "draft" else on_screen, draft="fix" if on_screen == "draft" else "")
+    for answer in (listing.run(story.app(), ListRequest()), show.run(story.app(), ("acme",))):
+        told = answer.as_json()["results"][0]  # type: ignore[index]
+        assert (told["state"], told["state_source"]) == (state, "screen")
+
+
+def test_an_agent_that_is_gone_is_at_nothing(story: Story) -> None:
+    agent = story.agent(shell=True)
+    story.processes.die(agent.process)
+    (told,) = listing.run(story.app(), ListRequest()).results
+    facts = told.as_json()
+    assert (facts["live"], facts["state"], facts["state_source"]) == ("agent_gone", None, None)
+
+
+def test_what_another_life_said_is_no_word_of_this_one(story: Story) -> None:
+    story.agent()
+    with story.ledger() as ledger:
+        ledger.record_heartbeat(Heartbeat("acme", story.clock.now() - 1e6, "working", "prompt", None, {}))
+    (told,) = listing.run(story.app(), ListRequest()).results
+    assert told.as_json()["state"] == "idle"
+
+
+def test_the_screens_of_a_server_are_asked_for_in_one_call(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        story.agent(f"a{number}")
+    asked = calls(story, monkeypatch)
+    listing.run(story.app(), ListRequest())
+    assert [len(questions) for questions in asked] == [5]
+
+
+def test_of_a_crowd_only_those_that_drew_are_looked_at_again(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(CROWD + 1):
+        story.agent(f"a{number}")
+    with story.ledger():
+        pass
+    story.clock.sleep(10)
+    asked = calls(story, monkeypatch)
+    first = listing.run(story.app(), ListRequest()).as_json()["results"]
+    again = listing.run(story.app(), ListRequest()).as_json()["results"]
+    assert [one["state"] for one in first] == [one["state"] for one in again]  # type: ignore[index]
+    assert [len(questions) for questions in asked] == [CROWD + 1]
+
+
+def test_the_status_line_counts_who_is_at_what(story: Story) -> None:
+    story.agent("one", state="busy")
+    story.agent("two", state="dialog")
+    story.agent("three", state="busy")
+    app = story.app()
+    rows = app.registry.look().usable
+    sights = [sight for sight, _ in look_at(app, rows)]
+    assert texts(sights, States(app).of(rows, sights)) == {story.SOCKET: "2 working, 1 waiting"}
+
+
+def calls(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[list[Question]]:
+    asked: list[list[Question]] = []
+    ask = story.tmux.ask
+
+    def counted(socket: str, questions: list[Question], first: object = ()) -> object:
+        asked.append(list(questions))
+        return ask(socket, questions, first)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(story.tmux, "ask", counted)
+    return asked

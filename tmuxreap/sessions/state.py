@@ -1,0 +1,203 @@
+"""What each agent is at: working, waiting for a person, held up by a limit, or idle; with its source and since when.
+
+Of what it said of itself (by hook or heartbeat) and what its screen shows, the one that tells more of this moment
+counts. Looks only: each tmux server is asked once for all screens that changed, and nobody is sent a key."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+
+from tmuxreap.agents.hooks.events import HEARTBEAT
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import Screen, State, read_screen
+from tmuxreap.core.cache import kept, recalled, stamped
+from tmuxreap.core.model import Live, Row
+from tmuxreap.core.ports import Question
+from tmuxreap.core.values import frozen
+from tmuxreap.ledger.records import Pulse
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.sight import Sight
+
+FRESH_S = 120.0  # so long a word counts, though its agent has drawn something since
+SAME_MOMENT_S = 1.0  # tmux counts whole seconds
+STILL_S = 2.0  # what was drawn longer ago than this is all that was drawn then
+CROWD = 25  # from so many on, what screens told is kept between two looks
+READING = "screens"
+
+
+class AgentState(Enum):
+    WORKING = "working"
+    WAITING = "waiting"
+    LIMITED = "limited"
+    IDLE = "idle"
+    UNKNOWN = "unknown"
+
+
+@frozen
+class Told:
+    """The state of an agent; nothing of one that is not alive."""
+
+    state: AgentState | None = None
+    since: float | None = None
+    source: str | None = None  # hook, heartbeat or screen
+    until: str | None = None  # of a limit, in the agent's own words
+
+
+@frozen
+class Shows:
+    """What a screen says."""
+
+    state: AgentState = AgentState.UNKNOWN
+    until: str | None = None
+
+
+NOTHING = Told()
+OF_SCREEN = {
+    State.DIALOG: AgentState.WAITING,
+    State.BUSY: AgentState.WORKING,
+    State.DRAFT: AgentState.IDLE,
+    State.IDLE: AgentState.IDLE,
+    State.UNKNOWN: AgentState.UNKNOWN,
+}
+OF_WORD = {state.value: state for state in (AgentState.WORKING, AgentState.WAITING, AgentState.IDLE)}
+WINS = (AgentState.WAITING, AgentState.LIMITED)  # on a screen, whatever was said
+
+
+def judge(said: Pulse | None, shows: Shows | None, drawn_at: float | None, now: float) -> Told:
+    """`said`: in this life of the agent. `shows`: None where there is no screen. Pure."""
+    word = OF_WORD.get(said.state) if said else None
+    if shows is not None and shows.state in WINS:
+        return _on_screen(shows, said, drawn_at)
+    if said is not None and word is not None and (shows is None or _counts(said, drawn_at, now)):
+        return Told(word, said.at, "heartbeat" if said.kind == HEARTBEAT else "hook")
+    return Told(AgentState.UNKNOWN) if shows is None else _on_screen(shows, said, drawn_at)
+
+
+def _counts(said: Pulse, drawn_at: float | None, now: float) -> bool:
+    return now - said.at <= FRESH_S or (drawn_at is not None and said.at >= drawn_at)
+
+
+def _on_screen(shows: Shows, said: Pulse | None, drawn_at: float | None) -> Told:
+    """One that stands still shows since when; who works draws all the time."""
+    if said is not None and said.state == shows.state.value:
+        return Told(shows.state, said.at, "screen", shows.until)
+    still = shows.state in (AgentState.IDLE, *WINS)
+    return Told(shows.state, drawn_at if still else None, "screen", shows.until)
+
+
+def read(profile: Profile | None, text: str | None) -> Shows:
+    if profile is None or text is None:
+        return Shows()
+    return shows(read_screen(text, profile.screens, profile.marks))
+
+
+def shows(screen: Screen) -> Shows:
+    """A limit that was met counts for an agent that does nothing and asks nothing."""
+    if screen.limit is not None and screen.state not in (State.BUSY, State.DIALOG):
+        return Shows(AgentState.LIMITED, screen.limit or None)
+    return Shows(OF_SCREEN[screen.state])
+
+
+class States:
+    """Tells them for many rows at once, and knows the screens that did not change since it was asked before."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._known: dict[str, list[object]] | None = None
+
+    def of(
+        self, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse] | None = None
+    ) -> list[Told]:
+        """In the order of the rows. `said`: the last word of each, where it is known already."""
+        pulses = self._context.books.pulses() if said is None else said
+        profiles = [self._context.profile_of(row) for row in rows]
+        shown = self._shown(sights, profiles)
+        return [
+            told_of(self._context, sight, pulses.get(row.name), one)
+            for row, sight, one in zip(rows, sights, shown, strict=True)
+        ]
+
+    def _shown(self, sights: Sequence[Sight], profiles: Sequence[Profile | None]) -> list[Shows | None]:
+        shown: list[Shows | None] = [None] * len(sights)
+        wanted = [at for at, sight in enumerate(sights) if _has_screen(sight, profiles[at])]
+        known = self._remembered(wanted, profiles)
+        changed = []
+        for at in wanted:
+            entry = known.get(_key(sights[at]))
+            if entry is not None and entry[0] == _drawn_at(sights[at]) is not None:
+                shown[at] = Shows(AgentState(entry[1]), entry[2])  # type: ignore[arg-type]
+            else:
+                changed.append(at)
+        for at, text in self._captured(sights, changed):
+            shown[at] = read(profiles[at], text)
+        if changed and len(wanted) > CROWD:
+            self._keep({_key(sights[at]): _entry(sights[at], shown[at]) for at in wanted}, profiles)
+        return shown
+
+    def _captured(self, sights: Sequence[Sight], places: Sequence[int]) -> Iterable[tuple[int, str | None]]:
+        for socket in dict.fromkeys(sights[at].socket for at in places):
+            here = [at for at in places if sights[at].socket == socket]
+            panes = [pane.id for at in here if (pane := sights[at].pane)]
+            yield from zip(here, self._context.tmux.ask(socket, [Question(pane) for pane in panes]), strict=True)
+
+    def _remembered(self, wanted: Sequence[int], profiles: Sequence[Profile | None]) -> Mapping[str, list[object]]:
+        if self._known is None and len(wanted) > CROWD:
+            self._known = recalled(self._context.books.reading, READING, _stamp(profiles))
+        return self._known or {}
+
+    def _keep(self, entries: dict[str, list[object]], profiles: Sequence[Profile | None]) -> None:
+        """One that drew just now may draw again in the same second."""
+        before = self._context.clock.now() - STILL_S
+        self._known = {key: one for key, one in entries.items() if isinstance(at := one[0], float) and at <= before}
+        self._context.books.keep(kept(READING, _stamp(profiles), self._known))
+
+
+def told_of(context: Context, sight: Sight, said: Pulse | None, shown: Shows | None) -> Told:
+    """The state of one whose screen was looked at."""
+    if sight.live is not Live.ALIVE:
+        return NOTHING
+    return judge(_of_this_life(context, said, sight), shown, _drawn_at(sight), context.clock.now())
+
+
+def _has_screen(sight: Sight, profile: Profile | None) -> bool:
+    return sight.live is Live.ALIVE and sight.pane is not None and profile is not None and bool(profile.screens)
+
+
+def _drawn_at(sight: Sight) -> float | None:
+    """None where there is no pane, or its tmux does not tell."""
+    activity = sight.session.activity if sight.session else None
+    return None if activity is None else float(activity)
+
+
+def _key(sight: Sight) -> str:
+    session, pane = sight.session, sight.pane
+    assert session is not None  # noqa: S101 - it has a screen
+    assert pane is not None  # noqa: S101
+    return f"{sight.socket} {session.id} {session.created} {pane.id} {pane.pid}"
+
+
+def _entry(sight: Sight, shown: Shows | None) -> list[object]:
+    one = shown or Shows()
+    return [_drawn_at(sight), one.state.value, one.until]
+
+
+def _stamp(profiles: Iterable[Profile | None]) -> str:
+    """Other patterns read the same screen otherwise."""
+    used = {one.name: one for one in profiles if one is not None}
+    patterns = [
+        f"{name}.{key}={pattern.pattern}"
+        for name, one in sorted(used.items())
+        for key, pattern in [*((state.value, found) for state, found in one.screens.items()), *one.marks.items()]
+    ]
+    return stamped(zlib.crc32("\n".join(patterns).encode()))
+
+
+def _of_this_life(context: Context, said: Pulse | None, sight: Sight) -> Pulse | None:
+    """What was said before it was started is another agent's word."""
+    if said is None:
+        return None
+    lives = sight.agent or tuple(one.process for one in sight.owned.own)
+    since = min((context.processes.started_epoch(process.id) for process in lives), default=0.0)
+    return said if said.at >= since - SAME_MOMENT_S else None
