@@ -11,7 +11,9 @@ from tmuxreap.system.processes.linux import boot_id, host, real_processes
 from tmuxreap.system.tmux.server import RealTmux
 
 
-def real_app(settings: Settings, registry: str | None) -> Context:
+def real_app(
+    settings: Settings, registry: str | None, *, lock_held: bool = False
+) -> Context:
     if settings.platform.startswith("win"):
         raise Failure(Code.USAGE, "could not run: Windows has no tmux", "run it inside WSL")
     processes = real_processes()
@@ -22,4 +24,5 @@ def real_app(settings: Settings, registry: str | None) -> Context:
         processes=processes,
         clock=RealClock(),
         place=Place(host=host(), boot_id=boot_id(), pid=settings.pid),
+        lock_held=lock_held,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 
 from tmuxreap.core.results import PlainResult, Result
 from tmuxreap.core.values import frozen
@@ -25,10 +25,12 @@ def run(context: Context, request: EventsRequest) -> Result:
     return Result("events", context.registry_name, context.clock.now(), items, tuple(context.warnings))
 
 
-def follow(context: Context, request: EventsRequest) -> Iterator[PlainResult]:
+def follow(
+    context: Context, request: EventsRequest, goes_on: Callable[[], bool] = lambda: True
+) -> Iterator[PlainResult]:
     """What is there, and then what comes."""
     last = 0
-    while True:
+    while goes_on():
         for event in _events(context, request, last):
             last = event.id
             yield _result(event)

@@ -71,6 +71,14 @@ class Failure(Exception):  # noqa: N818 - it is what went wrong for one target, 
         return {"code": self.code.text, "message": self.message, "hint": self.hint}
 
 
+class LockIsHeld(Failure):
+    """The caller holds the lock of the registry, and this would wait for processes meanwhile."""
+
+    def __init__(self, what: str) -> None:
+        reason = f"could not {what}: the caller holds the lock, and processes would have to be waited for"
+        super().__init__(Code.LOCK_TIMEOUT, reason, "release the lock of the registry first")
+
+
 class Unheard(OSError):  # noqa: N818 - nobody takes the answer any more
     """What was done is done; only the answer could not be written."""
 

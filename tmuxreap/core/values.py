@@ -98,7 +98,7 @@ def _compiled(cls: type) -> Callable[..., None]:
     names: dict[str, Any] = {"NOTHING": NOTHING}
     parameters, lines = [], []
     for name, default in cls.__fields__.items():  # type: ignore[attr-defined]
-        names[f"_set_{name}"] = vars(cls)[name].__set__
+        names[f"_set_{name}"] = getattr(cls, name).__set__  # also of the class that it stands on
         stored = name
         if isinstance(default, Field) and default.default_factory is not None:
             names[f"_new_{name}"] = default.default_factory

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Conversation, Outcome, Row, Verb
 from tmuxreap.core.results import Item
@@ -60,6 +60,7 @@ def _end_all(
         if not todo:
             break
         cases = prepare(context, todo, policy)
+        _check_free(context, cases, policy)
         begun, busy, stale = _begin(context, [case for case in cases if case.answer is None], policy, begin)
         told = {case.row.name: answered(context, case, policy) for case in cases}
         answers.update({name: answer for name, answer in told.items() if answer is not None})
@@ -73,6 +74,8 @@ def _end_all(
         _follow_takers(context, begun, policy, answers)
         todo = []
         for intent in busy:
+            if context.lock_held:
+                raise LockIsHeld(f"wait for the other {intent.verb} of {intent.name}")
             joined = join(context, intent)
             if joined is None:  # its owner died over it: it is ours to do
                 todo.append(next(row for row in rows if row.name == intent.name))
@@ -88,6 +91,7 @@ def _end_all(
 def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | None = None) -> Item:
     """What has no row: ended in the same way, and nothing is written of it. `past`: by what it is known."""
     (case,) = prepare(context, [row], policy, {row.name: past} if past else None)
+    _check_free(context, [case], policy)
     if case.answer is not None:
         return case.answer
     ending = UnderWay(case, None, started=context.clock.monotonic())
@@ -122,6 +126,17 @@ def _begin(
                 case.plan = with_options(case.plan, answer.inherited)
             begun.append(UnderWay(case, answer.intent if isinstance(answer, Begun) else None, started=started))
     return begun, busy, stale
+
+
+def _check_free(context: Context, cases: Sequence[Case], policy: Policy) -> None:
+    """Under a lock that the caller holds only what is gone already can be recorded."""
+    living = [it.row.name for it in cases if it.answer is None and _lives(it)]
+    if context.lock_held and living:
+        raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
+
+
+def _lives(case: Case) -> bool:
+    return case.sight.session is not None or bool(case.sight.owned.own)
 
 
 def _unchanged(row: Row, look: RegistryLook) -> bool:

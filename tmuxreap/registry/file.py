@@ -99,8 +99,12 @@ class RegistryLook:
 
 
 class Registry:
-    def __init__(self, path: Path, recall: Recall = lambda what, stamp: None) -> None:
+    def __init__(
+        self, path: Path, recall: Recall = lambda what, stamp: None, *, held: bool = False
+    ) -> None:
+        """`held`: whoever calls holds the lock already."""
         self.path = path
+        self._held = held
         self.resolved = Path(os.path.realpath(path))
         self._recall = recall
 
@@ -118,7 +122,8 @@ class Registry:
         """Hold the lock; what is read inside stays true but for writers that take none."""
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(files.locked(self.resolved, step=step))
+                if not self._held:
+                    held.enter_context(files.locked(self.resolved, step=step))
             except OSError as error:
                 raise _unwritable(self.path, error) from None
             yield

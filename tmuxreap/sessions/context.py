@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from pathlib import Path
 
 from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.agents.profiles import Profile
@@ -27,6 +28,8 @@ class Context:
         processes: Processes,
         clock: Clock,
         place: Place,
+        *,
+        lock_held: bool = False,
     ) -> None:
         self.settings = settings
         self.given_registry = given_registry
@@ -34,6 +37,7 @@ class Context:
         self.processes = processes
         self.clock = clock
         self.place = place
+        self.lock_held = lock_held  # by the caller himself: who waits for processes would keep it from all others
         self.warnings: list[str] = []
         self.progress: Progress | None = None
         self.seen_agents: dict[str, str] = {}  # what runs in the panes of rows that do not say it
@@ -41,7 +45,7 @@ class Context:
 
     @cached_property
     def registry(self) -> Registry:
-        return Registry(registry_path(self.settings, self.given_registry), self._recall)
+        return self._registry(registry_path(self.settings, self.given_registry))
 
     def close(self) -> None:
         self.processes.close()
@@ -58,8 +62,11 @@ class Context:
 
     def registry_if_there(self) -> RegistryLook | None:
         """For `start` and `adopt`, which make one here where none is found. To be called before all else."""
-        self.registry = Registry(registry_or_new(self.settings, self.given_registry), self._recall)
+        self.registry = self._registry(registry_or_new(self.settings, self.given_registry))
         return self.registry.look() if os.path.lexists(self.registry.path) else None
+
+    def _registry(self, path: Path) -> Registry:
+        return Registry(path, self._recall, held=self.lock_held)
 
     def _recall(self, what: str, stamp: str) -> str | None:
         return self.books.reading(what, stamp)

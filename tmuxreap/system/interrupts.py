@@ -13,13 +13,30 @@ from types import FrameType
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+_left_alone: list[None] = []  # how many calls of a stranger's program are under way in its main thread
+
+
+@contextlib.contextmanager
+def left_alone() -> Iterator[None]:
+    """In a program that is not ours signals are its own: no handler is touched in here."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _left_alone.append(None)
+    try:
+        yield
+    finally:
+        _left_alone.pop()
+
+
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """For milliseconds: who interrupts us now is heard afterwards.
 
     Handlers are held back, not signals: a mask holds for one thread, and the signal of a process goes to any; and a
     tmux server that is started meanwhile would inherit the mask."""
-    if threading.current_thread() is not threading.main_thread():  # Python's handlers run in that one alone
+    # Python's handlers run in the main thread alone.
+    if _left_alone or threading.current_thread() is not threading.main_thread():
         yield
         return
     heard: list[int] = []

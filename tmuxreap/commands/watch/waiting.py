@@ -41,7 +41,8 @@ class Woken:
 
 
 class Waiter:
-    def __init__(self, processes: Processes, file: Path) -> None:
+    def __init__(self, processes: Processes, file: Path, *, signals: bool = True) -> None:
+        """Without `signals` the program that we run in keeps its own, and `ring` ends the wait."""
         self._processes = processes
         self._file = file
         self._pidfds: dict[ProcessId, int] = {}
@@ -51,13 +52,23 @@ class Waiter:
         self._ending = False
         self._out_of_memory = out_of_memory_kills()
         self._bell, self._rope = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(self._rope, warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._end)
+        self._signals = signals
+        if signals:
+            signal.set_wakeup_fd(self._rope, warn_on_full_buffer=False)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, self._end)
+
+    def ring(self) -> None:
+        """From whatever thread: end the wait, and every one after it."""
+        self._ending = True
+        with contextlib.suppress(OSError):
+            os.write(self._rope, b"!")
 
     def close(self) -> None:
-        signal.set_wakeup_fd(-1)
-        for descriptor in (*self._pidfds.values(), self._bell, self._rope, self._inotify, self._timer):
+        if self._signals:
+            signal.set_wakeup_fd(-1)
+        rope, self._rope = self._rope, -1  # whoever rings from now on rings nobody else's
+        for descriptor in (*self._pidfds.values(), self._bell, rope, self._inotify, self._timer):
             if descriptor >= 0:
                 os.close(descriptor)
         self._pidfds.clear()

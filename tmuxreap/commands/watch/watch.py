@@ -38,19 +38,24 @@ class WatchRequest:
     interval_s: float = INTERVAL_S  # at least LEAST_INTERVAL_S: a full look costs more than the rest of the watch
     command: str | None = None
     reap: tuple[Kind, ...] = ()  # whom to end, after each full look
+    settle: bool = True  # else it only tells, and writes nothing
 
 
 Tell = Callable[[PlainResult], None]
 
 
-def run(context: Context, request: WatchRequest, tell: Tell) -> None:
-    """Until it is asked to end."""
-    waiter, segment = Waiter(context.processes, context.registry.resolved), Segment(context)
+def run(
+    context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | None = None
+) -> None:
+    """Until it is asked to end. `waiter`: the caller's, who ends the watch by it."""
+    waiter = waiter or Waiter(context.processes, context.registry.resolved)
+    segment = Segment(context) if request.settle else None
     try:
-        told = _Told(tell, request.command, str(context.registry.path))
+        told = _Told(tell, request.command, str(context.registry.path), settles=request.settle)
         _Watch(context, waiter, told, segment, request.reap).run(request.interval_s)
     finally:
-        segment.leave()
+        if segment is not None:
+            segment.leave()
         waiter.close()
 
 
@@ -68,7 +73,14 @@ class _Watched:
 
 
 class _Watch:
-    def __init__(self, context: Context, waiter: Waiter, told: _Told, segment: Segment, reap: tuple[Kind, ...]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        waiter: Waiter,
+        told: _Told,
+        segment: Segment | None,  # None: it writes nothing at all
+        reap: tuple[Kind, ...],
+    ) -> None:
         self._app = context
         self._waiter = waiter
         self._told = told
@@ -145,7 +157,9 @@ class _Watch:
         context.books.hope()
         before = _stamp(context)
         try:
-            settled = reconcile.settle(context, only=only, causes=self._causes)
+            settled = reconcile.settle(
+                context, dry_run=self._segment is None, only=only, causes=self._causes
+            )
         except Failure as failure:
             self._told.trouble(at, failure)
             self._rows, self._known = {}, before
@@ -158,7 +172,8 @@ class _Watch:
         drifts = [item.as_json() for item in settled.result.results]
         self._follow(settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)})
         self._told.drifts(at, drifts, only)
-        self._segment.tell(list(self._seen.values()), again=only is None)
+        if self._segment is not None:
+            self._segment.tell(list(self._seen.values()), again=only is None)
 
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
         for name in self._seen.keys() if only is None else only:
@@ -188,8 +203,9 @@ def _is_over(drift: Mapping[str, object]) -> bool:
 class _Told:
     """Each drift is told when it comes, and again when it comes back; not at every look."""
 
-    def __init__(self, tell: Tell, command: str | None, registry: str) -> None:
+    def __init__(self, tell: Tell, command: str | None, registry: str, *, settles: bool) -> None:
         self._tell = tell
+        self._settles = settles  # else what is certain is found again at every look
         self._registry = registry
         self._exec = None if command is None else _exec_outlet(command)
         self._standing: set[tuple[str, str]] = set()
@@ -199,7 +215,9 @@ class _Told:
         for key in found.keys() - self._standing:
             self._event(at, found[key])
         untouched = {key for key in self._standing if only is not None and key[0] not in only}
-        self._standing = untouched | {key for key, drift in found.items() if not drift["settled"]}
+        self._standing = untouched | {
+            key for key, drift in found.items() if not (self._settles and drift["settled"])
+        }
 
     def trouble(self, at: float, failure: Failure) -> None:
         """A registry that cannot be read for a moment: said once, and the watch goes on."""

@@ -1,0 +1,311 @@
+"""`import tmuxreap` as programs in Python use it: typed answers, errors by class, any thread, nothing printed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import filelock
+import libtmux
+import pytest
+
+import tmuxreap
+from tests.real import Real
+
+DEMO = (sys.executable, "-m", "tmuxreap.demo_agent")
+
+
+@pytest.fixture
+def opened(registry: Path) -> tmuxreap.Registry:
+    registry.write_text("""tmux_sessions:
+  - name: shop
+    status: running
+    agent: demo
+    pane: {pid: 4194305, cmd: python, cwd: /}
+  - name: old
+    status: stopped
+    agent: demo
+    stopped_at: "2026-11-18T09:12:33Z"
+    stop_reason: manual_stop
+""")
+    return tmuxreap.open_registry()
+
+
+@pytest.fixture
+def live(real: Real, monkeypatch: pytest.MonkeyPatch) -> tmuxreap.Registry:
+    monkeypatch.delenv("TMUXREAP_REGISTRY", raising=False)
+    return tmuxreap.open_registry(real.folder / ".hermes" / "agent-sessions.yaml", create=True)
+
+
+def start(registry: tmuxreap.Registry, socket: str, name: str = "shop") -> tmuxreap.Session:
+    return registry.start(name, agent="demo", command=DEMO, server=socket, confirm=0.05)
+
+
+def test_the_nearest_registry_is_opened(opened: tmuxreap.Registry, registry: Path) -> None:
+    assert opened.path == registry
+    assert [one.name for one in opened.sessions()] == ["shop", "old"]
+
+
+def test_none_to_be_found_is_an_error_with_its_code(registry: Path) -> None:
+    with pytest.raises(tmuxreap.RegistryError) as raised:
+        tmuxreap.open_registry()
+    assert raised.value.code == "registry_not_found"
+    assert raised.value.hint
+
+
+def test_one_is_made_where_it_is_asked_for(registry: Path) -> None:
+    assert tmuxreap.open_registry(create=True).sessions() == []
+    assert registry.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_session_has_the_fields_of_json(opened: tmuxreap.Registry) -> None:
+    session = opened.session("old")
+    assert isinstance(session, tmuxreap.Session)
+    assert (session.status, session.stop_reason, session.alive) == ("stopped", "manual_stop", False)
+
+
+def test_who_is_not_there_is_not_found(opened: tmuxreap.Registry) -> None:
+    with pytest.raises(tmuxreap.NotFoundError) as raised:
+        opened.session("nobody")
+    assert raised.value.code == "session_not_registered"
+
+
+def test_an_ending_tells_its_error_and_raises_it_on_demand(opened: tmuxreap.Registry) -> None:
+    ending = opened.stop("nobody")
+    assert not ending.ok
+    assert ending.error is not None
+    assert ending.error.code == "session_not_registered"
+    with pytest.raises(tmuxreap.NotFoundError) as raised:
+        opened.stop(["old", "nobody"], check=True)
+    assert [one.outcome for one in raised.value.results] == ["already_stopped", "failed"]  # type: ignore[attr-defined]
+
+
+def test_a_broken_registry_stands_in_each_ending(opened: tmuxreap.Registry) -> None:
+    opened.path.write_text("tmux_sessions: [")
+    ending = opened.stop("shop")
+    assert ending.error is not None
+    assert ending.error.code == "registry_invalid"
+    with pytest.raises(tmuxreap.RegistryError):
+        opened.stop("shop", check=True)
+
+
+def test_a_word_for_several_needs_a_list(opened: tmuxreap.Registry) -> None:
+    with pytest.raises(tmuxreap.UsageError):
+        opened.stop("all")
+    assert [one.outcome for one in opened.stop(["all"])] == ["stopped"]
+
+
+def test_an_unknown_option_is_a_mistake(opened: tmuxreap.Registry) -> None:
+    with pytest.raises(TypeError, match="resaon"):
+        opened.stop("shop", resaon="typo")  # type: ignore[call-overload]
+    with pytest.raises(TypeError):
+        opened.stop(3)  # type: ignore[call-overload]
+
+
+def test_reap_and_reconcile_tell_what_they_found(opened: tmuxreap.Registry) -> None:
+    assert opened.reap(idle=True) == []
+    done = opened.reconcile(dry_run=True)
+    assert [(drift.name, drift.drift) for drift in done.drifts] == [("shop", "dead")]
+    assert opened.reconcile().actions[0].action == "recorded as ended"
+    assert [event.kind for event in opened.events("shop")] == ["dead"]
+
+
+def test_nothing_is_printed(opened: tmuxreap.Registry, capfd: pytest.CaptureFixture[str]) -> None:
+    opened.stop("shop")
+    opened.reconcile()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_signals_stay_the_programs_own(opened: tmuxreap.Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    def touched(*_: object) -> None:
+        raise AssertionError("a handler was set")
+
+    monkeypatch.setattr(signal, "signal", touched)
+    assert opened.stop("shop").outcome == "stopped"
+
+
+def test_a_registry_may_be_used_from_threads_and_asyncio(opened: tmuxreap.Registry) -> None:
+    async def both() -> list[tmuxreap.Ending]:
+        names = ("shop", "old")
+        return await asyncio.gather(*(asyncio.to_thread(opened.stop, name) for name in names))
+
+    assert [one.outcome for one in asyncio.run(both())] == ["stopped", "already_stopped"]
+
+
+def test_an_open_registry_stays_small(opened: tmuxreap.Registry) -> None:
+    opened.sessions()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        opened.sessions()
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+# The lock
+
+
+def test_the_lock_is_the_one_that_commands_take(opened: tmuxreap.Registry) -> None:
+    lock = opened.lock()
+    assert isinstance(lock, filelock.BaseFileLock)
+    other = filelock.FileLock(f"{opened.path}.lock")
+    with lock, pytest.raises(filelock.Timeout):
+        other.acquire(timeout=0)
+    with other, pytest.raises(filelock.Timeout):
+        opened.lock(timeout=0).acquire()
+
+
+def test_the_lock_is_reentrant_also_for_another_registry_object(opened: tmuxreap.Registry) -> None:
+    with opened.lock(), opened.lock(), tmuxreap.open_registry(opened.path).lock():
+        assert opened.lock().lock_counter == 3
+
+
+def test_inside_of_the_lock_what_is_gone_is_recorded(opened: tmuxreap.Registry) -> None:
+    with opened.lock(timeout=1):
+        ending = opened.stop("shop")
+        assert ending.outcome == "stopped"
+        assert opened.session("shop").status == "stopped"
+
+
+@pytest.mark.live
+def test_inside_of_the_lock_nobody_waits_for_processes(live: tmuxreap.Registry, tmux_socket: str) -> None:
+    start(live, tmux_socket)
+    with live.lock():
+        for call in (live.stop, live.kill, live.resume):
+            with pytest.raises(tmuxreap.LockHeld):
+                call("shop")
+        with pytest.raises(tmuxreap.LockHeld):
+            live.start("other", agent="demo")
+        assert live.session("shop").alive
+    assert live.stop("shop", check=True).outcome == "stopped"
+
+
+def test_another_threads_lock_is_waited_for(opened: tmuxreap.Registry) -> None:
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with opened.lock():
+            held.set()
+            release.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    threading.Timer(0.1, release.set).start()
+    assert opened.stop("shop").outcome == "stopped"
+    assert release.is_set()
+    holder.join()
+
+
+# libtmux
+
+
+@pytest.mark.live
+def test_a_session_is_one_of_libtmux_by_its_ids(live: tmuxreap.Registry, tmux_socket: str) -> None:
+    session = start(live, tmux_socket)
+    theirs = session.libtmux()
+    assert isinstance(theirs, libtmux.Session)
+    assert theirs.session_name == "shop"
+    assert session.libtmux_pane().pane_id == session.pane_id
+    theirs.rename_session("renamed")
+    assert live.session(theirs).name == "shop"
+    theirs.rename_session("shop")
+    assert live.stop(session.libtmux_pane(), check=True).name == "shop"
+    with pytest.raises(tmuxreap.NotFoundError):
+        session.libtmux()
+
+
+@pytest.mark.live
+def test_objects_of_libtmux_are_targets_on_their_own_server(live: tmuxreap.Registry, tmux_socket: str) -> None:
+    start(live, tmux_socket)
+    theirs = libtmux.Server(socket_path=tmux_socket).sessions[0]
+    elsewhere = libtmux.Server(socket_path=f"{tmux_socket}2")
+    stranger = elsewhere.new_session("shop", window_command="sleep 100")
+    try:
+        assert stranger.session_id == theirs.session_id
+        ending = live.stop(stranger)
+        assert ending.error is not None
+        assert ending.error.code == "session_not_registered"
+        assert live.stop(theirs).outcome == "stopped"
+        assert elsewhere.has_session("shop")
+    finally:
+        elsewhere.kill()
+
+
+# What comes bit by bit
+
+
+@pytest.mark.live
+def test_watch_tells_and_writes_nothing(live: tmuxreap.Registry, tmux_socket: str) -> None:
+    session = start(live, tmux_socket)
+    before = live.path.read_bytes()
+    with live.watch() as changes:
+        time.sleep(0.3)
+        assert session.pid is not None
+        os.kill(session.pid, signal.SIGKILL)
+        change = next(changes)
+        assert (change.name, change.event) == ("shop", "dead")
+    assert live.path.read_bytes() == before
+    assert list(changes) == []
+    with live.watch(settle=True) as changes:
+        assert next(changes).event == "dead"
+    assert live.session("shop").status == "terminated"
+
+
+def test_a_stream_ends_when_nobody_holds_it(opened: tmuxreap.Registry) -> None:
+    before = threading.active_count()
+    stream = opened.watch()
+    assert next(stream).drift == "dead"
+    del stream
+    until = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() == before
+
+
+def test_a_stream_raises_what_went_wrong(opened: tmuxreap.Registry) -> None:
+    opened.path.write_text("tmux_sessions: [")
+    with pytest.raises(tmuxreap.RegistryError):
+        next(opened.watch())
+
+
+def test_events_are_followed_from_any_thread(opened: tmuxreap.Registry) -> None:
+    opened.stop("shop")
+
+    async def first() -> tmuxreap.Event:
+        with opened.follow("shop") as events:
+            return await asyncio.to_thread(next, events)
+
+    assert asyncio.run(first()).kind == "stopped"
+
+
+# What it costs
+
+
+def loaded(code: str) -> set[str]:
+    told = subprocess.run(
+        [sys.executable, "-c", f"import sys\nbefore=set(sys.modules)\n{code}\nprint(*(set(sys.modules)-before))"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(told.stdout.split())
+
+
+def test_the_import_loads_nothing() -> None:
+    assert loaded("import tmuxreap\ntmuxreap.__version__") == {"tmuxreap"}
+
+
+def test_opening_loads_neither_libtmux_nor_filelock(opened: tmuxreap.Registry) -> None:
+    code = f"import tmuxreap\ntmuxreap.open_registry({str(opened.path)!r}).stop('shop')"
+    assert not loaded(code) & {"libtmux", "filelock", "typer", "pydantic"}
+
+
+def test_an_unknown_name_is_none() -> None:
+    with pytest.raises(AttributeError):
+        _ = tmuxreap.nothing  # type: ignore[attr-defined]

@@ -1,0 +1,72 @@
+"""JSON Schema 2020-12, derived from types: what a document looks like for those who check it.
+
+Knows nothing of any answer: the shapes are in `answers`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+from tmuxreap.core.answers import SHAPES, Envelope, Shape, fields_of
+from tmuxreap.core.values import NOTHING
+
+Schema = dict[str, object]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def answer_schema(verb: str) -> Schema:
+    """Describe the document that this verb prints with `--json`."""
+    shape = SHAPES[verb]
+    one = _object(*shape.results)
+    return one if shape.lines else _envelope(shape, one)
+
+
+def document(verb: str | None) -> Schema:
+    """Describe it for a file of its own; without a verb what all documents share."""
+    head: Schema = {"$schema": DIALECT, "title": f"tmuxreap {verb or 'VERB'} --json"}
+    return {**head, **(answer_schema(verb) if verb else _envelope(None, {}))}
+
+
+def _envelope(shape: Shape | None, one: Schema) -> Schema:
+    parts = (Envelope,) if shape is None or shape.more is None else (Envelope, shape.more)
+    whole = _object(*parts)
+    properties = whole["properties"]
+    assert isinstance(properties, dict)  # noqa: S101 - made two lines above
+    return {**whole, "properties": {**properties, "results": {"type": "array", "items": one}}}
+
+
+def _object(*kinds: type) -> Schema:
+    """Open: an answer may get fields more, and what could not be done has fewer."""
+    fields: dict[str, Any] = {}
+    required: dict[str, None] = {}
+    for kind in kinds:
+        fields |= fields_of(kind)
+        defaults: Mapping[str, object] = kind.__fields__  # type: ignore[attr-defined]
+        required |= {name: None for name, default in defaults.items() if default is NOTHING}
+    return {
+        "type": "object",
+        "properties": {name: _of(kind) for name, kind in fields.items()},
+        "required": list(required),
+        "additionalProperties": True,
+    }
+
+
+def _of(kind: Any) -> Schema:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return _any(tuple(one for one in arguments if one is not NoneType), NoneType in arguments)
+    if origin is tuple:
+        return {"type": "array", "items": _of(arguments[0])}
+    if hasattr(kind, "__fields__"):
+        return _object(kind)
+    return {"type": PLAIN[kind]} if kind in PLAIN else {"type": "object"}
+
+
+def _any(kinds: tuple[Any, ...], nullable: bool) -> Schema:
+    schemas = [_of(kind) for kind in kinds]
+    if len(schemas) > 1:
+        return {"anyOf": [*schemas, *([{"type": "null"}] if nullable else [])]}
+    return {**schemas[0], "type": [schemas[0]["type"], "null"]} if nullable else schemas[0]

@@ -1,0 +1,60 @@
+"""The public names of `import tmuxreap`, all of them: a name that is not here may change at any time.
+
+Holds no code. The names are loaded when the first of them is used."""
+
+from __future__ import annotations
+
+from tmuxreap.core.answers import (
+    Action,
+    Change,
+    Conversation,
+    Draft,
+    Drift,
+    Ending,
+    Event,
+    Problem,
+    Process,
+    Reconciled,
+    Rung,
+)
+from tmuxreap.interfaces.python.errors import (
+    EndingError,
+    Error,
+    LockHeld,
+    LockTimeout,
+    NotFoundError,
+    PermissionDeniedError,
+    RegistryError,
+    TmuxError,
+    UsageError,
+)
+from tmuxreap.interfaces.python.registry import Registry, open_registry
+from tmuxreap.interfaces.python.results import Session
+from tmuxreap.interfaces.python.streams import Stream
+
+__all__ = [
+    "Action",
+    "Change",
+    "Conversation",
+    "Draft",
+    "Drift",
+    "Ending",
+    "EndingError",
+    "Error",
+    "Event",
+    "LockHeld",
+    "LockTimeout",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "Problem",
+    "Process",
+    "Reconciled",
+    "Registry",
+    "RegistryError",
+    "Rung",
+    "Session",
+    "Stream",
+    "TmuxError",
+    "UsageError",
+    "open_registry",
+]

@@ -1,0 +1,83 @@
+"""The errors of the Python interface: a class for each exit status of the command line.
+
+Each carries the stable code, the message and the hint. Nothing here decides what is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tmuxreap.core.answers import Problem
+from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
+
+
+class Error(Exception):
+    """Says what could not be done. `code` is stable; `results` are the answers that there are."""
+
+    def __init__(self, code: str, message: str, hint: str, results: Iterable[object] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.results = tuple(results)
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class EndingError(Error):
+    """A session did not reach the goal (exit status 1)."""
+
+
+class UsageError(Error):
+    """The call makes no sense, or needs `yes=True` (exit status 2)."""
+
+
+class NotFoundError(Error):
+    """No session, process or row is meant (exit status 3)."""
+
+
+class TmuxError(Error):
+    """tmux, or a host, could not be asked (exit status 4)."""
+
+
+class PermissionDeniedError(Error):
+    """The system does not permit it (exit status 5)."""
+
+
+class RegistryError(Error):
+    """The registry could not be found, read, written or locked (exit status 6)."""
+
+
+class LockTimeout(RegistryError):  # noqa: N818 - as filelock calls its own
+    """Another program held the lock of the registry for too long."""
+
+
+class LockHeld(LockTimeout):
+    """The caller holds `registry.lock()`, and the call would have to wait for processes."""
+
+
+KINDS: dict[Exit, type[Error]] = {
+    Exit.FAILED: EndingError,
+    Exit.USAGE: UsageError,
+    Exit.NO_TARGET: NotFoundError,
+    Exit.TMUX: TmuxError,
+    Exit.PERMISSION: PermissionDeniedError,
+    Exit.REGISTRY: RegistryError,
+}
+
+
+def error_of(failure: Failure, results: Iterable[object] = ()) -> Error:
+    """Make the error that tells of this failure."""
+    kind = LockHeld if isinstance(failure, LockIsHeld) else _kind(failure.code)
+    return kind(failure.code.text, failure.message, failure.hint, results)
+
+
+def error_from(problem: Problem, results: Iterable[object] = ()) -> Error:
+    """Make the error that tells of what an answer says."""
+    code = next((code for code in Code if code.text == problem.code), None)
+    kind = _kind(code) if code is not None else Error
+    return kind(problem.code, problem.message, problem.hint, results)
+
+
+def _kind(code: Code) -> type[Error]:
+    return LockTimeout if code is Code.LOCK_TIMEOUT else KINDS.get(code.exit, Error)

@@ -1,0 +1,91 @@
+"""Owner of libtmux: its sessions and panes as targets, and a session of ours as one of its own.
+
+Compares ids, never names alone. Loaded when an object of libtmux is wanted or given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libtmux
+from libtmux import Pane as TmuxPane
+from libtmux import Session as TmuxSession
+
+from tmuxreap.core.answers import Session
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Row, Server
+from tmuxreap.core.model import Session as Seen
+from tmuxreap.interfaces.python.errors import error_of
+from tmuxreap.sessions.context import Context
+
+__all__ = ["TmuxPane", "TmuxSession", "pane_of", "session_of", "target_of"]
+
+
+def pane_of(session: Session) -> TmuxPane:
+    """Find the pane by its id, and make sure that its process is still the same."""
+    if session.socket is None or session.pane_id is None:
+        raise error_of(_not_there(session.name))
+    server = libtmux.Server(socket_path=session.socket)
+    try:
+        pane = libtmux.Pane.from_pane_id(server=server, pane_id=session.pane_id)
+    except Exception:  # noqa: BLE001 - libtmux has a class for each way in which it is not there
+        raise error_of(_not_there(session.name)) from None
+    if session.pid is not None and pane.pane_pid != str(session.pid):
+        raise error_of(_not_there(session.name))
+    return pane
+
+
+def session_of(session: Session) -> TmuxSession:
+    """Find the session that holds this pane."""
+    return pane_of(session).session
+
+
+def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
+    """Find the row of this object, by its ids on its server."""
+    socket = _socket(context, wanted.server)
+    server = context.tmux.look(socket)
+    seen = _seen(server, wanted) if isinstance(server, Server) else None
+    if seen is None or not isinstance(server, Server):
+        raise _not_there(str(wanted))
+    rows = [row for row in context.registry.look().usable if context.socket_of(row) == socket]
+    name = _row_of(server, seen, rows)
+    if name is None:
+        raise Failure(
+            Code.SESSION_NOT_REGISTERED,
+            f"could not find {seen.name!r}: there is no row of that session on {socket}",
+            f"register it: tmuxreap adopt {seen.name}",
+        )
+    return name
+
+
+def _row_of(server: Server, seen: Seen, rows: Iterable[Row]) -> str | None:
+    """By identity, also when it was renamed; of rows by other tools by the name that tmux has."""
+    identity = (server.pid, seen.id, seen.created)
+    for row in rows:
+        tmux = row.tmux
+        if (tmux.server_pid, tmux.session_id, tmux.session_created) == identity:
+            return row.name
+    return next((row.name for row in rows if row.name == seen.name), None)
+
+
+def _seen(server: Server, wanted: TmuxSession | TmuxPane) -> Seen | None:
+    if isinstance(wanted, TmuxPane):
+        pane = str(wanted.pane_id)
+        return next((one for one in server.sessions if one.holds(pane)), None)
+    return next((one for one in server.sessions if one.id == wanted.session_id), None)
+
+
+def _socket(context: Context, server: libtmux.Server) -> str:
+    """As tmux itself would find it: a path, a name, the server that we run in, the default."""
+    if server.socket_path:
+        return str(server.socket_path)
+    if server.socket_name:
+        return context.socket_named(server.socket_name)
+    return context.settings.tmux_socket or context.socket_named(None)
+
+
+def _not_there(name: str) -> Failure:
+    return Failure(
+        Code.PROCESS_NOT_FOUND,
+        f"could not find the tmux session of {name}: it is not there any more",
+        "look again: registry.session(NAME)",
+    )

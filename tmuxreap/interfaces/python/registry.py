@@ -1,0 +1,308 @@
+"""The registry as Python sees it: each verb a method, its answers typed.
+
+Makes requests of arguments and values of answers; what a verb does is in `commands`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from tmuxreap.core.answers import Change, Ending, Event, Reconciled, read
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.results import Result
+from tmuxreap.ending.plan import Policy
+from tmuxreap.interfaces.python.calls import answers_of, check_free, context_of, endings_of, ran
+from tmuxreap.interfaces.python.errors import error_of
+from tmuxreap.interfaces.python.options import (
+    KillOptions,
+    StopOptions,
+    kill_policy,
+    kinds_of,
+    limits_of,
+    seconds,
+    stop_policy,
+)
+from tmuxreap.interfaces.python.results import Session
+from tmuxreap.interfaces.python.streams import Ending as StreamEnding
+from tmuxreap.interfaces.python.streams import Stream, Tell
+from tmuxreap.interfaces.python.targets import Several, Target, listed, words_of
+from tmuxreap.registry.file import Registry as File
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import Settings, registry_or_new, registry_path
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tmuxreap.interfaces.python.locks import BaseFileLock
+
+def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = False) -> Registry:
+    """Open the registry at `path`, else the nearest one, as the command line finds it: the
+    environment's, or `.hermes/agent-sessions.yaml` here or in a folder above.
+
+    With `create` an empty one is made where there is none. Raises RegistryError."""
+    given = None if path is None else os.fspath(path)
+    settings = Settings.from_environment()
+    try:
+        found = registry_or_new(settings, given) if create else registry_path(settings, given)
+        if create and not os.path.lexists(found):
+            File(found).create()
+    except Failure as failure:
+        raise error_of(failure) from None
+    return Registry(found)
+
+
+class Registry:
+    """A registry of agent sessions. Every call looks anew; nothing is kept between two calls, so
+    one may stay open for days. Calls may be made from any thread, several at the same time.
+
+    A `target` is what the command line takes (a name, `'acme-*'`, `tag:X`, `agent:A`, `task:ID`,
+    `pid:N`, `all`), a Session, a libtmux.Session or a libtmux.Pane. One target is answered by one
+    result; a list of targets, or a word that means several, by a list."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Registry({str(self.path)!r})"
+
+    def sessions(
+        self, *targets: Target, status: str | None = None, live: bool = False, sort: str | None = None
+    ) -> list[Session]:
+        """List sessions, all of them where no target is given. `live`: only those whose tmux
+        session is there; `status`: `running`, `stopped` or `terminated`; `sort`: `name`,
+        `status`, `live`, `agent`, `idle`, `memory` or `server`."""
+        from tmuxreap.commands import list as verb
+
+        def work(context: Context) -> Result:
+            words = words_of(context, targets) if targets else ()
+            return verb.run(context, verb.ListRequest(words, status, live, sort))
+
+        return self._sessions(work)
+
+    def session(self, target: Target) -> Session:
+        """Tell of one session. Raises NotFoundError where there is none."""
+        ((one,), _) = listed(target)
+        return self.sessions(one)[0]
+
+    @overload
+    def stop(
+        self, target: Target, /, *, check: bool = ..., **how: Unpack[StopOptions]
+    ) -> Ending: ...
+    @overload
+    def stop(
+        self, target: Several, /, *, check: bool = ..., **how: Unpack[StopOptions]
+    ) -> list[Ending]: ...
+    def stop(
+        self, target: Target | Several, /, *, check: bool = False, **how: Unpack[StopOptions]
+    ) -> Ending | list[Ending]:
+        """Stop sessions properly: exit keys, hangup, SIGKILL; proven gone, captured, recorded.
+
+        What could not be done stands in `error` of the result, and is raised only with `check`.
+        Options: `reason`, `keys_timeout`, `grace` and `after_turn` (seconds), `force=False` (never
+        SIGKILL), `whole_session`, `pane_only`, `itself`, `cleanup`, `purge_conversation` (with
+        `yes`), `unregistered`, `dry_run`, `yes`."""
+        return self._end(target, stop_policy(how), how, check)
+
+    @overload
+    def kill(
+        self, target: Target, /, *, check: bool = ..., **how: Unpack[KillOptions]
+    ) -> Ending: ...
+    @overload
+    def kill(
+        self, target: Several, /, *, check: bool = ..., **how: Unpack[KillOptions]
+    ) -> list[Ending]: ...
+    def kill(
+        self, target: Target | Several, /, *, check: bool = False, **how: Unpack[KillOptions]
+    ) -> Ending | list[Ending]:
+        """Kill sessions that hang: SIGTERM, then SIGKILL, no keys. Options as of `stop`, but for
+        `keys_timeout` and `after_turn`; and `task_status` (`failed`, `ready`, `cancelled`)."""
+        return self._end(target, kill_policy(how), how, check)
+
+    def reap(
+        self,
+        *,
+        stalled: bool = False,
+        idle: bool = False,
+        expired: bool = False,
+        orphans: bool = False,
+        stalled_after: float | str | None = None,
+        idle_after: float | str | None = None,
+        grace: float | str | None = None,
+        cleanup: bool = False,
+        task_status: str = "failed",
+        reason: str | None = None,
+        dry_run: bool = False,
+        yes: bool = False,
+        check: bool = False,
+    ) -> list[Ending]:
+        """End what the evidence says is stalled, idle, past its ttl or left behind; without any of
+        the four, all of them. Nothing is ended without `yes`: the plan is answered."""
+        from tmuxreap.commands.reap import reap as verb
+
+        request = verb.ReapRequest(
+            kinds=kinds_of(stalled, idle, expired, orphans),
+            limits=limits_of(stalled_after, idle_after),
+            grace_s=seconds(grace),
+            cleanup=cleanup,
+            task_status=task_status,
+            dry_run=dry_run,
+            yes=yes,
+            why=reason,
+        )
+        return endings_of(self.path, lambda context: verb.run(context, request), (), check=check)
+
+    def resume(self, target: Target, /, *, confirm: float | str | None = None) -> Session:
+        """Take up the captured conversation of an ended session, in its folder and with its flags.
+        Raises what stands in the way (`not_resumable`, `session_exists`, ...)."""
+        from tmuxreap.commands import resume as verb
+        from tmuxreap.commands.starting.row import CONFIRM_S
+
+        confirm_s = CONFIRM_S if confirm is None else seconds(confirm) or 0.0
+
+        def work(context: Context) -> Result:
+            check_free(self.path, "resume a session")
+            words = words_of(context, listed(target)[0])
+            return verb.run(context, verb.ResumeRequest(words, confirm_s=confirm_s))
+
+        return self._sessions(work)[0]
+
+    def adopt(
+        self,
+        name: str,
+        *,
+        agent: str | None = None,
+        server: str | None = None,
+        tags: Iterable[str] = (),
+        force: bool = False,
+    ) -> Session:
+        """Write the row of a tmux session that is there already."""
+        from tmuxreap.commands import adopt as verb
+
+        request = verb.AdoptRequest(name, agent, server, tuple(tags), force=force)
+        return self._sessions(lambda context: verb.run(context, request))[0]
+
+    def start(
+        self,
+        name: str,
+        *,
+        agent: str | None = None,
+        command: Iterable[str] = (),
+        cwd: str | os.PathLike[str] | None = None,
+        tags: Iterable[str] = (),
+        task_id: str | None = None,
+        ttl: str | None = None,
+        server: str | None = None,
+        confirm: float | str | None = None,
+        replace: bool = False,
+    ) -> Session:
+        """Start an agent in a new tmux session, and register it. Raises EndingError with the code
+        `start_failed` where it does not live, `session_exists` where it is there already."""
+        from tmuxreap.commands import start as verb
+        from tmuxreap.commands.starting.row import CONFIRM_S
+
+        request = verb.StartRequest(
+            name=name,
+            agent=agent,
+            cwd=None if cwd is None else os.fspath(cwd),
+            tags=tuple(tags),
+            task_id=task_id,
+            ttl=ttl,
+            server=server,
+            confirm_s=CONFIRM_S if confirm is None else seconds(confirm) or 0.0,
+            replace=replace,
+            command=tuple(command),
+        )
+
+        def work(context: Context) -> Result:
+            check_free(self.path, f"start {name}")
+            return verb.run(context, request)
+
+        return self._sessions(work)[0]
+
+    def reconcile(self, *, dry_run: bool = False) -> Reconciled:
+        """Bring registry, ledger and tmux into agreement; what is not certain is told. Raises
+        TmuxError, with the answer in `results`, where a server could not be asked."""
+        from tmuxreap.commands.reconcile import reconcile as verb
+
+        result = ran(self.path, lambda context: verb.run(context, dry_run=dry_run))
+        answer = read(Reconciled, result.as_json())
+        if result.failure is not None:
+            raise error_of(result.failure, [answer])
+        return answer
+
+    def events(self, *targets: Target, since: float | str | None = None) -> list[Event]:
+        """Tell what happened, the oldest first; `since` in seconds, or as `"2h"`."""
+        from tmuxreap.commands import events as verb
+
+        def work(context: Context) -> Result:
+            return verb.run(context, verb.EventsRequest(words_of(context, targets), seconds(since)))
+
+        return answers_of(self.path, Event, work)
+
+    def follow(self, *targets: Target, since: float | str | None = None) -> Stream[Event]:
+        """Yield what happened and then what happens, until the stream is closed."""
+        from tmuxreap.commands import events as verb
+
+        since_s = seconds(since)
+
+        def work(tell: Tell, ending: StreamEnding) -> None:
+            with context_of(self.path) as context:
+                request = verb.EventsRequest(words_of(context, targets), since_s)
+                for event in verb.follow(context, request, ending.goes_on):
+                    tell(event.as_json())
+
+        return Stream(Event, work)
+
+    def watch(self, *, settle: bool = False, interval: float | str = 10.0) -> Stream[Change]:
+        """Yield each drift when it comes, until the stream is closed. Nothing is written; with
+        `settle` what is certain is, as `tmuxreap watch` does."""
+        from tmuxreap.commands.watch import watch as verb
+        from tmuxreap.commands.watch.waiting import Waiter
+
+        interval_s = max(seconds(interval) or 0.0, verb.LEAST_INTERVAL_S)
+
+        def work(tell: Tell, ending: StreamEnding) -> None:
+            with context_of(self.path) as context:
+                context.registry.look()  # what cannot be read now is raised
+                waiter = Waiter(context.processes, context.registry.resolved, signals=False)
+                ending.wake = waiter.ring
+                if not ending.goes_on():
+                    waiter.ring()
+                request = verb.WatchRequest(interval_s, settle=settle)
+                verb.run(context, request, lambda change: tell(change.as_json()), waiter)
+
+        return Stream(Change, work)
+
+    def lock(self, timeout: float = 10.0) -> BaseFileLock:
+        """Give the lock that every command takes, as a filelock.BaseFileLock: for workflows that
+        write the file themselves. It is reentrant, and raises filelock.Timeout.
+
+        Inside of it, in the same thread, an ending of what is gone already uses it; one that would
+        have to wait for processes raises LockHeld."""
+        from tmuxreap.interfaces.python import locks
+
+        return locks.lock(self.path.resolve(), timeout)
+
+    def _end(
+        self,
+        target: Target | Several,
+        policy: Policy,
+        options: StopOptions | KillOptions,
+        check: bool,
+    ) -> Ending | list[Ending]:
+        from tmuxreap.commands import stop
+
+        wanted, several = listed(target)
+        dry_run, yes = options.get("dry_run", False), options.get("yes", False)
+
+        def work(context: Context) -> Result:
+            words = words_of(context, wanted)
+            return stop.run(context, stop.EndRequest(words, policy, dry_run, yes))
+
+        ended = endings_of(self.path, work, wanted, check=check)
+        return ended if several else ended[0]
+
+    def _sessions(self, work: Callable[[Context], Result]) -> list[Session]:
+        return answers_of(self.path, Session, work)

@@ -1,0 +1,59 @@
+"""What a caller may name: words of the command line, our sessions, objects of libtmux."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tmuxreap.core import answers
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.interfaces.python.errors import error_of
+from tmuxreap.registry.targets import is_sweeping
+from tmuxreap.sessions.context import Context
+
+if TYPE_CHECKING:
+    from tmuxreap.interfaces.python.libtmux_objects import TmuxPane, TmuxSession
+
+    Target: TypeAlias = str | answers.Session | TmuxSession | TmuxPane
+    Several: TypeAlias = list[Target] | tuple[Target, ...]
+else:
+    Target = Several = Any
+
+
+def listed(target: Target | Several) -> tuple[list[Target], bool]:
+    """Give the targets, and whether the answer is a list. A word alone must mean one session."""
+    if isinstance(target, (list, tuple)):
+        return list(target), True
+    if isinstance(target, str) and is_sweeping(target):
+        failure = Failure(
+            Code.USAGE,
+            f"could not answer {target!r} with one result: it may mean several sessions",
+            f"give it in a list: [{target!r}]",
+        )
+        raise error_of(failure)
+    return [target], False
+
+
+def name_of(target: object) -> str:
+    """Name a target in an answer that knows no more of it."""
+    name = getattr(target, "name", None)
+    return name if isinstance(name, str) else str(target)
+
+
+def words_of(context: Context, targets: Sequence[Target]) -> tuple[str, ...]:
+    """Name each target as the command line would."""
+    return tuple(_word(context, target) for target in targets)
+
+
+def _word(context: Context, target: object) -> str:
+    if isinstance(target, str):
+        return target
+    if isinstance(target, (answers.Session, answers.Ending)):
+        return target.name
+    if "libtmux" in sys.modules:  # an object of it cannot be there without it
+        from tmuxreap.interfaces.python.libtmux_objects import TmuxPane, TmuxSession, target_of
+
+        if isinstance(target, (TmuxSession, TmuxPane)):
+            return target_of(context, target)
+    raise TypeError(f"a target is a name, a Session or a libtmux object, not {type(target).__name__}")
