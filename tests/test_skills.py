@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.command_line import tmuxreap
 from tmuxreap.commands import skill_files
 from tmuxreap.interfaces.cli.main import VERBS
 
@@ -20,22 +19,7 @@ HOME = ROOT / "skills"
 FOLDERS = sorted(HOME.iterdir())
 SCRIPTS = sorted(HOME.glob("*/scripts/*"))
 NAMES = [f"tmux-agent-orchestrate-{what}" for what in ("create", "monitor", "resume", "stop")]
-STOP = "tmux-agent-orchestrate-stop"
 ALLOWED = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
-    return {
-        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 # The format.
@@ -96,121 +80,3 @@ def test_shellcheck_has_nothing_to_say(script: Path) -> None:
 
 
 # The copies.
-
-
-def outcomes(*words: str) -> list[tuple[str, str]]:
-    answer = tmuxreap("skills", "install", *words, "--json").json
-    return [(one["name"].removeprefix("tmux-agent-orchestrate-"), one["outcome"]) for one in answer["results"]]
-
-
-def test_they_are_copied_to_where_agents_look(project: Path) -> None:
-    assert outcomes() == [(name, "installed") for name in ("create", "monitor", "resume", "stop")]
-    copies = {name: data for name, (data, _) in everything(project / ".agents" / "skills").items()}
-    listed = copies.pop(skill_files.LISTED).decode()
-    assert copies == {name: data for name, (data, _) in everything(HOME).items()}
-    assert len(listed.splitlines()) == len(copies)
-    assert os.access(project / ".agents" / "skills" / STOP / "scripts" / "stop_session.sh", os.X_OK)
-    assert not (project / ".claude").exists()
-
-
-def test_a_second_time_nothing_is_written(project: Path) -> None:
-    outcomes()
-    before = everything(project)
-    assert {outcome for _, outcome in outcomes()} == {"unchanged"}
-    assert everything(project) == before
-
-
-def test_where_claude_is_used_it_gets_its_own(project: Path) -> None:
-    (project / ".claude").mkdir()
-    assert len(outcomes()) == 8
-    assert (project / ".claude" / "skills" / STOP / "SKILL.md").is_file()
-
-
-def test_a_link_between_the_two_is_one_place(project: Path) -> None:
-    (project / ".claude").mkdir()
-    (project / ".claude" / "skills").symlink_to("../.agents/skills")
-    assert len(outcomes()) == 4
-    assert (project / ".claude" / "skills" / STOP / "SKILL.md").is_file()
-
-
-def test_what_a_person_changed_is_kept_until_they_say_so(project: Path) -> None:
-    outcomes("--dest", "elsewhere")
-    mine = project / "elsewhere" / STOP / "SKILL.md"
-    mine.write_text("mine")
-    other = project / "elsewhere" / STOP / "scripts" / "stop_session.sh"
-    other.unlink()
-    answer = tmuxreap("skills", "install", "--dest", "elsewhere", "--json")
-    assert (answer.exit, answer.codes) == (2, ["usage"])
-    assert "SKILL.md" in answer.error["message"]
-    assert (mine.read_text(), other.is_file()) == ("mine", True)
-    assert ("stop", "updated") in outcomes("--dest", "elsewhere", "--yes")
-    assert mine.read_bytes() == (HOME / STOP / "SKILL.md").read_bytes()
-
-
-def test_what_was_there_before_us_is_kept(project: Path) -> None:
-    theirs = project / ".agents" / "skills" / STOP / "SKILL.md"
-    theirs.parent.mkdir(parents=True)
-    theirs.write_text("of another author")
-    assert tmuxreap("skills", "install").exit == 2
-    assert theirs.read_text() == "of another author"
-
-
-def test_an_old_copy_of_ours_is_brought_up_to_date(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = [skill_files.Skill(STOP, {"SKILL.md": b"as it was"})]
-    monkeypatch.setattr("tmuxreap.commands.skills.our_skills", lambda: old)
-    assert outcomes() == [("stop", "installed")]
-    monkeypatch.undo()
-    monkeypatch.chdir(project)
-    assert ("stop", "updated") in outcomes()
-    assert (project / ".agents" / "skills" / STOP / "SKILL.md").read_bytes() == (HOME / STOP / "SKILL.md").read_bytes()
-
-
-def test_a_link_is_not_written_through(project: Path) -> None:
-    precious = project / "precious"
-    precious.write_text("keep")
-    link = project / ".agents" / "skills" / STOP / "SKILL.md"
-    link.parent.mkdir(parents=True)
-    link.symlink_to(precious)
-    assert tmuxreap("skills", "install").exit == 2
-    assert tmuxreap("skills", "install", "--yes").exit == 0
-    assert (precious.read_text(), link.is_symlink()) == ("keep", False)
-
-
-@pytest.mark.parametrize("inside", [STOP, f"{STOP}/scripts"])
-def test_a_folder_that_is_a_link_is_not_written_through(inside: str, project: Path) -> None:
-    (project / "precious").mkdir()
-    link = project / ".agents" / "skills" / inside
-    link.parent.mkdir(parents=True)
-    link.symlink_to(project / "precious")
-    answer = tmuxreap("skills", "install", "--yes", "--json")
-    assert (answer.exit, answer.codes) == (2, ["usage"])
-    assert "is a link to somewhere else" in answer.error["message"]
-    assert (list((project / "precious").iterdir()), link.is_symlink()) == ([], True)
-
-
-def test_a_link_to_the_same_skill_is_left(project: Path) -> None:
-    link = project / ".agents" / "skills" / STOP
-    link.parent.mkdir(parents=True)
-    link.symlink_to(HOME / STOP)
-    assert ("stop", "unchanged") in outcomes()
-    assert link.is_symlink()
-
-
-def test_a_list_that_is_no_file_names_nothing(project: Path) -> None:
-    os.mkfifo(project / ".tmuxreap-skills")
-    assert ("stop", "installed") in outcomes("--dest", ".")
-
-
-def test_a_plan_writes_nothing(project: Path) -> None:
-    assert {outcome for _, outcome in outcomes("--dry-run")} == {"would be installed"}
-    assert not list(project.iterdir())
-
-
-@pytest.mark.parametrize("words", [("install", "--dest", ""), ("remove",), ("install", "--dest", "file/below")])
-def test_what_cannot_be_done_is_refused(words: tuple[str, ...], project: Path) -> None:
-    (project / "file").write_text("in the way")
-    answer = tmuxreap("skills", *words)
-    assert answer.exit == 2
-    assert "could not" in answer.err
-    assert "way out:" in answer.err
-    assert (project / "file").read_text() == "in the way"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,8 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from tmuxreap.agents.demo import Agent, State, Store
 
 PATIENCE_S = 10.0
 BURST_S = 0.05
@@ -310,68 +307,3 @@ def test_a_resized_screen_is_drawn_anew(demo: Demo) -> None:
 
 
 # The rules of time, with the time given.
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> Agent:
-    return Agent(Store(tmp_path), SOME_ID)
-
-
-def press(agent: Agent, moments: dict[float, str]) -> Agent:
-    for now, keys in moments.items():
-        for key in [keys] if keys.startswith("\x1b") else keys:
-            agent.press(key, now)
-        agent.tick(now)
-    return agent
-
-
-@pytest.mark.parametrize(("gap_s", "leaves"), [(0.049, False), (0.051, True)])
-def test_the_length_of_a_burst(agent: Agent, gap_s: float, leaves: bool) -> None:
-    press(agent, {1.0: "/exit", 1.0 + gap_s: "\r"})
-    assert (agent.leaves_at is not None) is leaves
-    assert agent.draft == ("" if leaves else "/exit\n")
-
-
-@pytest.mark.parametrize(("gap_s", "leaves"), [(0.99, True), (1.01, False)])
-def test_the_second_interrupt_comes_within_a_second(agent: Agent, gap_s: float, leaves: bool) -> None:
-    press(agent, {1.0: "\x03", 1.0 + gap_s: "\x03"})
-    assert (agent.leaves_at is not None) is leaves
-
-
-@pytest.mark.parametrize(("key", "clears"), [("\x15", True), ("\x03", True), ("\x1b", False), ("\x04", False)])
-def test_what_clears_a_draft(agent: Agent, key: str, clears: bool) -> None:
-    assert press(agent, {1.0: "text", 2.0: key}).draft == ("" if clears else "text")
-    assert agent.leaves_at is None
-
-
-@pytest.mark.parametrize("key", ["\x1b", "\x03"])
-def test_an_interrupt_ends_the_turn_and_gives_the_queue_back(agent: Agent, key: str) -> None:
-    agent.state, agent.busy_until = State.BUSY, 100.0
-    press(agent, {1.0: "later", 2.0: "\r", 3.0: "draft"})
-    assert agent.queue == ["later"]
-    press(agent, {4.0: key})
-    assert (agent.state, agent.draft, agent.queue) == (State.IDLE, "later\ndraft", [])
-
-
-@pytest.mark.parametrize("state", State)
-@pytest.mark.parametrize("draft", ["", "half", "three\nlines\nof it"])
-def test_escape_and_pairs_of_interrupts_leave_from_every_state(agent: Agent, state: State, draft: str) -> None:
-    agent.state, agent.draft = state, draft
-    press(agent, {1.0: "\x1b", 1.8: "\x03", 2.1: "\x03", 5.1: "\x03", 5.4: "\x03"})
-    assert agent.leaves_at is not None
-    assert agent.transcript == []
-
-
-def test_nothing_is_heard_while_it_leaves(agent: Agent) -> None:
-    press(agent, {1.0: "\x03", 1.3: "\x03", 1.4: "text", 1.6: "\r"})
-    assert (agent.draft, agent.transcript) == ("", [])
-
-
-def test_it_stands_alone() -> None:
-    code = "import sys, tmuxreap.agents.demo; print(*sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert [name for name in loaded if re.match(r"tmuxreap|typer|yaml|psutil", name)] == [
-        "tmuxreap",
-        "tmuxreap.agents",
-        "tmuxreap.agents.demo",
-    ]

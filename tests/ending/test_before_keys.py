@@ -1,10 +1,6 @@
-"""Rows that cannot be read or edited: found before the first key where they are so already, told when they become so
-during a stop, and in nobody else's way."""
+"""What is found out before the first key: rows, words and disk that could not take the end."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -16,32 +12,6 @@ from tmuxreap.core.results import Result
 
 def failures(result: Result) -> list[Code]:
     return [item.failure.code for item in result.results if item.failure]
-
-
-def doubled(text: str) -> str:
-    return text + "  - {name: acme, status: running}\n"
-
-
-def anchored(text: str) -> str:
-    return text.replace('"name": "acme"', '"name": &here "acme"')
-
-
-@pytest.mark.parametrize("spoilt", [doubled, anchored])
-def test_a_row_that_goes_bad_during_the_stop_is_not_called_gone(story: Story, spoilt: Callable[[str], str]) -> None:
-    story.agent(exit_delay_s=0.5)
-    good = story.path.read_text()
-    story.processes.after(0.3, lambda: story.path.write_text(spoilt(story.path.read_text())) and None)
-    result = story.stop(reason="night")
-    assert (failures(result), result.exit) == ([Code.ROW_INVALID], Exit.REGISTRY)
-    assert result.results[0].as_json()["outcome"] == "failed"
-    assert "was ended" in str(result.results[0].as_json()["error"])
-    bad = story.path.read_text()
-    reconcile.run(story.app())
-    assert story.path.read_text() == bad
-    story.path.write_text(good)
-    reconcile.run(story.app())
-    row: Any = story.row()
-    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
 
 
 def explicit(story: Story) -> None:
@@ -91,16 +61,3 @@ def test_a_reason_that_cannot_be_written_ends_nothing(story: Story) -> None:
     assert story.processes.again(agent.process) is None
     reconcile.run(story.app())
     assert (story.row()["status"], story.row()["stop_reason"]) == ("stopped", "night \\udcff")
-
-
-def test_reconcile_goes_past_a_row_that_cannot_be_edited(story: Story) -> None:
-    for name in ("acme", "other"):
-        agent = story.agent(name)
-        story.processes.die(agent.process)
-    explicit(story)
-    result = reconcile.run(story.app())
-    drifts: Any = {one["name"]: one for one in result.more["drifts"] if one["name"]}  # type: ignore[attr-defined]
-    assert (drifts["other"]["settled"], drifts["acme"]["settled"]) == (True, False)
-    assert "line" in drifts["acme"]["evidence"]
-    assert story.row("other")["status"] == "terminated"
-    assert story.row("acme")["status"] == "running"

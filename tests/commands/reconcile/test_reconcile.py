@@ -1,4 +1,4 @@
-"""What was asked for besides the end, when the owner of the ending died after the proof."""
+"""`reconcile`: what a dead owner was asked for is finished, and one bad row is in nobody's way."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +55,22 @@ def test_the_task_and_the_clean_up_are_finished_by_reconcile(step: str, story: S
     assert (story.row()["status"], story.row()["stop_reason"]) == ("stopped", "runaway")
     assert tasks(story) == [("t-1", "ready", "Agent killed: runaway")]
     assert not tree.exists()
+
+
+def explicit(story: Story) -> None:
+    """A row that can be read, and not edited."""
+    text = story.path.read_text().replace('"status": "running", ', "", 1)
+    story.path.write_text(text.replace('- {"name": "acme",', '- {? "status"\n    : "running", "name": "acme",', 1))
+
+
+def test_reconcile_goes_past_a_row_that_cannot_be_edited(story: Story) -> None:
+    for name in ("acme", "other"):
+        agent = story.agent(name)
+        story.processes.die(agent.process)
+    explicit(story)
+    result = reconcile.run(story.app())
+    drifts: Any = {one["name"]: one for one in result.more["drifts"] if one["name"]}  # type: ignore[attr-defined]
+    assert (drifts["other"]["settled"], drifts["acme"]["settled"]) == (True, False)
+    assert "line" in drifts["acme"]["evidence"]
+    assert story.row("other")["status"] == "terminated"
+    assert story.row("acme")["status"] == "running"

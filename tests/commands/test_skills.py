@@ -1,0 +1,79 @@
+"""`skills install`: where the copies go, and what is told of each."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import tmuxreap
+from tmuxreap.commands import skill_files
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "skills"
+STOP = "tmux-agent-orchestrate-stop"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def outcomes(*words: str) -> list[tuple[str, str]]:
+    answer = tmuxreap("skills", "install", *words, "--json").json
+    return [(one["name"].removeprefix("tmux-agent-orchestrate-"), one["outcome"]) for one in answer["results"]]
+
+
+def test_they_are_copied_to_where_agents_look(project: Path) -> None:
+    assert outcomes() == [(name, "installed") for name in ("create", "monitor", "resume", "stop")]
+    copies = {name: data for name, (data, _) in everything(project / ".agents" / "skills").items()}
+    listed = copies.pop(skill_files.LISTED).decode()
+    assert copies == {name: data for name, (data, _) in everything(HOME).items()}
+    assert len(listed.splitlines()) == len(copies)
+    assert os.access(project / ".agents" / "skills" / STOP / "scripts" / "stop_session.sh", os.X_OK)
+    assert not (project / ".claude").exists()
+
+
+def test_a_second_time_nothing_is_written(project: Path) -> None:
+    outcomes()
+    before = everything(project)
+    assert {outcome for _, outcome in outcomes()} == {"unchanged"}
+    assert everything(project) == before
+
+
+def test_where_claude_is_used_it_gets_its_own(project: Path) -> None:
+    (project / ".claude").mkdir()
+    assert len(outcomes()) == 8
+    assert (project / ".claude" / "skills" / STOP / "SKILL.md").is_file()
+
+
+def test_a_link_between_the_two_is_one_place(project: Path) -> None:
+    (project / ".claude").mkdir()
+    (project / ".claude" / "skills").symlink_to("../.agents/skills")
+    assert len(outcomes()) == 4
+    assert (project / ".claude" / "skills" / STOP / "SKILL.md").is_file()
+
+
+def test_a_plan_writes_nothing(project: Path) -> None:
+    assert {outcome for _, outcome in outcomes("--dry-run")} == {"would be installed"}
+    assert not list(project.iterdir())
+
+
+@pytest.mark.parametrize("words", [("install", "--dest", ""), ("remove",), ("install", "--dest", "file/below")])
+def test_what_cannot_be_done_is_refused(words: tuple[str, ...], project: Path) -> None:
+    (project / "file").write_text("in the way")
+    answer = tmuxreap("skills", *words)
+    assert answer.exit == 2
+    assert "could not" in answer.err
+    assert "way out:" in answer.err
+    assert (project / "file").read_text() == "in the way"

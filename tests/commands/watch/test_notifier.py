@@ -1,0 +1,39 @@
+"""The command of `watch --exec`: checked, run, and ended when it hangs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.real import alive, until
+from tmuxreap.commands.watch import notifier
+from tmuxreap.core.errors import Failure
+
+
+def test_a_command_that_hangs_is_ended_with_what_it_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(notifier, "EXEC_S", 0.3)
+    file = tmp_path / "pid"
+    notifier.execute(f"sleep 600 & echo $! > {file}; wait", "{}")
+    until("the end of its child", lambda: not alive(int(file.read_text())))
+    assert capfd.readouterr() == ("", "tmuxreap: the command of --exec ended with: nothing within 0.3 s\n")
+
+
+def test_a_command_that_fails_is_said_and_its_words_are_no_events(capfd: pytest.CaptureFixture[str]) -> None:
+    notifier.execute("echo words; exit 3", "{}")
+    assert capfd.readouterr() == ("", "words\ntmuxreap: the command of --exec ended with: 3\n")
+
+
+@pytest.mark.parametrize("command", ["/nope/x", "no-such-program -q", "if true", "'unfinished"])
+def test_a_command_that_cannot_be_run_is_refused(command: str) -> None:
+    with pytest.raises(Failure, match="could not use --exec"):
+        notifier.check(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["cat > /dev/null", "x=1 env", "{ true; }", "cd / && true", "test -n x", "$EDITOR x"]
+)
+def test_a_command_that_can_be_run_is_not(command: str) -> None:
+    notifier.check(command)

@@ -1,0 +1,53 @@
+"""The way out of a watch: bounded, and never in anybody's way."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.real import until
+from tmuxreap.commands.watch import notifier, outlet, watch
+from tmuxreap.commands.watch.outlet import Outlet
+
+
+def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, most, count, lock = [0], [0], [0], threading.Lock()
+    done = threading.Event()
+
+    def executed(command: str, event: str) -> int:
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        done.wait(0.001)
+        with lock:
+            now[0] -= 1
+            count[0] += 1
+        return 0
+
+    monkeypatch.setattr(notifier, "_executed", executed)
+    told = watch._Told(lambda event: None, "true", "registry")
+    drifts = [{"name": f"n{number}", "drift": "dead", "settled": True} for number in range(1_000)]
+    told.drifts(0.0, drifts)
+    until("all of them", lambda: count[0] == 1_000)
+    assert most[0] == notifier.AT_ONCE
+
+
+def test_what_finds_no_room_is_dropped_and_told_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outlet, "ROOM", 3)
+    taken: list[str] = []
+    started, reads = threading.Event(), threading.Event()
+
+    def slowly(word: str) -> None:
+        started.set()
+        reads.wait(10)
+        taken.append(word)
+
+    out: Outlet[str] = Outlet(slowly, lambda count: f"{count} lost")
+    out.put("0")
+    assert started.wait(10)
+    for number in range(1, 8):
+        out.put(str(number))
+    reads.set()
+    assert out.drain(10)
+    assert taken == ["0", "1", "2", "3", "4 lost"]

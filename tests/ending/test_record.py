@@ -1,0 +1,43 @@
+"""What is written when the row went bad meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.errors import Code, Exit
+from tmuxreap.core.results import Result
+
+
+def failures(result: Result) -> list[Code]:
+    return [item.failure.code for item in result.results if item.failure]
+
+
+def doubled(text: str) -> str:
+    return text + "  - {name: acme, status: running}\n"
+
+
+def anchored(text: str) -> str:
+    return text.replace('"name": "acme"', '"name": &here "acme"')
+
+
+@pytest.mark.parametrize("spoilt", [doubled, anchored])
+def test_a_row_that_goes_bad_during_the_stop_is_not_called_gone(story: Story, spoilt: Callable[[str], str]) -> None:
+    story.agent(exit_delay_s=0.5)
+    good = story.path.read_text()
+    story.processes.after(0.3, lambda: story.path.write_text(spoilt(story.path.read_text())) and None)
+    result = story.stop(reason="night")
+    assert (failures(result), result.exit) == ([Code.ROW_INVALID], Exit.REGISTRY)
+    assert result.results[0].as_json()["outcome"] == "failed"
+    assert "was ended" in str(result.results[0].as_json()["error"])
+    bad = story.path.read_text()
+    reconcile.run(story.app())
+    assert story.path.read_text() == bad
+    story.path.write_text(good)
+    reconcile.run(story.app())
+    row: Any = story.row()
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")

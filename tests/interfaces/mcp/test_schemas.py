@@ -1,0 +1,60 @@
+"""The schemas of tools and answers: types, limits, and the fields of the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tests.fakes import Story
+from tests.test_docs import SHOP
+from tmuxreap.commands import show
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind
+from tmuxreap.core.model import Outcome
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.ending.results import EndResult, Reaped
+from tmuxreap.interfaces.mcp.schemas import END, MORE, RESULTS, SESSION
+from tmuxreap.interfaces.mcp.server import as_told
+from tmuxreap.interfaces.mcp.tools import TOOLS
+
+
+def told(name: str) -> dict[str, Any]:
+    return as_told(TOOLS[name]).model_dump(by_alias=True, exclude_none=True)
+
+
+def test_a_schema_tells_types_and_limits() -> None:
+    given = told("stop_session")["inputSchema"]["properties"]
+    assert given["targets"]["items"] == {"type": "string"}
+    assert given["reason"]["minLength"] == 1
+    assert {"minimum": 0, "type": "number"} in given["grace"]["anyOf"]
+    assert {"enum": ["running", "stopped", "terminated"], "type": "string"} in (
+        told("list_sessions")["inputSchema"]["properties"]["status"]["anyOf"]
+    )
+
+
+def test_one_session_may_be_called_by_its_name() -> None:
+    def given(tool: str, **words: Any) -> Any:
+        return TOOLS[tool].arguments.model_validate(words)
+
+    assert given("stop_session", name="shop", reason="done").targets == ["shop"]
+    assert given("list_sessions", name="shop").targets == ["shop"]
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        given("show_session", name="shop", targets=["cart"])
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        given("reconcile", name="shop")
+
+
+def test_the_answers_have_the_fields_of_the_command_line(story: Story) -> None:
+    assert set(END) == {*EndResult("a", Outcome.STOPPED).as_json(), "plan"}
+    assert set(SESSION) == set(SHOP.as_json()) - {"error"}
+    story.agent("shop")
+    (shown,) = show.run(story.app(), ["shop"]).results
+    assert set(RESULTS["show"]) == {*shown.as_json(), "error"}
+    assert set(RESULTS["reconcile"]) == set(PlainResult("a", Drift("a", DriftKind.DEAD, "").as_json()).as_json())
+    reaped = Reaped(EndResult("a", Outcome.STOPPED), "idle", {}).as_json()
+    assert set(RESULTS["reap"]) == {*reaped, "plan"}
+    for name, tool in TOOLS.items():
+        schema = told(name)["outputSchema"]
+        assert set(schema["required"]) == set(Result(tool.verb, None, 0.0).as_json())
+        assert set(schema["properties"]) == set(schema["required"]) | set(MORE.get(tool.verb, ()))

@@ -1,0 +1,33 @@
+"""What a row says of its session's life, as `list` tells it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.fakes import Story
+from tmuxreap.commands import list as listing
+from tmuxreap.commands.list import ListRequest
+
+
+def with_fields(story: Story, **fields: str) -> None:
+    words = "".join(f'"{name}": {value}, ' for name, value in fields.items())
+    story.path.write_text(story.path.read_text().replace('"agent": "demo"', f'{words}"agent": "demo"'))
+
+
+def listed(story: Story) -> dict[str, Any]:
+    (one,) = listing.run(story.app(), ListRequest()).results
+    return one.as_json()
+
+
+def test_a_row_is_listed_with_its_beginning_and_its_end(story: Story) -> None:
+    story.agent()
+    with_fields(story, task_id="7", ttl="3600", worktree='"/srv/tree"')
+    with_fields(story, parent='"boss"', keep="true", restart='"always"')
+    told = listed(story)
+    assert (told["task_id"], told["ttl"], told["worktree"]) == ("7", "3600", "/srv/tree")
+    assert (told["parent"], told["keep"], told["restart"]) == ("boss", True, "always")
+    assert (told["socket"], told["stopped_at"], told["stop_reason"]) == (story.SOCKET, None, None)
+    story.stop("acme", reason="done")
+    told = listed(story)
+    assert (told["stop_reason"], told["termination_mode"]) == ("done", "graceful")
+    assert told["stopped_at"] == story.row()["stopped_at"]
