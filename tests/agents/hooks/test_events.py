@@ -1,0 +1,32 @@
+"""What agents call the moments of their work, and which of them are answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.agents.hooks.events import halt, meaning
+
+
+@pytest.mark.parametrize(
+    ("word", "about", "found"),
+    [
+        ("SessionStart", "", ("session_start", "idle")),
+        ("UserPromptSubmit", "", ("prompt", "working")),
+        ("userPromptSubmitted", "", ("prompt", "working")),
+        ("BeforeTool", "", ("tool_before", "working")),
+        ("PostToolUseFailure", "", ("tool_after", "working")),
+        ("agent-turn-complete", "", ("turn_end", "idle")),
+        ("Notification", "permission_prompt", ("permission", "waiting")),
+        ("Notification", "ToolPermission", ("permission", "waiting")),
+        ("Notification", "idle_prompt", ("turn_end", "idle")),
+        ("Notification", "auth_success", ("Notification", "")),
+        ("SomethingNew", "", ("SomethingNew", "")),
+        ("", "", ("unknown", "")),
+    ],
+)
+def test_each_agent_has_its_own_words_for_the_same(word: str, about: str, found: tuple[str, str]) -> None:
+    assert meaning(word, about) == found
+
+
+def test_events_without_a_say_are_not_answered() -> None:
+    assert [kind for kind in ("session_start", "session_end", "heartbeat", "x") if halt(kind, "", "")] == []

@@ -1,0 +1,74 @@
+"""What `doctor` finds on the machine: tmux, its sockets, its sessions, the agents."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import tmuxreap
+from tests.doctor_answers import BIN, REGISTRY, contents, doctor, of, program, the_only
+from tests.real import until
+
+
+def test_without_tmux_all_the_rest_is_looked_at(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.write_text(REGISTRY + "  - name: web\n    status: running\n")
+    monkeypatch.setenv("PATH", "/nowhere")
+    answer = doctor()
+    monkeypatch.setenv("PATH", BIN)
+    assert answer.exit == 1
+    assert "no tmux" in the_only(answer, "tmux")["message"]
+    assert "web" in the_only(answer, "sessions")["message"]
+    assert of(answer, "registry", "ok")
+
+
+def test_a_folder_of_sockets_that_is_not_there_is_told(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMUX_TMPDIR", str(registry.parent / "gone"))
+    assert "tmux uses /tmp" in doctor().json["results"][1]["message"]
+
+
+@pytest.fixture
+def server(place: Path) -> Iterator[Path]:
+    """The socket of a private server with one session, on the default name under this TMUX_TMPDIR."""
+    subprocess.run(["tmux", "-f", "/dev/null", "new-session", "-d", "-s", "quiet", "sleep 600"], check=True)
+    yield Path(os.environ["TMUX_TMPDIR"]) / f"tmux-{os.getuid()}" / "default"
+
+
+@pytest.mark.live
+def test_a_server_whose_socket_was_deleted_is_found_and_mended_as_told(server: Path) -> None:
+    server.unlink()
+    (found,) = [one for one in of(doctor(), "sockets") if str(server) in one["message"]]
+    assert found["hint"].startswith("kill -USR1 ")
+    subprocess.run(found["hint"].split(), check=True)
+    until("the socket is there again", server.exists)
+    assert [one for one in of(doctor(), "sockets", "ok") if str(server) in one["message"]]
+
+
+@pytest.mark.live
+def test_an_agent_that_nobody_registered_is_found_also_without_a_registry(server: Path) -> None:
+    environ = ["-e", f"PYTHONPATH={Path(__file__).parents[3]}"]
+    words = ["tmux", "new-session", "-d", "-s", "lost", *environ, sys.executable, "-m", "tmuxreap.demo_agent"]
+    subprocess.run(words, check=True)
+    until("the agent is seen", lambda: of(doctor(), "sessions", "note"))
+    found = the_only(doctor(), "sessions", "note")
+    assert found["message"] == "lost: a demo runs in it, and it has no row"
+    assert found["hint"] == "tmuxreap adopt lost --agent demo"
+    assert tmuxreap(*found["hint"].split()[1:], "--json").exit == 0
+    assert not of(doctor(), "sessions", "note")
+
+
+def test_hooks_that_are_not_installed_are_a_note_and_mended_as_told(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(place / "bin", "claude", "echo 2.1.326")
+    monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
+    home = contents(Path(os.environ["HOME"]))
+    found = the_only(doctor(), "hooks", "note")
+    assert found["hint"] == "tmuxreap hooks install claude"
+    assert contents(Path(os.environ["HOME"])) == home
+    assert tmuxreap(*found["hint"].split()[1:], "--json").exit == 0
+    assert of(doctor(), "hooks", "ok")

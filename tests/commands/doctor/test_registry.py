@@ -1,0 +1,99 @@
+"""What `doctor` finds in the registry, its lock and its ledger, and leaves alone."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import tmuxreap
+from tests.doctor_answers import REGISTRY, contents, doctor, of, the_only
+from tmuxreap.commands.doctor import registry as checks_registry
+
+
+def test_a_broken_registry_is_told_with_line_and_column(registry: Path) -> None:
+    registry.write_text(REGISTRY + "  - name: [\n")
+    answer = doctor()
+    assert answer.exit == 1
+    assert "line 5, column 1" in the_only(answer, "registry")["message"]
+
+
+def test_a_registry_that_is_a_pipe_is_not_waited_for(registry: Path) -> None:
+    registry.unlink()
+    os.mkfifo(registry)
+    assert "no regular file" in the_only(doctor(), "registry")["message"]
+
+
+def test_a_registry_that_others_may_read_is_told_and_keeps_its_mode(registry: Path) -> None:
+    registry.chmod(0o644)
+    found = the_only(doctor(), "registry", "note")
+    assert found["message"] == f"{registry} can be read by others, and holds the last screens of sessions"
+    assert found["hint"] == f"chmod 600 {registry}"
+    assert registry.stat().st_mode & 0o777 == 0o644
+    registry.chmod(0o600)
+    assert not of(doctor(), "registry", "note")
+
+
+def test_a_bad_row_is_told_with_line_and_column(registry: Path) -> None:
+    registry.write_text(REGISTRY + "  - name: b\n    status: gone\n")
+    found = the_only(doctor(), "registry")
+    assert "'b'" in found["message"]
+    assert "line 4, column 5" in found["message"]
+    assert found["hint"].startswith("mend line 4")
+
+
+def test_a_lock_that_somebody_keeps_is_told_with_who(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks_registry, "HELD_LONG_S", 0.05)
+    lock = registry.with_name(registry.name + ".lock")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        answer = doctor()
+        assert f"by process {os.getpid()}" in the_only(answer, "lock")["message"]
+    assert of(doctor(), "lock", "ok")
+
+
+def test_a_ledger_that_is_behind_is_found_and_left_alone(registry: Path) -> None:
+    assert tmuxreap("reconcile", "--json").exit == 0
+    assert tmuxreap("forget", "shop", "--json").exit == 0
+    registry.write_text(REGISTRY)
+    before = contents(registry.parent)
+    found = the_only(doctor(), "ledger")
+    assert (found["message"].endswith("mirrors another state of the registry"), found["hint"]) == (
+        True,
+        "tmuxreap reconcile",
+    )
+    assert contents(registry.parent) == before
+    assert tmuxreap("reconcile", "--json").exit == 0
+    assert of(doctor(), "ledger", "ok")
+
+
+@pytest.mark.parametrize("rubbish", [b"no database", b"SQLite format 3\0" + b"\xff" * 2000])
+def test_a_broken_ledger_is_found_and_not_set_aside(registry: Path, rubbish: bytes) -> None:
+    ledger = registry.with_name("agent-sessions.db")
+    ledger.write_bytes(rubbish)
+    before = contents(registry.parent)
+    assert "cannot be read" in the_only(doctor(), "ledger")["message"]
+    assert contents(registry.parent) == before
+
+
+def test_what_stands_in_its_wal_alone_is_read_and_nothing_appears_beside_it(registry: Path) -> None:
+    registry.write_text(REGISTRY + "  - name: web\n    status: stopped\n")
+    assert tmuxreap("forget", "shop", "--json").exit == 0
+    reader = sqlite3.connect(registry.with_name("agent-sessions.db"), isolation_level=None)
+    reader.execute("BEGIN")  # as long as this looks at what was, what comes stays in the -wal
+    reader.execute("SELECT count(*) FROM events").fetchone()
+    assert tmuxreap("forget", "web", "--json").exit == 0
+    before = contents(registry.parent)
+    assert of(doctor(), "ledger", "ok")
+    assert contents(registry.parent) == before
+    reader.close()
+
+
+def test_what_a_killed_writer_left_is_found(registry: Path) -> None:
+    left = registry.parent / ".agent-sessions.yaml.999999999.abc.tmp"
+    left.write_text("x")
+    assert str(left) in the_only(doctor(), "registry", "note")["message"]
+    assert left.exists()

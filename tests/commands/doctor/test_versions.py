@@ -1,0 +1,60 @@
+"""The versions of agents' programs: asked in a world of its own, in time, and only of those that were tried."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.doctor_answers import BIN, contents, doctor, of, program, the_only
+from tests.real import alive, until
+from tmuxreap.commands.doctor import versions
+
+
+def test_no_program_is_run_that_was_never_tried(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(place / "bin", "droid", f"touch {place}/ran; echo 1.2.3")
+    monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
+    found = the_only(doctor(), "agents", "note")
+    assert "never tried" in found["message"]
+    assert not (place / "ran").exists()
+
+
+def test_a_version_is_asked_for_in_a_world_of_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(
+        place / "bin", "claude", 'touch "$HOME/seen" ./here; [ "$1" = --version ] && echo "$HOME 2.1.326 (Claude Code)"'
+    )
+    monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    before, home = contents(place), contents(Path(os.environ["HOME"]))
+    found = the_only(doctor(), "agents", "ok")
+    assert found["message"].startswith("claude 2.1.326, ")
+    assert contents(place) == before
+    assert contents(Path(os.environ["HOME"])) == home
+
+
+def test_another_version_than_the_one_that_was_tried_is_a_note(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(place / "bin", "claude", "echo 9.9.9")
+    monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
+    answer = doctor()
+    assert answer.exit == 0
+    assert "its profile was tried on 2.1" in the_only(answer, "agents", "note")["message"]
+
+
+def test_a_program_that_does_not_answer_is_ended_with_all_that_it_began(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(place / "bin", "claude", f"sleep 600 & echo $! > {place}/child; wait")
+    monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
+    monkeypatch.setattr(versions, "TIMEOUT_S", 0.3)
+    assert "no answer in 0.3 s" in the_only(doctor(), "agents", "note")["message"]
+    child = int((place / "child").read_text())
+    until("its child is gone", lambda: not alive(child))
+
+
+def test_what_a_program_leaves_behind_ends_with_the_question(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(place / "bin", "claude", f"sleep 600 >/dev/null 2>&1 & echo $! > {place}/child; echo 2.1.326")
+    monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
+    assert of(doctor(), "agents", "ok")
+    child = int((place / "child").read_text())
+    until("its child is gone", lambda: not alive(child))

@@ -1,0 +1,126 @@
+"""What is seen of a candidate: its clocks, its watchers, its family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.fakes import FakeSession, Story
+from tests.reaping import draws, hung, kept, passes, reaped, says, tells, told
+from tmuxreap.commands.reap.verdicts import Kind
+
+HOUR_S = 3600.0
+
+
+@pytest.mark.parametrize("kind", ["tool_before", "heartbeat"])
+@pytest.mark.parametrize("spoken", [tells, says])
+def test_after_a_suspend_nobody_is_stalled_before_he_had_his_time(
+    story: Story, kind: str, spoken: Callable[[Story, str, str], None]
+) -> None:
+    agent = story.agent(state="busy")
+    spoken(story, kind, "working")
+    passes(story, 60)
+    story.clock.sleep(8 * HOUR_S)
+    passes(story, 55)
+    assert "it said working 1m 55s ago" in kept(reaped(story, Kind.STALLED))
+    assert story.processes.alive(agent.process)
+    passes(story, 10)
+    assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+@pytest.mark.parametrize("kind", ["tool_before", "heartbeat"])
+def test_a_clock_that_is_set_makes_nobody_stalled_and_saves_nobody(story: Story, hours: int, kind: str) -> None:
+    story.agent(state="busy")
+    passes(story, 10)
+    tells(story, kind, "working")
+    passes(story, 60)
+    story.clock.set_by(hours * HOUR_S)
+    assert "it said working 1m ago" in kept(reaped(story, Kind.STALLED))
+    passes(story, 70)
+    if hours > 0 or kind == "heartbeat":
+        assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
+    else:  # what it drew seems to come from the future: until that is over nobody can tell
+        assert "it drew something" in kept(reaped(story, Kind.STALLED))
+        passes(story, 5 * HOUR_S)
+        assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
+
+
+def test_who_draws_after_the_clock_was_set_back_did_not_draw_before_it_spoke(story: Story) -> None:
+    agent = story.agent(state="busy")
+    tells(story, "prompt", "working")
+    story.clock.set_by(-5 * HOUR_S)
+    passes(story, 130)
+    draws(story)
+    assert "it drew something 0s ago" in kept(reaped(story, Kind.STALLED))
+    assert story.processes.alive(agent.process)
+
+
+def test_a_sleep_makes_nobody_idle_either(story: Story) -> None:
+    story.agent()
+    tells(story, "turn_end", "idle")
+    passes(story, HOUR_S)
+    story.clock.sleep(8 * HOUR_S)
+    assert "it did something 1h ago" in kept(reaped(story, Kind.IDLE))
+    passes(story, 1.1 * HOUR_S)
+    assert told(reaped(story, Kind.IDLE)) == {"acme": ("idle", "stopped")}
+
+
+def test_an_orchestrator_lives_as_long_as_a_session_that_was_started_from_within_it(story: Story) -> None:
+    boss = story.agent("boss")
+    worker = story.agent("worker")
+    table = story.processes.table
+    environ = dict(table[worker.process.pid].environ or {})
+    table[worker.process.pid].environ = {**environ, "TMUXREAP_PARENT": "mark-of-boss"}
+    says(story, "tool_before", "working", "boss")
+    says(story, "tool_before", "working", "worker")
+    story.processes.add("bash", parent=worker.process)
+    passes(story, 3 * HOUR_S)
+    assert "sub-agents of it live: worker" in kept(reaped(story, Kind.STALLED, Kind.IDLE), "boss")
+    assert story.processes.alive(boss.process)
+    story.stop("worker")
+    assert told(reaped(story, Kind.STALLED)) == {"boss": ("stalled", "stopped")}
+
+
+@pytest.mark.parametrize("kind", [Kind.STALLED, Kind.IDLE, Kind.EXPIRED])
+def test_who_is_looked_at_lives(story: Story, kind: Kind) -> None:
+    agent = hung(story)
+    _ttl(story, "1m")
+    passes(story, 3 * HOUR_S)
+    story.tmux.servers[story.SOCKET].sessions[0].attached = 1
+    assert kept(reaped(story, kind)) == "somebody is attached to it"
+    assert story.processes.alive(agent.process)
+
+
+def test_who_is_looked_at_through_another_session_lives(story: Story) -> None:
+    agent = hung(story)
+    sessions = story.tmux.servers[story.SOCKET].sessions
+    twin = FakeSession("$9", "twin", 1, panes=sessions[0].panes, attached=1, grouped=True)
+    sessions.append(twin)
+    assert kept(reaped(story, Kind.STALLED)) == "somebody is attached to it"
+    assert story.processes.alive(agent.process)
+    twin.attached = 0
+    assert told(reaped(story, Kind.STALLED, yes=False)) == {"acme": ("stalled", "planned")}
+
+
+def test_what_an_agent_said_before_it_was_started_again_counts_no_more(story: Story) -> None:
+    says(story, "tool_before", "working")
+    passes(story, 500)
+    story.agent(state="busy")
+    assert kept(reaped(story, Kind.STALLED)) == "not stalled: it never reported"
+
+
+def test_a_ttl_runs_from_the_last_start(story: Story) -> None:
+    agent = story.agent()
+    _ttl(story, "2h")
+    passes(story, 1.9 * HOUR_S)
+    assert "of its ttl are left" in kept(reaped(story, Kind.EXPIRED))
+    passes(story, 0.2 * HOUR_S)
+    assert told(reaped(story, Kind.EXPIRED)) == {"acme": ("expired", "stopped")}
+    assert not story.processes.alive(agent.process)
+
+
+def _ttl(story: Story, span: str) -> None:
+    text = story.path.read_text()
+    story.path.write_text(text.replace('"agent": "demo"', f'"agent": "demo", "ttl": "{span}"'))

@@ -1,0 +1,476 @@
+"""The ledger's file: private, kept when it is broken, made anew, and locked by others."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.ledger_records import FORK, NOW, all_at_once, begin, begun, execute, intent, row, rows_of
+from tmuxreap.ledger import database
+from tmuxreap.ledger.database import LedgerUnavailable, ledger_path
+from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.ledger.records import (
+    Begun,
+    Closing,
+    Intent,
+    Mirror,
+    NewEvent,
+)
+
+
+@pytest.mark.parametrize(
+    ("registry", "expected"),
+    [
+        ("/p/.hermes/agent-sessions.yaml", "/p/.hermes/agent-sessions.db"),
+        ("/p/two.dots.yml", "/p/two.dots.db"),
+        ("/p/bare", "/p/bare.db"),
+        ("/p/rows.db", "/p/rows.db.db"),
+    ],
+)
+def test_it_lies_beside_the_registry_and_is_never_the_registry(registry: str, expected: str) -> None:
+    assert ledger_path(Path(registry)) == Path(expected)
+
+
+def test_the_file_and_its_sidecars_are_private(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with Ledger.open(path, now=NOW) as ledger:
+            ledger.record_event(NewEvent("api", "stopped"), NOW)
+            modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {path.name: 0o600, f"{path.name}-wal": 0o600, f"{path.name}-shm": 0o600}
+
+
+def test_a_file_that_others_could_read_is_made_private(path: Path) -> None:
+    Ledger.open(path, now=NOW).close()
+    path.chmod(0o644)
+    with Ledger.open(path, now=NOW):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_it_is_a_wal_and_only_endings_wait_for_the_disk(ledger: Ledger, path: Path) -> None:
+    def synchronous() -> int:
+        return int(ledger._db.fetch("PRAGMA synchronous")[0][0])
+
+    seen: list[int] = []
+
+    def owner_alive(_: Intent) -> bool:
+        seen.append(synchronous())
+        return False
+
+    begun(ledger, intent())
+    ledger.begin_intent(intent(), owner_alive=owner_alive, take_over=False, now=NOW)
+    assert rows_of(path, "PRAGMA journal_mode") == [("wal",)]
+    assert (seen, synchronous()) == ([2], 1)
+
+
+def test_names_with_signs_that_mean_something_in_an_address(tmp_path: Path) -> None:
+    path = tmp_path / "a?mode=ro#b%41 c.db"
+    with Ledger.open(path, now=NOW) as ledger:
+        ledger.record_event(NewEvent("api", "stopped"), NOW)
+    assert [file.name for file in tmp_path.iterdir()] == ["a?mode=ro#b%41 c.db"]
+
+
+def test_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Ledger.open(Path("rows.db"), now=NOW).close()
+    assert (tmp_path / "rows.db").exists()
+
+
+def not_a_database(path: Path) -> None:
+    path.write_bytes(b"tmux_sessions: []\n" * 400)
+
+
+def truncated(path: Path) -> None:
+    with Ledger.open(path, now=NOW) as ledger:
+        ledger.mirror([row(f"n{number}", note="x" * 500) for number in range(100)], "d1")
+    os.truncate(path, 9000)
+
+
+def overwritten_header(path: Path) -> None:
+    Ledger.open(path, now=NOW).close()
+    with path.open("r+b") as file:
+        file.write(b"\xff" * 100)
+
+
+def from_the_future(path: Path) -> None:
+    Ledger.open(path, now=NOW).close()
+    execute(path, "PRAGMA user_version = 99")
+
+
+def without_its_tables(path: Path) -> None:
+    Ledger.open(path, now=NOW).close()
+    execute(path, "DROP TABLE events")
+
+
+@pytest.mark.parametrize("spoil", [not_a_database, truncated, overwritten_header, from_the_future, without_its_tables])
+def test_an_unreadable_ledger_is_kept_and_made_anew(path: Path, spoil: Callable[[Path], None]) -> None:
+    spoil(path)
+    content = path.read_bytes()
+    with Ledger.open(path, now=NOW + 5) as ledger:
+        ledger.record_event(NewEvent("api", "stopped"), NOW + 5)
+        assert [event.kind for event in ledger.events()] == ["stopped"]
+        [warning] = ledger.warnings
+    aside = path.with_name(f"{path.name}.broken-1795000005")
+    assert aside.read_bytes() == content
+    assert warning.startswith(f"could not read the ledger {path}: ")
+    assert aside.name in warning
+    with Ledger.open(path, now=NOW + 6) as again:
+        assert again.warnings == []
+
+
+def test_damage_that_shows_later_is_handled_in_the_same_way(path: Path) -> None:
+    with Ledger.open(path, now=NOW) as ledger:
+        ledger.mirror([row(f"n{number}", note="x" * 500) for number in range(300)], "d1")
+    content = bytearray(path.read_bytes())
+    content[4096 * 40 :] = b"\xee" * len(content[4096 * 40 :])
+    path.write_bytes(content)
+    with Ledger.open(path, now=NOW) as ledger:
+        assert ledger.warnings == []
+        ledger.mirror([row("api")], "d2")
+        assert len(ledger.warnings) == 1
+        assert ledger.mirrored_digest() == "d2"
+
+
+def test_the_write_ahead_log_goes_with_a_ledger_that_is_set_aside(path: Path) -> None:
+    from_the_future(path)
+    user = sqlite3.connect(path, isolation_level=None)
+    try:
+        user.execute("CREATE TABLE future (word TEXT)")
+        user.execute("INSERT INTO future VALUES ('kept')")
+        Ledger.open(path, now=NOW).close()
+        aside = f"{path.name}.broken-1795000000"
+        assert {file.name for file in path.parent.iterdir()} == {path.name, aside, f"{aside}-wal", f"{aside}-shm"}
+    finally:
+        user.close()
+    assert rows_of(path.with_name(aside), "SELECT word FROM future") == [("kept",)]
+    Ledger.open(path, now=NOW).close()
+
+
+def test_two_broken_ones_in_a_second_are_both_kept(path: Path) -> None:
+    for content in (b"first " * 200, b"second " * 200):
+        path.write_bytes(content)
+        Ledger.open(path, now=NOW).close()
+    assert path.with_name(f"{path.name}.broken-1795000000").read_bytes().startswith(b"first")
+    assert path.with_name(f"{path.name}.broken-1795000000.1").read_bytes().startswith(b"second")
+
+
+def test_numbers_go_on_rising_in_a_ledger_made_anew(path: Path) -> None:
+    with Ledger.open(path, now=NOW) as ledger:
+        old_intent = begun(ledger, intent())
+        ledger.record_event(NewEvent("api", "asked"), NOW)
+        old_event = ledger.events()[0].id
+    not_a_database(path)
+    with Ledger.open(path, now=NOW + 1) as ledger:
+        assert begun(ledger, intent("other")) > old_intent
+        ledger.record_event(NewEvent("api", "asked"), NOW)
+        assert len(ledger.events(after_id=old_event)) == 1
+
+
+def test_an_owner_whose_intent_was_lost_goes_on(path: Path) -> None:
+    with Ledger.open(path, now=NOW) as ledger:
+        number = begun(ledger, intent())
+    not_a_database(path)
+    with Ledger.open(path, now=NOW + 1) as ledger:
+        assert ledger.still_open(number)
+        assert ledger.close_intent(Closing(number, "stopped"), NOW + 2)
+
+
+def test_who_has_it_open_while_it_is_set_aside_moves_to_the_new_one(path: Path) -> None:
+    with Ledger.open(path, now=NOW) as watcher:
+        watcher.record_event(NewEvent("api", "old"), NOW)
+        execute(path, "PRAGMA user_version = 99")
+        with Ledger.open(path, now=NOW + 1) as other:
+            other.record_event(NewEvent("api", "by other"), NOW + 1)
+            watcher.record_event(NewEvent("api", "by watcher"), NOW + 2)
+    with Ledger.open(path, now=NOW + 3) as ledger:
+        assert [event.kind for event in ledger.events()] == ["by other", "by watcher"]
+
+
+def test_a_ledger_that_was_deleted_is_made_anew(ledger: Ledger, path: Path) -> None:
+    path.unlink()
+    ledger.record_event(NewEvent("api", "stopped"), NOW)
+    assert path.exists()
+    assert len(ledger.events()) == 1
+
+
+def test_who_waited_while_another_set_it_aside_takes_the_new_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    not_a_database(path)
+
+    def another_was_first(descriptor: int, operation: int) -> None:
+        monkeypatch.undo()
+        with Ledger.open(path, now=NOW) as other:
+            other.record_event(NewEvent("api", "by other"), NOW)
+
+    monkeypatch.setattr("tmuxreap.ledger.database.fcntl.flock", another_was_first)
+    with Ledger.open(path, now=NOW + 1) as ledger:
+        assert ledger.warnings == []
+        assert [event.kind for event in ledger.events()] == ["by other"]
+    assert [file.name for file in path.parent.glob("*.broken-*")] == [f"{path.name}.broken-1795000000"]
+
+
+def test_a_broken_one_that_vanished_is_made_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    not_a_database(path)
+
+    def vanishing(db: sqlite3.Connection, now: float) -> None:
+        monkeypatch.undo()
+        path.unlink()
+        raise sqlite3.DatabaseError("file is not a database")
+
+    monkeypatch.setattr("tmuxreap.ledger.database._bring_up_to_date", vanishing)
+    with Ledger.open(path, now=NOW) as ledger:
+        assert ledger.warnings == []
+        assert ledger.events() == []
+
+
+def test_one_that_vanishes_while_it_is_opened_is_made_anew_and_private(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vanishing(path: Path, busy_s: float, now: float) -> sqlite3.Connection:
+        monkeypatch.undo()
+        path.unlink()
+        return database._connect(path, busy_s, now)
+
+    monkeypatch.setattr("tmuxreap.ledger.database._connect", vanishing)
+    with Ledger.open(path, now=NOW) as ledger:
+        ledger.record_event(NewEvent("api", "stopped"), NOW)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_one_that_vanishes_before_it_is_opened_is_made_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def vanishing(path: Path) -> None:
+        monkeypatch.undo()
+
+    monkeypatch.setattr("tmuxreap.ledger.database._make_ready", vanishing)
+    with Ledger.open(path, now=NOW) as ledger:
+        assert (ledger.events(), ledger.warnings) == ([], [])
+
+
+def test_a_newer_process_that_was_faster_is_not_turned_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from_the_future(path)
+
+    def version_of_old(db: sqlite3.Connection) -> int:
+        monkeypatch.undo()
+        return 0
+
+    monkeypatch.setattr("tmuxreap.ledger.database._version", version_of_old)
+    Ledger.open(path, now=NOW).close()
+    assert rows_of(path, "PRAGMA user_version") == [(99,)]
+
+
+def test_many_that_find_it_broken_at_once_set_it_aside_once(path: Path) -> None:
+    not_a_database(path)
+
+    def work(number: int) -> None:
+        with Ledger.open(path, now=NOW + number, busy_s=20) as ledger:
+            ledger.record_event(NewEvent(f"n{number}", "seen"), NOW)
+
+    assert all_at_once(20, work) == [0] * 20
+    with Ledger.open(path, now=NOW) as ledger:
+        assert len(ledger.events()) == 20
+    assert len(list(path.parent.glob("*.broken-*"))) == 1
+
+
+def test_a_lock_that_is_not_given_up(ledger: Ledger, path: Path) -> None:
+    holder = sqlite3.connect(path, isolation_level=None)
+    try:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerUnavailable, match="locked") as caught:
+            ledger.record_event(NewEvent("api", "stopped"), NOW)
+        assert str(caught.value) == f"could not use the ledger {path}: database is locked"
+        assert ledger.events() == []  # readers do not wait for a writer
+        holder.execute("ROLLBACK")
+    finally:
+        holder.close()
+    ledger.record_event(NewEvent("api", "stopped"), NOW)
+    assert len(ledger.events()) == 1
+
+
+def test_a_lock_of_another_process(path: Path) -> None:
+    Ledger.open(path, now=NOW).close()
+    held, release = FORK.Event(), FORK.Event()
+
+    def hold() -> None:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
+        held.set()
+        release.wait(30)
+
+    process = FORK.Process(target=hold)
+    process.start()
+    assert held.wait(30)
+    try:
+        with Ledger.open(path, now=NOW, busy_s=0.1) as ledger, pytest.raises(LedgerUnavailable, match="locked"):
+            begin(ledger, intent())
+    finally:
+        release.set()
+        process.join(30)
+    with Ledger.open(path, now=NOW) as ledger:
+        assert isinstance(begin(ledger, intent()), Begun)
+
+
+@pytest.mark.parametrize("full_at", [0, 64])
+def test_a_full_disk_loses_nothing_that_was_written(path: Path, full_at: int) -> None:
+    with Ledger.open(path, now=NOW) as ledger:
+        ledger.record_event(NewEvent("api", "kept"), NOW)
+
+    def work(number: int) -> None:
+        ledger = Ledger.open(path, now=NOW)
+        size = path.with_name(f"{path.name}-wal").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + full_at * 1024, resource.RLIM_INFINITY))
+        try:
+            ledger.record_event(NewEvent("api", "too big", {"text": "x" * 300_000}), NOW)
+        except LedgerUnavailable as error:
+            ledger.close()
+            os._exit(3 if "full" in error.reason or "I/O" in error.reason else 4)
+
+    assert all_at_once(1, work) == [3]
+    with Ledger.open(path, now=NOW) as ledger:
+        assert [event.kind for event in ledger.events()] == ["kept"]
+        assert ledger.warnings == []
+
+
+def test_a_full_database(ledger: Ledger) -> None:
+    ledger._db.run(lambda db: db.execute("PRAGMA max_page_count = 30").fetchall())
+    with pytest.raises(LedgerUnavailable, match="full"):
+        ledger.record_event(NewEvent("api", "too big", {"text": "x" * 300_000}), NOW)
+    ledger.record_event(NewEvent("api", "small"), NOW)
+    assert [event.kind for event in ledger.events()] == ["small"]
+    assert ledger.warnings == []
+
+
+def test_a_folder_that_must_not_be_written(tmp_path: Path) -> None:
+    """Root may write everywhere, so that a child gives up being root."""
+    folder = Path(tempfile.mkdtemp(prefix="ledger-"))
+    folder.chmod(0o555)
+
+    def work(number: int) -> None:
+        if os.geteuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            Ledger.open(folder / "rows.db", now=NOW)
+        except LedgerUnavailable as error:
+            os._exit(3 if error.reason == "Permission denied" else 4)
+
+    try:
+        assert all_at_once(1, work) == [3]
+        assert list(folder.iterdir()) == []
+    finally:
+        folder.rmdir()
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(LedgerUnavailable, match="No such file or directory"):
+        Ledger.open(tmp_path / "gone" / "rows.db", now=NOW)
+
+
+def link(path: Path) -> None:
+    target = path.with_name("elsewhere.db")
+    Ledger.open(target, now=NOW).close()
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize("make", [link, Path.mkdir, os.mkfifo])
+def test_what_is_no_plain_file_is_not_opened(path: Path, make: Callable[[Path], None]) -> None:
+    make(path)
+    with pytest.raises(LedgerUnavailable, match="is not a regular file"):
+        Ledger.open(path, now=NOW)
+    assert not list(path.parent.glob("*.broken-*"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_file_of_another_user_is_not_trusted(path: Path, suffix: str) -> None:
+    Ledger.open(path, now=NOW).close()
+    foreign = path.with_name(path.name + suffix)
+    foreign.touch()
+    os.chown(foreign, 12345, 12345)
+    with pytest.raises(LedgerUnavailable, match=r"belongs to another user \(uid 12345\)"):
+        Ledger.open(path, now=NOW)
+
+
+def test_a_value_that_cannot_be_stored_is_an_answer_too(ledger: Ledger) -> None:
+    with pytest.raises(LedgerUnavailable, match="surrogates"):
+        ledger.remember_mark("a\udc80", "uuid", NOW)
+    with pytest.raises(LedgerUnavailable, match="too large"):
+        begin(ledger, intent(pid=2**70))
+    assert ledger.warnings == []
+
+
+def test_many_that_create_it_at_once_all_succeed(path: Path) -> None:
+    def work(number: int) -> None:
+        with Ledger.open(path, now=NOW, busy_s=20) as ledger:
+            ledger.record_event(NewEvent(f"n{number}", "seen"), NOW)
+
+    assert all_at_once(20, work) == [0] * 20
+    with Ledger.open(path, now=NOW) as ledger:
+        assert len(ledger.events()) == 20
+        assert ledger.warnings == []
+    assert rows_of(path, "PRAGMA journal_mode") == [("wal",)]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_fifty_writers_at_once_lose_nothing(path: Path) -> None:
+    Ledger.open(path, now=NOW).close()
+
+    def work(number: int) -> None:
+        with Ledger.open(path, now=NOW, busy_s=20) as ledger:
+            for turn in range(5):
+                change = Mirror([row(f"n{number}", str(turn))], f"{number}-{turn}")
+                ledger.write(change, [NewEvent(f"n{number}", str(turn))], now=NOW)
+            begun(ledger, intent(f"n{number}"))
+
+    assert all_at_once(50, work) == [0] * 50
+    with Ledger.open(path, now=NOW) as ledger:
+        kinds = {name: [e.kind for e in ledger.events({name})] for name in (f"n{number}" for number in range(50))}
+        assert kinds == {f"n{number}": ["0", "1", "2", "3", "4"] for number in range(50)}
+        assert len(ledger.open_intents()) == 50
+        assert len({found.id for found in ledger.open_intents()}) == 50
+    assert len(rows_of(path, "SELECT name FROM sessions")) == 1  # each full mirror shows its own rows and no others
+
+
+def test_a_death_in_the_middle_of_a_transaction_leaves_what_was_there(path: Path) -> None:
+    with Ledger.open(path, now=NOW) as ledger:
+        first = begun(ledger, intent())
+    inside = FORK.Event()
+
+    def die(number: int) -> None:
+        ledger = Ledger.open(path, now=NOW)
+        ledger.record_event(NewEvent("api", "committed"), NOW)
+
+        def owner_alive(_: object) -> bool:
+            inside.set()
+            signal.pause()
+            return False
+
+        news = [intent("web"), intent("api", pid=200)]
+        ledger.begin_intents(news, owner_alive=owner_alive, take_over=True, now=NOW)
+
+    process = FORK.Process(target=die, args=(0,))
+    process.start()
+    assert inside.wait(30)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(30)
+    with Ledger.open(path, now=NOW) as ledger:
+        assert [found.id for found in ledger.open_intents()] == [first]
+        assert [event.kind for event in ledger.events()] == ["committed"]
+        assert ledger.warnings == []
+        assert isinstance(begin(ledger, intent("web")), Begun)
+
+
+def test_closing_twice_and_using_it_again(ledger: Ledger) -> None:
+    ledger.close()
+    ledger.close()
+    ledger.record_event(NewEvent("api", "stopped"), NOW)
+    assert len(ledger.events()) == 1
