@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import tmuxreap
-from tests.doctor_answers import BIN, REGISTRY, contents, doctor, of, program, the_only
+from tests.doctor_answers import BIN, REGISTRY, TRIED, contents, doctor, of, program, the_only
 from tests.real import until
 
 
@@ -64,7 +64,7 @@ def test_an_agent_that_nobody_registered_is_found_also_without_a_registry(server
 def test_hooks_that_are_not_installed_are_a_note_and_mended_as_told(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program(place / "bin", "claude", "echo 2.1.326")
+    program(place / "bin", "claude", f"echo {TRIED}")
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     home = contents(Path(os.environ["HOME"]))
     found = the_only(doctor(), "hooks", "note")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doctor_answers import BIN, contents, doctor, of, program, the_only
+from tests.doctor_answers import BIN, TRIED, contents, doctor, of, program, the_only
 from tests.real import alive, until
 from tmuxreap.commands.doctor import versions
 
@@ -21,14 +21,13 @@ def test_no_program_is_run_that_was_never_tried(place: Path, monkeypatch: pytest
 
 
 def test_a_version_is_asked_for_in_a_world_of_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(
-        place / "bin", "claude", 'touch "$HOME/seen" ./here; [ "$1" = --version ] && echo "$HOME 2.1.326 (Claude Code)"'
-    )
+    said = f'[ "$1" = --version ] && echo "$HOME {TRIED} (Claude Code)"'
+    program(place / "bin", "claude", f'touch "$HOME/seen" ./here; {said}')
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     before, home = contents(place), contents(Path(os.environ["HOME"]))
     found = the_only(doctor(), "agents", "ok")
-    assert found["message"].startswith("claude 2.1.326, ")
+    assert found["message"].startswith(f"claude {TRIED}, ")
     assert contents(place) == before
     assert contents(Path(os.environ["HOME"])) == home
 
@@ -53,7 +52,7 @@ def test_a_program_that_does_not_answer_is_ended_with_all_that_it_began(
 
 
 def test_what_a_program_leaves_behind_ends_with_the_question(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(place / "bin", "claude", f"sleep 600 >/dev/null 2>&1 & echo $! > {place}/child; echo 2.1.326")
+    program(place / "bin", "claude", f"sleep 600 >/dev/null 2>&1 & echo $! > {place}/child; echo {TRIED}")
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     assert of(doctor(), "agents", "ok")
     child = int((place / "child").read_text())
