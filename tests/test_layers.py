@@ -19,11 +19,11 @@ ROOMS = {
     "core": "*",
     "system": "files environment git interrupts terminals"
     " tmux.commands tmux.sockets tmux.versions processes.procfs",
-    "registry": "file rows transitions targets edits",
+    "registry": "file rows transitions targets trees edits",
     "ledger": "books records database schema copy",
     "agents": "load profiles spared programs screens conversations.* hooks.*",
     "sessions": "context look sight conversation results observe world ownership panes identity shown siblings"
-    " elsewhere nested state",
+    " elsewhere nested state caller",
     "ending": "end plan results prepare outcome one_at_a_time delegation handover ladder.execute",
     "commands": "*",
     "app": "*",
@@ -37,7 +37,7 @@ ALONE = {"agents.demo", "demo_agent"}  # a program of its own, and the name that
 
 # Modules without I/O, clock or environment (shell patterns), and what they may not touch.
 PURE = """
-core.* registry.rows registry.targets registry.transitions registry.edits registry.yaml.*
+core.* registry.rows registry.targets registry.trees registry.transitions registry.edits registry.yaml.*
 agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership

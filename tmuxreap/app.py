@@ -12,12 +12,12 @@ from tmuxreap.system.tmux.server import RealTmux
 
 
 def real_app(
-    settings: Settings, registry: str | None, *, lock_held: bool = False
+    settings: Settings, registry: str | None, tool: str = "cli", *, lock_held: bool = False
 ) -> Context:
     if settings.platform.startswith("win"):
         raise Failure(Code.USAGE, "could not run: Windows has no tmux", "run it inside WSL")
     processes = real_processes()
-    return Context(
+    context = Context(
         settings=settings,
         given_registry=registry,
         tmux=RealTmux(settings.environ),
@@ -26,3 +26,5 @@ def real_app(
         place=Place(host=host(), boot_id=boot_id(), pid=settings.pid),
         lock_held=lock_held,
     )
+    context.tool = tool
+    return context

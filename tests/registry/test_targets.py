@@ -6,7 +6,7 @@ import pytest
 
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import BadRow, Row
-from tmuxreap.registry.rows import read_row
+from tmuxreap.registry.rows import is_kept, read_row
 from tmuxreap.registry.targets import AnyRow, Chosen, Questions, Wanted, choose
 
 
@@ -194,3 +194,41 @@ def test_one_that_is_missing_stops_no_other() -> None:
 def test_how_far_a_word_reaches(target: str, sweeping: bool) -> None:
     """A person is asked before what may mean more than was named, and an agent has to say --yes to it."""
     assert (pick(target).sweeping, pick("web", target).sweeping) == (sweeping, sweeping)
+
+
+KEPT: tuple[AnyRow, ...] = (
+    row(0, "acme-1", tags=["x"]),
+    row(1, "acme-2", tags=["x"], keep=True, task_id="t", parent="acme-1"),
+    row(2, "below", parent="acme-2"),
+)
+
+
+def spare(*targets: str) -> Chosen:
+    return choose(KEPT, targets, Wanted.RUNNING, Questions(row_of_pid=lambda _: "acme-2"), sparing=True)
+
+
+@pytest.mark.parametrize("target", ["acme-*", "tag:x", "all", "tree:acme-1"])
+def test_what_is_protected_is_meant_by_no_pattern(target: str) -> None:
+    chosen = spare(target)
+    assert "acme-2" not in names(chosen)
+    assert (chosen.protected, chosen.missing) == (("acme-2",), ())
+
+
+@pytest.mark.parametrize("target", ["acme-2", "pid:7"])
+def test_what_is_protected_is_meant_by_its_name(target: str) -> None:
+    chosen = spare("acme-*", target)
+    assert (sorted(names(chosen)), chosen.protected) == (["acme-1", "acme-2"], ())
+
+
+def test_a_word_that_means_the_protected_alone_means_nothing() -> None:
+    chosen = spare("task:t")
+    assert (chosen.rows, chosen.missing[0].failure.code) == ((), Code.SESSION_NOT_REGISTERED)
+
+
+def test_below_the_protected_a_tree_goes_on() -> None:
+    assert names(spare("tree:acme-2")) == ["below"]
+
+
+@pytest.mark.parametrize(("word", "kept"), [(True, True), ("yes", True), (1, True), (False, False), ("no", False)])
+def test_any_word_but_a_plain_no_protects(word: object, kept: bool) -> None:
+    assert is_kept(row(0, "acme", keep=word)) is kept

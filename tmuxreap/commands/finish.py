@@ -11,5 +11,7 @@ from tmuxreap.sessions.context import Context
 def run(context: Context, number: int, policy: str) -> Result:
     context.observer.stand_outside()
     intent = caller_has_left(context, number)
-    items: list[Item] = finish(context, intent, from_text(policy)) if intent is not None else []
+    asked = from_text(policy)
+    context.asked_by = asked.asked_by
+    items: list[Item] = finish(context, intent, asked) if intent is not None else []
     return Result("finish", context.registry_name, context.clock.now(), items, tuple(context.warnings))

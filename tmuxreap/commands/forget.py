@@ -11,6 +11,7 @@ from tmuxreap.ending.one_at_a_time import owner_alive
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe, remove_row
 from tmuxreap.registry.file import RegistryLook, unsafe
+from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 
@@ -22,14 +23,24 @@ class ForgetRequest:
     force: bool = False
     dry_run: bool = False
     reason: str | None = None
+    older_than_s: float | None = None  # since they ended; without targets, of all
 
 
 def run(context: Context, request: ForgetRequest) -> Result:
     look = context.registry.look()
-    chosen = choose_rows(context, look, request.targets, Wanted.ALL if request.force else Wanted.ENDED)
-    items: list[Item] = [_forgotten(context, row, request) for row in chosen.rows]
+    targets = request.targets or (() if request.older_than_s is None else ("all",))
+    chosen = choose_rows(context, look, targets, Wanted.ALL if request.force else Wanted.ENDED, sparing=True)
+    items: list[Item] = [_forgotten(context, row, request) for row in chosen.rows if _old_enough(context, row, request)]
     items += not_chosen(look, chosen)
     return Result("forget", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+
+
+def _old_enough(context: Context, row: Row, request: ForgetRequest) -> bool:
+    """Of one that does not say when it ended nobody knows."""
+    if request.older_than_s is None:
+        return True
+    ended_at = ended_epoch(row)
+    return row.status.ended and ended_at is not None and context.clock.now() - ended_at > request.older_than_s
 
 
 def _forgotten(context: Context, row: Row, request: ForgetRequest) -> Item:

@@ -8,7 +8,7 @@ from tmuxreap.commands.targets import bad_row_warnings, choose_rows, not_chosen
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Status
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import SessionResult, session_results
@@ -33,6 +33,7 @@ class ListRequest:
     status: str | None = None
     live: bool = False
     sort: str | None = None
+    tree: bool = False
 
 
 def run(context: Context, request: ListRequest) -> Result:
@@ -49,8 +50,19 @@ def run(context: Context, request: ListRequest) -> Result:
     context.books.remember(look)
     if request.sort is not None:
         found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
+    if request.tree:
+        found = _as_trees(found, rows)
     told = (*context.warnings, *warnings)
     return Result("list", context.registry_name, context.clock.now(), [*found, *items], told, greeting=_greeting(rows))
+
+
+def _as_trees(found: Sequence[SessionResult], rows: Sequence[Row]) -> list[SessionResult]:
+    """Each behind the one that started it."""
+    from tmuxreap.registry.trees import as_trees
+
+    by_name, row_of = {one.name: one for one in found}, {row.name: row for row in rows}
+    placed = as_trees([row_of[one.name] for one in found])
+    return [replace(by_name[name], facts={**by_name[name].facts, "depth": depth}) for name, depth in placed]
 
 
 def _greeting(rows: Sequence[Row]) -> str | None:

@@ -19,6 +19,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value
+from tmuxreap.sessions.caller import own_name
 from tmuxreap.sessions.context import Context
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run(context: Context, request: StartRequest) -> Result:
     look = context.registry_if_there()
     row = registered(look, request.name)
     server = context.server_named(request.server) or (row.tmux_server if row else None)
-    wish = _wish(context, request, row, server)
+    wish = _wish(context, request, row, server, None if look is None else own_name(context))
     make_way(context, look, row, wish, replace=request.replace)
     context.warnings.extend(_in_use(look, wish))
     if request.dry_run:
@@ -92,7 +93,7 @@ def check_name(name: str) -> None:
         raise Failure(Code.USAGE, f"could not start {name!r}: {reason}", "use letters, digits, dashes and underscores")
 
 
-def _wish(context: Context, request: StartRequest, row: Row | None, server: str | None) -> Launch:
+def _wish(context: Context, request: StartRequest, row: Row | None, server: str | None, parent: str | None) -> Launch:
     agent = request.agent or (context.agent_of(row) if row else None) or context.profiles.by_name_suffix(request.name)
     agent = agent or context.profiles.by_command(request.command)
     if agent is None:
@@ -118,7 +119,7 @@ def _wish(context: Context, request: StartRequest, row: Row | None, server: str 
         confirm_s=request.confirm_s,
         conversation=conversation if ours else None,
         source="launch" if ours else None,
-        fields=_fields(context, request, row, tree),
+        fields=_fields(context, request, row, tree, parent),
         worktree=tree,
     )
 
@@ -163,9 +164,11 @@ def shell_words(command: str) -> list[str]:
 
 
 def _fields(
-    context: Context, request: StartRequest, row: Row | None, tree: Worktree | None
+    context: Context, request: StartRequest, row: Row | None, tree: Worktree | None, parent: str | None
 ) -> dict[str, Value]:
     fields: dict[str, Value] = {}
+    if parent is not None and parent != request.name:
+        fields["parent"] = parent
     if request.tags:
         fields["tags"] = request.tags
     for name, value in (("task_id", request.task_id), ("ttl", request.ttl)):

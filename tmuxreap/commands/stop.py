@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tmuxreap.commands.targets import check_targets, choose_rows, not_chosen
+from tmuxreap.commands.targets import check_targets, choose_rows, not_chosen, warned_of_children
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row, Server, Verb
 from tmuxreap.core.results import Item, Result
@@ -37,16 +37,16 @@ def run(context: Context, request: EndRequest) -> Result:
         raise _not_sure(request)
     if look is None:
         return _without_rows(context, request)
-    chosen = choose_rows(context, look, request.targets, Wanted.RUNNING, leftovers=request.policy.verb is Verb.KILL)
+    kill = request.policy.verb is Verb.KILL
+    chosen = choose_rows(context, look, request.targets, Wanted.RUNNING, leftovers=kill, sparing=True)
     names = _without_row(chosen, request)
     rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
     if request.dry_run:
-        return _result(
-            context, request, [*planned(context, chosen.rows, request.policy), *rest, *_strays(context, names, request)]
-        )
+        plans = warned_of_children(look, planned(context, chosen.rows, request.policy))
+        return _result(context, request, [*plans, *rest, *_strays(context, names, request)])
     if (chosen.sweeping or request.policy.purge) and not request.yes and not _agreed(context, chosen, rest, request):
         return _not_agreed(context, chosen.rows, rest, request)
-    ended = end_rows(context, look, chosen.rows, request.policy)
+    ended = warned_of_children(look, end_rows(context, look, chosen.rows, request.policy))
     return _result(context, request, [*ended, *rest, *_strays(context, names, request)])
 
 

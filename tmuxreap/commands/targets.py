@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
-from tmuxreap.ending.results import failed_target
+from tmuxreap.core.values import replace
+from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.registry.file import RegistryLook, row_invalid
+from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import Chosen, Questions, Wanted, choose
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
@@ -21,9 +23,16 @@ def check_targets(targets: Sequence[str]) -> None:
 
 
 def choose_rows(
-    context: Context, look: RegistryLook, targets: Sequence[str], wanted: Wanted, *, leftovers: bool = False
+    context: Context,
+    look: RegistryLook,
+    targets: Sequence[str],
+    wanted: Wanted,
+    *,
+    leftovers: bool = False,
+    sparing: bool = False,
 ) -> Chosen:
-    """`leftovers`: patterns select ended rows too when processes of them live on."""
+    """`leftovers`: patterns select ended rows too when processes of them live on. `sparing`: no pattern selects what is
+    protected; who was left out is told."""
     check_targets(targets)
     rows = look.usable
 
@@ -36,7 +45,15 @@ def choose_rows(
         return leftovers and row.status.ended and row.name in owners().values()
 
     ask = Questions(row_of_pid=lambda pid: owners().get(pid), agent_of=context.agent_of, counts=has_leftovers)
-    return choose(look.rows, targets, wanted, ask)
+    chosen = choose(look.rows, targets, wanted, ask, sparing=sparing)
+    if chosen.protected:
+        context.warnings.append(left_out(chosen.protected))
+    return chosen
+
+
+def left_out(names: Sequence[str]) -> str:
+    """The warning on rows that are ended by their names only."""
+    return f"protected: left out {', '.join(names)}; name it to end it, or first: tmuxreap unprotect NAME"
 
 
 def not_chosen(look: RegistryLook, chosen: Chosen) -> list[Item]:
@@ -50,3 +67,24 @@ def not_chosen(look: RegistryLook, chosen: Chosen) -> list[Item]:
 
 def bad_row_warnings(look: RegistryLook) -> tuple[str, ...]:
     return tuple(row_invalid(look.path, row).message for row in look.rows if not isinstance(row, Row))
+
+
+def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
+    """Tell at the ending of a session which of those that it started go on without it."""
+    if not any(parent_of(row) for row in look.usable):
+        return list(items)
+    from tmuxreap.registry.trees import running_below
+
+    names = [item.name for item in items if isinstance(item, EndResult) and item.failure is None]
+    left = dict(running_below(look.usable, names))
+    return [
+        replace(item, warnings=(*item.warnings, _children(item.name, left[item.name])))
+        if isinstance(item, EndResult) and item.name in left
+        else item
+        for item in items
+    ]
+
+
+def _children(name: str, left: Sequence[str]) -> str:
+    way_out = command("stop", f"tree:{name}")
+    return f"children_running: {name} started {', '.join(left)}, still running; end them with: {way_out}"

@@ -38,3 +38,12 @@ def short_duration(seconds: float) -> str:
 
 def iso(epoch: float) -> str:
     return datetime.fromtimestamp(int(epoch), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def epoch_of(told: object) -> float | None:
+    """The moment that a row names in ISO 8601, or that YAML made a date of; without a zone it is UTC."""
+    try:
+        at = told if isinstance(told, datetime) else datetime.fromisoformat(str(told).replace("Z", "+00:00"))
+        return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

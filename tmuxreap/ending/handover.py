@@ -12,9 +12,10 @@ from collections.abc import Mapping
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, Scope, Verb
-from tmuxreap.core.values import as_dict
+from tmuxreap.core.values import as_dict, replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent
+from tmuxreap.sessions.caller import caller
 from tmuxreap.sessions.context import Context
 
 FINISH = "_finish"
@@ -31,7 +32,8 @@ def hand_over(context: Context, intent: Intent | None, name: str, policy: Policy
             f"could not hand {name} over: the ledger that says so to the finisher could not be written",
             "call from another session",
         )
-    words = [sys.executable, "-m", "tmuxreap", FINISH, str(context.registry.resolved), str(intent.id), to_text(policy)]
+    text = to_text(replace(policy, asked_by=caller(context)))
+    words = [sys.executable, "-m", "tmuxreap", FINISH, str(context.registry.resolved), str(intent.id), text]
     finisher = subprocess.Popen(
         words,
         cwd="/",

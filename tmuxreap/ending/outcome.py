@@ -155,7 +155,9 @@ def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
     return Failure(code, f"could not {policy.verb.value} {case.row.name}: still alive: {names}", way_out)
 
 
-def event_record(case: Case, result: EndResult, ended: Ended, before: str | None) -> NewEvent:
+def event_record(
+    case: Case, result: EndResult, ended: Ended, before: str | None, ended_by: Mapping[str, object]
+) -> NewEvent:
     data: dict[str, object] = {
         "outcome": result.outcome.value,
         "stopped_by": result.stopped_by.value if result.stopped_by else None,
@@ -165,6 +167,7 @@ def event_record(case: Case, result: EndResult, ended: Ended, before: str | None
         "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in ended.swept],
         "survivors": [survivor.as_json() for survivor in result.survivors],
         **_cut_off(case, result),
+        "ended_by": ended_by,
     }
     return NewEvent(case.row.name, result.outcome.value, data, before)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from tmuxreap.agents.profiles import Profile
@@ -52,6 +52,7 @@ class Policy:
     cleanup: bool = False
     after_turn_s: float | None = None
     task_status: str | None = None
+    asked_by: Mapping[str, object] | None = None  # where another process does it
 
     @property
     def grace(self) -> float:

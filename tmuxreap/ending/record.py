@@ -25,6 +25,7 @@ from tmuxreap.ending.results import EndResult
 from tmuxreap.ledger.records import Closing, Intent, NewEvent, Survivor
 from tmuxreap.registry.file import RegistryLook, edited_where_safe, row_invalid
 from tmuxreap.registry.transitions import Changes
+from tmuxreap.sessions.caller import caller
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.interrupts import undisturbed
 
@@ -125,11 +126,12 @@ def _follow(
 ) -> None:
     events: list[NewEvent] = []
     closings: list[Closing] = []
+    ended_by = caller(context)
     for ending, ended in batch:
         name = ending.case.row.name
         row, number = before.named(name), ending.intent.id if ending.intent else None
         image = before.text_of(row) if row else None
-        events.append(outcome.event_record(ending.case, results[name], ended, image))
+        events.append(outcome.event_record(ending.case, results[name], ended, image, ended_by))
         if number is not None:
             closings.append(Closing(number, results[name].outcome.value, results[name].as_json()))
         if ended.survivors:

@@ -181,6 +181,10 @@ class Books:
     def beat(self, beat: Heartbeat) -> None:
         self._with_ledger("heartbeat_not_recorded", lambda ledger: ledger.record_heartbeat(beat))
 
+    def retire(self, older_than_s: float) -> None:
+        before = self._clock.now() - older_than_s
+        self._read(lambda ledger: ledger.retire(before))  # one that is not there is not made for this
+
     def drop_events(self, name: str) -> None:
         self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))
 

@@ -30,6 +30,8 @@ from tmuxreap.ledger.records import (
     to_json,
 )
 
+FEW_NAMES = 100  # that a query may name; more are looked for among all
+
 
 class Ledger:
     def __init__(self, database: Database) -> None:
@@ -99,9 +101,22 @@ class Ledger:
     ) -> list[Event]:
         """In the order in which they were recorded."""
         start = since if since is not None else float("-inf")
-        found = self._db.fetch(f"{schema.EVENT} WHERE id > ? AND at >= ? ORDER BY id", (after_id, start))
-        wanted = frozenset(names) if names is not None else frozenset(row[3] for row in found)
-        return [records.event_of(row) for row in found if row[3] in wanted]
+        wanted = None if names is None else frozenset(names)
+        few = sorted(wanted) if wanted is not None and len(wanted) <= FEW_NAMES else []
+        of_them = f"AND name IN ({', '.join('?' * len(few))}) " if few else ""
+        query = f"{schema.EVENT} WHERE id > ? AND at >= ? {of_them}ORDER BY id"
+        found = self._db.fetch(query, (after_id, start, *few))
+        return [records.event_of(row) for row in found if wanted is None or row[3] in wanted]
+
+    def retire(self, before: float) -> None:
+        """Drop what was said and which states were seen before then, but for what may still be needed: of a row that
+        stands the last word on its conversation, all of who is being ended, or has left survivors."""
+
+        def work(db: Connection) -> None:
+            db.execute(schema.RETIRE_HEARTBEATS, (before,))
+            db.execute(schema.RETIRE_STATES, (before,))
+
+        self._db.write(work)
 
     def drop_events(self, name: str) -> None:
         """Forget what happened to a session. What is under way, and who survived, stays known."""

@@ -137,3 +137,11 @@ ADD_HEARTBEAT = "INSERT INTO heartbeats (name, at, state, kind, conversation_id,
 # Those known already keep the time at which they were first seen to survive.
 ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors (name, pid, start, boot_id, comm, since, intent_id)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
+
+RETIRE_HEARTBEATS = """DELETE FROM heartbeats WHERE typeof(at) <> 'text' AND at < ?
+    AND name NOT IN (SELECT name FROM intents WHERE outcome IS NULL) AND name NOT IN (SELECT name FROM survivors)
+    AND id NOT IN (SELECT max(id) FROM heartbeats WHERE conversation_id IS NOT NULL
+        AND name IN (SELECT name FROM sessions) GROUP BY name)"""
+# Of the kind that a changed state is; all others are kept.
+RETIRE_STATES = """DELETE FROM events WHERE kind = 'state' AND before IS NULL AND at < ?
+    AND name NOT IN (SELECT name FROM intents WHERE outcome IS NULL) AND name NOT IN (SELECT name FROM survivors)"""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
+from tmuxreap.core.times import epoch_of
 
 GREATEST_PID = 2**31 - 1
 _CONVERSATION_FIELD = re.compile(r"^(?P<agent>[A-Za-z0-9_]+?)_(?:session|conversation)_id_own$")
@@ -75,6 +76,26 @@ def recorded_conversation(row: Row, agent: str | None) -> str | None:
         return known.get(conversation_field(agent))
     ids = [value for value in known.values() if value]
     return ids[0] if len(ids) == 1 else None
+
+
+def is_kept(row: Row) -> bool:
+    """Whether it is protected; any word of another tool's but a plain no is taken for yes."""
+    word = row.data.get("keep")
+    return bool(word) and str(word).lower() not in ("false", "no", "off", "0")
+
+
+def parent_of(row: Row) -> str | None:
+    """The name of the session that it was started from."""
+    return _text(row.data.get("parent"))
+
+
+def ended_epoch(row: Row) -> float | None:
+    """When it ended, in seconds since 1970; None where the row does not say it."""
+    for word in ("stopped", "terminated"):
+        if (at := _number(row.data.get(f"{word}_at_epoch"))) is not None:
+            return at
+    told = row.data.get("stopped_at") or row.data.get("terminated_at")
+    return None if told is None else epoch_of(told)
 
 
 def _name(data: Mapping[str, object]) -> str:

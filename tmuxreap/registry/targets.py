@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import BadRow, Row
 from tmuxreap.core.values import frozen
+from tmuxreap.registry.rows import is_kept
 
 AnyRow = Row | BadRow
 LONGEST_PID = 19  # digits; a longer one is no number to the kernel, nor to int()
@@ -55,6 +56,7 @@ class Chosen:
     bad: tuple[BadRow, ...]
     missing: tuple[Missing, ...]
     sweeping: bool  # more than was named: a person is asked, an agent has to say --yes
+    protected: tuple[str, ...] = ()  # left out: meant by no name of theirs
 
 
 @frozen
@@ -68,15 +70,23 @@ def choose(
     targets: Iterable[str],
     wanted: Wanted,
     ask: Questions,
+    *,
+    sparing: bool = False,
 ) -> Chosen:
+    """`sparing`: protected rows are meant by their names and processes only."""
     picked: dict[int, AnyRow] = {}
     missing: list[Missing] = []
+    spared: dict[int, str] = {}
     sweeping = False
     for target in dict.fromkeys(targets):
         found: list[AnyRow] | Failure | None = _exact(rows, target)
         if found is None:
             sweeping = sweeping or is_sweeping(target)
             found = _selected(rows, target, wanted, ask)
+            if sparing and is_sweeping(target) and not isinstance(found, Failure):
+                kept = {row.index: row.name for row in found if isinstance(row, Row) and is_kept(row)}
+                spared.update(kept)
+                found = _without(rows, target, wanted, ask) if kept else found
         if isinstance(found, Failure):
             missing.append(Missing(target, found))
         else:
@@ -87,6 +97,20 @@ def choose(
         bad=tuple(row for row in chosen if isinstance(row, BadRow)),
         missing=tuple(missing),
         sweeping=sweeping,
+        protected=tuple(name for index, name in spared.items() if index not in picked),
+    )
+
+
+def _without(rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions) -> list[AnyRow] | Failure:
+    """Select as if the protected rows were not there; a word that means nothing else then means nothing."""
+    matches = _matching(rows, target, ask)  # of a tree they are still the branches
+    others = [row for row in rows if not (isinstance(row, Row) and is_kept(row)) and matches(row)]
+    if others or target == "all":
+        return [row for row in others if _counts(row, target, wanted, ask)]
+    return Failure(
+        Code.SESSION_NOT_REGISTERED,
+        f"could not take {target!r}: every session that it means is protected",
+        "name the session itself, or take its protection away with: tmuxreap unprotect NAME",
     )
 
 
@@ -108,12 +132,28 @@ def _selected(rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Question
     pid = _pid(target)
     if pid is not None:
         return _of_pid(rows, target, pid, ask)
-    matched = [row for row in rows if _matches(row, target, ask)]
+    matches = _matching(rows, target, ask)
+    matched = [row for row in rows if matches(row)]
     if not matched and target != "all":
         return _unknown(target, rows)
-    if target.startswith("task:"):  # as a name does: what has ended has reached the goal
-        return matched
-    return [row for row in matched if isinstance(row, BadRow) or _is_wanted(row, wanted) or ask.counts(row)]
+    return [row for row in matched if _counts(row, target, wanted, ask)]
+
+
+def _counts(row: AnyRow, target: str, wanted: Wanted, ask: Questions) -> bool:
+    """A task means its rows as a name does: what has ended has reached the goal."""
+    if target.startswith("task:") or isinstance(row, BadRow):
+        return True
+    return _is_wanted(row, wanted) or ask.counts(row)
+
+
+def _matching(rows: Sequence[AnyRow], target: str, ask: Questions) -> Callable[[AnyRow], bool]:
+    kind, _, word = target.partition(":")
+    if kind == "tree" and word:
+        from tmuxreap.registry.trees import below  # for few
+
+        meant = {word, *below((row for row in rows if isinstance(row, Row)), word)}
+        return lambda row: row.name in meant
+    return lambda row: _matches(row, target, ask)
 
 
 def _matches(row: AnyRow, target: str, ask: Questions) -> bool:

@@ -12,7 +12,7 @@ from tmuxreap.core.results import megabytes
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen
 from tmuxreap.ledger.records import Pulse
-from tmuxreap.registry.rows import recorded_conversation
+from tmuxreap.registry.rows import is_kept, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.look import look_at
@@ -94,8 +94,8 @@ def _recorded(context: Context, row: Row) -> Recorded:
         stopped_at=text("stopped_at", "terminated_at"),
         stop_reason=row.stop_reason,
         termination_mode=text("termination_mode"),
-        parent=text("parent"),
-        keep=row.data.get("keep") is True,
+        parent=parent_of(row),
+        keep=is_kept(row),
         restart=text("restart"),
         start_command=row.start_command,
         socket=context.socket_of(row),
@@ -143,8 +143,21 @@ def _facts(context: Context, row: Row, sight: Sight) -> tuple[dict[str, object],
         "pane_state": screen.state.value if screen else sight.live.value,
         "locators": [{**known.conversation.as_json(), "candidates": list(known.candidates)}],
         "screen": kept_screen(text) if text is not None else row.data.get("last_visible_status"),
+        "ended_by": _ended_by(context, row),
     }
     return facts, shows(screen) if screen else None
+
+
+def _ended_by(context: Context, row: Row) -> object:
+    """Who ended it; None of one that runs, and where nobody did."""
+    if not row.status.ended:
+        return None
+    told = [event for event in context.books.events({row.name}, None) if event.kind in LIVES]
+    return told[-1].data.get("ended_by") if told else None
+
+
+# What makes an end the last one, or undoes it.
+LIVES = frozenset({"stopped", "killed", "terminated", "dead", "started", "resumed", "adopted"})
 
 
 def _process(context: Context, one: Belonging) -> dict[str, object]:

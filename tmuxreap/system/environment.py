@@ -69,8 +69,13 @@ class Settings:
     @property
     def caller(self) -> str:
         """Within whom we are called: the mark of that session, else the pane that we stand in, else nothing."""
+        return self.mark or self.pane
+
+    @property
+    def pane(self) -> str:
+        """The pane that we stand in, in one word; empty outside of tmux."""
         server, pane = self.environ.get("TMUX", "").split(",")[1:2], self.environ.get("TMUX_PANE")
-        return self.mark or (pane_word(server[0], pane) if server and pane else "")
+        return pane_word(server[0], pane) if server and pane else ""
 
 
 def pane_word(server_pid: object, pane: str) -> str:

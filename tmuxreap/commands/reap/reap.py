@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from tmuxreap.commands.reap.candidates import nominate
 from tmuxreap.commands.reap.leftovers import Remnant, find_remnants, row_of, verdict_of
 from tmuxreap.commands.reap.verdicts import Kept, Kind, Limits, Verdict
-from tmuxreap.commands.targets import bad_row_warnings
+from tmuxreap.commands.targets import bad_row_warnings, left_out, warned_of_children
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.results import Item, PlainResult, Result
@@ -18,7 +18,10 @@ from tmuxreap.ending.outcome import planned
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import Reaped, counts
 from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.rows import is_kept
 from tmuxreap.sessions.context import Context
+
+PROTECTED = "it is protected"
 
 
 @frozen
@@ -53,6 +56,7 @@ class Found:
 
 
 def run(context: Context, request: ReapRequest) -> Result:
+    context.tool = "reap" if context.tool == "cli" else context.tool
     look = context.registry.look()
     found, kept = _judged(context, look, request)
     if request.yes and not request.dry_run:
@@ -60,6 +64,9 @@ def run(context: Context, request: ReapRequest) -> Result:
         kept = [*kept, *dropped]
     else:
         items = _planned(context, found, request)
+    protected = [one.name for one in kept if one.why == PROTECTED]
+    if protected:
+        context.warnings.append(left_out(protected))
     return Result(
         "reap",
         context.registry_name,
@@ -108,7 +115,9 @@ def _judged(context: Context, look: RegistryLook, request: ReapRequest) -> tuple
         remnants, more = find_remnants(context, rows)
         found += [Found(verdict_of(context, one), one.row, one) for one in remnants]
         kept = [*(one for one in kept if one.name not in {r.name for r in remnants if r.row}), *more]
-    return found, kept
+    spared = [one for one in found if one.row is not None and is_kept(one.row)]
+    kept += [Kept(one.verdict.name, PROTECTED) for one in spared]
+    return [one for one in found if one not in spared], kept
 
 
 def _planned(context: Context, found: Sequence[Found], request: ReapRequest) -> list[Item]:
@@ -128,7 +137,7 @@ def _ended(context: Context, look: RegistryLook, found: Sequence[Found], request
     for kind in Kind:
         these = [one for one in found if one.verdict.kind is kind and one.row is not None]
         rows = [one.row for one in these if one.row is not None]
-        ended = end_rows(context, look, rows, request.policy(kind)) if rows else []
+        ended = warned_of_children(look, end_rows(context, look, rows, request.policy(kind))) if rows else []
         items += [_told(one, item) for one, item in zip(these, ended, strict=True)]
     return [*items, *(_swept(context, one, request) for one in found if one.row is None)]
 

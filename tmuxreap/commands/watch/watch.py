@@ -30,6 +30,7 @@ INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
 DROPPED = "dropped"
 SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)  # tmux takes a moment to close what is left of an agent
+RETENTION_S, RETIRE_EVERY_S = 90 * 86400.0, 86400.0
 AGAIN_S = 0.1  # and sometimes a longer one
 
 
@@ -48,6 +49,7 @@ def run(
     context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | None = None
 ) -> None:
     """Until it is asked to end. `waiter`: the caller's, who ends the watch by it."""
+    context.tool = "watch"
     waiter = waiter or Waiter(context.processes, context.registry.resolved)
     segment = Segment(context) if request.settle else None
     try:
@@ -95,13 +97,16 @@ class _Watch:
 
     def run(self, interval_s: float) -> None:
         clock = self._app.clock
-        due = clock.monotonic()
+        due = retired = clock.monotonic()
         while True:
             self._waiter.arm()  # before we look: what is written after that wakes us up
             if clock.monotonic() >= due or _stamp(self._app) != self._known:
                 due = clock.monotonic() + interval_s
                 self._look(None)
                 self._reap_some()
+                if self._segment is not None and clock.monotonic() >= retired:
+                    retired = clock.monotonic() + RETIRE_EVERY_S
+                    self._app.books.retire(RETENTION_S)
             if self._again:
                 due, self._again = min(due, clock.monotonic() + AGAIN_S), False
             self._waiter.arm()

@@ -20,6 +20,8 @@ VERBS = (
     "reap",
     "resume",
     "forget",
+    "protect",
+    "unprotect",
     "reconcile",
     "watch",
     "events",

@@ -46,6 +46,7 @@ VERBS: dict[str, Words] = {
         "--status": ("running|stopped|terminated|archived", "running, stopped or terminated."),
         "--live": ("", "Only rows whose session is there."),
         "--sort": ("name|status|live|agent|idle|memory|server", "name, status, live, agent, idle, memory or server."),
+        "--tree": ("", "Each session below the one that started it."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
@@ -137,6 +138,25 @@ VERBS: dict[str, Words] = {
         ("TARGETS",), {
         "--history": ("", "Its events too."),
         "--force": ("", "Also a row that is running."),
+        "--older-than": ("D", "Only those that ended longer ago, as 30d."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "protect": (
+        "Protect sessions: only their names end them.",
+        ("TARGETS",), {
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "unprotect": (
+        "Take the protection of sessions away.",
+        ("TARGETS",), {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
@@ -250,6 +270,7 @@ VERBS: dict[str, Words] = {
         "--status": ("S", "running, stopped or terminated."),
         "--live": ("", "Only rows whose session is there."),
         "--sort": ("KEY", "name, status, live, agent, idle, memory or server."),
+        "--tree": ("", "Each session below the one that started it."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),

@@ -104,6 +104,7 @@ SHOWN = {
     "pane_state": TEXT,
     "locators": _list(CONVERSATION),
     "screen": _or_null(TEXT),
+    "ended_by": _or_null(_object(dict.fromkeys(("user", "host", "tool", "session"), _or_null(TEXT)))),
     "error": ERROR,
 }
 FORGOTTEN = {"name": TEXT, "forgotten": FLAG, "history": FLAG, "error": ERROR}

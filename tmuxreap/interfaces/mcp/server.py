@@ -115,7 +115,7 @@ class Calls:
         return busy
 
     def _answer(self, tool: Tool, arguments: dict[str, Any]) -> Result:
-        app = real_app(Settings.from_environment(), self._registry)
+        app = real_app(Settings.from_environment(), self._registry, "mcp")
         app.processes = cast(Processes, Interruptible(app.processes, self._leaving))
         try:
             return answered(tool.verb, app, lambda one: _asked(tool, arguments).run(one))

@@ -45,7 +45,7 @@ def _plain(text: str) -> str:
     return text
 
 
-MEANT = "Sessions by name; also 'PATTERN*', tag:X, agent:A, task:ID, pid:N, or all."
+MEANT = "Sessions by name; also 'PATTERN*', tag:X, agent:A, task:ID, tree:NAME, pid:N, or all."
 Targets = Annotated[list[str], BeforeValidator(_alone), Field(min_length=1, description=MEANT)]
 Reason = Annotated[
     str,

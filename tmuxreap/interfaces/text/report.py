@@ -203,6 +203,11 @@ def _forgotten(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {'forgotten' if item.facts['forgotten'] else 'would be forgotten'}{history}"
 
 
+def _protected(item: PlainResult, voice: Voice) -> Iterator[str]:
+    word = "protected" if item.facts["keep"] else "not protected"
+    yield f"{item.name}: {word}{'' if item.facts['changed'] else ', as before'}"
+
+
 def _skill(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {item.facts['outcome']} in {item.facts['folder']}"
 
@@ -248,6 +253,7 @@ BY_FACT: dict[str, Callable[[PlainResult, Voice], Iterator[str]]] = {
     "drift": _drift,
     "command": _to_run,
     "forgotten": _forgotten,
+    "keep": _protected,
     "folder": _skill,
     "script": _script,
     "diff": _hooks,

@@ -106,6 +106,12 @@ def _line(columns: Sequence[Fitted], texts: Sequence[str], colours: Sequence[str
     return (" " * GAP).join(parts)
 
 
+def depth_of(one: SessionResult) -> int:
+    """How far below a root it stands; 0 where no tree was asked for."""
+    depth = one.facts.get("depth")
+    return depth if isinstance(depth, int) else 0
+
+
 def _live_colour(one: SessionResult) -> str | None:
     if one.drift is not None:
         return "red" if one.live in (Live.GONE, Live.REPLACED) else "yellow"
@@ -127,7 +133,7 @@ def _megabytes(megabytes: float) -> str:
 
 
 COLUMNS = (
-    Column("NAME", lambda one: one.name, keep=9, least=14, shorten=cut_middle),
+    Column("NAME", lambda one: "  " * depth_of(one) + one.name, keep=9, least=14, shorten=cut_middle),
     Column("AGENT", lambda one: one.agent or NONE, keep=3, least=8),
     Column(
         "STATUS",

@@ -19,6 +19,7 @@ def command(
     sort: Annotated[
         str | None, typer.Option("--sort", help="name, status, live, agent, idle, memory or server.", metavar="KEY")
     ] = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Each session below the one that started it.")] = False,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -28,6 +29,6 @@ def command(
     def work(context: Context) -> Result:
         from tmuxreap.commands.list import ListRequest, run
 
-        return run(context, ListRequest(targets_of(targets), status, live, sort))
+        return run(context, ListRequest(targets_of(targets), status, live, sort, tree))
 
     answer("list", registry, json, quiet, work)

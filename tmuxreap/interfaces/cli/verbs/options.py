@@ -14,7 +14,8 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Answer the question befo
 Targets = Annotated[
     list[str] | None,
     typer.Argument(
-        help="NAME, 'PATTERN*', tag:X, agent:A, task:ID, pid:N, all, or - for names on stdin.", metavar="TARGETS"
+        help="NAME, 'PATTERN*', tag:X, agent:A, task:ID, tree:NAME, pid:N, all, or - for names on stdin.",
+        metavar="TARGETS",
     ),
 ]
 Reason = Annotated[str | None, typer.Option("--reason", help="Why, as it is recorded.", metavar="R")]

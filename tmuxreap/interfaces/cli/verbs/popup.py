@@ -45,5 +45,5 @@ def _screenful(settings: Settings, registry: str | None, client: str | None, soc
         raise Failure(Code.USAGE, reason, "install it with: pipx install 'tmuxreap[popup]'") from None
     from tmuxreap.interfaces.popup.actions import Client, Desk
 
-    desk = Desk(lambda: real_app(settings, registry), Client(socket, client) if socket else None)
+    desk = Desk(lambda: real_app(settings, registry, "popup"), Client(socket, client) if socket else None)
     run(desk)

@@ -1,0 +1,135 @@
+"""What an operator of many needs: protected sessions, trees, who ended what, and how long things are kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.fakes import Story
+from tmuxreap.commands import forget, protect, show
+from tmuxreap.commands import list as listing
+from tmuxreap.commands.forget import ForgetRequest
+from tmuxreap.commands.list import ListRequest
+from tmuxreap.commands.protect import ProtectRequest
+from tmuxreap.commands.reap import reap
+from tmuxreap.commands.reap.reap import ReapRequest
+from tmuxreap.commands.reap.verdicts import Kind
+from tmuxreap.core.results import Result
+from tmuxreap.ledger.records import Heartbeat, NewEvent
+
+DAY_S = 86400.0
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    told = Story(tmp_path)
+    yield told
+    told.close()
+
+
+def outcomes(result: Result) -> dict[str, object]:
+    return {str(one["name"]): one.get("outcome") for one in (item.as_json() for item in result.results)}
+
+
+def test_all_leaves_the_protected_out_and_its_name_ends_it(story: Story) -> None:
+    story.agent("acme")
+    story.agent("base")
+    done = protect.run(story.app(), ProtectRequest(("base",)))
+    assert done.results[0].as_json() == {"name": "base", "keep": True, "changed": True, "error": None}
+    again = protect.run(story.app(), ProtectRequest(("base",)))
+    assert again.results[0].as_json()["changed"] is False
+    result = story.stop("all", dry_run=False)
+    assert (outcomes(result), int(result.exit)) == ({"acme": "stopped"}, 0)
+    assert [warning.partition(":")[0] for warning in result.warnings] == ["protected"]
+    protect.run(story.app(), ProtectRequest(("all",), keep=False))
+    assert "keep" not in story.path.read_text()
+    assert outcomes(story.stop("base")) == {"base": "stopped"}
+
+
+def test_a_reap_leaves_the_protected_out(story: Story) -> None:
+    story.agent("acme")
+    story.agent("base")
+    for name in ("acme", "base"):
+        text = story.path.read_text()
+        story.path.write_text(text.replace(f'"name": "{name}"', f'"name": "{name}", "ttl": "1s"'))
+    protect.run(story.app(), ProtectRequest(("base",)))
+    story.clock.sleep(60)
+    result = reap.run(story.app(), ReapRequest((Kind.EXPIRED,), yes=True))
+    assert outcomes(result) == {"acme": "stopped"}
+    assert result.warnings[0].startswith("protected: left out base;")
+
+
+def test_the_end_of_a_parent_names_its_children(story: Story) -> None:
+    story.agent("lead")
+    story.agent("child")
+    story.path.write_text(story.path.read_text().replace('"name": "child"', '"name": "child", "parent": "lead"'))
+    tree = listing.run(story.app(), ListRequest(tree=True)).results
+    assert [(one.as_json()["name"], one.as_json()["depth"]) for one in tree] == [("lead", 0), ("child", 1)]
+    (told,) = (item.as_json() for item in story.stop("lead").results)
+    assert told["warnings"] == [
+        "children_running: lead started child, still running; end them with: tmuxreap stop tree:lead"
+    ]
+    (told,) = (item.as_json() for item in story.stop("tree:lead").results)
+    assert (told["name"], told["outcome"], told["warnings"]) == ("child", "stopped", [])
+
+
+def test_who_ended_it_stands_in_the_event_and_in_show(story: Story) -> None:
+    story.agent()
+    app = story.app()
+    app.tool = "mcp"
+    from tmuxreap.commands import stop
+    from tmuxreap.core.model import Verb
+    from tmuxreap.ending.plan import Policy
+
+    stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "why")))
+    (told,) = (item.as_json() for item in show.run(story.app(), ["acme"]).results)
+    by = told["ended_by"]
+    assert isinstance(by, dict)
+    assert (by["host"], by["tool"], by["session"]) == (story.HOST, "mcp", None)
+    assert by["user"]
+    assert "ended_by" not in story.row()
+
+
+def test_only_what_ended_long_ago_is_forgotten(story: Story) -> None:
+    for name in ("old", "new", "odd"):
+        story.agent(name)
+    story.stop("old", "odd")
+    story.path.write_text("".join(_without_end(line) for line in story.path.read_text().splitlines(keepends=True)))
+    story.clock.sleep(31 * DAY_S)
+    story.stop("new")
+    result = forget.run(story.app(), ForgetRequest((), older_than_s=30 * DAY_S))
+    assert [item.as_json()["name"] for item in result.results] == ["old"]
+
+
+def _without_end(line: str) -> str:
+    """Of `odd` nothing says when it ended."""
+    if '"odd"' not in line:
+        return line
+    (row,) = yaml.safe_load(line)
+    row = {key: value for key, value in row.items() if not key.startswith("stopped_at")}
+    return f"  - {json.dumps(row)}\n"
+
+
+def test_old_heartbeats_and_states_go_and_what_is_needed_stays(story: Story) -> None:
+    story.agent()
+    books, now = story.app().books, story.clock.now()
+    books.follow(story.app().registry.look())
+    for at, conversation in ((0.0, None), (1.0, "kept"), (2.0, None), (91 * DAY_S, None)):
+        books.beat(Heartbeat("acme", now + at, "idle", "heartbeat", conversation, {}))
+    books.beat(Heartbeat("nobody", now, "idle", "heartbeat", "dropped", {}))
+    books.note_all(
+        [
+            NewEvent("acme", "state", {}),
+            NewEvent("acme", "draft", {"text": "half"}),
+            NewEvent("acme", "dead", {}, "row"),
+        ]
+    )
+    story.clock.sleep(91 * DAY_S)
+    books.retire(90 * DAY_S)
+    assert [beat.conversation_id for beat in books.told("acme")] == [None, "kept"]
+    assert books.told("nobody") == []
+    assert [event.kind for event in books.events(None, None)] == ["draft", "dead"]

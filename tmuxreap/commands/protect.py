@@ -1,0 +1,59 @@
+"""`protect` and `unprotect`: whether patterns, tags and `all` mean a row where sessions are ended or forgotten."""
+
+from __future__ import annotations
+
+from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Remove, Row
+from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.values import frozen
+from tmuxreap.ledger.records import NewEvent
+from tmuxreap.registry.file import RegistryLook, edited_where_safe
+from tmuxreap.registry.rows import is_kept
+from tmuxreap.registry.targets import Wanted
+from tmuxreap.sessions.context import Context
+
+
+@frozen
+class ProtectRequest:
+    targets: tuple[str, ...]
+    keep: bool = True
+    dry_run: bool = False
+
+
+def run(context: Context, request: ProtectRequest) -> Result:
+    look = context.registry.look()
+    chosen = choose_rows(context, look, request.targets, Wanted.ALL)
+    wanted = {row.name for row in chosen.rows if is_kept(row) is not request.keep}
+    refused = _written(context, wanted, request) if wanted and not request.dry_run else {}
+    items: list[Item] = [_told(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows]
+    items += not_chosen(look, chosen)
+    verb = "protect" if request.keep else "unprotect"
+    return Result(verb, context.registry_name, context.clock.now(), items, tuple(context.warnings))
+
+
+def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dict[str, Failure]:
+    """Under the lock, only what is still otherwise; who could not be edited, and why."""
+    refused: dict[str, Failure] = {}
+
+    def changed(look: RegistryLook) -> list[Row]:
+        return [row for row in look.usable if row.name in wanted and is_kept(row) is not request.keep]
+
+    def edit(look: RegistryLook) -> str:
+        value = True if request.keep else Remove.KEY
+        text, stuck = edited_where_safe(look, {row.name: {("keep",): value} for row in changed(look)})
+        refused.clear()
+        refused.update(stuck)
+        return text
+
+    before, after = context.registry.change(edit)
+    kind = "protected" if request.keep else "unprotected"
+    done = [row for row in changed(before) if row.name not in refused]
+    context.books.follow(after, [NewEvent(row.name, kind, {}, before.text_of(row)) for row in done])
+    return refused
+
+
+def _told(row: Row, request: ProtectRequest, changes: bool, failure: Failure | None) -> Item:
+    done = changes and not request.dry_run and failure is None
+    keep = request.keep if done or not changes else not request.keep
+    return PlainResult(row.name, {"keep": keep, "changed": done}, failure)

@@ -1,0 +1,28 @@
+"""The words of `protect`; what it does is in `commands.protect`."""
+
+from __future__ import annotations
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, targets_of
+from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Targets
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    targets: Targets = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Protect sessions: only their names end them.
+
+    Patterns, tags, trees and all leave them out in stop, kill, reap and forget.
+    """
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.protect import ProtectRequest, run
+
+        return run(context, ProtectRequest(targets_of(targets), keep=True, dry_run=dry_run))
+
+    answer("protect", registry, json, quiet, work)
