@@ -63,34 +63,34 @@ tmux_sessions:
 """
 # On a registry without a ledger beside it, and no tmux server: 1 client finds that out. Looking makes no ledger.
 AT_REST = {
-    (RUNNING, "list"): Budget(modules=212, processes=1, may_import=BOTH),
-    (RUNNING, "list --json"): Budget(modules=212, processes=1, may_import=BOTH),
-    (RUNNING, "show shop"): Budget(modules=220, processes=1, may_import=BOTH),
+    (RUNNING, "list"): Budget(modules=220, processes=1, may_import=BOTH),
+    (RUNNING, "list --json"): Budget(modules=220, processes=1, may_import=BOTH),
+    (RUNNING, "show shop"): Budget(modules=228, processes=1, may_import=BOTH),
     (RUNNING, "events"): Budget(modules=178, may_import=LEDGER),
     # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its folder.
-    (RUNNING, "stop shop"): Budget(modules=238, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
-    (STOPPED, "stop shop"): Budget(modules=234, processes=1, may_import=BOTH),
+    (RUNNING, "stop shop"): Budget(modules=246, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
+    (STOPPED, "stop shop"): Budget(modules=242, processes=1, may_import=BOTH),
     # Found dead: written as such, as a stop writes it; a second look finds nothing to do.
-    (RUNNING, "reconcile"): Budget(modules=237, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH),
-    (STOPPED, "reconcile"): Budget(modules=234, processes=1, may_import=BOTH),
+    (RUNNING, "reconcile"): Budget(modules=245, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH),
+    (STOPPED, "reconcile"): Budget(modules=242, processes=1, may_import=BOTH),
     (STOPPED, "forget shop"): Budget(modules=216, written=3, changes=2, fsyncs=3, may_import=BOTH),
 }
 # One demo agent through its life. What is found out here in a row leans on what the line above it left.
 LIFE = {
     # A registry from nothing, the session, the second look after the time it has to live, the row and the ledger.
-    "start shop --agent demo": Budget(modules=239, processes=6, written=4, changes=6, fsyncs=5, may_import=BOTH),
+    "start shop --agent demo": Budget(modules=247, processes=6, written=4, changes=6, fsyncs=5, may_import=BOTH),
     # From here on what was read before is in the ledger: a look needs no YAML. One client for all, one for all screens.
-    "list": Budget(modules=182, processes=2, written=1, changes=1, may_import=LEDGER),
-    "show shop": Budget(modules=190, processes=2, written=1, changes=1, may_import=LEDGER),
-    "reconcile": Budget(modules=206, processes=1, written=1, changes=1, may_import=LEDGER),
-    "stop shop --dry-run": Budget(modules=203, processes=2, written=1, changes=1, may_import=LEDGER),
+    "list": Budget(modules=190, processes=2, written=1, changes=1, may_import=LEDGER),
+    "show shop": Budget(modules=198, processes=2, written=1, changes=1, may_import=LEDGER),
+    "reconcile": Budget(modules=214, processes=1, written=1, changes=1, may_import=LEDGER),
+    "stop shop --dry-run": Budget(modules=211, processes=2, written=1, changes=1, may_import=LEDGER),
     # What agents and shells call all the time: no command line is built for it.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     "_complete stop s": Budget(modules=50),
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more where death is slow.
-    "stop shop": Budget(modules=241, processes=11, written=4, changes=2, fsyncs=2, may_import=BOTH),
-    "start shop --confirm 0.2": Budget(modules=242, processes=7, written=3, changes=3, fsyncs=2, may_import=BOTH),
-    "kill shop": Budget(modules=241, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "stop shop": Budget(modules=249, processes=11, written=4, changes=2, fsyncs=2, may_import=BOTH),
+    "start shop --confirm 0.2": Budget(modules=250, processes=7, written=3, changes=3, fsyncs=2, may_import=BOTH),
+    "kill shop": Budget(modules=249, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
     "events": Budget(modules=180, written=1, changes=1, may_import=LEDGER),
     "forget shop": Budget(modules=216, written=3, changes=2, fsyncs=2, may_import=BOTH),
 }
