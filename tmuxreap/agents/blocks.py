@@ -67,6 +67,11 @@ class Block:
     def words(self, key: str) -> tuple[str, ...]:
         return tuple(_text(item, (*self.path, key)) for item in self.list(key))
 
+    def patterns(self, key: str) -> tuple[re.Pattern[str], ...]:
+        entries = {str(place): word for place, word in enumerate(self.words(key))}
+        block = Block(entries, (*self.path, key))
+        return tuple(pattern for place in entries if (pattern := block.pattern(place)))
+
     def text(self, key: str) -> str | None:
         value = self.data.get(key)
         return None if value is None else _text(value, (*self.path, key))

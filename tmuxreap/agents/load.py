@@ -13,6 +13,7 @@ from tmuxreap.agents.hooks.blocks import hooks_of
 from tmuxreap.agents.profiles import LOCATORS, UUID, GoesOn, Key, KeyStep, Locator, Pause, Profile, Spare, Text
 from tmuxreap.agents.programs import program_names
 from tmuxreap.agents.screens import MARKS, State
+from tmuxreap.agents.spared import Carrier, Carriers
 from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
@@ -56,6 +57,7 @@ class _Agents(Mapping[str, Profile]):
 class Profiles:
     agents: Mapping[str, Profile]
     common_spare: tuple[Spare, ...]
+    carriers: Carriers
 
     def of(self, agent: str | None) -> Profile | None:
         return self.agents.get(agent) if agent else None
@@ -125,9 +127,11 @@ def _bad(reason: str) -> Failure:
 def _profiles(data: Block) -> Profiles:
     data.only(("common", "agents"))
     agents = data.blocks("agents")
+    common = data.inner("common").only(("spare", "carriers", "nested"))
     return Profiles(
         agents=_Agents(agents),
-        common_spare=_spares(data.inner("common").only(("spare",))),
+        common_spare=_spares(common),
+        carriers=_carriers(common),
     )
 
 
@@ -238,6 +242,18 @@ def _spares(data: Block) -> tuple[Spare, ...]:
             raise Misplaced(block.path, "a program that is spared needs a name")
         spares.append(Spare(program, block.pattern("arguments"), block.pattern("command")))
     return tuple(spares)
+
+
+def _carriers(data: Block) -> Carriers:
+    listed: list[Carrier] = []
+    for block in data.entries("carriers", "program"):
+        block.only(("program", "arguments", "beyond"))
+        program = block.text("program")
+        if not program:
+            raise Misplaced(block.path, "a program that carries another needs a name")
+        listed.append(Carrier(program, block.pattern("arguments"), block.data.get("beyond") is True))
+    nested = data.inner("nested").only(("programs", "screens"))
+    return Carriers(tuple(listed), frozenset(nested.words("programs")), nested.patterns("screens"))
 
 
 def _goes_on(data: Block) -> GoesOn | None:

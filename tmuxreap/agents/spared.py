@@ -1,11 +1,48 @@
-"""The shared programs that are spared, told in one step: a look asks it of every process of every session. Pure."""
+"""Programs that are no agent's own: the shared ones, which are spared, and those that only carry another's terminal.
+Told in one step: a look asks it of every process of every session. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 from tmuxreap.agents.profiles import Spare
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import field, frozen
+
+
+@frozen
+class Carrier:
+    """A program that only carries the terminal of another one."""
+
+    program: str
+    arguments: re.Pattern[str] | None = None
+    beyond: bool = False  # what it runs lives where this kernel cannot see it
+
+
+@frozen
+class Carriers:
+    listed: tuple[Carrier, ...] = ()
+    nested: frozenset[str] = frozenset()  # programs that take the keys themselves: tmux, editors, pagers
+    screens: tuple[re.Pattern[str], ...] = ()  # what those look like
+
+    def matching(self, called: Sequence[str], words: Sequence[str]) -> Carrier | None:
+        """Tell the carrier that a process of these names and this command line is."""
+        named = [carrier for carrier in self.listed if carrier.program in called]
+        line = " ".join(words)
+        return next((one for one in named if one.arguments is None or one.arguments.search(line)), None)
+
+    def between(self, words: Sequence[str], agents: Collection[str]) -> str | None:
+        """Name the program that takes the keys, by the command line before the agent in it."""
+        for word in " ".join(words).split():
+            name = word.strip("'\"").rpartition("/")[2]
+            if name in agents:
+                return None
+            if name in self.nested:
+                return name
+        return None
+
+    def shows_another(self, text: str | None) -> bool:
+        return text is not None and any(screen.search(text) for screen in self.screens)
 
 
 @frozen
@@ -13,11 +50,13 @@ class Spares:
     listed: tuple[Spare, ...]
     programs: frozenset[str]
     by_line: bool  # one of them has its name from nowhere but its command line
+    carriers: Carriers = field(default_factory=Carriers)
 
     @classmethod
-    def of(cls, *spares: Spare) -> Spares:
+    def of(cls, *spares: Spare, carriers: Carriers | None = None) -> Spares:
         by_line = any(spare.command is not None for spare in spares)
-        return cls(spares, frozenset(spare.program for spare in spares), by_line)
+        programs = frozenset(spare.program for spare in spares)
+        return cls(spares, programs, by_line, carriers or Carriers())
 
     def matching(self, called: Sequence[str], words: Sequence[str]) -> Spare | None:
         if not self.by_line and self.programs.isdisjoint(called):

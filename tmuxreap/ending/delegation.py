@@ -71,7 +71,7 @@ def _word(context: Context, row: Row, event: str, detail: str | None) -> Word:
 
 
 def _end(verb: Verb, result: EndResult) -> tuple[str, str | None]:
-    if result.stopped_by is None:
+    if result.stopped_by is None or result.outcome is Outcome.SURVIVED:
         return "error", result.failure.message if result.failure is not None else result.outcome.value
     return ENDED[verb], result.stop_reason
 

@@ -23,13 +23,13 @@ from tmuxreap.ending.ladder.requests import Ended, Heard
 from tmuxreap.ending.one_at_a_time import join, outcome_of_taker, owner_alive, under_way, with_options
 from tmuxreap.ending.outcome import answered, not_yet
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import Case, prepare
+from tmuxreap.ending.prepare import Case, prepare, screen_seen
 from tmuxreap.ending.record import UnderWay, answer_of, record
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
 from tmuxreap.registry.file import RegistryLook, row_invalid
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import after_exit, find_conversation, last_told, screen_of
+from tmuxreap.sessions.conversation import after_exit, find_conversation, last_told
 from tmuxreap.sessions.sight import Past
 from tmuxreap.system.interrupts import undisturbed
 
@@ -310,7 +310,7 @@ def _task(context: Context, ending: UnderWay, policy: Policy) -> Task:
         past=case.past,
         conversation=case.known.conversation,
         ours=lambda: intent is None or context.books.still_open(intent.id),
-        read_screen=lambda text: screen_of(case.profile, case.known, text),
+        read_screen=lambda text: screen_seen(context, case, text),
         keep_draft=keep_draft,
         capture=capture,
         hear=hear,

@@ -52,7 +52,7 @@ def changes_of(context: Context, case: Case, ended: Ended, row: Row, policy: Pol
         scope=Scope.PANE.value if policy.scope is Scope.PANE or ended.foreign else None,
         conversation=conversation,
         conversation_field=conversation_field(case.agent) if case.agent else None,
-        resumable=conversation.exists,
+        resumable=conversation.exists and not ended.cut_off,
         screen=_last_screen(case),
     )
     changes = dict(end_changes(row.status, ending))
@@ -71,6 +71,7 @@ def _last_screen(case: Case) -> str | None:
 def result_of(context: Context, case: Case, ended: Ended, policy: Policy, duration_s: float) -> EndResult:
     gone = ended.stopped_by is not None
     event = event_of(case, policy)
+    lost = event is Event.PURGED or ended.cut_off
     return EndResult(
         name=case.row.name,
         outcome=Outcome.TERMINATED if gone and event is Event.PURGED else ended.outcome,
@@ -84,8 +85,8 @@ def result_of(context: Context, case: Case, ended: Ended, policy: Policy, durati
         ended_at=iso(context.clock.now()) if gone else None,
         grace_s=policy.grace,
         conversation=ended.conversation,
-        resumable=ended.conversation.exists and event is not Event.PURGED,
-        resume_command=None if event is Event.PURGED else resume_command(context, case.row, case.known, case.profile),
+        resumable=ended.conversation.exists and not lost,
+        resume_command=None if lost else resume_command(context, case.row, case.known, case.profile),
         rungs=ended.rungs,
         purged=case.purged.paths if case.purged else (),
         left=case.purged.left if case.purged else (),
@@ -98,6 +99,7 @@ def result_of(context: Context, case: Case, ended: Ended, policy: Policy, durati
         warnings=(
             *_turn(ended, policy),
             *_draft_lost(ended),
+            *(beyond_reach(ended.beyond) if gone and not ended.cut_off else ()),
             *(_left_alone(ended) if gone else ()),
             *case.known.warnings,
             *_nothing_purged(case),
@@ -128,6 +130,13 @@ def _nothing_purged(case: Case) -> tuple[str, ...]:
     return (f"nothing_purged: no file of a conversation of {case.row.name} was found; nothing was deleted",)
 
 
+def beyond_reach(carrier: str | None) -> tuple[str, ...]:
+    """Say of what this kernel cannot see that its end was not proven."""
+    if carrier is None:
+        return ()
+    return (f"beyond_reach: it ran behind {carrier}, where its processes cannot be seen from here",)
+
+
 def _left_alone(ended: Ended) -> tuple[str, ...]:
     if not ended.foreign:
         return ()
@@ -143,6 +152,8 @@ def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
         return foreign_panes(ended.foreign, policy.verb, case.row.name)
     if ended.outcome is not Outcome.SURVIVED:
         return None
+    if ended.cut_off:
+        return _out_of_reach(case.row.name, ended.beyond or "", policy)
     names = ", ".join(f"{one.process.comm} ({one.process.pid})" for one in ended.survivors) or "its tmux session"
     code = Code.PERMISSION_DENIED if ended.denied else Code.STILL_RUNNING
     if policy.verb is Verb.KILL and not ended.denied:
@@ -153,6 +164,15 @@ def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
     if ended.denied:
         way_out = "end them as the user that they belong to, then stop again"
     return Failure(code, f"could not {policy.verb.value} {case.row.name}: still alive: {names}", way_out)
+
+
+def _out_of_reach(name: str, carrier: str, policy: Policy) -> Failure:
+    return Failure(
+        Code.BEYOND_REACH,
+        f"could not {policy.verb.value} what {name} ran behind {carrier}: only {carrier} itself was ended; what it "
+        "carried cannot be seen from here and may go on",
+        f"end it where it runs: {command(policy.verb.value, name, '--host', 'HOST')}",
+    )
 
 
 def event_record(
@@ -196,6 +216,8 @@ def purge_if_asked(context: Context, case: Case, ended: Ended, policy: Policy) -
     if not policy.purge or ended.stopped_by is None:
         return
     failure = no_purge(context, case) or _goes_on(context, case)
+    if ended.cut_off:
+        failure = _out_of_reach(case.row.name, ended.beyond or "", policy)
     if failure is not None:
         case.purged = Purged(failure=failure)
         return
@@ -218,7 +240,7 @@ def clear_up(context: Context, case: Case, result: EndResult, policy: Policy) ->
     # A pane's number alone may name a stranger's by now: its process must have been seen in it.
     if row.terminal in PANE_CLOSERS and row.pane.id is not None and case.sight.live is Live.ALIVE:
         failure = close_pane(row.name, row.terminal, row.pane.id, context.settings.environ) or failure
-    if policy.cleanup:
+    if policy.cleanup and result.outcome is not Outcome.SURVIVED:  # it may be at work in there
         from tmuxreap.ending.worktree import clean_up  # few endings ask for it
 
         failure = clean_up(context, row) or failure
@@ -267,8 +289,13 @@ def not_yet(case: Case, policy: Policy, outcome: Outcome) -> EndResult:
         conversation=case.known.conversation,
         resumable=case.known.conversation.exists,
         spared=case.sight.owned.spared,
-        warnings=case.known.warnings,
+        warnings=(*beyond_reach(_beyond(case)), *case.known.warnings),
     )
+
+
+def _beyond(case: Case) -> str | None:
+    carrier = case.sight.carrier
+    return carrier.program if carrier is not None and carrier.beyond else None
 
 
 def planned(

@@ -10,7 +10,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Pane, Scope, Server, Session, Status, Verb
 from tmuxreap.core.values import frozen
-from tmuxreap.sessions.nested import Nested
+from tmuxreap.sessions.nested import Carried, Nested
 from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.panes import in_front, listed
 from tmuxreap.sessions.sight import Sight
@@ -190,8 +190,11 @@ def make_plan(
     options: tuple[PaneOption, ...] = (),
     purges: tuple[str, ...] = (),
     left: tuple[str, ...] = (),
+    *,
+    given: bool = False,
 ) -> Plan:
-    keys_skipped = why_no_keys(sight, profile, policy)
+    """`given`: start or adopt was told which agent it is."""
+    keys_skipped = why_no_keys(sight, profile, policy, given=given)
     return Plan(
         name=name,
         verb=policy.verb,
@@ -221,7 +224,7 @@ def _leader(pane: Pane | None) -> tuple[int, ...]:
     return () if pane is None or pane.pid is None else (pane.pid,)
 
 
-def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy) -> str | None:
+def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy, *, given: bool = False) -> str | None:
     """None when keys may be sent: to a known agent, in front, in a pane that takes them."""
     pane = sight.pane
     if policy.verb is Verb.KILL:
@@ -234,13 +237,21 @@ def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy) -> str | 
         return "there is no pane to type into"
     if profile is None or not profile.has_keys:
         return "no keys are known for this agent"
-    if not sight.agent:
+    if sight.carrier is not None and (reason := _not_behind(sight.carrier, given=given)):
+        return reason
+    if not sight.agent and sight.carrier is None:
         return "the agent is not recognised in the pane"
     if pane.input_off:
         return "the pane takes no input"
     if not any(in_front(process) for process in sight.keyed):
         return "the agent is not in front"
     return None
+
+
+def _not_behind(carrier: Carried, *, given: bool) -> str | None:
+    if not given:
+        return f"it is behind {carrier.program}, and nobody said which agent it is"
+    return f"{carrier.nested} takes the keys behind {carrier.program}" if carrier.nested else None
 
 
 def fast(screen: Screen | None, profile: Profile) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
 from tmuxreap.agents.conversations.purge import Purged, why_not, would_purge
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Outcome, Row, Scope, Server, Status, StoppedBy, Verb
 from tmuxreap.core.results import Item
@@ -69,11 +70,22 @@ def _case(context: Context, row: Row, sight: Sight, past: Past, shown: Shown, po
     elif row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
         case.answer = already_stopped(context, case)
     else:
-        screen = screen_of(profile, known, shown.text) if sight.agent and profile else None
-        options = _options(sight, profile, shown) if why_no_keys(sight, profile, policy) is None else ()
+        there = sight.agent or sight.carrier
+        screen = screen_seen(context, case, shown.text) if there and profile else None
+        given = row.agent is not None and row.tmux.known
+        keyed = why_no_keys(sight, profile, policy, given=given) is None
+        options = _options(sight, profile, shown) if keyed else ()
         doomed = would_purge(profile, known.clues.store, known.conversation) if policy.purge else Purged()
-        case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options, doomed.paths, doomed.left)
+        purges = (doomed.paths, doomed.left)
+        case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options, *purges, given=given)
     return case
+
+
+def screen_seen(context: Context, case: Case, text: str | None) -> Screen:
+    """What a pane shows of its agent; behind a carrier, nothing while another program shows itself."""
+    if case.sight.carrier is not None and context.profiles.carriers.shows_another(text):
+        return Screen(State.UNKNOWN)
+    return screen_of(case.profile, case.known, text)
 
 
 def _elsewhere(context: Context, row: Row, sight: Sight, shown: Shown, policy: Policy) -> Failure | None:
@@ -154,4 +166,5 @@ def _options(sight: Sight, profile: Profile | None, shown: Shown) -> tuple[PaneO
 
 def _is_direct(sight: Sight) -> bool:
     """The agent is what tmux started: with it the pane would go, and the banner with the pane."""
-    return sight.pane is not None and any(process.pid == sight.pane.pid for process in sight.agent)
+    direct = (*sight.agent, *sight.keyed)
+    return sight.pane is not None and any(process.pid == sight.pane.pid for process in direct)

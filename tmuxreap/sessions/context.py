@@ -121,5 +121,6 @@ class Context:
     def spares_of(self, profile: Profile | None) -> Spares:
         name = profile.name if profile else None
         if name not in self._spares:
-            self._spares[name] = Spares.of(*self.profiles.common_spare, *(profile.spare if profile else ()))
+            spared = (*self.profiles.common_spare, *(profile.spare if profile else ()))
+            self._spares[name] = Spares.of(*spared, carriers=self.profiles.carriers)
         return self._spares[name]

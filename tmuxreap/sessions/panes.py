@@ -34,7 +34,7 @@ def is_idle_shell(pane: Pane, world: World) -> bool:
     leader = leader_of(pane, world)
     if leader is None or world.index.children.get(leader.pid):
         return leader is None
-    return _is_interactive_shell(leader, world) and in_front(leader)
+    return is_interactive_shell(leader, world) and in_front(leader)
 
 
 def leader_of(pane: Pane, world: World) -> Process | None:
@@ -42,11 +42,17 @@ def leader_of(pane: Pane, world: World) -> Process | None:
     return None if pane.dead else world.index.processes.get(pane.pid or 0)
 
 
-def _is_interactive_shell(process: Process, world: World) -> bool:
+def is_interactive_shell(process: Process, world: World) -> bool:
     """It waits for commands, and does not carry out a script or -c."""
     argv = world.names(process).argv
-    shell = argv[0].lstrip("-").rsplit("/", 1)[-1] if argv else process.comm
-    return shell in SHELLS and all(word.startswith("-") and not _takes_command(word) for word in argv[1:])
+    return shell_of(process, world) in SHELLS and all(
+        word.startswith("-") and not _takes_command(word) for word in argv[1:]
+    )
+
+
+def shell_of(process: Process, world: World) -> str:
+    argv = world.names(process).argv
+    return argv[0].lstrip("-").rsplit("/", 1)[-1] if argv else process.comm
 
 
 def _takes_command(flag: str) -> bool:
@@ -56,7 +62,7 @@ def _takes_command(flag: str) -> bool:
 def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live:
     """The agent is gone when a shell was left behind, or nothing; what else runs there may be the agent in disguise."""
     leader = leader_of(pane, world) if pane is not None else None
-    if agent or (leader is not None and not _is_interactive_shell(leader, world)):
+    if agent or (leader is not None and not is_interactive_shell(leader, world)):
         return Live.ALIVE
     return Live.AGENT_GONE
 
@@ -83,7 +89,7 @@ def took_up_work(pane: Pane, world: World) -> bool:
         return False
     children = (world.index.processes[pid] for pid in world.index.children.get(leader.pid, ()))
     job = any(child.pgrp != leader.pgrp for child in children)
-    return job or not _is_interactive_shell(leader, world) or not in_front(leader)
+    return job or not is_interactive_shell(leader, world) or not in_front(leader)
 
 
 def listed(panes: Iterable[Pane]) -> str:

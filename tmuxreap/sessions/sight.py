@@ -12,7 +12,7 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session, Terminal
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.sessions.identity import cannot_tell, find_session, moved, not_all_read, pick_pane, same_server
-from tmuxreap.sessions.nested import Nested, nested_in
+from tmuxreap.sessions.nested import Carried, Nested, carried_in, nested_in
 from tmuxreap.sessions.ownership import Owned, Reach, Trace, owned
 from tmuxreap.sessions.panes import TMUX_SERVER, agent_among, agent_in, leader_of, live_in, on_terminal
 from tmuxreap.sessions.siblings import Known, holder_of, judge, leads, own_panes
@@ -52,6 +52,7 @@ class Sight:
     mine: bool = False  # the caller sits inside
     trouble: Failure | None = None
     nested: Nested | None = None
+    carrier: Carried | None = None  # where the keys go instead: what they reach the screen alone tells
 
 
 def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
@@ -83,15 +84,17 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: W
         return Sight(Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
     if isinstance(pane, Failure):
         return Sight(Live.ALIVE, socket, server, session, whole, owned=belongings, reach=reach, mine=mine, trouble=pane)
+    carrier = carried_in(row, pane, agent, profile, spares.carriers, world)
     return Sight(
-        live=live_in(pane, agent, world),
+        live=Live.ALIVE if carrier else live_in(pane, agent, world),
         socket=socket,
         server=server,
         session=session,
         whole=whole,
         pane=pane,
         agent=agent,
-        keyed=on_terminal(pane, agent, world),
+        keyed=_keyed(pane, agent, carrier, world),
+        carrier=carrier,
         owned=belongings,
         foreign=foreign,
         reach=reach,
@@ -135,9 +138,25 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
         return Sight(Live.GONE, first.socket, server, whole=whole, owned=belongings, foreign=foreign, reach=reach)
     pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
     agent = agent_in(pane, profile, world) if pane else ()
-    live = live_in(pane, agent, world)
-    keyed = on_terminal(pane, agent, world) if pane else ()
-    return Sight(live, first.socket, server, session, whole, pane, agent, keyed, belongings, foreign, reach)
+    carrier = carried_in(row, pane, agent, profile, spares.carriers, world) if pane else None
+    return Sight(
+        live=Live.ALIVE if carrier else live_in(pane, agent, world),
+        socket=first.socket,
+        server=server,
+        session=session,
+        whole=whole,
+        pane=pane,
+        agent=agent,
+        keyed=_keyed(pane, agent, carrier, world) if pane else (),
+        carrier=carrier,
+        owned=belongings,
+        foreign=foreign,
+        reach=reach,
+    )
+
+
+def _keyed(pane: Pane, agent: tuple[Process, ...], carrier: Carried | None, world: World) -> tuple[Process, ...]:
+    return (carrier.process,) if carrier else on_terminal(pane, agent, world)
 
 
 def past_of(sight: Sight, before: Past) -> Past:

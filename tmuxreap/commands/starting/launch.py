@@ -118,7 +118,7 @@ def _confirmed(context: Context, wish: Launch, profile: Profile | None, row: Row
     if gone or not row.tmux.known:
         raise _start_failed(wish, profile, True, context.tmux.capture(wish.socket, pane_id) or "")
     sight = look_at(context, [row])[0][0]
-    if not sight.agent or sight.pane is None:
+    if not (sight.agent or sight.carrier) or sight.pane is None:
         raise _start_failed(wish, profile, False, context.tmux.capture(wish.socket, pane_id) or "")
     if sight.session is not None and sight.session.name != wish.name:
         raise _misnamed(wish, sight.session.name)

@@ -105,7 +105,7 @@ def _fields(context: Context, row: Row, sight: Sight, pane: Pane, wish: Launch) 
     fields: dict[tuple[str, ...], Value] = {
         ("agent",): wish.agent,
         ("pane", "pid"): pane.pid,
-        ("pane", "cmd"): sight.agent[0].comm if sight.agent else None,
+        ("pane", "cmd"): _program(sight),
         ("pane", "cwd"): wish.cwd,
         ("pane", "id"): pane.id,
     }
@@ -120,6 +120,12 @@ def _fields(context: Context, row: Row, sight: Sight, pane: Pane, wish: Launch) 
         fields[("start_command",)] = wish.start_command
     fields.update({(name,): value for name, value in wish.fields.items()})
     return fields
+
+
+def _program(sight: Sight) -> str | None:
+    """What the agent is called, or what carries it."""
+    carrier = (sight.carrier.process,) if sight.carrier else ()
+    return next((process.comm for process in (*carrier, *sight.agent)), None)
 
 
 def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, object]:

@@ -45,6 +45,7 @@ def climb(
     """From the first key to the proof of death. `looked_at`: when the plan's look was made."""
     run = Run(plan, profile, policy, clock, sight, conversation)
     run.agent_left = sight.live is not Live.ALIVE and not sight.agent
+    run.beyond = sight.carrier.program if sight.carrier is not None and sight.carrier.beyond else None
     if plan.after_turn_s is not None:
         from tmuxreap.ending.ladder.turns import finish_turn  # no other stop needs it
 
@@ -89,6 +90,8 @@ def _one_rung(run: Run, planned: PlannedRung) -> Generator[Request, object, bool
     waited_s = run.clock.monotonic() - started
     enough = not swept_only and (gone or (planned.rung is Rung.KEYS and run.agent_left))
     skipped = "the agent had left; only what it left behind was swept" if swept_only else None
+    if planned.rung is Rung.KEYS and run.unsent is not None:
+        skipped = run.unsent
     run.rungs.append(RungReport(planned.rung, waited_s, enough, skipped))
     return gone
 
@@ -192,7 +195,13 @@ def _outcome(run: Run, gone: bool) -> Outcome:
         if run.barred or (moved and not run.touched):
             return Outcome.REFUSED
         return Outcome.SURVIVED if moved or run.sight.trouble is None else Outcome.FAILED
+    if _cut_off(run):  # what it carried may go on
+        return Outcome.SURVIVED
     return Outcome.STOPPED if run.plan.verb is Verb.STOP else Outcome.KILLED
+
+
+def _cut_off(run: Run) -> bool:
+    return run.beyond is not None and not run.agent_left
 
 
 def _stopped_by(run: Run) -> StoppedBy:
@@ -217,4 +226,6 @@ def _ended(run: Run, outcome: Outcome, stopped_by: StoppedBy | None) -> Ended:
         draft_lost=run.draft_lost,
         trouble=run.sight.trouble,
         foreign=run.sight.foreign,
+        beyond=run.beyond,
+        cut_off=stopped_by is not None and _cut_off(run),
     )

@@ -17,6 +17,7 @@ LINES_CLEARED = 8
 SETTLE_S = 0.8  # what a screen may take to show what became of a key
 CLEAR_S = 0.3
 LOOK_S = 0.1
+SAME_S = 0.3  # between two looks at one that is behind a carrier
 PARTIAL = "the screen showed only a part of it"
 BETWEEN = "\n\n"  # several that were kept, in one answer
 
@@ -34,7 +35,9 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
     assert run.profile is not None  # noqa: S101 - a plan without a profile skips the rung
     limit = None if run.policy.keys_timeout_s is None else run.clock.monotonic() + planned.wait_s
     way = _Way.BROKEN
-    seen = yield from take_back(run, (yield from _read(ready=True)))
+    seen = yield from _for_certain(run, (yield from _read(ready=True)))
+    if seen is not None:
+        seen = yield from take_back(run, seen)
     if seen is not None and seen.setup:
         way = yield from _unanswered(run, limit, planned.wait_s, seen)
     elif seen is not None:
@@ -48,6 +51,19 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
         run.agent_left = True
         run.conversation = yield from _captured()
     return False
+
+
+def _for_certain(run: Run, screen: Screen) -> Generator[Request, object, Screen | None]:
+    """Behind a carrier the screen alone tells that the agent is there: two looks must agree on its whole state."""
+    carrier = run.sight.carrier
+    if carrier is None:
+        return screen
+    yield Wait(frozenset(), run.clock.monotonic() + SAME_S)
+    again = yield from _read()
+    if again == screen and again.state is not State.UNKNOWN:
+        return again
+    run.unsent = f"behind {carrier.program} no state of the agent was seen twice"
+    return None
 
 
 def take_back(run: Run, screen: Screen) -> Generator[Request, object, Screen | None]:
@@ -104,7 +120,7 @@ def _type(run: Run, steps: tuple[KeyStep, ...]) -> Generator[Request, object, bo
     """False when a key could not be sent."""
     for step in steps:
         if isinstance(step, Pause):
-            yield Wait(_agent(run), run.clock.monotonic() + step.seconds)
+            yield Wait(run.agent, run.clock.monotonic() + step.seconds)
         elif not (yield Press(step)):
             return False
     return True
@@ -114,7 +130,7 @@ def _until(run: Run, holds: Callable[[Screen], bool], seconds: float = SETTLE_S)
     """The screen as soon as it is so, or as it is when the time is up."""
     until = run.clock.monotonic() + seconds
     while True:
-        left = yield from _left_by(run, _agent(run), LOOK_S, None)
+        left = yield from _left_by(run, run.agent, LOOK_S, None)
         screen = yield from _read()
         if left or holds(screen) or run.clock.monotonic() >= until:
             return screen
@@ -149,7 +165,7 @@ def _safely(run: Run, limit: float | None, leave_s: float, seen: Screen | None) 
             break
         way = yield from _sequence(run, run.profile.again_keys, limit, pause_s)
     if way is _Way.CUT:  # it leaves by what was sent: of its several processes one, and the terminal, are gone first
-        left = yield from _left_by(run, _agent(run), leave_s, limit)
+        left = yield from _left_by(run, run.agent, leave_s, limit)
         way = _Way.LEFT if left else _Way.STAYED
     return way
 
@@ -158,7 +174,7 @@ def _sequence(
     run: Run, steps: tuple[KeyStep, ...], limit: float | None, leave_s: float, seen: Screen | None = None
 ) -> Generator[Request, object, _Way]:
     """Key by key, no longer than the agent lives; then as long as it may take to leave. `seen`: just now."""
-    agent, sent = _agent(run), False
+    agent, sent = run.agent, False
     for step in steps:
         if limit is not None and run.clock.monotonic() >= limit:
             return _Way.STAYED
@@ -178,12 +194,12 @@ def _sequence(
     return _Way.LEFT if left else _Way.STAYED
 
 
-def _agent(run: Run) -> frozenset[ProcessId]:
-    return frozenset(process.id for process in run.sight.agent)
-
-
 def _press(run: Run, step: Key | Text, seen: Screen | None) -> Generator[Request, object, bool]:
     """A key only where it can do no harm: the screen is read before each one."""
+    if run.sight.carrier is not None:
+        seen = seen or (yield from _read())
+        if seen.state is State.UNKNOWN:
+            return False
     if isinstance(step, Key):
         screen = seen or (yield from _read())
         ours = _is_ours(run, screen)

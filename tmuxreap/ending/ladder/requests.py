@@ -135,6 +135,8 @@ class Ended:
     turn_cut: bool = False  # it was still in its turn when the ladder began
     draft_lost: str = ""  # why what was half-typed was not kept whole
     foreign: tuple[Pane, ...] = ()  # panes at work that came since the plan, and live on
+    beyond: str | None = None  # what carried an agent that nobody can see from here
+    cut_off: bool = False  # it was ended, and did not leave by itself
 
 
 @slotted
@@ -158,6 +160,15 @@ class Run:
     draft_lost: str = ""
     cleared: bool = False  # a key was sent that clears what is half-typed: nothing is lost by the next
     touched: bool = False  # something of it was ended
+    beyond: str | None = None  # the carrier of an agent that nobody can see from here
+    unsent: str | None = None  # why no exit key was sent after all
+
+    @property
+    def agent(self) -> frozenset[ProcessId]:
+        """Whose end is awaited: of one that cannot be seen, its carrier's."""
+        carrier = self.sight.carrier
+        seen = (carrier.process,) if carrier is not None and carrier.beyond else self.sight.agent
+        return frozenset(process.id for process in seen)
 
     @property
     def barred(self) -> bool:

@@ -22,7 +22,7 @@ RESTING = frozenset({"idle", "ended"})
 def finish_turn(run: Run, wait_s: float) -> Generator[Request, object, bool]:
     """False when the ending is no longer ours. What is known of the agent is looked at again: it may be long ago."""
     until = run.clock.monotonic() + wait_s
-    agent = frozenset(process.id for process in run.sight.agent)
+    agent = run.agent
     still = 0
     while still < STILL_LOOKS:
         heard = yield Hear()
@@ -31,7 +31,7 @@ def finish_turn(run: Run, wait_s: float) -> Generator[Request, object, bool]:
             return False
         screen = yield ReadScreen()
         assert isinstance(screen, Screen)  # noqa: S101 - see the request
-        if screen.queued:  # it may end its turn, and begin no other
+        if screen.queued and run.sight.carrier is None:  # it may end its turn, and begin no other
             yield from take_back(run, screen)
         still = still + 1 if _rests(screen, heard) else 0
         now = run.clock.monotonic()

@@ -1,0 +1,79 @@
+"""A container without a container: a daemon that runs programs on terminals of its own, and the client that carries one
+of them into a pane. The client is called as its file is; what the daemon runs is no child of it and has no mark."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import socket
+import struct
+import sys
+import termios
+import tty
+
+BLOCK = 65_536
+SIZE = struct.pack("HHHH", 24, 80, 0, 0)
+
+
+def relay(left: int, right: int, out: int) -> None:
+    """Bytes from the left to the right and back to `out`, until one of them is closed."""
+    while True:
+        ready, _, _ = select.select([left, right], [], [])
+        for one, other in ((left, right), (right, out)):
+            if one in ready:
+                try:
+                    data = os.read(one, BLOCK)
+                except OSError:
+                    return
+                if not data:
+                    return
+                os.write(other, data)
+
+
+def serve(path: str) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    while True:
+        client, _ = listener.accept()
+        if os.fork() == 0:
+            _carry(client)
+        client.close()
+
+
+def _carry(client: socket.socket) -> None:
+    """The program lives on when its client is gone."""
+    words = client.recv(BLOCK).decode().split("\0")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvp(words[0], words)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, SIZE)
+    relay(client.fileno(), terminal, client.fileno())
+    client.close()
+    while True:  # what it still says is heard by nobody
+        try:
+            os.read(terminal, BLOCK)
+        except OSError:
+            os._exit(0)
+
+
+def run(path: str, words: list[str]) -> None:
+    daemon = socket.socket(socket.AF_UNIX)
+    daemon.connect(path)
+    daemon.send("\0".join(words).encode())
+    before = termios.tcgetattr(0)
+    tty.setraw(0)
+    try:
+        relay(0, daemon.fileno(), 1)
+    finally:
+        termios.tcsetattr(0, termios.TCSANOW, before)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve(sys.argv[2])
+    run(os.environ["CARRIED_BY"], sys.argv[sys.argv.index("--") + 1 :])

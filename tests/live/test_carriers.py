@@ -1,0 +1,274 @@
+"""Agents that a pane only carries: stand-ins for docker, kubectl and ssh, a real sshd on loopback, real sudo and real
+process namespaces."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests import carriers
+from tests.real import DEMO, Real, alive, answer, until
+
+pytestmark = pytest.mark.live
+
+DOCKER = ("docker", "exec", "-it", "dev", "--")
+SILENT = "import sys, tty; tty.setraw(0); print('ready', flush=True); sys.stdin.read()"
+
+
+class Container:
+    """Where the stand-ins' programs run, with a store of its own."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.store, self.path = folder / "inside", folder / "d"
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        monkeypatch.setenv("CARRIED_BY", str(self.path))
+        environ = {**os.environ, "TMUXREAP_DEMO_HOME": str(self.store)}
+        words = [sys.executable, carriers.__file__, "serve", str(self.path)]
+        self.daemon = subprocess.Popen(words, env=environ, start_new_session=True)
+        until("the daemon", self.path.exists)
+
+    def client(self, *words: str) -> tuple[str, ...]:
+        """A program that is called as the first word says."""
+        program = self.bin / words[0]
+        program.write_text(f"#!{sys.executable}\n" + Path(carriers.__file__).read_text())
+        program.chmod(0o755)
+        return (str(program), *words[1:])
+
+    def agents(self) -> list[int]:
+        found = (int(file.stem) for file in (self.store / "sessions").glob("*.json"))
+        return [pid for pid in found if alive(pid)]
+
+    def close(self) -> None:
+        for pid in self.agents():
+            os.kill(pid, signal.SIGKILL)
+        os.killpg(self.daemon.pid, signal.SIGKILL)
+        self.daemon.wait()
+
+
+@pytest.fixture
+def container(real: Real, monkeypatch: pytest.MonkeyPatch) -> Iterator[Container]:
+    folder = Path(real.socket).parent / "c"
+    folder.mkdir()
+    made = Container(folder, monkeypatch)
+    yield made
+    made.close()
+
+
+def start(real: Real, container: Container, *client: str, options: Sequence[str] = ()) -> int:
+    real.start(command=(*container.client(*(client or DOCKER)), *DEMO, *options))
+    (agent,) = container.agents()
+    return agent
+
+
+def keys_of(result: dict[str, object]) -> object:
+    rungs = result["rungs"]
+    assert isinstance(rungs, list)
+    return rungs[0]["skipped"]
+
+
+@pytest.mark.parametrize("client", [DOCKER, ("kubectl", "exec", "-it", "pod", "--"), ("ssh", "-t", "far", "--")])
+def test_it_leaves_by_its_own_keys_and_what_was_not_proven_is_said(
+    real: Real, container: Container, client: tuple[str, ...]
+) -> None:
+    agent = start(real, container, *client)
+    real.bystander()
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"], result["error"]) == ("stopped", "exit_keys", None)
+    assert f"beyond_reach: it ran behind {client[0]}" in result["warnings"][0]
+    assert not alive(agent)
+    assert real.row()["status"] == "stopped"
+    assert real.sessions() == {"quiet"}
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_what_is_cut_off_is_never_called_gone(real: Real, container: Container, verb: str) -> None:
+    agent = start(real, container)
+    run = real.stop(keys_timeout_s=0.0) if verb == "stop" else real.kill()
+    result = answer(run)
+    assert (result["outcome"], result["error"]["code"]) == ("survived", "beyond_reach")
+    assert "--host" in result["error"]["hint"]
+    assert run.exit == 1
+    assert alive(agent)
+    row = real.row()
+    assert (row["status"], row["resumable"]) == ("stopped", False)
+    assert "acme" not in real.sessions()
+    assert answer(real.stop())["outcome"] == "already_stopped"
+
+
+def test_no_key_to_an_agent_that_nobody_named(real: Real, container: Container) -> None:
+    real.start("acme-demo", command=(*container.client(*DOCKER), *DEMO))
+    (agent,) = container.agents()
+    real.edit("    agent: demo\n", "")
+    result = answer(real.stop("acme-demo", grace_s=1.0))
+    assert keys_of(result) == "it is behind docker, and nobody said which agent it is"
+    assert (result["error"]["code"], alive(agent)) == ("beyond_reach", True)
+
+
+def test_no_key_where_no_state_of_the_agent_is_seen(real: Real, container: Container) -> None:
+    command = (*container.client(*DOCKER), sys.executable, "-c", SILENT)
+    real.tmux("new-session", "-d", "-s", "acme", *command)
+    real.shows("acme", "ready")
+    real.adopt()
+    result = answer(real.stop(grace_s=1.0))
+    assert keys_of(result) == "behind docker no state of the agent was seen twice"
+    assert result["error"]["code"] == "beyond_reach"
+
+
+def test_no_key_to_a_tmux_behind_it(real: Real, container: Container) -> None:
+    agent = start(real, container, "ssh", "-t", "far", "tmux", "new", "--")
+    result = answer(real.stop(grace_s=1.0))
+    assert keys_of(result) == "tmux takes the keys behind ssh"
+    assert alive(agent)
+
+
+def test_a_dialog_behind_it_is_closed_and_never_approved(real: Real, container: Container) -> None:
+    agent = start(real, container, options=["--state", "dialog"])
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"], result["error"]) == ("stopped", "exit_keys", None), result
+    assert not alive(agent)
+    said = [file.read_text() for file in (container.store / "conversations").glob("*.jsonl")]
+    assert not any("approved" in text for text in said)
+
+
+def test_a_person_who_went_elsewhere_from_the_agents_shell(real: Real, container: Container) -> None:
+    """The agent that was here is gone; where the person is now is no agent's."""
+    real.tmux("new-session", "-d", "-s", "acme", "bash", "--norc", "--noprofile", "-i")
+    real.keys("acme", f"{' '.join(DEMO)}", "Enter")
+    real.shows("acme", "demo agent · conversation")
+    real.adopt()
+    real.submit("/exit")
+    until("the shell in front", lambda: real.ask("acme", "#{pane_current_command}") == "bash")
+    client = container.client("ssh", "-t", "far", "--")
+    real.keys("acme", " ".join((*client, sys.executable, "-c", f'"{SILENT}"')), "Enter")
+    real.shows("acme", "ready")
+    assert real.show()["live"] == "agent_gone"
+    result = answer(real.stop(grace_s=1.0))
+    assert (result["outcome"], result["stopped_by"], result["error"]) == ("stopped", "already_gone", None)
+
+
+# What this kernel can see
+
+
+def sudo(real: Real) -> tuple[str, ...]:
+    environ = (f"TMUXREAP_DEMO_HOME={real.store}", f"PYTHONPATH={os.environ['PYTHONPATH']}", "TERM=screen")
+    return ("sudo", "-n", "env", *environ, *DEMO)
+
+
+@pytest.mark.parametrize("keys", [None, 0.0])
+def test_real_sudo(real: Real, keys: float | None) -> None:
+    real.start(command=sudo(real), confirm_s=1.0)
+    (file,) = (real.store / "sessions").glob("*.json")
+    agent = int(file.stem)
+    result = answer(real.stop(keys_timeout_s=keys))
+    assert (result["outcome"], result["error"]) == ("stopped", None)
+    assert result["stopped_by"] == ("exit_keys" if keys is None else "hangup")
+    assert not alive(agent)
+    assert not any("beyond_reach" in warning for warning in result["warnings"])
+
+
+@pytest.mark.parametrize("keys", [None, 0.0])
+def test_a_real_process_namespace(real: Real, keys: float | None) -> None:
+    """What leads one ignores what it has no handler for: only a kill ends it, and all of it."""
+    marker = str(real.folder / "deep")
+    deep = ["sh", "-c", f"setsid sleep 300.125 & touch {marker}; {' '.join(DEMO)}; true"]
+    real.start(command=("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", *deep))
+    inside = descendants(real.pid())
+    assert len(inside) >= 3
+    result = answer(real.stop(keys_timeout_s=keys, grace_s=0.5))
+    assert (result["outcome"], result["error"]) == ("stopped", None)
+    assert [pid for pid in inside if alive(pid)] == []
+
+
+def descendants(pid: int) -> list[int]:
+    told = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in told.splitlines()]
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in pairs if parent == one]
+    return found[1:]
+
+
+# A real sshd
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Far:
+    """A real sshd on loopback with keys of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, free_port()
+        for key in ("host", "mine"):
+            words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)]
+            subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+        (folder / "config").write_text(
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nUsePAM no\n"
+            f"StrictModes no\nPasswordAuthentication no\nAuthorizedKeysFile {folder}/mine.pub\nPermitRootLogin yes\n"
+        )
+        program = shutil.which("sshd") or "/usr/sbin/sshd"
+        if os.getuid() == 0:
+            Path("/run/sshd").mkdir(exist_ok=True)
+        words = [program, "-D", "-e", "-f", str(folder / "config")]
+        self.log = (folder / "log").open("w")
+        self.sshd = subprocess.Popen(words, stderr=self.log, stdin=subprocess.DEVNULL)
+        until("the sshd", lambda: "listening" in (folder / "log").read_text())
+
+    def client(self, *options: str) -> tuple[str, ...]:
+        known = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
+        where = ("-F", "none", "-i", str(self.folder / "mine"), "-p", str(self.port), *known)
+        return ("ssh", *where, *options, "-t", "127.0.0.1", "--")
+
+    def close(self) -> None:
+        children = descendants(self.sshd.pid)
+        self.sshd.kill()
+        self.sshd.wait()
+        for pid in children:
+            if alive(pid):
+                os.kill(pid, signal.SIGKILL)
+        self.log.close()
+
+
+@pytest.fixture
+def far(real: Real) -> Iterator[Far]:
+    folder = Path(real.socket).parent / "k"
+    folder.mkdir(mode=0o700)
+    made = Far(folder)
+    yield made
+    made.close()
+
+
+def over_ssh(real: Real, far: Far, *options: str) -> int:
+    store = f"{real.folder}/far"
+    environ = (f"TMUXREAP_DEMO_HOME={store}", f"PYTHONPATH={os.environ['PYTHONPATH']}")
+    real.start(command=(*far.client(), "env", *environ, *DEMO, *options))
+    (file,) = Path(store, "sessions").glob("*.json")
+    return int(file.stem)
+
+
+def test_over_a_real_ssh(real: Real, far: Far) -> None:
+    agent = over_ssh(real, far)
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"], result["error"]) == ("stopped", "exit_keys", None)
+    assert "behind ssh" in result["warnings"][0]
+    assert not alive(agent)
+
+
+def test_a_real_ssh_that_is_cut_off(real: Real, far: Far) -> None:
+    agent = over_ssh(real, far, "--ignore", "hup,term,int")
+    result = answer(real.stop(keys_timeout_s=0.0, grace_s=1.0))
+    assert (result["outcome"], result["error"]["code"]) == ("survived", "beyond_reach")
+    assert alive(agent)
+    os.kill(agent, signal.SIGKILL)
