@@ -1,0 +1,88 @@
+"""One conversation is deleted, and nothing else; what is not certain is refused before a key is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tmuxreap.agents.conversations.find import GUESS
+from tmuxreap.agents.conversations.purge import purge, why_not, would_purge
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.core.model import Conversation
+
+ONE = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
+TWO = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a12"
+DEMO = Profile(
+    "demo", purge=("talks/{id}.jsonl", "files/{id}", "short/{id8}.txt"), shared=("history",)
+)
+
+
+def talk(number: str | None = ONE, source: str = "pidfile") -> Conversation:
+    return Conversation(number, source, None, exists=True)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    for folder in ("talks", f"files/{ONE}", f"files/{TWO}", "short"):
+        (tmp_path / folder).mkdir(parents=True)
+    for number in (ONE, TWO):
+        (tmp_path / "talks" / f"{number}.jsonl").write_text("{}")
+        (tmp_path / "files" / number / "draft").write_text("x")
+    (tmp_path / "short" / f"{ONE[:8]}.txt").write_text(f"about {TWO}")
+    (tmp_path / "history").write_text(f"{ONE}\n{TWO}\n")
+    return tmp_path
+
+
+def test_its_files_and_folders_go_and_those_of_others_stay(store: Path) -> None:
+    planned = would_purge(DEMO, store, talk())
+    done = purge("acme", DEMO, store, talk())
+    assert done == planned
+    assert done.paths == (str(store / "files" / ONE), str(store / "talks" / f"{ONE}.jsonl"))
+    assert done.left == (str(store / "history"),)
+    assert not (store / "files" / ONE).exists()
+    left = {str(path.relative_to(store)) for path in store.rglob("*") if path.is_file()}
+    assert left == {f"talks/{TWO}.jsonl", f"files/{TWO}/draft", f"short/{ONE[:8]}.txt", "history"}
+
+
+def test_twice_is_as_good_as_once(store: Path) -> None:
+    purge("acme", DEMO, store, talk())
+    again = purge("acme", DEMO, store, talk())
+    assert (again.paths, again.failure) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("profile", "conversation", "why"),
+    [
+        (None, talk(), "it is not known what such an agent keeps"),
+        (Profile("other"), talk(), "it is not known what such an agent keeps"),
+        (DEMO, talk(None), "it is not known which one is its own"),
+        (DEMO, talk(source=GUESS), "is only the likeliest"),
+        (DEMO, talk("../../etc"), "is no ID of a conversation"),
+        (DEMO, talk("*"), "is no ID of a conversation"),
+    ],
+)
+def test_what_is_not_certain_is_refused(
+    store: Path, profile: Profile | None, conversation: Conversation, why: str
+) -> None:
+    failure = why_not("acme", profile, store, conversation)
+    assert failure is not None
+    assert why in failure.message
+    assert failure.code.text == "ambiguous_conversation"
+
+
+def test_a_link_out_of_the_store_is_refused_before_anything_goes(
+    store: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / f"{ONE}.jsonl").write_text("mine")
+    (store / "talks" / f"{ONE}.jsonl").unlink()
+    (store / "talks" / f"{ONE}.jsonl").symlink_to(outside / f"{ONE}.jsonl")
+    refused = purge("acme", DEMO, store, talk())
+    assert refused.failure is not None
+    assert "leads out of the store" in refused.failure.message
+    assert (
+        refused.paths,
+        (outside / f"{ONE}.jsonl").exists(),
+        (store / "files" / ONE).exists(),
+    ) == ((), True, True)

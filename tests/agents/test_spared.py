@@ -1,0 +1,29 @@
+"""Shared programs, told in one step."""
+
+from __future__ import annotations
+
+import re
+
+from tmuxreap.agents.profiles import Spare
+from tmuxreap.agents.spared import Spares
+
+AGENT = Spare("ssh-agent")
+SERVER = Spare("node", arguments=re.compile("serve$"))
+DAEMON = Spare("", command=re.compile("^/srv/shared "))
+
+
+def test_by_the_program_and_its_arguments() -> None:
+    spares = Spares.of(AGENT, SERVER)
+    assert spares.matching(["ssh-agent"], ["ssh-agent", "-s"]) is AGENT
+    assert spares.matching(["node"], ["node", "serve"]) is SERVER
+    assert spares.matching(["node"], ["node", "build"]) is None
+    assert spares.matching(["ssh-agent-like"], ["ssh-agent-like"]) is None
+
+
+def test_one_that_has_its_name_from_nowhere_is_known_by_its_line() -> None:
+    assert Spares.of(AGENT, DAEMON).matching(["x"], ["/srv/shared", "run"]) is DAEMON
+    assert Spares.of(AGENT).matching(["x"], ["/srv/shared", "run"]) is None
+
+
+def test_of_nothing_nobody_is_spared() -> None:
+    assert Spares.of().matching(["ssh-agent"], ["ssh-agent"]) is None

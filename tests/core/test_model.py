@@ -1,0 +1,61 @@
+"""The nouns: what they say of themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.model import (
+    Pane,
+    Process,
+    ProcessId,
+    RecordedTmux,
+    Server,
+    Session,
+    Status,
+    Unread,
+)
+
+PANE = Pane("%3", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")
+SESSION = Session("$1", "acme", 1000, 1000, 0, False, (PANE,))
+
+
+def test_all_but_a_running_one_has_ended() -> None:
+    assert {status for status in Status if not status.ended} == {Status.RUNNING}
+
+
+@pytest.mark.parametrize(
+    ("state", "dead"), [("S", False), ("R", False), ("T", False), ("Z", True), ("X", True)]
+)
+def test_a_zombie_is_dead_and_a_stopped_one_is_not(state: str, dead: bool) -> None:
+    assert Process(ProcessId(9, 1), 1, 9, 9, 0, 0, state, "node").dead is dead
+
+
+def test_an_identity_is_known_when_session_creation_and_server_are() -> None:
+    assert RecordedTmux(server_pid=7, session_id="$1", session_created=5).known
+    assert not RecordedTmux(session_id="$1", session_created=5).known
+    assert not RecordedTmux(server_pid=7, session_created=5).known
+    assert not RecordedTmux(server_pid=7, session_id="$1").known
+
+
+def test_a_server_finds_by_the_whole_name() -> None:
+    server = Server("/tmp/s", 50, 900, (SESSION,))
+    assert server.named("acme") is SESSION
+    assert server.named("acm") is None
+    assert SESSION.holds("%3")
+    assert not SESSION.holds("%30")
+
+
+@pytest.mark.parametrize(
+    ("unread", "may"),
+    [
+        (Unread("$1", None), True),
+        (Unread("$2", "acme"), False),
+        (Unread(None, "acme"), True),
+        (Unread(None, "other"), False),
+        (Unread(None, None), True),
+    ],
+)
+def test_a_pane_that_could_not_be_read_hides_whom_it_may_belong_to(
+    unread: Unread, may: bool
+) -> None:
+    assert Server("/tmp/s", 50, 900, (), (unread,)).may_hide("$1", "acme") is may

@@ -1,0 +1,56 @@
+"""The envelope that every answer has, and the exit status that follows from what is in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import PlainResult, Result, megabytes
+
+GOOD = PlainResult("a", {"pid": 7})
+
+
+def bad(code: Code) -> PlainResult:
+    return PlainResult("b", {}, Failure(code, "could not: no", "try: yes"))
+
+
+def test_the_envelope_has_the_fields_of_the_contract() -> None:
+    told = Result("list", "/r.yaml", 0.0, (GOOD,), ("careful",), more={"counts": {}}).as_json()
+    assert told == {
+        "schema": "tmuxreap/1",
+        "command": "list",
+        "ok": True,
+        "exit_code": 0,
+        "registry": "/r.yaml",
+        "timestamp": "1970-01-01T00:00:00Z",
+        "results": [{"name": "a", "pid": 7, "error": None}],
+        "warnings": ["careful"],
+        "error": None,
+        "counts": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (Result("x", None, 0.0, (GOOD,)), Exit.OK),
+        (Result("x", None, 0.0, (GOOD,), status=Exit.FAILED), Exit.FAILED),
+        (Result("x", None, 0.0, (GOOD, bad(Code.SESSION_NOT_REGISTERED))), Exit.NO_TARGET),
+        (
+            Result("x", None, 0.0, (bad(Code.TMUX_MISSING), bad(Code.SESSION_NOT_REGISTERED))),
+            Exit.FAILED,
+        ),
+        (Result("x", None, 0.0, (bad(Code.TMUX_MISSING), bad(Code.INTERRUPTED))), Exit.INTERRUPTED),
+        (
+            Result("x", None, 0.0, (bad(Code.TMUX_MISSING),), failure=Failure(Code.USAGE, "no")),
+            Exit.USAGE,
+        ),
+    ],
+)
+def test_the_exit_status_of_an_answer(result: Result, expected: Exit) -> None:
+    assert result.exit is expected
+    assert result.as_json()["ok"] is (expected is Exit.OK)
+
+
+def test_memory_is_told_in_megabytes_with_one_place() -> None:
+    assert megabytes(5 * 1024 * 1024 + 300_000) == 5.3
