@@ -1,0 +1,63 @@
+"""Whether a session is another registry's: by the mark on that very session, and a running row there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.core.model import Server
+from tmuxreap.sessions.elsewhere import Owner, owner_of, owners_of, registered_elsewhere
+
+
+def marked(story: Story, status: str = "running") -> Story:
+    """A session of another registry, that has it in a row there."""
+    folder = story.folder / "theirs"
+    folder.mkdir()
+    theirs = Story(folder)
+    theirs.clock, theirs.processes, theirs.tmux = story.clock, story.processes, story.tmux
+    theirs.agent("acme", status=status)
+    session = story.tmux.servers[story.SOCKET].sessions[-1]
+    session.environment = {"TMUXREAP_ID": "mark-of-acme", "TMUXREAP_REGISTRY": str(theirs.path)}
+    return theirs
+
+
+def owners(story: Story) -> dict[str, Owner]:
+    server = story.tmux.look(story.SOCKET)
+    assert isinstance(server, Server)
+    return owners_of(story.app(), server, server.sessions)
+
+
+def test_a_running_row_of_another_registry_has_it(story: Story) -> None:
+    theirs = marked(story)
+    assert list(owners(story).values()) == [Owner(theirs.path, "acme")]
+    assert owners(theirs) == {}
+
+
+@pytest.mark.parametrize("status", ["stopped", "terminated"])
+def test_an_ended_row_has_nothing(story: Story, status: str) -> None:
+    marked(story, status)
+    assert owners(story) == {}
+
+
+def test_without_both_marks_nobody_is_asked(story: Story) -> None:
+    marked(story)
+    server = story.tmux.look(story.SOCKET)
+    assert isinstance(server, Server)
+    for environment in (
+        None,
+        "",
+        "TMUXREAP_ID=x",
+        "TMUXREAP_REGISTRY=/r.yaml",
+        "TMUXREAP_ID=x\nTMUXREAP_REGISTRY=/no",
+    ):
+        assert owner_of(story.app(), server, server.sessions[0], environment) is None
+
+
+def test_the_refusal_names_the_command_there(story: Story) -> None:
+    owner = Owner(story.path, "shop")
+    failure = registered_elsewhere("stop", "acme", owner)
+    assert failure.code.text == "registered_elsewhere"
+    assert failure.hint == f"tmuxreap stop shop --registry {story.path}"
+    assert registered_elsewhere("adopt", "acme", owner, "see: ").hint.startswith(
+        "see: tmuxreap show shop"
+    )

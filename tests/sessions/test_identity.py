@@ -1,0 +1,144 @@
+"""Which session and which pane a row means: the same, gone, or not to be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import (
+    NoServer,
+    Pane,
+    RecordedPane,
+    RecordedTmux,
+    Row,
+    Server,
+    Session,
+    Terminal,
+    Unreachable,
+)
+from tmuxreap.core.values import replace
+from tmuxreap.registry.rows import bare_row
+from tmuxreap.sessions.identity import (
+    cannot_tell,
+    find_session,
+    not_all_read,
+    not_asked,
+    pick_pane,
+    pid_of,
+    same_server,
+)
+from tmuxreap.sessions.world import World
+
+UNREACHABLE = Unreachable("/tmp/s", "it hangs", "wait")
+PANE = Pane("%0", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")
+
+
+@pytest.fixture
+def seen(story: Story) -> tuple[Row, Server, World]:
+    story.agent()
+    app = story.app()
+    row, world = app.registry.look().named("acme"), app.observer.look([story.SOCKET], 0)
+    server = world.servers[story.SOCKET]
+    assert isinstance(server, Server)
+    assert row is not None
+    return row, server, world
+
+
+def code(found: object) -> str | None:
+    return found.code.text if isinstance(found, Failure) else None
+
+
+def test_the_very_session_that_was_recorded(seen: tuple[Row, Server, World]) -> None:
+    row, server, world = seen
+    found = find_session(row, server, None, world)
+    assert isinstance(found, Session)
+    assert pick_pane(row, found, None, world) == found.panes[0]
+
+
+def test_no_server_is_gone_and_a_later_session_of_the_name_is_another(
+    seen: tuple[Row, Server, World],
+) -> None:
+    row, server, world = seen
+    assert find_session(row, NoServer(server.socket), None, world) is None
+    later = replace(row, tmux=replace(row.tmux, session_created=1))
+    assert code(find_session(later, server, None, world)) == "session_replaced"
+
+
+def test_a_pane_that_stands_elsewhere_moved(seen: tuple[Row, Server, World]) -> None:
+    row, server, world = seen
+    (session,) = server.sessions
+    other = replace(session, id="$7", name="other")
+    failure = find_session(
+        row, replace(server, sessions=(other,)), None, replace(world, sessions={})
+    )
+    assert code(failure) == "session_replaced"
+    assert "its pane stands in the session other now" in str(failure)
+
+
+def test_a_row_of_another_host_cannot_be_told_from_here(seen: tuple[Row, Server, World]) -> None:
+    row, server, world = seen
+    far = replace(row, tmux=replace(row.tmux, host="elsewhere"))
+    assert cannot_tell(row, server, world) is None
+    failure = cannot_tell(far, server, world)
+    assert (code(failure), failure and failure.hint) == (
+        "tmux_unreachable",
+        "run the command on elsewhere",
+    )
+    headless = replace(row, terminal=Terminal.NONE)
+    assert cannot_tell(headless, UNREACHABLE, world) is None
+    assert code(cannot_tell(row, UNREACHABLE, world)) == "tmux_unreachable"
+
+
+@pytest.mark.parametrize(
+    ("why", "expected"),
+    [
+        ({}, "tmux_unreachable"),
+        ({"missing": True}, "tmux_missing"),
+        ({"denied": True}, "permission_denied"),
+    ],
+)
+def test_why_tmux_was_not_asked_has_a_code_each(why: dict[str, bool], expected: str) -> None:
+    failure = not_asked("stop acme", replace(UNREACHABLE, **why))
+    assert (failure.code.text, failure.message) == (expected, "could not stop acme: it hangs")
+
+
+def test_a_list_that_was_read_in_part_says_nothing_of_who_is_not_in_it(
+    seen: tuple[Row, Server, World],
+) -> None:
+    from tmuxreap.core.model import Unread
+
+    _, server, _ = seen
+    assert not_all_read("look at acme", server, "acme") is None
+    spoilt = replace(server, unread=(Unread(None, "acme"),))
+    assert code(not_all_read("look at acme", spoilt, "acme")) == "tmux_unreachable"
+    assert not_all_read("look at other", spoilt, "other") is None
+
+
+def test_a_server_is_the_same_by_boot_start_and_pid(seen: tuple[Row, Server, World]) -> None:
+    row, server, world = seen
+    assert same_server(row, server, world)
+    for other in ({"boot_id": "before"}, {"server_started": 1}, {"server_pid": 1}):
+        assert not same_server(replace(row, tmux=replace(row.tmux, **other)), server, world)
+    assert not same_server(row, UNREACHABLE, world)
+
+
+def test_of_a_dead_pane_the_pid_is_the_recorded_one() -> None:
+    row = replace(
+        bare_row("acme", agent=None, tmux_server=None, tmux=RecordedTmux()),
+        pane=RecordedPane(pid=7),
+    )
+    assert pid_of(row, None) == 7
+    assert pid_of(row, replace(PANE, pid=None)) == 7
+    assert pid_of(row, PANE) == 100
+
+
+def test_two_panes_that_cannot_be_told_apart_are_said(seen: tuple[Row, Server, World]) -> None:
+    row, server, world = seen
+    strange = replace(row, pane=RecordedPane(), tmux=RecordedTmux())
+    (session,) = server.sessions
+    both = replace(session, panes=(*session.panes, PANE))
+    failure = pick_pane(strange, both, None, world)
+    assert code(failure) == "ambiguous_pane"
+    assert isinstance(failure, Failure)
+    assert "--whole-session" in failure.hint

@@ -1,0 +1,53 @@
+"""Rows held against one look at the world."""
+
+from __future__ import annotations
+
+from tests.fakes import Story
+from tmuxreap.core.model import Live
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.sight import Past
+
+
+def test_each_row_is_answered_in_its_place(story: Story) -> None:
+    for name in ("one", "two", "three"):
+        story.agent(name)
+    story.tmux.servers[story.SOCKET].sessions.pop(1)
+    story.processes.die(story.agents["two"].process)
+    app = story.app()
+    sights = [sight for sight, _ in look_at(app, app.registry.look().usable)]
+    assert [sight.live for sight in sights] == [Live.ALIVE, Live.GONE, Live.ALIVE]
+    assert [sight.session.name if sight.session else None for sight in sights] == [
+        "one",
+        None,
+        "three",
+    ]
+
+
+def test_an_agent_that_no_row_names_is_seen_and_remembered(story: Story) -> None:
+    story.agent()
+    text = (
+        story.path.read_text()
+        .replace('"agent": "demo", ', "")
+        .replace("demo_conversation_id_own", "other")
+    )
+    story.path.write_text(text)
+    app = story.app()
+    (row,) = app.registry.look().usable
+    assert app.agent_of(row) is None
+    look_at(app, [row], briefly=True)
+    assert app.seen_agents == {}
+    look_at(app, [row])
+    assert app.seen_agents == {"acme": "demo"}
+    assert app.agent_of(row) == "demo"
+
+
+def test_what_is_told_of_the_past_takes_the_place_of_the_ledger(story: Story) -> None:
+    agent = story.agent(status="stopped")
+    helper = story.processes.add("node", parent=agent.process, new_session=True, environ={"A": "b"})
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.processes.die(agent.process)
+    app = story.app()
+    (row,) = app.registry.look().usable
+    assert look_at(app, [row])[0][0].owned.ids == set()
+    told = {"acme": Past(remembered=frozenset({helper}))}
+    assert look_at(app, [row], known=told)[0][0].owned.ids == {helper}

@@ -1,0 +1,87 @@
+"""What runs in a pane: the agent, an idle shell, something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import FakePane, Story
+from tmuxreap.core.model import Live, Pane, Process, ProcessId
+from tmuxreap.core.values import replace
+from tmuxreap.sessions.panes import (
+    agent_in,
+    in_front,
+    is_busy,
+    is_idle_shell,
+    leader_of,
+    listed,
+    took_up_work,
+    tree,
+    which_agent,
+)
+from tmuxreap.sessions.world import World
+
+PANE = Pane("%3", 100, "/dev/pts/0", False, False, False, False, "@0", False, "off")
+
+
+def world(story: Story) -> World:
+    return story.app().observer.look([story.SOCKET], 0)
+
+
+def shell(story: Story) -> FakePane:
+    return story.tmux.open(story.SOCKET, "plain", "bash").panes[0]
+
+
+def test_the_agent_is_found_below_its_shell_too(story: Story) -> None:
+    agent = story.agent(shell=True)
+    demo = story.app().profiles.agents["demo"]
+    assert [one.id for one in agent_in(agent.pane.now, demo, world(story))] == [agent.process]
+    session = world(story).servers[story.SOCKET].sessions[0]  # type: ignore[union-attr]
+    assert which_agent(session, story.app().profiles.agents.values(), world(story)) == "demo"
+
+
+def test_a_dead_pane_holds_nobody(story: Story) -> None:
+    agent = story.agent()
+    dead = replace(agent.pane.now, dead=True)
+    assert agent_in(dead, None, world(story)) == ()
+    assert leader_of(dead, world(story)) is None
+    assert not is_busy(dead, world(story))
+
+
+def test_a_shell_that_waits_for_a_command_is_idle_and_one_with_a_child_is_not(story: Story) -> None:
+    pane = shell(story)
+    assert is_idle_shell(pane.now, world(story))
+    assert agent_in(pane.now, None, world(story)) == ()
+    story.processes.add("make", parent=pane.process, foreground=True)
+    assert not is_idle_shell(pane.now, world(story))
+    assert is_busy(pane.now, world(story))
+    assert took_up_work(pane.now, world(story))
+    assert len(agent_in(pane.now, None, world(story))) == 2
+
+
+def test_below_a_nested_server_nobody_is_followed(story: Story) -> None:
+    pane = shell(story)
+    server = story.processes.add("tmux: server", parent=pane.process)
+    story.processes.add("vim", parent=server)
+    below = [one.comm for one in tree(world(story).index, pane.process.pid)]
+    assert below == ["bash", "tmux: server"]
+
+
+@pytest.mark.parametrize(
+    ("pgrp", "tpgid", "front"), [(9, 9, True), (9, 8, False), (9, -1, False), (0, 0, False)]
+)
+def test_in_front_is_who_has_the_terminal(pgrp: int, tpgid: int, front: bool) -> None:
+    assert in_front(Process(ProcessId(9, 1), 1, pgrp, 9, 34816, tpgid, "S", "x")) is front
+
+
+def test_panes_are_listed_with_what_is_known_of_them() -> None:
+    assert listed([PANE, replace(PANE, id="%4", pid=None)]) == "%3 (pid 100), %4 (dead)"
+
+
+def test_an_agent_that_is_gone_leaves_a_shell_that_is_not_alive(story: Story) -> None:
+    agent = story.agent(shell=True)
+    story.processes.die(agent.process)
+    row = story.app().registry.look().named("acme")
+    assert row is not None
+    from tmuxreap.sessions.look import look_at
+
+    assert look_at(story.app(), [row])[0][0].live is Live.AGENT_GONE
