@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import tmuxreap as package
+from tests.schemas import check_answer
 from tmuxreap.__main__ import main
 
 # What is imported here no child has to import.
@@ -37,6 +38,7 @@ class Answer:
         assert envelope["schema"] == "tmuxreap/1"
         assert envelope["exit_code"] == self.exit
         assert envelope["ok"] is (self.exit == 0)
+        check_answer(envelope)
         return envelope
 
     @property

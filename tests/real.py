@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from tests.schemas import check_answer
 from tmuxreap.app import real_app
 from tmuxreap.commands import adopt, resume, show, start, stop
 from tmuxreap.commands import list as listing
@@ -50,8 +51,14 @@ def alive(pid: int) -> bool:
 
 
 def answer(result: Result) -> dict[str, Any]:
-    (item,) = result.results
+    (item,) = checked(result).results
     return item.as_json()
+
+
+def checked(result: Result) -> Result:
+    """As its schema says."""
+    check_answer(result.as_json())
+    return result
 
 
 class Real:
@@ -98,7 +105,7 @@ class Real:
     def _end(self, policy: Policy, targets: Sequence[str], dry_run: bool, given: dict[str, Any]) -> Result:
         request = stop.EndRequest(tuple(targets) or ("acme",), replace(policy, **given), dry_run)
         with self.app() as app:
-            return stop.run(app, request)
+            return checked(stop.run(app, request))
 
     def resume(self, name: str = "acme", *, print_only: bool = False) -> dict[str, Any]:
         with self.app() as app:
@@ -114,7 +121,8 @@ class Real:
 
     def list(self) -> list[dict[str, Any]]:
         with self.app() as app:
-            return [item.as_json() for item in listing.run(app, listing.ListRequest((), None, False, None)).results]
+            listed = checked(listing.run(app, listing.ListRequest((), None, False, None)))
+            return [item.as_json() for item in listed.results]
 
     def fails(self, work: Callable[[], object]) -> Failure:
         try:

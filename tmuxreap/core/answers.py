@@ -124,6 +124,7 @@ class Session:
     state: str | None = None
     state_since: str | None = None
     state_source: str | None = None
+    until: str | None = None
     task_id: str | None = None
     ttl: str | None = None
     worktree: str | None = None
@@ -156,6 +157,24 @@ class Locator:
 
 
 @frozen
+class Author:
+    """Tells who ended a session."""
+
+    user: str | None = None
+    host: str | None = None
+    tool: str | None = None
+    session: str | None = None
+
+
+@frozen
+class Listed:
+    """Tells what `list --tree` adds to a session."""
+
+    name: str
+    depth: int | None = None
+
+
+@frozen
 class Shown:
     """Tells what `show` adds to a session."""
 
@@ -165,7 +184,7 @@ class Shown:
     pane_state: str | None = None
     locators: tuple[Locator, ...] = ()
     screen: str | None = None
-    ended_by: Mapping[str, object] | None = None
+    ended_by: Author | None = None
 
 
 @frozen
@@ -257,6 +276,16 @@ class Forgotten:
     name: str
     forgotten: bool = False
     history: bool = False
+    error: Problem | None = None
+
+
+@frozen
+class Protected:
+    """Tells whether patterns leave a session alone, and whether that was changed."""
+
+    name: str
+    keep: bool = False
+    changed: bool = False
     error: Problem | None = None
 
 
@@ -388,13 +417,15 @@ class Shape:
 SHAPES = {
     "start": Shape((Session, Launched), Planned),
     "adopt": Shape((Session, Launched)),
-    "list": Shape((Session,)),
+    "list": Shape((Session, Listed)),
     "show": Shape((Session, Shown)),
     "stop": Shape((Ending,), Sums),
     "kill": Shape((Ending,), Sums),
     "reap": Shape((Ending,), Reaping),
     "resume": Shape((Session, Launched)),
     "forget": Shape((Forgotten,)),
+    "protect": Shape((Protected,)),
+    "unprotect": Shape((Protected,)),
     "reconcile": Shape((Drift,), Reconciled),
     "watch": Shape((Change,), lines=True),
     "events": Shape((Event,)),

@@ -41,7 +41,7 @@ class Context:
         self.lock_held = lock_held  # by the caller himself: who waits for processes would keep it from all others
         self.warnings: list[str] = []
         self.progress: Progress | None = None
-        self.tool = "cli"  # by which door the call came: cli, mcp, popup, watch, reap or remote
+        self.tool = "cli"  # by which door the call came: cli, mcp, popup, watch, reap, python or remote
         self.asked_by: Mapping[str, object] | None = None  # of what another process was asked for
         self.seen_agents: dict[str, str] = {}  # what runs in the panes of rows that do not say it
         self._spares: dict[str | None, Spares] = {}

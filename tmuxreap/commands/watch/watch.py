@@ -208,7 +208,7 @@ def _is_over(drift: Mapping[str, object]) -> bool:
 class _Told:
     """Each drift is told when it comes, and again when it comes back; not at every look."""
 
-    def __init__(self, tell: Tell, command: str | None, registry: str, *, settles: bool) -> None:
+    def __init__(self, tell: Tell, command: str | None, registry: str, *, settles: bool = True) -> None:
         self._tell = tell
         self._settles = settles  # else what is certain is found again at every look
         self._registry = registry

@@ -34,6 +34,7 @@ VERBS = (
     "popup",
     "skills",
     "completion",
+    "schema",
 )
 ALIASES = {"ls": "list"}
 HIDDEN = {"_finish": "finish"}  # as `handover` calls it

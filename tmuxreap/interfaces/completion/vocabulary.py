@@ -264,6 +264,11 @@ VERBS: dict[str, Words] = {
         "--quiet": ("", "Say nothing but what went wrong."),
         "--help": ("", "Show this message and exit."),
     }),
+    "schema": (
+        "Print the JSON Schema of what a verb answers with --json.",
+        ("",), {
+        "--help": ("", "Show this message and exit."),
+    }),
     "ls": (
         "List the sessions, each with a look at what is alive of it.",
         ("TARGETS",), {

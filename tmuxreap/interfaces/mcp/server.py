@@ -37,8 +37,8 @@ from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.results import Result
+from tmuxreap.core.schema import answer_schema
 from tmuxreap.interfaces.cli.boundary import answered
-from tmuxreap.interfaces.mcp.schemas import answer_schema
 from tmuxreap.interfaces.mcp.tools import TOOLS, Arguments, Tool
 from tmuxreap.system.environment import Settings
 

@@ -28,7 +28,7 @@ LOCKS = "tmuxreap.interfaces.python.locks"
 @contextlib.contextmanager
 def context_of(registry: Path) -> Iterator[Context]:
     """Give the context of one call, with the lock that the calling thread may hold."""
-    context = real_app(Settings.from_environment(), str(registry), lock_held=is_held(registry))
+    context = real_app(Settings.from_environment(), str(registry), "python", lock_held=is_held(registry))
     try:
         with left_alone():
             yield context

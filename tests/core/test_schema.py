@@ -1,0 +1,89 @@
+"""The schemas say what answers look like: derived from the types, written down as files, and true for ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import tmuxreap
+from tests.schemas import check_answer, troubles
+from tests.test_docs import SHOP
+from tmuxreap.commands.reconcile.drift import Drift, DriftKind
+from tmuxreap.core.answers import SHAPES, Ending, Session, Shown, fields_of, read
+from tmuxreap.core.answers import Drift as DriftAnswer
+from tmuxreap.core.model import Outcome
+from tmuxreap.core.results import PlainResult
+from tmuxreap.core.schema import DIALECT, document
+from tmuxreap.ending.results import EndResult, Reaped
+from tmuxreap.interfaces.cli.main import VERBS
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "schema"
+OLD = sorted((ROOT / "tests" / "old_answers").glob("*.json*"))
+WITHOUT_JSON = {"hook", "mcp", "popup", "schema"}  # they answer in words of their own
+
+
+def test_every_verb_that_answers_in_json_has_a_schema() -> None:
+    assert set(SHAPES) >= set(VERBS) - WITHOUT_JSON
+
+
+@pytest.mark.parametrize("verb", [None, *SHAPES])
+def test_the_files_are_what_the_types_say(verb: str | None) -> None:
+    path = FOLDER / f"{verb or 'envelope'}.json"
+    assert json.loads(path.read_text()) == document(verb), "run: python scripts/pages"
+
+
+def test_there_is_no_file_too_many() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == {*SHAPES, "envelope"}
+
+
+def test_a_command_prints_it(registry: Path) -> None:
+    told = tmuxreap("schema", "stop")
+    assert json.loads(told.out) == document("stop")
+    assert json.loads(told.out)["$schema"] == DIALECT
+    assert tmuxreap("schema").exit == 0
+    assert "use one of" in tmuxreap("schema", "nothing").err
+
+
+def test_the_types_have_the_fields_of_the_answers() -> None:
+    reaped = Reaped(EndResult("a", Outcome.STOPPED), "idle", {}).as_json()
+    assert set(fields_of(Ending)) == {*reaped, "plan"}
+    assert set(fields_of(Session)) == {*SHOP.as_json(), "error"}
+    drift = PlainResult("a", Drift("a", DriftKind.DEAD, "").as_json())
+    assert set(fields_of(DriftAnswer)) == set(drift.as_json())
+    assert set(fields_of(Shown)) - {"name", "ended_by"} <= SHOWN
+
+
+SHOWN = {"processes", "protected", "pane_state", "locators", "screen"}
+
+
+@pytest.mark.parametrize("path", OLD, ids=[path.stem for path in OLD])
+def test_an_old_answer_stays_valid(path: Path) -> None:
+    """Whoever reads by today's schema reads what was written down long ago."""
+    for line in path.read_text().splitlines():
+        answer = json.loads(line)
+        if path.stem.startswith("watch"):
+            assert not troubles(answer, "watch")
+        else:
+            check_answer(answer)
+
+
+def test_old_answers_are_there() -> None:
+    assert len(OLD) >= 5
+
+
+def test_what_is_not_so_is_seen() -> None:
+    assert troubles({"command": "stop"}, "stop")
+    wrong = json.loads((ROOT / "tests" / "old_answers" / "stop.json").read_text())
+    wrong["results"][0]["duration_ms"] = "long"
+    with pytest.raises(AssertionError, match="duration_ms"):
+        check_answer(wrong)
+
+
+def test_an_answer_is_read_into_its_type() -> None:
+    answer = json.loads((ROOT / "tests" / "old_answers" / "stop.json").read_text())
+    ending = read(Ending, {**answer["results"][0], "of_a_later_version": 1})
+    assert ending.rungs[0].name == "keys"
+    assert ending.conversation.id is not None

@@ -1,0 +1,16 @@
+"""`schema`: the JSON Schema of an answer, as a document."""
+
+from __future__ import annotations
+
+from tmuxreap.core.answers import SHAPES
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.schema import Schema, document
+
+
+def run(verb: str | None) -> Schema:
+    """Describe the answer of a verb; without one what the answers of all verbs share."""
+    if verb is not None and verb not in SHAPES:
+        known = ", ".join(SHAPES)
+        reason = f"could not describe the answer of {verb!r}: no verb of that name answers in JSON"
+        raise Failure(Code.USAGE, reason, f"use one of: {known}")
+    return document(verb)

@@ -1,0 +1,26 @@
+"""The words of `schema`; what it does is in `commands.schema`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+
+def command(
+    verb: Annotated[str | None, typer.Argument(help="The verb; else what all answers share.")] = None,
+) -> None:
+    """Print the JSON Schema of what a verb answers with --json.
+
+    \b
+    tmuxreap schema stop      what stop answers
+    tmuxreap schema           the envelope that all answers share
+
+    The schemas are open: fields may be added, and a reader ignores those that it does not know.
+    """
+    from tmuxreap.commands.schema import run
+
+    json.dump(run(verb), sys.stdout, indent=2)
+    sys.stdout.write("\n")
