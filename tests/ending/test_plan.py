@@ -62,7 +62,7 @@ def planned(policy: Policy, **sight: object) -> list[tuple[str, object]]:
 
 
 def test_the_rungs_of_a_stop() -> None:
-    assert planned(STOP) == [("keys", 3000), ("hangup", 5000), ("kill", 2000)]
+    assert planned(STOP) == [("keys", 3700), ("hangup", 5000), ("kill", 2000)]
     given = replace(STOP, keys_timeout_s=1.5, grace_s=0.25, force=False)
     assert planned(given) == [("keys", 1500), ("hangup", 250), ("kill", "--no-force")]
 

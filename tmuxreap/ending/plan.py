@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
-from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.profiles import KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Pane, Scope, Server, Session, Status, Verb
@@ -18,6 +18,8 @@ from tmuxreap.sessions.sight import Sight
 HANGUP_GRACE_S = 5.0
 TERM_GRACE_S = 2.0
 KILL_WAIT_S = 2.0
+REPEATS = 3  # of the keys, at most
+SETTLE_S = 0.8  # what a screen may take to show what became of a key
 
 
 class Rung(Enum):
@@ -206,7 +208,7 @@ def make_plan(
         session=sight.session,
         pane=sight.pane,
         screen=screen,
-        rungs=tuple(_rung(rung, keys_skipped, profile, policy) for rung in RUNGS[policy.verb]),
+        rungs=tuple(_rung(rung, keys_skipped, profile, policy, screen) for rung in RUNGS[policy.verb]),
         options=options if keys_skipped is None else (),
         own=sight.owned.own,
         spared=sight.owned.spared,
@@ -259,10 +261,27 @@ def fast(screen: Screen | None, profile: Profile) -> bool:
     return screen is not None and screen.state is State.IDLE and bool(profile.idle_keys)
 
 
-def _rung(rung: Rung, keys_skipped: str | None, profile: Profile | None, policy: Policy) -> PlannedRung:
+def keys_wait_s(profile: Profile | None, screen: Screen | None) -> float:
+    """How long the keys take in this state, with their pauses; repeats stay within the time to leave."""
+    if profile is None:
+        return 0.0
+    steps = profile.idle_keys if fast(screen, profile) else profile.safe_keys
+    if screen is not None and screen.setup:
+        steps = profile.setup_keys * REPEATS
+    busy = screen is not None and screen.state is State.BUSY and bool(profile.interrupt_keys)
+    return pauses_s(steps) + profile.leave_s + (REPEATS * SETTLE_S if busy else 0.0)
+
+
+def pauses_s(steps: Iterable[KeyStep]) -> float:
+    return sum(step.seconds for step in steps if isinstance(step, Pause))
+
+
+def _rung(
+    rung: Rung, keys_skipped: str | None, profile: Profile | None, policy: Policy, screen: Screen | None
+) -> PlannedRung:
     if rung is Rung.KEYS:
-        wait_s = policy.keys_timeout_s if policy.keys_timeout_s is not None else profile.leave_s if profile else 0.0
-        return PlannedRung(rung, wait_s, keys_skipped)
+        given = policy.keys_timeout_s
+        return PlannedRung(rung, keys_wait_s(profile, screen) if given is None else given, keys_skipped)
     if rung is Rung.KILL:
         return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")
     no_term = rung is Rung.TERM and policy.grace == 0

@@ -10,7 +10,8 @@ import pytest
 from tests.ending.test_plan import AGENT, DEMO, KILL, SIGHT, STOP, TROUBLE
 from tests.fakes import FakeClock
 from tmuxreap.agents.conversations.find import NONE
-from tmuxreap.agents.profiles import Key, Profile, Text
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.profiles import Key, Pause, Profile, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import Conversation, Live, Outcome, StoppedBy
 from tmuxreap.core.ports import Sent
@@ -289,3 +290,38 @@ def test_the_agent_that_had_left_is_captured_by_nobody() -> None:
     assert not [request for request in asked if isinstance(request, Capture | ReadScreen | Press)]
     assert ended.stopped_by is StoppedBy.ALREADY_GONE
     assert Look() in asked
+
+
+# How long the keys take
+
+UNREAD = Screen(State.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("profile", "screen"),
+    [
+        (DEMO, IDLE),
+        (DEMO, UNREAD),
+        (DEMO, Screen(State.BUSY)),
+        (replace(DEMO, leave_s=10.0), UNREAD),
+        (load_profiles(None).agents["claude"], UNREAD),
+        (load_profiles(None).agents["codex"], UNREAD),
+    ],
+)
+def test_the_keys_of_a_deaf_agent_take_what_the_plan_says(profile: Profile, screen: Screen) -> None:
+    """The time to leave counts from the last key of the sequence; repeats stay within it."""
+    plan = make_plan("acme", "demo", SIGHT, screen, profile, STOP)
+    asked, ended = run(STOP, scripted(ReadScreen=[screen, OURS], Look=GONE), profile=profile, screen=screen)
+    rung = ended.rungs[0]
+    steps = profile.idle_keys if screen is IDLE else profile.safe_keys
+    waits = sum(step.seconds for step in steps if isinstance(step, Pause)) + profile.leave_s
+    assert rung.waited_s == pytest.approx(waits)
+    assert plan.rungs[0].wait_s == pytest.approx(waits)
+    assert len(pressed(asked)) >= len([step for step in steps if not isinstance(step, Pause)])
+
+
+def test_a_repeat_begins_only_if_it_fits() -> None:
+    slow = replace(DEMO, again_keys=(Key("C-c"), Pause(2.9), Key("C-c")))
+    asked, ended = run(STOP, scripted(ReadScreen=UNREAD, Look=GONE), profile=slow)
+    assert [step for step in slow.safe_keys if not isinstance(step, Pause)] == pressed(asked)
+    assert ended.rungs[0].waited_s == pytest.approx(3.7)

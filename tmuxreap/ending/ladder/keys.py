@@ -10,14 +10,13 @@ from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import Conversation, ProcessId
 from tmuxreap.ending.ladder.requests import Capture, Draft, KeepDraft, Press, ReadScreen, Request, Run, Wait
-from tmuxreap.ending.plan import PlannedRung, fast
+from tmuxreap.ending.plan import REPEATS, SETTLE_S, PlannedRung, fast, pauses_s
 
-REPEATS = 3
 LINES_CLEARED = 8
-SETTLE_S = 0.8  # what a screen may take to show what became of a key
 CLEAR_S = 0.3
 LOOK_S = 0.1
 SAME_S = 0.3  # between two looks at one that is behind a carrier
+ROUNDED_S = 1e-6
 PARTIAL = "the screen showed only a part of it"
 BETWEEN = "\n\n"  # several that were kept, in one answer
 
@@ -39,14 +38,14 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
     if seen is not None:
         seen = yield from take_back(run, seen)
     if seen is not None and seen.setup:
-        way = yield from _unanswered(run, limit, planned.wait_s, seen)
+        way = yield from _unanswered(run, limit, seen)
     elif seen is not None:
         seen = yield from _interrupted(run, seen, limit)
         if fast(seen, run.profile):
-            way = yield from _sequence(run, run.profile.idle_keys, limit, planned.wait_s, seen)
+            way = yield from _sequence(run, run.profile.idle_keys, limit, run.profile.leave_s, seen)
             seen = None
         if way in (_Way.BROKEN, _Way.CUT):
-            way = yield from _safely(run, limit, planned.wait_s, seen)
+            way = yield from _safely(run, limit, seen)
     if way is _Way.LEFT:
         run.agent_left = True
         run.conversation = yield from _captured()
@@ -142,30 +141,34 @@ def _read(*, ready: bool = False) -> Generator[Request, object, Screen]:
     return screen
 
 
-def _unanswered(run: Run, limit: float | None, leave_s: float, seen: Screen) -> Generator[Request, object, _Way]:
+def _unanswered(run: Run, limit: float | None, seen: Screen) -> Generator[Request, object, _Way]:
     """What it asks before its first prompt is left without an answer, and by no other key: an Escape may be a "no" that
     it writes down."""
     assert run.profile is not None  # noqa: S101 - see press_keys
-    way = _Way.BROKEN
+    way, pause_s = _Way.BROKEN, run.profile.leave_s / REPEATS
     for _ in range(REPEATS if run.profile.setup_keys else 0):
-        way = yield from _sequence(run, run.profile.setup_keys, limit, leave_s / REPEATS, seen)
+        way = yield from _sequence(run, run.profile.setup_keys, limit, pause_s, seen)
         if way is not _Way.STAYED:
             break
     return way
 
 
-def _safely(run: Run, limit: float | None, leave_s: float, seen: Screen | None) -> Generator[Request, object, _Way]:
-    """The sequence that worked in every state, then its end again while that fits."""
+def _safely(run: Run, limit: float | None, seen: Screen | None) -> Generator[Request, object, _Way]:
+    """The sequence that worked in every state, then its end again as often as that fits into the time to leave, which
+    counts from the last key of the sequence."""
     assert run.profile is not None  # noqa: S101 - see press_keys
-    repeats = REPEATS if run.profile.again_keys else 0
-    pause_s = leave_s / (repeats + 1)
+    again, leave_s = run.profile.again_keys, run.profile.leave_s
+    pause_s = leave_s / (2 * REPEATS) if again else leave_s
     way = yield from _sequence(run, run.profile.safe_keys, limit, pause_s, seen)
-    for _ in range(repeats):
-        if way is not _Way.STAYED or (limit is not None and run.clock.monotonic() >= limit):
+    until = run.clock.monotonic() - pause_s + leave_s
+    last = until if limit is None else min(until, limit)
+    for _ in range(REPEATS if again else 0):
+        fits = run.clock.monotonic() + pauses_s(again) + pause_s <= until + ROUNDED_S
+        if way is not _Way.STAYED or not fits:
             break
-        way = yield from _sequence(run, run.profile.again_keys, limit, pause_s)
-    if way is _Way.CUT:  # it leaves by what was sent: of its several processes one, and the terminal, are gone first
-        left = yield from _left_by(run, run.agent, leave_s, limit)
+        way = yield from _sequence(run, again, last, pause_s)
+    if way in (_Way.STAYED, _Way.CUT):  # cut: of its several processes one, and the terminal, are gone first
+        left = yield from _left_by(run, run.agent, until - run.clock.monotonic(), limit)
         way = _Way.LEFT if left else _Way.STAYED
     return way
 
