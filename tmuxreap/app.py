@@ -11,9 +11,7 @@ from tmuxreap.system.processes.linux import boot_id, host, real_processes
 from tmuxreap.system.tmux.server import RealTmux
 
 
-def real_app(
-    settings: Settings, registry: str | None, tool: str = "cli", *, lock_held: bool = False
-) -> Context:
+def real_app(settings: Settings, registry: str | None, tool: str = "cli", *, lock_held: bool = False) -> Context:
     if settings.platform.startswith("win"):
         raise Failure(Code.USAGE, "could not run: Windows has no tmux", "run it inside WSL")
     processes = real_processes()

@@ -132,7 +132,9 @@ CLAUDE_QUEUE = (
     "❯ BE_SLOW please\n\n❯ run it\n\n❯ and a second\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✻ Channeling…\n\n"
 )
 CLAUDE_KEY = "  Detected a custom API key in your environment\n\n  Do you want to use this API key?\n\n    Yes\n  ❯ No (recommended)\n\n  Enter to confirm · Esc to cancel"
-CLAUDE_TRUST = " Accessing workspace:\n\n /shop\n\n ❯ No, exit\n   Yes, I trust this folder\n\n Enter to confirm · Esc to cancel"
+CLAUDE_TRUST = (
+    " Accessing workspace:\n\n /shop\n\n ❯ No, exit\n   Yes, I trust this folder\n\n Enter to confirm · Esc to cancel"
+)
 CODEX_QUEUE = "• Working (4s • esc to interrupt)\n\n• Queued follow-up inputs\n  ↳ run it\n  ↳ and a second\n    shift+← edit last queued message\n\n"
 QWEN_QUEUE = (
     "  .. One moment (5s · esc to cancel)\n\n  run it\n  and a second\n  Ctrl+Q to queue · ↑ to edit queued messages\n"

@@ -55,8 +55,9 @@ class Demo:
         return self.tmux("capture-pane", "-p", "-t", "demo:")
 
     def history(self) -> str:
-        """With the lines that "Pane is dead" pushed out of sight."""
-        return self.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "demo:")
+        """With the lines that "Pane is dead" pushed out of sight; 3.2a fills them with spaces."""
+        told = self.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "demo:")
+        return "\n".join(line.rstrip() for line in told.split("\n"))
 
     def shows(self, text: str) -> Demo:
         until(f"{text!r} on the screen", lambda: text in self.screen())

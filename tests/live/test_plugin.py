@@ -33,6 +33,7 @@ class Seat:
         words = f"exec env -u TMUX -u TMUX_PANE tmux -u -S {self.real.socket} attach -t ={name}"
         place = ["-d", "-s", "seat", "-x", str(size[0]), "-y", str(size[1])]
         subprocess.run([*OUTER, "new-session", *place, words], check=True)
+        subprocess.run([*OUTER, "resize-window", "-t", "seat:", *place[3:]], check=True)  # 3.2a takes no size above
         until("a client", lambda: self.real.tmux("list-clients"))
 
     def keys(self, *keys: str) -> None:
@@ -65,6 +66,13 @@ def seat(real: Real) -> Iterator[Seat]:
 
 def plugin(real: Real, *words: str) -> None:
     real.tmux("run-shell", " ".join([str(PLUGIN), *words]))
+
+
+def plain_popups(real: Real) -> None:
+    """Takes the colours off that next-3.8 gives a popup by itself; 3.2a has no such options."""
+    for option in ("popup-style", "popup-border-style"):
+        words = ["tmux", "-S", real.socket, "set-option", "-gw", option, "fg=default,bg=default"]
+        subprocess.run(words, capture_output=True, check=False)
 
 
 def options(real: Real) -> str:
@@ -127,6 +135,7 @@ def test_enter_goes_to_the_session(seat: Seat) -> None:
     real = seat.real
     real.start("acme")
     plugin(real)
+    plain_popups(real)
     seat.attach("mine", (40, 12))
     real.tmux("set-environment", "-g", "NO_COLOR", "1")
     seat.opens()

@@ -153,7 +153,8 @@ def test_one_that_may_not_be_signalled_fails_alone(tmux_socket: str, verb: str) 
     root = int((folder / "root").read_text())
     real.adopt("rooted", "beast")
     real.adopt("plain", "beast")
-    real.tmux("server-access", "-a", "nobody")
+    if "server-access" in real.tmux("list-commands"):  # since 3.3; before, the socket's owner is all that counts
+        real.tmux("server-access", "-a", "nobody")
     for path in (folder, *folder.iterdir(), Path(tmux_socket).parent, Path(tmux_socket)):
         os.chown(path, NOBODY, NOBODY)
 

@@ -99,9 +99,7 @@ class RegistryLook:
 
 
 class Registry:
-    def __init__(
-        self, path: Path, recall: Recall = lambda what, stamp: None, *, held: bool = False
-    ) -> None:
+    def __init__(self, path: Path, recall: Recall = lambda what, stamp: None, *, held: bool = False) -> None:
         """`held`: whoever calls holds the lock already."""
         self.path = path
         self._held = held

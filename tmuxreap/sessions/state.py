@@ -107,9 +107,7 @@ class States:
         self._context = context
         self._known: dict[str, list[object]] | None = None
 
-    def of(
-        self, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse] | None = None
-    ) -> list[Told]:
+    def of(self, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse] | None = None) -> list[Told]:
         """In the order of the rows. `said`: the last word of each, where it is known already."""
         pulses = self._context.books.pulses() if said is None else said
         profiles = [self._context.profile_of(row) for row in rows]

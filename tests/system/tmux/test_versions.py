@@ -24,7 +24,7 @@ from tmuxreap.ending.results import EndResult
 from tmuxreap.sessions.results import SessionResult
 from tmuxreap.system.tmux.commands import new_session
 from tmuxreap.system.tmux.server import RealTmux
-from tmuxreap.system.tmux.versions import FIELDS, server_of, spellings
+from tmuxreap.system.tmux.versions import FIELDS, server_of, spellings, unpadded
 
 MISSING = "(missing)"
 ODD = ["", MISSING, "what", "-1", "1e9", "٣", "9" * 40, "a b", "$", "/"]
@@ -283,3 +283,12 @@ def test_another_that_only_looks_like_it_is_left_alone(story: Story) -> None:
     story.stop(name)
     assert story.processes.again(neighbour.panes[0].process) is not None
     assert story.row(name)["status"] == "stopped"
+
+
+def test_lines_that_are_filled_up_are_read_without_the_filling() -> None:
+    assert unpadded("hello      \n\nResume: x --id 1   \n") == "hello\n\nResume: x --id 1\n"
+
+
+@pytest.mark.parametrize("screen", ["> ", "> half a thought \n", "", "a\n  b\n"])
+def test_what_a_prompt_shows_stays(screen: str) -> None:
+    assert unpadded(screen) == screen

@@ -45,9 +45,7 @@ class WatchRequest:
 Tell = Callable[[PlainResult], None]
 
 
-def run(
-    context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | None = None
-) -> None:
+def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | None = None) -> None:
     """Until it is asked to end. `waiter`: the caller's, who ends the watch by it."""
     context.tool = "watch"
     waiter = waiter or Waiter(context.processes, context.registry.resolved)
@@ -162,9 +160,7 @@ class _Watch:
         context.books.hope()
         before = _stamp(context)
         try:
-            settled = reconcile.settle(
-                context, dry_run=self._segment is None, only=only, causes=self._causes
-            )
+            settled = reconcile.settle(context, dry_run=self._segment is None, only=only, causes=self._causes)
         except Failure as failure:
             self._told.trouble(at, failure)
             self._rows, self._known = {}, before
@@ -220,9 +216,7 @@ class _Told:
         for key in found.keys() - self._standing:
             self._event(at, found[key])
         untouched = {key for key in self._standing if only is not None and key[0] not in only}
-        self._standing = untouched | {
-            key for key, drift in found.items() if not (self._settles and drift["settled"])
-        }
+        self._standing = untouched | {key for key, drift in found.items() if not (self._settles and drift["settled"])}
 
     def trouble(self, at: float, failure: Failure) -> None:
         """A registry that cannot be read for a moment: said once, and the watch goes on."""

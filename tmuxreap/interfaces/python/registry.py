@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from tmuxreap.interfaces.python.locks import BaseFileLock
 
+
 def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = False) -> Registry:
     """Open the registry at `path`, else the nearest one, as the command line finds it: the
     environment's, or `.hermes/agent-sessions.yaml` here or in a folder above.
@@ -87,13 +88,9 @@ class Registry:
         return self.sessions(one)[0]
 
     @overload
-    def stop(
-        self, target: Target, /, *, check: bool = ..., **how: Unpack[StopOptions]
-    ) -> Ending: ...
+    def stop(self, target: Target, /, *, check: bool = ..., **how: Unpack[StopOptions]) -> Ending: ...
     @overload
-    def stop(
-        self, target: Several, /, *, check: bool = ..., **how: Unpack[StopOptions]
-    ) -> list[Ending]: ...
+    def stop(self, target: Several, /, *, check: bool = ..., **how: Unpack[StopOptions]) -> list[Ending]: ...
     def stop(
         self, target: Target | Several, /, *, check: bool = False, **how: Unpack[StopOptions]
     ) -> Ending | list[Ending]:
@@ -106,13 +103,9 @@ class Registry:
         return self._end(target, stop_policy(how), how, check)
 
     @overload
-    def kill(
-        self, target: Target, /, *, check: bool = ..., **how: Unpack[KillOptions]
-    ) -> Ending: ...
+    def kill(self, target: Target, /, *, check: bool = ..., **how: Unpack[KillOptions]) -> Ending: ...
     @overload
-    def kill(
-        self, target: Several, /, *, check: bool = ..., **how: Unpack[KillOptions]
-    ) -> list[Ending]: ...
+    def kill(self, target: Several, /, *, check: bool = ..., **how: Unpack[KillOptions]) -> list[Ending]: ...
     def kill(
         self, target: Target | Several, /, *, check: bool = False, **how: Unpack[KillOptions]
     ) -> Ending | list[Ending]:

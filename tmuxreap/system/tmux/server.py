@@ -13,7 +13,7 @@ from tmuxreap.core.ports import Question
 from tmuxreap.system.tmux import commands as tmux_commands
 from tmuxreap.system.tmux.client import Answer, TooSlow, ask
 from tmuxreap.system.tmux.sockets import who_listens
-from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of
+from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of, unpadded
 
 TIMEOUT_S = 5.0
 SETTLE_S = 0.5  # a server that is starting or leaving gives odd answers for a moment
@@ -107,7 +107,7 @@ class RealTmux:
 def _read(question: Question, said: str | None) -> str | None:
     if question.option is not None:
         return said.removesuffix("\n") if said else None
-    return said.rstrip("\n ") if said is not None else None
+    return unpadded(said).rstrip("\n ") if said is not None else None
 
 
 def _outside(env: Mapping[str, str]) -> dict[str, str]:

@@ -127,3 +127,8 @@ def _latest(moments: Iterable[int | None]) -> int | None:
     """None where one of them is unknown: it could be the latest."""
     known = list(moments)
     return None if None in known else max(filter(None, known), default=0)
+
+
+def unpadded(screen: str) -> str:
+    """Take off what 3.2a fills up: it gives joined lines all the cells that they ever had, as spaces."""
+    return "\n".join(line.rstrip(" ") if line.endswith("  ") else line for line in screen.split("\n"))
