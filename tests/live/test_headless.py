@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -15,8 +17,10 @@ from typing import Any
 import pytest
 
 from tests.real import Real, alive, answer, until
+from tmuxreap.commands import adopt
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.model import Verb
+from tmuxreap.core.values import replace
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.system.processes.linux import LinuxProcesses
@@ -208,3 +212,139 @@ def test_a_stranger_with_the_pid_of_such_a_row_is_left(real: Real, start: Start)
     real.registry.write_text(f"tmux_sessions:\n  - {row}\n")
     assert answer(real.stop())["stopped_by"] == "already_gone"
     assert alive(pid)
+
+
+# Taken in
+
+
+def agent(start: Start, folder: Path, **environ: str) -> int:
+    """Something that is called as the demo agent is, far from tmux."""
+    program = folder / "tmuxreap-demo"
+    program.write_text("#!/bin/sh\nsleep 600 & wait\n")
+    program.chmod(0o755)
+    return start(str(program), **environ)
+
+
+def adopted(real: Real, **more: Any) -> dict[str, Any]:
+    with real.app() as app:
+        return answer(adopt.run(app, replace(adopt.AdoptRequest("acme", "demo"), **more)))
+
+
+def test_a_process_is_taken_in_and_ended(real: Real, start: Start) -> None:
+    pid, neighbour = agent(start, real.folder), start("sleep", "600")
+    until("its child", lambda: children(pid))
+    family = [pid, *children(pid)]
+    told = adopted(real, pid=pid)
+    assert (told["live"], told["pid"], told["agent"]) == ("alive", pid, "demo")
+    row = real.row()
+    assert (row["terminal"], row["pane"]["pid"], row["agent"]) == ("none", pid, "demo")
+    assert abs(row["pane"]["created_epoch"] - started(pid)) < 0.02
+    assert set(row["tmux"]) == {"host", "boot_id"}
+    assert answer(real.stop())["stopped_by"] == "hangup"
+    assert (any(map(alive, family)), alive(neighbour), real.row()["status"]) == (False, True, "stopped")
+
+
+def test_an_ended_row_is_taken_up_again_by_another_process(real: Real, start: Start) -> None:
+    register(real, "pid: 7, cwd: /")
+    real.edit("status: running", "status: stopped, stopped_at: x")
+    pid = agent(start, real.folder)
+    adopted(real, pid=pid)
+    assert (real.row()["status"], real.row()["pane"]["pid"]) == ("running", pid)
+    assert "stopped_at" not in real.row()
+    assert real.list()[0]["live"] == "alive"
+    real.kill()
+
+
+def test_what_is_no_agent_and_what_is_another_s_is_refused(real: Real, start: Start) -> None:
+    stranger = start("sleep", "600")
+    failure = real.fails(lambda: adopted(real, pid=stranger))
+    assert (failure.code.text, "no demo is recognised there" in failure.message) == ("usage", True)
+    failure = real.fails(lambda: adopted(real, pid=2**22 + 7))
+    assert failure.code.text == "process_not_found"
+    pid = agent(start, real.folder)
+    adopted(real, pid=pid)
+    failure = real.fails(lambda: adopted(real, name="other", pid=pid))
+    assert (failure.code.text, "belongs to acme" in failure.message) == ("session_exists", True)
+    assert list(real.rows()) == ["acme"]
+    failure = real.fails(lambda: adopted(real, pid=pid))
+    assert failure.code.text == "session_exists"
+    real.kill()
+
+
+def test_the_shell_that_an_agent_was_started_from_is_not_ended_with_it(real: Real, tmp_path: Path) -> None:
+    """In a terminal of somebody's own the agent is theirs to give; the shell is not."""
+    program = tmp_path / "tmuxreap-demo"
+    program.write_text("#!/bin/sh\nsleep 600 & wait\n")
+    program.chmod(0o755)
+    shell, terminal = pty.fork()
+    if shell == 0:
+        os.execv("/bin/sh", ["sh", "-c", f"{program} & wait; sleep 600"])
+    try:
+        until("the agent", lambda: any("tmuxreap-demo" in name_of(pid) for pid in children(shell)))
+        (pid,) = [pid for pid in children(shell) if "tmuxreap-demo" in name_of(pid)]
+        adopted(real, pid=pid)
+        assert int(real.stop().exit) == 0
+        assert (alive(pid), alive(shell)) == (False, True)
+    finally:
+        os.kill(shell, signal.SIGKILL)
+        os.waitpid(shell, 0)
+        os.close(terminal)
+
+
+def name_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text()
+
+
+LISTS = {
+    "kitty": '[{{"id": 1, "tabs": [{{"id": 1, "windows": [{{"id": 7, "pid": {pid}, "cwd": "/", "cmdline": []}}]}}]}}]',
+    "wezterm": '[{{"window_id": 0, "tab_id": 0, "pane_id": 7, "tty_name": "{tty}", "cwd": "file:///"}}]',
+}
+ASKED = {"kitty": "@ --to unix:/run/k ls", "wezterm": "cli list --format json /run/w"}
+CLOSED = {"kitty": "@ --to unix:/run/k close-window --match id:7", "wezterm": "cli kill-pane --pane-id 7 /run/w"}
+
+
+@pytest.mark.parametrize("kind", ["kitty", "wezterm"])
+def test_a_pane_of_another_terminal_is_taken_in(
+    real: Real, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """On stand-ins that answer as the terminals do; its listen address is kept, for who ends it from elsewhere."""
+    program = tmp_path / "tmuxreap-demo"
+    program.write_text("#!/bin/sh\nsleep 600 & wait\n")
+    program.chmod(0o755)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(str(program), [str(program)])
+    try:
+        until("the agent", lambda: "tmuxreap-demo" in name_of(pid))
+        tty = os.readlink(f"/proc/{pid}/fd/0")
+        calls, control = tmp_path / "calls", tmp_path / "bin" / kind
+        control.parent.mkdir()
+        shown = LISTS[kind].format(pid=pid, tty=tty)
+        asked = f"case \"$*\" in *ls|*list*) echo '{shown}' ;; esac"
+        control.write_text(f'#!/bin/sh\necho "$@" $WEZTERM_UNIX_SOCKET >> {calls}\n{asked}\n')
+        control.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{control.parent}:{os.environ['PATH']}")
+        monkeypatch.delenv("KITTY_LISTEN_ON", raising=False)
+        monkeypatch.delenv("WEZTERM_UNIX_SOCKET", raising=False)
+        address = {"kitty": ("KITTY_LISTEN_ON", "unix:/run/k"), "wezterm": ("WEZTERM_UNIX_SOCKET", "/run/w")}[kind]
+        with monkeypatch.context() as within:
+            within.setenv(*address)
+            adopted(real, pane=f"{kind}:7")
+        row = real.row()
+        assert (row["terminal"], row["pane"]["id"], row["pane"]["pid"]) == (kind, "7", pid)
+        assert row["pane"]["listen_on"] == address[1]
+        assert real.fails(lambda: adopted(real, name="other", pane=f"{kind}:8")).code.text == "no_tracked_pid"
+        result = real.kill()
+        assert (int(result.exit), answer(result)["error"]) == (0, None)
+        assert [calls.read_text().splitlines()[at] for at in (0, -1)] == [ASKED[kind], CLOSED[kind]]
+        assert not alive(pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+
+
+@pytest.mark.parametrize("words", ["kitty", "kitty:", "kitty:x", "xterm:7", "wezterm:-1", "7"])
+def test_what_is_no_pane_of_another_terminal(real: Real, words: str) -> None:
+    assert real.fails(lambda: adopted(real, pane=words)).code.text == "usage"

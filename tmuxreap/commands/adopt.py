@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tmuxreap.commands.starting.row import Launch, live_row, record_session, registered
-from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Outcome, Pane, Process, Row, Server, Session, Unreachable
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import (
+    Live,
+    Outcome,
+    Pane,
+    Process,
+    RecordedPane,
+    Row,
+    Server,
+    Session,
+    Terminal,
+    Unreachable,
+)
 from tmuxreap.core.results import Item, PlainResult, Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
@@ -30,6 +42,8 @@ class AdoptRequest:
     tags: tuple[str, ...] = ()
     dry_run: bool = False
     force: bool = False  # also what another registry has
+    pid: int | None = None
+    pane: str | None = None  # of another terminal: kitty:7
 
 
 def run(context: Context, request: AdoptRequest) -> Result:
@@ -38,6 +52,9 @@ def run(context: Context, request: AdoptRequest) -> Result:
         raise Failure(Code.USAGE, reason, "rename the session: tmux rename-session")
     look = context.registry_if_there()
     old = registered(look, request.name)
+    if request.pid is not None or request.pane is not None:
+        row, sight, wish = _outside(context, request, look, old)
+        return _recorded(context, request, look, row, sight, wish)
     server_name = context.server_named(request.server) or (old.tmux_server if old else None)
     server, session = _session(context, request.name, old, context.socket_named(server_name))
     if not request.force:
@@ -45,9 +62,15 @@ def run(context: Context, request: AdoptRequest) -> Result:
     agent = request.agent or (old.agent if old else None) or context.profiles.by_name_suffix(request.name)
     row, sight, agent = _seen(context, request, agent, server_name, server, session)
     wish = _wish(context, request, row, sight, agent, server, old)
+    return _recorded(context, request, look, row, sight, wish)
+
+
+def _recorded(
+    context: Context, request: AdoptRequest, look: RegistryLook | None, row: Row, sight: Sight, wish: Launch
+) -> Result:
     if look is None and not request.dry_run:
         context.registry.create()
-    adopted = _planned(wish, sight) if request.dry_run else record_session(context, row, sight, wish, None)
+    adopted = _planned(wish, row, sight) if request.dry_run else record_session(context, row, sight, wish, None)
     return Result("adopt", context.registry_name, context.clock.now(), [adopted], tuple(context.warnings))
 
 
@@ -57,9 +80,36 @@ def _refuse_anothers(context: Context, name: str, server: Server, session: Sessi
         raise registered_elsewhere("adopt", name, owner, "to record it here as well add --force; see it there with: ")
 
 
-def _planned(wish: Launch, sight: Sight) -> Item:
-    assert sight.pane is not None  # noqa: S101 - it was seen without trouble
-    told = {"agent": wish.agent, "pane_id": sight.pane.id, "pid": sight.pane.pid, "cwd": wish.cwd}
+def _outside(
+    context: Context, request: AdoptRequest, look: RegistryLook | None, old: Row | None
+) -> tuple[Row, Sight, Launch]:
+    """A session that tmux has no part in."""
+    from tmuxreap.commands.starting import outside  # few sessions live there
+
+    name = request.name
+    if request.pid is not None and request.pane is not None:
+        reason = f"could not adopt {name}: --pid and --pane cannot be combined"
+        raise Failure(Code.USAGE, reason, "name the pane; its process is found")
+    if old is not None and not old.status.ended and look_at(context, [old])[0][0].live is not Live.GONE:
+        reason = f"could not adopt {name}: a session of that name is alive"
+        raise Failure(Code.SESSION_EXISTS, reason, f"take another name, or see it with: {command('show', name)}")
+    agent = request.agent or (old.agent if old else None) or context.profiles.by_name_suffix(name)
+    terminal, pane = Terminal.NONE, RecordedPane()
+    if request.pane is not None:
+        terminal, pane, leader = outside.named_pane(context, name, request.pane)
+    else:
+        leader = outside.living(context, name, request.pid)
+    row = outside.outside_row(context, name, agent, terminal, leader, pane)
+    row, sight = outside.recognised(context, row, look)
+    wish = outside.outside_launch(context, row, sight)
+    conversation = find_conversation(context, row, sight, context.profiles.of(row.agent)).conversation
+    fields = _fields(context, request, old)
+    return row, sight, replace(wish, conversation=conversation.id, source=conversation.source, fields=fields)
+
+
+def _planned(wish: Launch, row: Row, sight: Sight) -> Item:
+    pane: Pane | RecordedPane = sight.pane or row.pane
+    told = {"agent": wish.agent, "pane_id": pane.id, "pid": pane.pid, "cwd": wish.cwd}
     known = {"conversation_id": wish.conversation}
     return PlainResult(wish.name, {"outcome": Outcome.PLANNED.value, **told, **known})
 
@@ -126,9 +176,6 @@ def _wish(
 ) -> Launch:
     conversation = find_conversation(context, row, sight, context.profiles.of(agent)).conversation
     cwd = next((c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))), None)
-    fields: dict[str, Value] = {} if old else {"created_at": iso(context.clock.now())}
-    if request.tags:
-        fields["tags"] = request.tags
     return Launch(
         name=request.name,
         agent=agent,
@@ -140,8 +187,15 @@ def _wish(
         event=Event.ADOPTED,
         conversation=conversation.id,
         source=conversation.source,
-        fields=fields,
+        fields=_fields(context, request, old),
     )
+
+
+def _fields(context: Context, request: AdoptRequest, old: Row | None) -> dict[str, Value]:
+    fields: dict[str, Value] = {} if old else {"created_at": iso(context.clock.now())}
+    if request.tags:
+        fields["tags"] = request.tags
+    return fields
 
 
 def _leader(sight: Sight) -> list[Process]:

@@ -193,6 +193,7 @@ class RecordedPane:
     id: str | None = None
     created_epoch: float | None = None
     start_ticks: int | None = None
+    listen_on: str | None = None  # where the remote control of another terminal is reached
 
 
 @frozen

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.agents.conversations.purge import Purged, purge
 from tmuxreap.agents.screens import State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Live, Outcome, Row, Scope, Status, StoppedBy, Verb
+from tmuxreap.core.model import Live, Outcome, Row, Scope, Status, StoppedBy, Terminal, Verb
 from tmuxreap.core.results import Item, megabytes
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
@@ -24,7 +23,8 @@ from tmuxreap.sessions.conversation import goes_on, resume_command
 from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.panes import listed
 from tmuxreap.sessions.sight import Past
-from tmuxreap.system.terminals import PANE_CLOSERS, close_pane
+
+OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
 
 
 def event_of(case: Case, policy: Policy) -> Event:
@@ -215,6 +215,8 @@ def purge_if_asked(context: Context, case: Case, ended: Ended, policy: Policy) -
     is known of the conversation may have changed since the plan."""
     if not policy.purge or ended.stopped_by is None:
         return
+    from tmuxreap.agents.conversations.purge import Purged, purge  # few endings ask for it
+
     failure = no_purge(context, case) or _goes_on(context, case)
     if ended.cut_off:
         failure = _out_of_reach(case.row.name, ended.beyond or "", policy)
@@ -238,8 +240,8 @@ def clear_up(context: Context, case: Case, result: EndResult, policy: Policy) ->
     """After the proof of death: the pane of another terminal, the worktree, the task."""
     row, failure = case.row, result.failure
     # A pane's number alone may name a stranger's by now: its process must have been seen in it.
-    if row.terminal in PANE_CLOSERS and row.pane.id is not None and case.sight.live is Live.ALIVE:
-        failure = close_pane(row.name, row.terminal, row.pane.id, context.settings.environ) or failure
+    if row.terminal in OTHER_TERMINALS and row.pane.id is not None and case.sight.live is Live.ALIVE:
+        failure = _closed(context, row, row.pane.id) or failure
     if policy.cleanup and result.outcome is not Outcome.SURVIVED:  # it may be at work in there
         from tmuxreap.ending.worktree import clean_up  # few endings ask for it
 
@@ -247,6 +249,12 @@ def clear_up(context: Context, case: Case, result: EndResult, policy: Policy) ->
     if policy.task_status is not None and row.task_id is not None:
         context.books.set_task(row.task_id, policy.task_status, f"Agent killed: {policy.reason}")
     return replace(result, failure=failure)
+
+
+def _closed(context: Context, row: Row, pane: str) -> Failure | None:
+    from tmuxreap.system.terminals import close_pane  # few sessions have such a pane
+
+    return close_pane(row.name, row.terminal, pane, context.settings.environ, row.pane.listen_on)
 
 
 def answered(context: Context, case: Case, policy: Policy) -> Item | None:

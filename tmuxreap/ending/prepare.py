@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
-from tmuxreap.agents.conversations.purge import Purged, why_not, would_purge
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
@@ -21,6 +21,9 @@ from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION, Shown, shown_in
 from tmuxreap.sessions.sight import Past, Sight
+
+if TYPE_CHECKING:
+    from tmuxreap.agents.conversations.purge import Purged
 
 
 @slotted
@@ -75,8 +78,7 @@ def _case(context: Context, row: Row, sight: Sight, past: Past, shown: Shown, po
         given = row.agent is not None and row.tmux.known
         keyed = why_no_keys(sight, profile, policy, given=given) is None
         options = _options(sight, profile, shown) if keyed else ()
-        doomed = would_purge(profile, known.clues.store, known.conversation) if policy.purge else Purged()
-        purges = (doomed.paths, doomed.left)
+        purges = _doomed(case) if policy.purge else ((), ())
         case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options, *purges, given=given)
     return case
 
@@ -86,6 +88,14 @@ def screen_seen(context: Context, case: Case, text: str | None) -> Screen:
     if case.sight.carrier is not None and context.profiles.carriers.shows_another(text):
         return Screen(State.UNKNOWN)
     return screen_of(case.profile, case.known, text)
+
+
+def _doomed(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a purge would delete, and what it would leave."""
+    from tmuxreap.agents.conversations.purge import would_purge  # few endings ask for it
+
+    found = would_purge(case.profile, case.known.clues.store, case.known.conversation)
+    return found.paths, found.left
 
 
 def _elsewhere(context: Context, row: Row, sight: Sight, shown: Shown, policy: Policy) -> Failure | None:
@@ -121,6 +131,8 @@ def no_purge(context: Context, case: Case, *, told_later: bool = False) -> Failu
         return Failure(Code.CONVERSATION_IN_USE, reason, f"forget that row first: {command('forget', users[0])}")
     if conversation.id is None and case.profile is not None and wrote_nothing(case.profile, case.known.clues):
         return None  # no message was ever sent: there is nothing to delete
+    from tmuxreap.agents.conversations.purge import why_not  # few endings ask for it
+
     return why_not(row.name, case.profile, case.known.clues.store, conversation)
 
 

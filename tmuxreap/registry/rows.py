@@ -174,6 +174,7 @@ def _pane(value: object) -> RecordedPane:
         id=_text(pane.get("id")),
         created_epoch=_number(pane.get("created_epoch")),
         start_ticks=_integer(pane.get("start_ticks")),
+        listen_on=_text(pane.get("listen_on")),
     )
 
 

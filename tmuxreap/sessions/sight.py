@@ -61,7 +61,7 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: W
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
     if row.terminal is not Terminal.TMUX:
-        return _see_headless(row, socket, spares, world, past)
+        return _see_headless(row, socket, profile, spares, world, past)
     session = find_session(row, server, profile, world)
     if isinstance(session, Failure):
         live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
@@ -121,7 +121,7 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     if trouble is not None:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
     if row.terminal is not Terminal.TMUX:
-        return _see_headless(row, first.socket, spares, world, past)
+        return _see_headless(row, first.socket, profile, spares, world, past)
     whole = _still(first, server, world)
     known = first.session.id if first.session else None
     hidden = not_all_read(f"look at {row.name}", server, row.name, known)
@@ -236,7 +236,9 @@ def _same_server(first: Sight, server: ServerLook) -> bool:
     return (server.pid, server.started) == (first.server.pid, first.server.started)
 
 
-def _see_headless(row: Row, socket: str, spares: Spares, world: World, past: Past) -> Sight:
+def _see_headless(
+    row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
+) -> Sight:
     """A session without tmux: known by its process and the moment that it started, or by our mark in it."""
     leader = _tracked(row, world)
     known = row.pane.pid is not None and row.pane.created_epoch is not None
@@ -244,7 +246,8 @@ def _see_headless(row: Row, socket: str, spares: Spares, world: World, past: Pas
         tmux=None,
         panes=frozenset(),
         leaders=frozenset({leader.id}) if leader else frozenset(),
-        ttys=frozenset({leader.tty}) if leader and leader.tty else frozenset(),
+        # Of a terminal that it did not open, the shell and what else runs there is somebody's own.
+        ttys=frozenset({leader.tty}) if leader and leader.tty and leader.pid == leader.sid else frozenset(),
         terminals=frozenset(),
         mark=past.mark,
         remembered=past.remembered,
@@ -257,7 +260,8 @@ def _see_headless(row: Row, socket: str, spares: Spares, world: World, past: Pas
     server = world.servers[socket]
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
-    return Sight(live, socket, server, owned=found, reach=reach, mine=mine)
+    agent = agent_among([one.process for one in found.own], profile, world)
+    return Sight(live, socket, server, agent=agent, owned=found, reach=reach, mine=mine)
 
 
 def _tracked(row: Row, world: World) -> Process | None:

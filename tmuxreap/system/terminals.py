@@ -1,21 +1,35 @@
-"""Owns the remote control of kitty and WezTerm: how a pane of theirs is closed. It starts and types nothing there."""
+"""Owns the remote control of kitty and WezTerm: how a pane of theirs is found and closed. It types nothing there."""
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Terminal
-from tmuxreap.system.programs import run
+from tmuxreap.core.values import frozen
+from tmuxreap.system.programs import output_of, run
 
 TIMEOUT_S = 5.0
 
 
-def close_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, str]) -> Failure | None:
+@frozen
+class FoundPane:
+    """What a terminal tells of one of its panes: a process, or the device that it shows; and where it listens."""
+
+    pid: int | None
+    tty: str | None
+    address: str | None
+
+
+def close_pane(
+    name: str, terminal: Terminal, pane: str, environ: Mapping[str, str], address: str | None = None
+) -> Failure | None:
     """By the terminal's own remote control; None when that went well."""
-    words = PANE_CLOSERS[terminal](pane)
-    reason = run(words, environ, TIMEOUT_S)
+    words, reached = _reached(terminal, PANE_CLOSERS[terminal](pane), environ, address)
+    reason = run(words, reached, TIMEOUT_S)
     if reason is None or CLOSED_ALREADY[terminal] in reason:
         return None
     return Failure(
@@ -34,3 +48,68 @@ CLOSED_ALREADY: Mapping[Terminal, str] = {
     Terminal.KITTY: "No matching windows",
     Terminal.WEZTERM: "no such pane",
 }
+PANE_LISTERS: Mapping[Terminal, Sequence[str]] = {
+    Terminal.KITTY: ("kitty", "@", "ls"),
+    Terminal.WEZTERM: ("wezterm", "cli", "list", "--format", "json"),
+}
+# Where its windows tell the remote control to go; kept, for who ends it from elsewhere.
+LISTENS: Mapping[Terminal, str] = {Terminal.KITTY: "KITTY_LISTEN_ON", Terminal.WEZTERM: "WEZTERM_UNIX_SOCKET"}
+_KITTY_ADDRESS = re.compile(r"(?:unix|tcp|tcp6):[^\x00-\x20]+")
+
+
+def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, str]) -> FoundPane:
+    """Ask the terminal; Failure where it cannot be asked, or has no such pane."""
+    address = environ.get(LISTENS[terminal]) or None
+    words, reached = _reached(terminal, PANE_LISTERS[terminal], environ, address)
+    told = output_of(words, reached, TIMEOUT_S)
+    if told is None:
+        reason = run(words, reached, TIMEOUT_S) or "it gave no answer"
+        raise _not_found(name, terminal, pane, reason, "allow its remote control, or name the process with --pid")
+    try:
+        found = _pane_in(terminal, json.loads(told), pane)
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        raise _not_found(name, terminal, pane, "its answer was not understood", "name the process with --pid") from None
+    if found is None:
+        raise _not_found(name, terminal, pane, "it has no such pane", f"see them with: {shlex.join(words)}")
+    pid, tty = found
+    return FoundPane(pid, tty, address)
+
+
+def _pane_in(terminal: Terminal, told: object, pane: str) -> tuple[int | None, str | None] | None:
+    panes = _kitty_panes(told) if terminal is Terminal.KITTY else _wezterm_panes(told)
+    return next(((pid, tty) for number, pid, tty in panes if number == pane), None)
+
+
+def _kitty_panes(told: object) -> Iterator[tuple[str, int | None, str | None]]:
+    for os_window in _list(told):
+        for tab in _list(os_window["tabs"]):
+            for window in _list(tab["windows"]):
+                yield str(window["id"]), int(str(window["pid"])), None
+
+
+def _wezterm_panes(told: object) -> Iterator[tuple[str, int | None, str | None]]:
+    for one in _list(told):
+        yield str(one["pane_id"]), None, str(one["tty_name"]) if one.get("tty_name") else None
+
+
+def _list(told: object) -> list[dict[str, object]]:
+    if not isinstance(told, list):
+        raise TypeError("a list is due")
+    return told
+
+
+def _reached(
+    terminal: Terminal, words: Sequence[str], environ: Mapping[str, str], address: str | None
+) -> tuple[list[str], Mapping[str, str]]:
+    """Each is told in its own way where its remote control listens."""
+    if address is None:
+        return list(words), environ
+    if terminal is Terminal.WEZTERM:
+        return list(words), {**environ, LISTENS[terminal]: address}
+    where = ["--to", address] if _KITTY_ADDRESS.fullmatch(address) else []
+    return [*words[:2], *where, *words[2:]], environ
+
+
+def _not_found(name: str, terminal: Terminal, pane: str, reason: str, hint: str) -> Failure:
+    whose = f"the pane {pane} of {terminal.value}"
+    return Failure(Code.NO_TRACKED_PID, f"could not adopt {name} in {whose}: {reason}", hint)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.model import BadRow, Pane, RecordedTmux, Row, Server, Session, Status
+from tmuxreap.core.model import BadRow, Pane, RecordedPane, RecordedTmux, Row, Server, Session, Status, Terminal
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import Closing, NewEvent
@@ -81,14 +81,13 @@ def record_session(
     context: Context, row: Row, sight: Sight, wish: Launch, mark: str | None, closing: Sequence[Closing] = ()
 ) -> SessionResult:
     """Into the registry: a new row, or the ended one made running again."""
-    assert sight.pane is not None  # noqa: S101 - only sessions with a pane are recorded
-    fields = _fields(context, row, sight, sight.pane, wish)
+    fields = _fields(context, row, sight, wish)
 
     def edit(look: RegistryLook) -> str:
         there = look.named(wish.name)
         if there is None:
             return _added(look, _nested(fields, wish))
-        return edited(look, {wish.name: _renewed(there, fields, wish)})
+        return edited(look, {wish.name: _renewed(there, row, fields, wish)})
 
     before, after = context.registry.change(edit)
     old = before.named(wish.name)
@@ -100,7 +99,8 @@ def record_session(
     return session_result(context, now, replace(sight, trouble=None))
 
 
-def _fields(context: Context, row: Row, sight: Sight, pane: Pane, wish: Launch) -> dict[tuple[str, ...], Value]:
+def _fields(context: Context, row: Row, sight: Sight, wish: Launch) -> dict[tuple[str, ...], Value]:
+    pane: Pane | RecordedPane = sight.pane or row.pane
     leader = context.processes.identify(pane.pid) if pane.pid is not None else None
     fields: dict[tuple[str, ...], Value] = {
         ("agent",): wish.agent,
@@ -114,7 +114,10 @@ def _fields(context: Context, row: Row, sight: Sight, pane: Pane, wish: Launch) 
         fields[("pane", "start_ticks")] = leader.start
     for name in ("socket", "host", "boot_id", "server_pid", "server_started", "session_id", "session_created"):
         fields[("tmux", name)] = getattr(row.tmux, name)
-    if wish.server not in (None, "default"):
+    if row.terminal is not Terminal.TMUX:
+        fields[("terminal",)] = row.terminal.value
+        fields[("pane", "listen_on")] = row.pane.listen_on
+    elif wish.server not in (None, "default"):
         fields[("tmux_server",)] = wish.server
     if wish.start_command is not None:
         fields[("start_command",)] = wish.start_command
@@ -135,16 +138,28 @@ def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, 
         if len(path) == 1:
             row[path[0]] = list(value) if isinstance(value, tuple) else value
     for path, value in fields.items():
-        if len(path) == 2:
+        if len(path) == 2 and (value is not None or ("terminal",) not in fields):
             row.setdefault(path[0], {})[path[1]] = value  # type: ignore[index]
     return row
 
 
-def _renewed(row: Row, fields: Mapping[tuple[str, ...], Value], wish: Launch) -> Changes:
+def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], wish: Launch) -> Changes:
     changes = dict(revive_changes(set(row.data)))
-    changes.update({path: value for path, value in fields.items() if path != ("agent",) or row.agent != wish.agent})
+    known = {path: value for path, value in fields.items() if value is not None or _has(row, path)}
+    changes.update({path: value for path, value in known.items() if path != ("agent",) or row.agent != wish.agent})
+    if row.terminal is not now.terminal:
+        changes[("terminal",)] = now.terminal.value
     changes.update({(name,): value for name, value in _conversation(wish, row)})
     return changes
+
+
+def _has(row: Row, path: tuple[str, ...]) -> bool:
+    within: object = row.data
+    for key in path:
+        if not isinstance(within, Mapping) or key not in within:
+            return False
+        within = within[key]
+    return True
 
 
 def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:

@@ -28,7 +28,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "adopt": (
-        "Register a tmux session that is there already.",
+        "Register a session that is there already.",
         ("NAME",), {
         "--agent": ("A", "Which agent it is."),
         "--server": ("L", "The tmux server, as for tmux -L."),
@@ -38,6 +38,8 @@ VERBS: dict[str, Words] = {
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
         "--force": ("", "Also a session that another registry has; it stays that one's to end."),
+        "--pid": ("N", "A session without tmux: this process, and those below it."),
+        "--pane": ("PANE", "A pane of another terminal: kitty:ID, wezterm:ID."),
         "--help": ("", "Show this message and exit."),
     }),
     "list": (
