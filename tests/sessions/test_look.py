@@ -43,7 +43,7 @@ def test_an_agent_that_no_row_names_is_seen_and_remembered(story: Story) -> None
 
 def test_what_is_told_of_the_past_takes_the_place_of_the_ledger(story: Story) -> None:
     agent = story.agent(status="stopped")
-    helper = story.processes.add("node", parent=agent.process, new_session=True, environ={"A": "b"})
+    helper = story.processes.add("node", new_session=True)
     story.tmux.servers[story.SOCKET].sessions.clear()
     story.processes.die(agent.process)
     app = story.app()

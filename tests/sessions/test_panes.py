@@ -42,7 +42,7 @@ def test_the_agent_is_found_below_its_shell_too(story: Story) -> None:
 def test_a_dead_pane_holds_nobody(story: Story) -> None:
     agent = story.agent()
     dead = replace(agent.pane.now, dead=True)
-    assert agent_in(dead, None, world(story)) == ()
+    assert agent_in(dead, story.app().profiles.agents["demo"], world(story)) == ()
     assert leader_of(dead, world(story)) is None
     assert not is_busy(dead, world(story))
 

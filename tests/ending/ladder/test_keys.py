@@ -1,0 +1,70 @@
+"""The rung of the exit keys: each key only where it can do no harm."""
+
+from __future__ import annotations
+
+from tests.ending.ladder.test_climb import ALONE, GONE, IDLE, OURS, run, scripted
+from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
+from tmuxreap.agents.conversations.find import NONE
+from tmuxreap.agents.profiles import Key, Pause, Text
+from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ladder.keys import PARTIAL
+from tmuxreap.ending.ladder.requests import Ended, KeepDraft, Press, ReadScreen, Request, Wait
+
+STAYS = frozenset({AGENT.id})
+
+
+def pressed(asked: list[Request]) -> list[object]:
+    return [request.step for request in asked if isinstance(request, Press)]
+
+
+def keyed(*screens: Screen, **answers: object) -> tuple[list[Request], Ended]:
+    given = {"ReadScreen": list(screens), "Look": [ALONE, GONE], "Capture": NONE, **answers}
+    return run(STOP, scripted(**given))
+
+
+def test_no_enter_where_something_else_than_ours_stands() -> None:
+    asked, _ = keyed(IDLE, Screen(State.DRAFT, "rm -rf /exit"))
+    assert Key("Enter") not in pressed(asked)
+
+
+def test_enter_submits_our_own_words_and_nothing_else() -> None:
+    asked, _ = keyed(IDLE, OURS, Wait=[STAYS, frozenset()])
+    assert pressed(asked) == [Text("/exit"), Key("Enter")]
+
+
+def test_the_pane_is_made_ready_once_before_the_first_key() -> None:
+    asked, _ = keyed(IDLE, OURS, Wait=[STAYS, frozenset()])
+    assert [one.ready for one in asked if isinstance(one, ReadScreen)] == [True, False]
+
+
+def test_what_is_half_typed_and_seen_in_part_is_said_to_be_lost() -> None:
+    asked, ended = keyed(replace(Screen(State.DRAFT, "half"), partial=True))
+    assert KeepDraft("half") in asked
+    assert ended.draft_lost == PARTIAL
+
+
+def test_several_texts_are_kept_each_once_and_what_grew_replaces_what_it_grew_from() -> None:
+    drafts = [Screen(State.DRAFT, text) for text in ("half", "half a line", "other")]
+    asked, ended = keyed(*drafts, KeepDraft=[1, 2, 3])
+    assert [one.text for one in asked if isinstance(one, KeepDraft)] == [
+        "half",
+        "half a line",
+        "other",
+    ]
+    assert ended.draft is not None
+    assert (ended.draft.text, ended.draft.event) == ("half a line\n\nother", 3)
+
+
+def test_a_pause_waits_for_the_agent_and_ends_when_it_leaves() -> None:
+    slow = replace(DEMO, idle_keys=(Text("/exit"), Pause(3.0), Key("Enter")))
+    answers = scripted(ReadScreen=[IDLE, OURS], Wait=[frozenset()], Look=[ALONE, GONE], Capture=NONE)
+    asked, _ = run(STOP, answers, profile=slow)
+    assert pressed(asked) == [Text("/exit")]
+    assert next(one.processes for one in asked if isinstance(one, Wait)) == STAYS
+
+
+def test_a_turn_is_interrupted_three_times_at_most() -> None:
+    busy = replace(DEMO, interrupt_keys=(Key("Escape"),), safe_keys=(), again_keys=())
+    asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Look=[ALONE, GONE]), SIGHT, busy)
+    assert pressed(asked) == [Key("Escape")] * 3

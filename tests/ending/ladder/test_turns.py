@@ -1,0 +1,99 @@
+"""`--after-turn`: what is awaited before the first rung, and when it is over."""
+
+from __future__ import annotations
+
+from tests.ending.ladder.test_climb import ALONE, IDLE, QUEUED
+from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
+from tests.fakes import FakeClock
+from tmuxreap.agents.conversations.find import NONE
+from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.model import Conversation
+from tmuxreap.ending.ladder.requests import (
+    Capture,
+    Hear,
+    Heard,
+    KeepDraft,
+    Look,
+    Press,
+    ReadScreen,
+    Recall,
+    Request,
+    Run,
+    Wait,
+)
+from tmuxreap.ending.ladder.turns import finish_turn
+from tmuxreap.ending.plan import make_plan
+
+BUSY, UNKNOWN = Screen(State.BUSY), Screen(State.UNKNOWN)
+KNOWN = Conversation("id", "hook", None, exists=True)
+
+
+def finished(
+    screens: list[Screen],
+    heard: str = "",
+    *,
+    ours: bool = True,
+    leaves: bool = False,
+    wait_s: float = 5.0,
+) -> tuple[Run, list[Request], bool]:
+    """The last screen stays."""
+    clock = FakeClock()
+    run = Run(make_plan("acme", "demo", SIGHT, None, DEMO, STOP), DEMO, STOP, clock, SIGHT, NONE)
+    steps = finish_turn(run, wait_s)
+    asked: list[Request] = []
+    answer: object = None
+    while True:
+        try:
+            request = steps.send(answer)
+        except StopIteration as end:
+            return run, asked, bool(end.value)
+        asked.append(request)
+        assert len(asked) < 1000
+        if isinstance(request, Hear):
+            answer = Heard(ours, heard)
+        elif isinstance(request, ReadScreen):
+            answer = screens.pop(0) if len(screens) > 1 else screens[0]
+        elif isinstance(request, Wait):
+            answer = frozenset() if leaves else request.processes
+            clock.move_to(request.until)
+        elif isinstance(request, Look):
+            answer = ALONE if leaves else SIGHT
+        else:
+            answer = KNOWN if isinstance(request, Capture | Recall) else 1
+
+
+def test_two_idle_looks_in_a_row_are_the_end_of_a_turn() -> None:
+    run, asked, ours = finished([BUSY, IDLE, BUSY, IDLE, IDLE])
+    assert sum(isinstance(one, ReadScreen) for one in asked) == 5
+    assert (ours, run.turn_cut, run.conversation) == (True, False, KNOWN)
+    assert isinstance(asked[-1], Recall)
+
+
+def test_a_turn_that_goes_on_is_cut_when_its_time_is_up() -> None:
+    run, asked, ours = finished([BUSY], wait_s=1.0)
+    assert (ours, run.turn_cut) == (True, True)
+    assert max(one.until for one in asked if isinstance(one, Wait)) == 1.0 + FakeClock().monotonic()
+
+
+def test_hooks_are_believed_where_the_screen_tells_nothing() -> None:
+    assert not finished([UNKNOWN], "idle")[0].turn_cut
+    assert finished([UNKNOWN], "working", wait_s=1.0)[0].turn_cut
+    assert finished([BUSY], "idle", wait_s=1.0)[0].turn_cut
+
+
+def test_an_ending_that_another_took_over_is_left_at_once() -> None:
+    _, asked, ours = finished([BUSY], ours=False)
+    assert (asked, ours) == ([Hear()], False)
+
+
+def test_who_leaves_in_the_meantime_is_captured() -> None:
+    run, asked, _ = finished([BUSY], leaves=True)
+    assert run.agent_left
+    assert isinstance(asked[-1], Capture)
+    assert [one.processes for one in asked if isinstance(one, Wait)] == [frozenset({AGENT.id})]
+
+
+def test_a_queued_prompt_is_kept_and_never_sent() -> None:
+    _, asked, _ = finished([QUEUED, BUSY], wait_s=2.0)
+    assert KeepDraft("run it") in asked
+    assert not [one for one in asked if isinstance(one, Press) and one.step == "Enter"]

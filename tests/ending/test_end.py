@@ -1,0 +1,92 @@
+"""The one path: the answers in the order of the rows, and what changed meanwhile is seen under the lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.ending.test_plan import KILL, STOP
+from tests.fakes import Story
+from tmuxreap.core.results import Item
+from tmuxreap.ending import end
+from tmuxreap.ending.end import end_rows, end_unregistered
+from tmuxreap.registry.rows import bare_row
+from tmuxreap.sessions.context import Context
+
+
+def ended(story: Story, app: Context | None = None) -> list[Item]:
+    app = app or story.app()
+    look = app.registry.look()
+    return end_rows(app, look, look.usable, STOP)
+
+
+def facts(items: list[Item]) -> list[tuple[object, object]]:
+    told: list[Any] = [item.as_json() for item in items]
+    return [(one["name"], one["outcome"]) for one in told]
+
+
+def test_the_answers_stand_in_the_order_of_the_rows(story: Story) -> None:
+    story.agent("slow", exit_delay_s=2.0)
+    story.agent("quick")
+    assert facts(ended(story)) == [("slow", "stopped"), ("quick", "stopped")]
+
+
+def test_a_row_that_was_renewed_since_the_look_is_planned_anew(story: Story) -> None:
+    story.agent()
+    app = story.app()
+    look = app.registry.look()
+    story.path.write_text(
+        story.path.read_text().replace('"status": "running"', '"status": "stopped"')
+    )
+    (told,) = end_rows(app, look, look.usable, STOP)
+    assert told.failure is not None
+    assert told.failure.code.text == "session_alive"
+
+
+def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
+    agent = story.agent()
+    app = story.app()
+    look = app.registry.look()
+    story.path.write_text("tmux_sessions: []\n")
+    (told,) = end_rows(app, look, look.usable, STOP)
+    assert told.failure is not None
+    assert told.failure.code.text == "session_not_registered"
+    assert story.processes.alive(agent.process)
+    assert story.signals_to(agent.process) == []
+
+
+def test_a_row_that_never_rests_is_given_up(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = story.agent()
+    monkeypatch.setattr(end, "_unchanged", lambda row, look: False)
+    (told,) = ended(story)
+    assert told.failure is not None
+    assert (told.failure.code.text, story.processes.alive(agent.process)) == ("lock_timeout", True)
+
+
+def test_an_interruption_is_an_answer_for_each_that_has_none(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story.agent("a")
+    story.agent("b")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(end, "_carry_out", interrupted)
+    codes = [item.failure.code.text for item in ended(story) if item.failure]
+    assert codes == ["interrupted", "interrupted"]
+    with story.ledger() as ledger:
+        assert {intent.name for intent in ledger.open_intents()} == {"a", "b"}
+
+
+def test_what_has_no_row_is_ended_and_not_written(story: Story) -> None:
+    app = story.app()
+    app.registry.look()
+    vim = story.tmux.open(story.SOCKET, "stray", "vim").panes[0].process
+    row = bare_row("stray", agent=None, tmux_server=None, tmux=bare_row("x").tmux)
+    before = story.path.read_bytes()
+    told: Any = end_unregistered(app, row, KILL).as_json()
+    assert (told["outcome"], told["status"]) == ("killed", None)
+    assert not story.processes.alive(vim)
+    assert story.path.read_bytes() == before

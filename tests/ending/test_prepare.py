@@ -1,0 +1,89 @@
+"""From rows to cases: each is answered at once or planned, and nothing is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.ending.test_plan import KILL, STOP
+from tests.fakes import CONVERSATION, Story
+from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.prepare import Case, prepare
+
+
+def case(story: Story, policy: Policy = STOP) -> Case:
+    app = story.app()
+    (found,) = prepare(app, app.registry.look().usable, policy)
+    return found
+
+
+def answer(found: Case) -> dict[str, Any]:
+    assert found.answer is not None
+    assert found.plan is None
+    return found.answer.as_json()
+
+
+def test_a_living_agent_is_planned_with_its_conversation(story: Story) -> None:
+    story.agent()
+    before = story.written()
+    found = case(story)
+    assert found.answer is None
+    assert found.plan is not None
+    assert (found.agent, found.known.conversation.id) == ("demo", CONVERSATION)
+    assert found.memory == 1_000_000
+    assert story.written() == before
+
+
+def test_who_has_ended_and_left_nothing_is_answered(story: Story) -> None:
+    story.agent(status="stopped")
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.processes.die(story.agents["acme"].process)
+    told = answer(case(story))
+    assert (told["outcome"], told["status"], told["resumable"]) == (
+        "already_stopped",
+        "stopped",
+        True,
+    )
+
+
+def test_what_is_refused_says_of_whom(story: Story) -> None:
+    story.agent(status="stopped")
+    told = answer(case(story))
+    assert (told["outcome"], told["error"]["code"]) == ("refused", "session_alive")
+    assert (told["agent"], told["pid"]) == ("demo", story.agents["acme"].process.pid)
+
+
+def test_options_are_read_for_keys_and_not_for_a_kill(story: Story) -> None:
+    agent = story.agent()
+    story.tmux.change(agent.pane, synchronized=True)
+    told = case(story).plan
+    assert told is not None
+    assert [(one.option, one.during) for one in told.options] == [
+        ("remain-on-exit", "on"),
+        ("synchronize-panes", "off"),
+    ]
+    killed = case(story, KILL).plan
+    assert killed is not None
+    assert killed.options == ()
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+def test_a_purge_needs_a_conversation_that_is_this_row_s_alone(story: Story, has_it: bool) -> None:
+    story.agent()
+    if has_it:
+        field = "demo_conversation_id_own"
+        story.add_row({"name": "other", "status": "stopped", "agent": "demo", field: CONVERSATION})
+    app = story.app()
+    (row,) = (row for row in app.registry.look().usable if row.name == "acme")
+    (found,) = prepare(app, [row], replace(STOP, purge=True))
+    if has_it:
+        error = answer(found)["error"]
+        assert (error["code"], error["hint"]) == (
+            "conversation_in_use",
+            "forget that row first: tmuxreap forget other",
+        )
+    else:
+        assert found.plan is not None
+        assert any(CONVERSATION in path for path in found.plan.purges)
