@@ -11,14 +11,17 @@ from signal import SIGHUP, SIGTERM
 
 import pytest
 
-from tests.fakes import OWN_PID, Story
-from tmuxreap.commands import adopt
+from tests.fakes import OWN_PID, FakeProcess, Story
+from tmuxreap.commands import adopt, stop
 from tmuxreap.commands.adopt import AdoptRequest
 from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import ProcessId
+from tmuxreap.core.model import ProcessId, Verb
 from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import NewIntent, PaneOption
 from tmuxreap.system import files
 from tmuxreap.system.tmux import commands
@@ -182,3 +185,80 @@ def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(story: Story, mo
     with pytest.raises(Failure) as failed:
         adopt.run(story.app(), AdoptRequest("acme", "demo"))
     assert failed.value.code is Code.SESSION_NOT_REGISTERED
+
+
+class Heard:
+    """What is said while it goes on."""
+
+    live = False
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def waits(self, name: str, why: str) -> None:
+        self.said.append(f"{name}: {why}")
+
+    def begin(self, total: int) -> None: ...
+    def rung(self, name: str, rung: object) -> None: ...
+    def turn(self, name: str) -> None: ...
+    def done(self, name: str) -> None: ...
+    def draw(self) -> None: ...
+
+
+def another_stop(story: Story, deadline_s: float, state: str = "S") -> FakeProcess:
+    """One that is under way in another process."""
+    owner = story.processes.add("tmuxreap", pid=OTHER_PID)
+    process = story.processes.table[OTHER_PID]
+    process.now = replace(process.now, state=state)
+    plan = json.dumps({"socket": story.SOCKET})
+    with story.ledger() as ledger:
+        deadline = story.clock.now() + deadline_s
+        new = NewIntent("acme", "stop", "night", "agent", owner, story.BOOT, deadline, (), plan)
+        ledger.begin_intents([new], owner_alive=lambda intent: True, take_over=False, now=story.clock.now())
+    return process
+
+
+def test_who_waits_for_a_suspended_stop_is_told(story: Story) -> None:
+    story.agent()
+    another_stop(story, 40.0, "T")
+    app, heard = story.app(), Heard()
+    app.progress = heard
+    (item,) = stop.run(app, EndRequest(("acme",), Policy(Verb.STOP, "manual_stop"))).results
+    told = item.as_json()
+    (said,) = heard.said
+    assert "is suspended" in said
+    assert "tmuxreap kill acme" in said
+    assert (told["error"]["code"], "kill acme" in told["error"]["hint"]) == ("still_running", True)  # type: ignore[index]
+    assert only(story.kill())["outcome"] == "killed"
+
+
+def test_nobody_waits_beyond_the_deadline_of_another(story: Story) -> None:
+    agent = story.agent()
+    another_stop(story, 2.0)
+    before = story.clock.monotonic()
+    told = only(story.stop())
+    assert (told["outcome"], told["error"]["code"]) == ("failed", "still_running")  # type: ignore[index]
+    assert "did not end in its time" in told["error"]["message"]  # type: ignore[index]
+    assert story.clock.monotonic() - before < 3.0
+    assert agent.heard == []
+
+
+def test_an_option_of_ours_is_put_back_though_tmux_hung_in_the_middle(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    story.processes.after(1.0, lambda: story.tmux.hung.add(story.SOCKET))
+    assert only(story.stop())["outcome"] == "failed"
+    assert agent.pane.options == {"remain-on-exit": "on"}
+    story.tmux.hung.clear()
+    story.processes.add("tmuxreap", pid=OTHER_PID)
+    reconcile.run(story.app(OTHER_PID))
+    assert agent.pane.options == {}
+    assert story.app().books.open_intents() == {}
+
+
+def test_the_next_stop_puts_it_back_too(story: Story) -> None:
+    agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
+    story.processes.after(1.0, lambda: story.tmux.hung.add(story.SOCKET))
+    story.stop()
+    story.tmux.hung.clear()
+    assert only(story.kill(force=False))["outcome"] == "survived"
+    assert agent.pane.options == {}

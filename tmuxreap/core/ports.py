@@ -125,6 +125,9 @@ class Progress(Protocol):
     def turn(self, name: str) -> None:
         """It may end its turn first."""
 
+    def waits(self, name: str, why: str) -> None:
+        """It is another's at this moment, and that takes long."""
+
     def done(self, name: str) -> None: ...
 
     def draw(self) -> None:

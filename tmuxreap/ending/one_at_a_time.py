@@ -6,17 +6,18 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import PaneOption, Plan
-from tmuxreap.ending.results import JoinedResult
+from tmuxreap.ending.results import JoinedResult, failed_target
 from tmuxreap.ledger.records import START, Intent
 from tmuxreap.ledger.records import PaneOption as RecordedOption
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION
 
 JOIN_LOOK_S = 0.05
+SUSPENDED = frozenset("Tt")  # states of a process: C-z, SIGSTOP, a debugger
 
 
 _under_way: set[tuple[Path, int]] = set()  # in this very process, in whatever thread
@@ -50,14 +51,36 @@ def under_way(context: Context) -> Iterator[Callable[[Iterable[Intent]], None]]:
 
 
 def join(context: Context, intent: Intent) -> Item | None:
-    """Another stop is at it: send nothing, wait, report what came of it. None when its owner died."""
+    """Another stop is at it: send nothing, wait, report what came of it. None when its owner died. Nobody waits for
+    ever for one that does not come to its end."""
+    told = False
     while True:
         now = context.books.intent(intent.id)
         if now is None or now.outcome is not None:
             return _joined(now)
         if not owner_alive(context, now):
             return None
+        late = context.clock.now() > now.deadline
+        if late:
+            return failed_target(now.name, _stuck(now, suspended=_is_suspended(context, now)))
+        if not told and context.progress is not None and _is_suspended(context, now):
+            told = True
+            stuck = _stuck(now, suspended=True)
+            context.progress.waits(now.name, f"{stuck.message}; {stuck.hint}")
         context.processes.wait({now.owner}, JOIN_LOOK_S)
+
+
+def _is_suspended(context: Context, intent: Intent) -> bool:
+    owner = context.processes.again(intent.owner)
+    return owner is not None and owner.state in SUSPENDED
+
+
+def _stuck(intent: Intent, *, suspended: bool) -> Failure:
+    state = "is suspended" if suspended else "did not end in its time"
+    message = f"could not end {intent.name}: another {intent.verb} of it (pid {intent.owner.pid}) {state}"
+    if intent.verb == START:  # there is nothing yet to end
+        return Failure(Code.STILL_RUNNING, message, f"end that start first: kill {intent.owner.pid}")
+    return Failure(Code.STILL_RUNNING, message, f"take it over with: {command('kill', intent.name)}")
 
 
 def outcome_of_taker(context: Context, number: int) -> Item | None:

@@ -132,12 +132,17 @@ def _follow(
         row, number = before.named(name), ending.intent.id if ending.intent else None
         image = before.text_of(row) if row else None
         events.append(outcome.event_record(ending.case, results[name], ended, image, ended_by))
-        if number is not None:
+        if number is not None and not _left_open(ending, ended):
             closings.append(Closing(number, results[name].outcome.value, results[name].as_json()))
         if ended.survivors:
             left = [Survivor(one.process.id, context.place.boot_id, one.process.comm) for one in ended.survivors]
             context.books.remember_survivors(name, left, number)
     context.books.follow(after, [*events, *jobs], closings)
+
+
+def _left_open(ending: UnderWay, ended: Ended) -> bool:
+    """A tmux that could not be asked any more keeps our options on the pane: who comes next puts them back."""
+    return ended.outcome is Outcome.FAILED and ending.task is not None and bool(ending.task.plan.options)
 
 
 class _Fate(Enum):

@@ -54,6 +54,11 @@ class Progress:
                 self._say(f"{name}: waiting for its turn to end\n")
         self.draw()
 
+    def waits(self, name: str, why: str) -> None:
+        """A line of its own also on a terminal: it is something to do."""
+        before = "\r\x1b[K" if self.live else ""
+        self._say(f"{before}{plain(name)}: {plain(why)}\n")
+
     def done(self, name: str) -> None:
         self.at.pop(plain(name), None)
         self.turns.pop(plain(name), None)
