@@ -75,6 +75,13 @@ def test_last_words_decide_between_two(real: Real) -> None:
         assert (stopped["resumable"], stopped["warnings"]) == (True, [])
 
 
+def test_last_words_that_the_terminal_wrapped_are_read_whole(real: Real) -> None:
+    told_by(BANNER)
+    mine = talked(real)
+    real.tmux("resize-window", "-t", "=acme:", "-x", "60")
+    assert answer(real.stop())["conversation"]["id"] == mine
+
+
 def test_last_words_make_a_purge_certain(real: Real) -> None:
     told_by(BANNER, "sole-candidate")
     mine, other = talked(real), talked(real, "other")

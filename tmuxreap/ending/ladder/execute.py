@@ -175,11 +175,15 @@ class Executor:
             first = [
                 each for task in mine if self._asked[task] == requests.ReadScreen(ready=True) for each in ready(task)
             ]
-            asked = [Question(task.sight.pane.id) for task in shown if task.sight.pane]
+            asked = [self._question(task, task.sight.pane.id) for task in shown if task.sight.pane]
             texts.update(zip(shown, self._tmux.ask(socket, asked, first), strict=True))
         for task in tasks:
             captured = isinstance(self._asked[task], requests.Capture)
             self._advance(task, (task.capture if captured else task.read_screen)(texts.get(task)))
+
+    def _question(self, task: Task, pane: str) -> Question:
+        """Last words that the terminal wrapped are read as the one line that they were."""
+        return Question(pane, joined=isinstance(self._asked[task], requests.Capture))
 
     def _wants_text(self, task: Task) -> bool:
         """The last words are worth a question where the agent has any."""
