@@ -1,0 +1,68 @@
+"""`adopt`: the row of a session that is there already."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import CONVERSATION, DEMO, Story
+from tmuxreap.commands.adopt import AdoptRequest, run
+from tmuxreap.core.errors import Failure
+
+
+def agent_without_a_row(story: Story) -> None:
+    story.agent()
+    story.path.write_text("tmux_sessions: []\n")
+
+
+def refused(story: Story, *words: str, **more: object) -> str:
+    with pytest.raises(Failure) as caught:
+        run(story.app(), AdoptRequest(*words, **more))  # type: ignore[arg-type]
+    return caught.value.code.text
+
+
+def test_what_runs_there_is_recorded_as_it_is(story: Story) -> None:
+    agent_without_a_row(story)
+    run(story.app(), AdoptRequest("acme", tags=("web",)))
+    row = story.row()
+    assert (row["status"], row["agent"], row["tags"]) == ("running", "demo", ["web"])
+    assert (row["demo_conversation_id_own"], row["conversation_source"]) == (
+        CONVERSATION,
+        "pidfile",
+    )
+    assert row["pane"]["pid"] == story.agents["acme"].process.pid  # type: ignore[index]
+    assert row["tmux"]["session_id"] == "$0"  # type: ignore[index]
+
+
+def test_a_plan_writes_nothing(story: Story) -> None:
+    agent_without_a_row(story)
+    (told,) = run(story.app(), AdoptRequest("acme", dry_run=True)).results
+    assert told.as_json()["outcome"] == "planned"
+    assert told.as_json()["conversation_id"] == CONVERSATION
+    assert story.path.read_text() == "tmux_sessions: []\n"
+
+
+def test_what_is_not_there_or_not_told_is_refused(story: Story) -> None:
+    agent_without_a_row(story)
+    story.tmux.open(story.SOCKET, "plain", "vim")
+    assert refused(story, "nobody") == "session_not_registered"
+    assert refused(story, "plain") == "usage"
+    assert refused(story, "all") == "usage"
+    assert story.path.read_text() == "tmux_sessions: []\n"
+
+
+def test_two_agents_in_one_session_have_to_be_told_apart(story: Story) -> None:
+    agent_without_a_row(story)
+    (session,) = story.tmux.servers[story.SOCKET].sessions
+    story.tmux.split(story.SOCKET, session, "claude", "claude")
+    with pytest.raises(Failure, match="several agents run in it: claude, demo"):
+        run(story.app(), AdoptRequest("acme"))
+    run(story.app(), AdoptRequest("acme", agent="demo"))
+    assert story.row()["agent"] == "demo"
+
+
+def test_an_ended_row_runs_again_with_the_new_session(story: Story) -> None:
+    story.agent(status="stopped")
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.tmux.open(story.SOCKET, "acme", *DEMO)
+    run(story.app(), AdoptRequest("acme"))
+    assert (story.row()["status"], story.row()["tmux"]["session_id"]) == ("running", "$1")  # type: ignore[index]

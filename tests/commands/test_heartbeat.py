@@ -1,0 +1,52 @@
+"""`heartbeat`: whose it is, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import OWN_PID, Story
+from tmuxreap.commands import heartbeat
+from tmuxreap.core.errors import Failure
+
+
+def beat(
+    story: Story, name: str | None = None, state: str | None = None, pid: int = OWN_PID
+) -> object:
+    (item,) = heartbeat.run(story.app(pid), name, state).results
+    return item.as_json()["name"]
+
+
+def test_it_is_recorded_with_its_state_and_the_clocks_that_nobody_sets(story: Story) -> None:
+    story.agent()
+    assert beat(story, "acme", "waiting") == "acme"
+    with story.ledger() as ledger:
+        (noted,) = ledger.heartbeats("acme")
+    assert (noted.state, noted.kind, noted.at) == ("waiting", "heartbeat", story.clock.now())
+    clock = story.clock
+    assert noted.data == {"moment": [story.BOOT, clock.uptime(), clock.monotonic()]}
+
+
+def test_without_a_name_it_is_of_the_session_that_the_caller_sits_in(story: Story) -> None:
+    story.agent("other")
+    agent = story.agent()
+    inside = story.processes.add("sh", parent=agent.process)
+    assert beat(story, pid=inside.pid) == "acme"
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "code"),
+    [
+        ("acme", "ended", "usage"),
+        ("nobody", None, "session_not_registered"),
+        (None, None, "session_not_registered"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(
+    story: Story, name: str | None, state: str | None, code: str
+) -> None:
+    story.agent()
+    with pytest.raises(Failure) as caught:
+        beat(story, name, state)
+    assert caught.value.code.text == code
+    with story.ledger() as ledger:
+        assert ledger.heartbeats("acme") == []

@@ -1,0 +1,47 @@
+"""`list`: the rows as they stand, chosen and sorted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.commands.list import SORT_KEYS, ListRequest, run
+from tmuxreap.core.errors import Failure
+
+
+def names(story: Story, **request: object) -> list[object]:
+    return [item.as_json()["name"] for item in run(story.app(), ListRequest(**request)).results]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def rows(story: Story) -> Story:
+    for name in ("b", "c", "a"):
+        story.agent(name)
+    story.stop("c")
+    return story
+
+
+def test_as_they_stand_or_by_a_word(rows: Story) -> None:
+    assert names(rows) == ["b", "c", "a"]
+    assert names(rows, sort="name") == ["a", "b", "c"]
+    assert names(rows, sort="status") == ["a", "b", "c"]
+    assert all(sorted(names(rows, sort=key)) == ["a", "b", "c"] for key in SORT_KEYS)  # type: ignore[type-var]
+
+
+def test_those_of_a_status_and_those_that_live(rows: Story) -> None:
+    assert names(rows, status="stopped") == ["c"]
+    assert names(rows, live=True) == ["b", "a"]
+    assert names(rows, targets=("a", "nobody")) == ["a", "nobody"]
+
+
+@pytest.mark.parametrize("request_", [{"sort": "size"}, {"status": "archived"}])
+def test_a_word_that_means_nothing_is_refused(rows: Story, request_: dict[str, str]) -> None:
+    with pytest.raises(Failure, match="there is no such word") as caught:
+        names(rows, **request_)
+    assert caught.value.hint.startswith("use one of: ")
+
+
+def test_where_nothing_matches_the_way_to_all_is_told(rows: Story) -> None:
+    assert run(rows.app(), ListRequest(status="terminated")).greeting is not None
+    rows.path.write_text("tmux_sessions: []\n")
+    assert run(rows.app(), ListRequest()).greeting is None

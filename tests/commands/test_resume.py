@@ -1,0 +1,68 @@
+"""`resume`: what can be taken up, and why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import CONVERSATION, Story
+from tmuxreap.commands.resume import ResumeRequest, resumable, run
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Row
+from tmuxreap.core.values import replace
+
+
+def ended(story: Story, **agent: object) -> Row:
+    story.agent(**agent)  # type: ignore[arg-type]
+    story.stop()
+    row = story.app().registry.look().named("acme")
+    assert row is not None
+    return row
+
+
+def error(story: Story, **request: object) -> str | None:
+    (item,) = run(story.app(), ResumeRequest(("acme",), **request)).results  # type: ignore[arg-type]
+    return item.failure.code.text if item.failure else None
+
+
+def test_the_command_is_told_with_its_folder(story: Story) -> None:
+    ended(story)
+    (told,) = run(story.app(), ResumeRequest(("acme",), print_only=True)).results
+    line = str(told.as_json()["command"])
+    assert CONVERSATION in line
+    assert f"TMUXREAP_DEMO_HOME={story.store}" in line
+    assert told.as_json()["cwd"] == "/"
+
+
+def test_a_living_session_is_not_resumed(story: Story) -> None:
+    story.agent()
+    assert error(story) == "session_exists"
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"agent": "nobody-knows"}, "it is not known how a nobody-knows is resumed"),
+        ({"conversations": ()}, "no conversation was captured"),
+        ({"data": {"termination_mode": "purge"}}, "its conversation was purged"),
+        ({"data": {}}, f"the conversation {CONVERSATION} is not on disk"),
+    ],
+)
+def test_why_it_cannot_be_taken_up(story: Story, fields: dict[str, object], why: str) -> None:
+    row = replace(ended(story), **fields)
+    with pytest.raises(Failure, match=why) as caught:
+        resumable(story.app(), row)
+    assert (caught.value.code.text, caught.value.hint) == (
+        "not_resumable",
+        "begin a new conversation: tmuxreap start acme",
+    )
+
+
+def test_never_two_agents_in_one_conversation(story: Story) -> None:
+    ended(story)
+    story.agent("other")
+    (item,) = run(story.app(), ResumeRequest(("acme",), dry_run=True)).results
+    assert item.failure is not None
+    assert (item.failure.code.text, item.failure.hint) == (
+        "conversation_in_use",
+        "stop it first: tmuxreap stop other",
+    )

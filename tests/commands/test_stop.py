@@ -1,0 +1,82 @@
+"""`stop` and `kill`: what is asked about, what needs a --yes, and what a name without a row means."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ending.test_plan import KILL, STOP
+from tests.fakes import Story
+from tmuxreap.commands.stop import EndRequest, is_inside, run
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
+
+PURGE = replace(STOP, purge=True)
+
+
+def outcomes(result: Result) -> list[object]:
+    return [item.as_json()["outcome"] for item in result.results]
+
+
+def test_without_a_target_nothing_is_guessed(story: Story) -> None:
+    with pytest.raises(Failure, match="no target was given") as caught:
+        run(story.app(), EndRequest((), STOP))
+    assert caught.value.code.text == "usage"
+
+
+def test_a_purge_that_nobody_can_be_asked_about_needs_a_yes(story: Story) -> None:
+    agent = story.agent()
+    with pytest.raises(Failure, match="that deletes for good") as caught:
+        run(story.app(), EndRequest(("acme",), PURGE))
+    assert caught.value.hint == "look at the plan with --dry-run, then add --yes"
+    assert story.processes.alive(agent.process)
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_a_person_is_asked_once_with_the_plan_before_all_are_ended(
+    story: Story, agreed: bool
+) -> None:
+    story.agent("a")
+    story.agent("b")
+    asked: list[list[object]] = []
+
+    def ask(plan: Result) -> bool:
+        asked.append(outcomes(plan))
+        return agreed
+
+    result = run(story.app(), EndRequest(("all",), STOP, ask=ask))
+    assert asked == [["planned", "planned"]]
+    assert outcomes(result) == (["stopped", "stopped"] if agreed else [])
+    assert (result.greeting or "").startswith("nothing was done") is not agreed
+    assert int(result.exit) == 0
+
+
+def test_one_that_was_named_is_ended_without_a_question(story: Story) -> None:
+    story.agent()
+    request = EndRequest(("acme",), STOP, ask=lambda plan: pytest.fail("nobody needed to be asked"))
+    assert outcomes(run(story.app(), request)) == ["stopped"]
+
+
+def test_an_agent_that_ends_all_has_to_say_so(story: Story) -> None:
+    agent = story.agent()
+    inside = story.processes.add("sh", parent=agent.process)
+    assert is_inside(story.app(inside.pid))
+    assert not is_inside(story.app())
+    result = run(story.app(inside.pid), EndRequest(("all",), STOP))
+    assert result.failure is not None
+    assert (result.failure.code.text, outcomes(result)) == ("usage", ["refused"])
+    assert story.processes.alive(agent.process)
+
+
+def test_a_name_without_a_row_is_a_session_only_where_that_was_said(story: Story) -> None:
+    story.agent()
+    story.tmux.open(story.SOCKET, "stray", "vim")
+    plain = run(story.app(), EndRequest(("stray",), KILL))
+    assert [item.failure.code.text for item in plain.results if item.failure] == [
+        "session_not_registered"
+    ]
+    said = replace(KILL, unregistered=True)
+    assert outcomes(run(story.app(), EndRequest(("stray",), said, dry_run=True))) == ["planned"]
+    assert outcomes(run(story.app(), EndRequest(("stray",), said))) == ["killed"]
+    neither = run(story.app(), EndRequest(("nobody",), said))
+    assert int(neither.exit) == 3
