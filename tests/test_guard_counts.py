@@ -99,7 +99,7 @@ LIFE = {
 def counted(folder: Path, entry: str, *words: str) -> Counts:
     out = folder / "counts.json"
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TMUXREAP_")}
-    environ |= {"PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]), "HOME": str(folder)}
+    environ |= {"PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]), "HOME": str(folder / "home")}
     command = [sys.executable, str(RUNNER), str(out), entry, *words]
     subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=30, check=True)
     facts = json.loads(out.read_text(encoding="utf-8"))

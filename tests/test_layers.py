@@ -22,7 +22,7 @@ ROOMS = {
     "ledger": "books records database schema copy",
     "agents": "load profiles spared programs screens conversations.* hooks.*",
     "sessions": "context look sight conversation results observe world ownership panes identity shown siblings"
-    " elsewhere nested state caller",
+    " elsewhere nested newcomers state caller",
     "ending": "end plan results prepare outcome one_at_a_time delegation handover ladder.execute",
     "commands": "*",
     "app": "*",

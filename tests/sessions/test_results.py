@@ -31,3 +31,12 @@ def test_a_row_is_listed_with_its_beginning_and_its_end(story: Story) -> None:
     told = listed(story)
     assert (told["stop_reason"], told["termination_mode"]) == ("done", "graceful")
     assert told["stopped_at"] == story.row()["stopped_at"]
+
+
+def test_live_means_that_the_agent_is_alive(story: Story) -> None:
+    story.agent("works")
+    left = story.agent("left", shell=True)
+    story.processes.die(left.process)
+    found = {one.as_json()["name"]: one.as_json()["live"] for one in listing.run(story.app(), ListRequest()).results}
+    assert found == {"works": "alive", "left": "agent_gone"}
+    assert [one.as_json()["name"] for one in listing.run(story.app(), ListRequest(live=True)).results] == ["works"]

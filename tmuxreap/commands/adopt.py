@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tmuxreap.commands.starting.row import Launch, live_row, record_session, registered
 from tmuxreap.core.errors import Code, Failure, command
@@ -29,6 +29,7 @@ from tmuxreap.sessions.conversation import find_conversation
 from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
 from tmuxreap.sessions.identity import not_all_read, not_asked
 from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.newcomers import all_newcomers, near_sockets, told
 from tmuxreap.sessions.panes import agent_in
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.versions import spellings
@@ -46,11 +47,58 @@ class AdoptRequest:
     pane: str | None = None  # of another terminal: kitty:7
 
 
-def run(context: Context, request: AdoptRequest) -> Result:
+@frozen
+class AdoptAllRequest:
+    server: str | None = None
+    tags: tuple[str, ...] = ()
+    dry_run: bool = False
+    yes: bool = False
+    ask: Callable[[str], bool] | None = None  # on a terminal
+
+
+def run(context: Context, *requests: AdoptRequest) -> Result:
+    """Of several, one that cannot be adopted stands in nobody else's way."""
+    look = context.registry_if_there()
+    if len(requests) == 1:
+        return _result(context, [_adopted(context, requests[0], look)])
+    items: list[Item] = []
+    for request in requests:
+        try:
+            items.append(_adopted(context, request, look))
+        except Failure as failure:
+            items.append(PlainResult(request.name, {"outcome": Outcome.FAILED.value}, failure))
+        look = context.registry.look() if context.made_registry or look is not None else None
+    return _result(context, items)
+
+
+def run_all(context: Context, request: AdoptAllRequest) -> Result:
+    """Every agent's session that has no row: on this server, else on all that are near or that rows name."""
+    look = context.registry_if_there()
+    rows = look.usable if look is not None else ()
+    sockets = [context.socket_named(context.server_named(request.server))] if request.server else near_sockets(context)
+    sights = [] if request.server else [sight for sight, _ in look_at(context, rows)]
+    found = all_newcomers(context, rows, sights, sockets)
+    if not found:
+        return replace(_result(context, []), greeting="no agent runs in a session that is not registered")
+    if request.ask is not None and not (request.yes or request.dry_run) and not request.ask(told(found)):
+        return replace(_result(context, []), greeting="nothing was registered: the answer was no")
+    asked = [
+        AdoptRequest(one.name, one.agent, one.socket if one.flag else None, request.tags, request.dry_run)
+        for one in found
+    ]
+    return run(context, *asked)
+
+
+def _result(context: Context, items: Sequence[Item]) -> Result:
+    more = {"registry_made": context.made_registry}
+    return Result("adopt", context.registry_name, context.clock.now(), items, tuple(context.warnings), more=more)
+
+
+def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None) -> Item:
     if request.name in RESERVED:
         reason = f"could not adopt {request.name!r}: that word means something else as a target"
-        raise Failure(Code.USAGE, reason, "rename the session: tmux rename-session")
-    look = context.registry_if_there()
+        hint = "to adopt every agent's session: tmuxreap adopt --all"
+        raise Failure(Code.USAGE, reason, hint if request.name == "all" else "rename it: tmux rename-session")
     old = registered(look, request.name)
     if request.pid is not None or request.pane is not None:
         row, sight, wish = _outside(context, request, look, old)
@@ -67,11 +115,12 @@ def run(context: Context, request: AdoptRequest) -> Result:
 
 def _recorded(
     context: Context, request: AdoptRequest, look: RegistryLook | None, row: Row, sight: Sight, wish: Launch
-) -> Result:
-    if look is None and not request.dry_run:
-        context.registry.create()
-    adopted = _planned(wish, row, sight) if request.dry_run else record_session(context, row, sight, wish, None)
-    return Result("adopt", context.registry_name, context.clock.now(), [adopted], tuple(context.warnings))
+) -> Item:
+    if request.dry_run:
+        return _planned(wish, row, sight)
+    if look is None:
+        context.make_registry()
+    return record_session(context, row, sight, wish, None)
 
 
 def _refuse_anothers(context: Context, name: str, server: Server, session: Session) -> None:

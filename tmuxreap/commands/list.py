@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tmuxreap.commands.targets import bad_row_warnings, choose_rows, not_chosen
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, Row, Status
+from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.results import SessionResult, session_results
+from tmuxreap.sessions.results import SessionResult, looked_at, session_results
+from tmuxreap.sessions.sight import Sight
 
 SORT_KEYS: dict[str, Callable[[SessionResult], object]] = {
     "name": lambda one: one.name,
@@ -46,14 +48,39 @@ def run(context: Context, request: ListRequest) -> Result:
     if request.targets:
         chosen = choose_rows(context, look, request.targets, Wanted.ALL)
         rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen), ()
-    found = [one for one in session_results(context, rows) if _wanted(one, request)]
+    sights = looked_at(context, rows)
+    found = [one for one in session_results(context, rows, sights) if _wanted(one, request)]
     context.books.remember(look)
     if request.sort is not None:
         found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     if request.tree:
         found = _as_trees(found, rows)
-    told = (*context.warnings, *warnings)
-    return Result("list", context.registry_name, context.clock.now(), [*found, *items], told, greeting=_greeting(rows))
+    told = (*context.warnings, *warnings, *_without_tmux(sights))
+    more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
+    answer = Result("list", context.registry_name, context.clock.now(), [*found, *items], told, more=more)
+    return replace(answer, greeting=_greeting(rows))
+
+
+def _without_tmux(sights: Sequence[Sight]) -> tuple[str, ...]:
+    missing = next((one.server for one in sights if isinstance(one.server, Unreachable) and one.server.missing), None)
+    return () if missing is None else (f"tmux_missing: {missing.reason}: nothing is known of what is alive",)
+
+
+def _not_registered(
+    context: Context, look: RegistryLook, rows: Sequence[Row], sights: Sequence[Sight]
+) -> list[dict[str, object]]:
+    """Agents without a row, on the servers that were looked at; without any row on those that are near. A row that
+    cannot be read may be theirs."""
+    if len(look.rows) > len(rows):
+        return []
+    known = {(one.socket, one.session.id) for one in sights if one.session}
+    servers = {one.socket: one.server for one in sights if isinstance(one.server, Server)}
+    if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
+        return []
+    from tmuxreap.sessions.newcomers import all_newcomers, near_sockets  # where all have a row nobody asks
+
+    near = [] if rows else near_sockets(context)
+    return [one.as_json() for one in all_newcomers(context, rows, sights, near)]
 
 
 def _as_trees(found: Sequence[SessionResult], rows: Sequence[Row]) -> list[SessionResult]:
@@ -77,6 +104,6 @@ def _known(verb: str, word: str | None, known: Iterable[str]) -> None:
 
 
 def _wanted(one: SessionResult, request: ListRequest) -> bool:
-    if request.live and one.live not in (Live.ALIVE, Live.AGENT_GONE):
+    if request.live and one.live is not Live.ALIVE:
         return False
     return request.status is None or one.status.value == request.status

@@ -58,9 +58,10 @@ def run(context: Context, request: StartRequest) -> Result:
         now = context.clock.now()
         return Result("start", context.registry_name, now, (), tuple(context.warnings), more=plan)
     if look is None:
-        context.registry.create()
+        context.make_registry()
     started = launch(context, wish)
-    return Result("start", context.registry_name, context.clock.now(), [started], tuple(context.warnings))
+    more = {"registry_made": context.made_registry}
+    return Result("start", context.registry_name, context.clock.now(), [started], tuple(context.warnings), more=more)
 
 
 def _in_use(look: RegistryLook | None, wish: Launch) -> list[str]:

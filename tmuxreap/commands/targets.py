@@ -12,7 +12,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.registry.file import RegistryLook, row_invalid
 from tmuxreap.registry.rows import parent_of
-from tmuxreap.registry.targets import Chosen, Questions, Wanted, choose
+from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, is_sweeping
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 
@@ -48,12 +48,29 @@ def choose_rows(
     chosen = choose(look.rows, targets, wanted, ask, sparing=sparing)
     if chosen.protected:
         context.warnings.append(left_out(chosen.protected))
-    return chosen
+    return _with_sessions(context, chosen)
 
 
 def left_out(names: Sequence[str]) -> str:
     """The warning on rows that are ended by their names only."""
     return f"protected: left out {', '.join(names)}; name it to end it, or first: tmuxreap unprotect NAME"
+
+
+def _with_sessions(context: Context, chosen: Chosen) -> Chosen:
+    """A name without a row may be that of a living session: then the hint says what can be done with it."""
+    if not any(_may_be_session(one) for one in chosen.missing):
+        return chosen
+    from tmuxreap.sessions.newcomers import not_registered  # who names what is there needs none
+
+    missing = [
+        replace(one, failure=not_registered(context, one.target) or one.failure) if _may_be_session(one) else one
+        for one in chosen.missing
+    ]
+    return replace(chosen, missing=tuple(missing))
+
+
+def _may_be_session(one: Missing) -> bool:
+    return one.failure.code is Code.SESSION_NOT_REGISTERED and not is_sweeping(one.target) and ":" not in one.target
 
 
 def not_chosen(look: RegistryLook, chosen: Chosen) -> list[Item]:

@@ -43,6 +43,7 @@ class Context:
         self.progress: Progress | None = None
         self.tool = "cli"  # by which door the call came: cli, mcp, popup, watch, reap, python or remote
         self.asked_by: Mapping[str, object] | None = None  # of what another process was asked for
+        self.made_registry = False
         self.seen_agents: dict[str, str] = {}  # what runs in the panes of rows that do not say it
         self._spares: dict[str | None, Spares] = {}
 
@@ -67,6 +68,11 @@ class Context:
         """For `start` and `adopt`, which make one here where none is found. To be called before all else."""
         self.registry = self._registry(registry_or_new(self.settings, self.given_registry))
         return self.registry.look() if os.path.lexists(self.registry.path) else None
+
+    def make_registry(self) -> None:
+        """To be told: whoever stands below its folder uses it from now on."""
+        self.registry.create()
+        self.made_registry = True
 
     def _registry(self, path: Path) -> Registry:
         return Registry(path, self._recall, held=self.lock_held)

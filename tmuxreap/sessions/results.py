@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from tmuxreap.sessions.state import Shows, Told
 
 
-def session_results(context: Context, rows: Sequence[Row]) -> list[SessionResult]:
+def looked_at(context: Context, rows: Sequence[Row]) -> list[Sight]:
+    return [sight for sight, _ in look_at(context, rows, briefly=True)]
+
+
+def session_results(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> list[SessionResult]:
     said = context.books.pulses()
-    sights = [sight for sight, _ in look_at(context, rows, briefly=True)]
     told = _states(context, rows, sights, said)
     return [
         session_result(context, row, sight, said.get(row.name), told=one)

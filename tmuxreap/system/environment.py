@@ -46,6 +46,10 @@ class Settings:
         return Path(home) if home else None
 
     @property
+    def at_home(self) -> bool:
+        return self.home is not None and os.path.realpath(self.home) == os.path.realpath(self.cwd)
+
+    @property
     def user_profiles(self) -> Path | None:
         """The user's own agents, merged over ours."""
         config = self.environ.get("XDG_CONFIG_HOME")
@@ -123,7 +127,19 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
         if failure.code is not Code.REGISTRY_NOT_FOUND or settings.homeless:
             raise
         named = settings.environ.get(REGISTRY_MARK)
+        if not named:
+            _refuse_home(settings)
         return Path(settings.cwd, named) if named else settings.cwd / REGISTRY
+
+
+def _refuse_home(settings: Settings) -> None:
+    """Every project below it would use that one."""
+    if settings.at_home:
+        raise Failure(
+            Code.REGISTRY_NOT_FOUND,
+            f"could not make a registry in {settings.cwd}: every project in your home folder would use it",
+            f"change to the project's folder, or name it: --registry {settings.cwd / REGISTRY}",
+        )
 
 
 def _refuse_empty(given: str | None) -> None:

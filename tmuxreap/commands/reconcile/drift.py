@@ -4,7 +4,7 @@ writes nothing."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 
 from tmuxreap.agents.profiles import LOCATORS
@@ -21,11 +21,9 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import find_conversation
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.panes import which_agent
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK
-from tmuxreap.system.tmux.versions import spellings
 
 # What follows the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
@@ -263,37 +261,19 @@ def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
 
 def _unregistered(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> list[Drift]:
     """Agents' sessions without a row, on the servers that the registry names."""
-    known: dict[str, set[str]] = {}
-    for sight in sights:
-        seen = known.setdefault(sight.socket, set())
-        if sight.session is not None:
-            seen.add(sight.session.id)
-    names = {row.name for row in rows}.union(*(spellings(row.name) for row in rows))
-    found: list[Drift] = []
-    servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
-    for socket, server in servers.items():
-        strangers = [s for s in server.sessions if s.id not in known[socket] and s.name not in names]
-        agents = _agents_in(context, socket, strangers) if strangers else {}
-        anothers = owners_of(context, server, [one for one in strangers if one.name in agents]) if agents else {}
-        agents = {one.name: agents[one.name] for one in strangers if one.name in agents and one.id not in anothers}
-        for name, agent in agents.items():
-            hint = command("adopt", name, "--agent", agent, *_server_flag(rows, sights, socket))
-            found.append(Drift(name, DriftKind.UNREGISTERED, f"a {agent} runs in it, and it has no row", hint=hint))
-    return found
+    if not any(isinstance(sight.server, Server) for sight in sights):
+        return []
+    from tmuxreap.sessions.newcomers import newcomers  # once a look, and never on the way of a stop
 
-
-def _agents_in(context: Context, socket: str, sessions: Sequence[Session]) -> Mapping[str, str]:
-    world = context.observer.latest  # just made, for the rows
-    if world is None or socket not in world.servers:
-        world = context.observer.look([socket], 0)
-    agents = context.profiles.agents.values()
-    return {session.name: agent for session in sessions if (agent := which_agent(session, agents, world)) is not None}
-
-
-def _server_flag(rows: Sequence[Row], sights: Sequence[Sight], socket: str) -> tuple[str, ...]:
-    named = (row.tmux_server for row, sight in zip(rows, sights, strict=True) if sight.socket == socket)
-    server = next((name for name in named if name), None)
-    return ("--server", server) if server else ()
+    return [
+        Drift(
+            one.name,
+            DriftKind.UNREGISTERED,
+            f"a {one.agent} runs in it, and it has no row",
+            hint=command("adopt", one.name, "--agent", one.agent, *one.flag),
+        )
+        for one in newcomers(context, rows, sights)
+    ]
 
 
 def _who(sight: Sight) -> str:

@@ -42,11 +42,30 @@ def answered(command: str, context: Context, work: Callable[[Context], Result]) 
     try:
         return work(context)
     except Failure as failure:
-        return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), failure)
+        told = _first_run(command, context, failure) if failure.code is Code.REGISTRY_NOT_FOUND else failure
+        return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), told)
     except KeyboardInterrupt:  # here, where the registry is known; the parser would swallow it
         return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), interrupted())
     finally:
         context.close()
+
+
+def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
+    """Whoever has agents running and no registry is told which they are, and the command that makes one."""
+    if verb in ("start", "adopt") or context.given_registry or context.settings.homeless:
+        return failure
+    from tmuxreap.sessions.newcomers import all_newcomers, near_sockets, told
+
+    try:
+        found = all_newcomers(context, (), (), near_sockets(context))
+    except Failure:
+        return failure
+    if not found:
+        return failure
+    are = "agent runs" if len(found) == 1 else "agents run"
+    where = " --registry PATH" if context.settings.at_home else ""
+    hint = f"{len(found)} {are} in tmux: {told(found)}; register all with: tmuxreap adopt --all{where}, some with:"
+    return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{where}")
 
 
 def end(
@@ -124,10 +143,14 @@ def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
             tell_failure(failure, voice, sys.stderr)
         if not plan.results:
             return True
-        print(f"{plan.command} {what}? [y/N] ", end="", file=sys.stderr, flush=True)
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        return confirmed(f"{plan.command} {what}?")
 
     return ask
+
+
+def confirmed(asked: str) -> bool:
+    print(f"{asked} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def on_terminal() -> bool:

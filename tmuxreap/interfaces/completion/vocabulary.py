@@ -28,8 +28,9 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "adopt": (
-        "Register a session that is there already.",
-        ("NAME",), {
+        "Register sessions that are there already.",
+        ("NAME...",), {
+        "--all": ("", "Every agent's session that is not registered; asks on a terminal."),
         "--agent": ("A", "Which agent it is."),
         "--server": ("L", "The tmux server, as for tmux -L."),
         "--tag": ("X", "A tag; may be given again."),
@@ -37,6 +38,7 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--yes": ("", "Answer the question beforehand."),
         "--force": ("", "Also a session that another registry has; it stays that one's to end."),
         "--pid": ("N", "A session without tmux: this process, and those below it."),
         "--pane": ("PANE", "A pane of another terminal: kitty:ID, wezterm:ID."),
@@ -46,7 +48,7 @@ VERBS: dict[str, Words] = {
         "List the sessions, each with a look at what is alive of it.",
         ("TARGETS",), {
         "--status": ("running|stopped|terminated|archived", "running, stopped or terminated."),
-        "--live": ("", "Only rows whose session is there."),
+        "--live": ("", "Only sessions whose agent is alive."),
         "--sort": ("name|status|live|agent|idle|memory|server", "name, status, live, agent, idle, memory or server."),
         "--tree": ("", "Each session below the one that started it."),
         "--registry": ("PATH", "The registry file."),
@@ -275,7 +277,7 @@ VERBS: dict[str, Words] = {
         "List the sessions, each with a look at what is alive of it.",
         ("TARGETS",), {
         "--status": ("S", "running, stopped or terminated."),
-        "--live": ("", "Only rows whose session is there."),
+        "--live": ("", "Only sessions whose agent is alive."),
         "--sort": ("KEY", "name, status, live, agent, idle, memory or server."),
         "--tree": ("", "Each session below the one that started it."),
         "--registry": ("PATH", "The registry file."),

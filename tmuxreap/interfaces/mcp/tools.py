@@ -85,7 +85,7 @@ class ListSessions(Arguments):
 
     targets: Annotated[list[str], BeforeValidator(_alone), Field(description=f"{MEANT} None: all.")] = []
     status: Annotated[StatusWord | None, Field(description="Only rows of this status.")] = None
-    live: Annotated[bool, Field(description="Only those whose tmux session is there.")] = False
+    live: Annotated[bool, Field(description="Only those whose agent is alive.")] = False
     sort: Annotated[SortWord | None, Field(description="The order of the answer; else as in the registry.")] = None
 
     def run(self, context: Context) -> Result:

@@ -34,6 +34,21 @@ def _report(result: Result, voice: Voice) -> None:
         for line in lines(result, voice):
             print(line)
     _tell_trouble(result, voice)
+    if not voice.quiet:
+        _tell_beside(result, voice)
+
+
+def _tell_beside(result: Result, voice: Voice) -> None:
+    """What is no result and no trouble, and worth a line."""
+    if result.more.get("registry_made"):
+        print(f"new registry: {plain(str(result.registry))}", file=sys.stderr)
+    found = result.more.get("unregistered")
+    if isinstance(found, list) and found:
+        names = ", ".join(plain(f"{one['name']} ({one['agent']})") for one in found[:8])
+        more = f", and {len(found) - 8} more" if len(found) > 8 else ""
+        are = "agent is" if len(found) == 1 else "agents are"
+        command = found[0]["command"] if len(found) == 1 else "tmuxreap adopt --all"
+        print(f"{len(found)} {are} not registered: {names}{more}; register with: {plain(command)}", file=sys.stderr)
 
 
 def report_line(item: Item, voice: Voice) -> None:

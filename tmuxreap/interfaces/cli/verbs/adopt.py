@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer
-from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags
+from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal
+from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags, Yes
 from tmuxreap.sessions.context import Context
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Of the session.", metavar="NAME")],
+    names: Annotated[list[str] | None, typer.Argument(help="Names of sessions.", metavar="NAME...")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every agent's session that is not registered; asks on a terminal.")
+    ] = False,
     agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
     server: Server = None,
     tag: Tags = None,
@@ -21,6 +26,7 @@ def command(
     json: Json = False,
     quiet: Quiet = False,
     dry_run: DryRun = False,
+    yes: Yes = False,
     force: Annotated[
         bool, typer.Option("--force", help="Also a session that another registry has; it stays that one's to end.")
     ] = False,
@@ -31,11 +37,26 @@ def command(
         str | None, typer.Option("--pane", help="A pane of another terminal: kitty:ID, wezterm:ID.", metavar="PANE")
     ] = None,
 ) -> None:
-    """Register a session that is there already."""
+    """Register sessions that are there already."""
 
     def work(context: Context) -> Result:
-        from tmuxreap.commands.adopt import AdoptRequest, run
+        from tmuxreap.commands.adopt import AdoptAllRequest, AdoptRequest, run, run_all
 
-        return run(context, AdoptRequest(name, agent, server, tuple(tag or ()), dry_run, force, pid, pane))
+        tags, alone = tuple(tag or ()), pid is not None or pane is not None
+        if everything and not (names or agent or force or alone):
+            ask = _ask if on_terminal() else None
+            return run_all(context, AdoptAllRequest(server, tags, dry_run, yes, ask))
+        if everything or not names:
+            reason = "could not tell what to adopt: give names of sessions, or --all alone"
+            raise Failure(Code.USAGE, reason, "tmuxreap adopt NAME..., or: tmuxreap adopt --all")
+        if alone and len(names) > 1:
+            raise Failure(Code.USAGE, "could not adopt several: --pid and --pane are of one", "give one name")
+        asked = [AdoptRequest(name, agent, server, tags, dry_run, force, pid, pane) for name in dict.fromkeys(names)]
+        return run(context, *asked)
 
     answer("adopt", registry, json, quiet, work)
+
+
+def _ask(found: str) -> bool:
+    print(f"not registered: {found}", file=sys.stderr)
+    return confirmed("register them?")

@@ -15,7 +15,7 @@ from tmuxreap.sessions.context import Context
 def command(
     targets: Targets = None,
     status: Annotated[str | None, typer.Option("--status", help="running, stopped or terminated.", metavar="S")] = None,
-    live: Annotated[bool, typer.Option("--live", help="Only rows whose session is there.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Only sessions whose agent is alive.")] = False,
     sort: Annotated[
         str | None, typer.Option("--sort", help="name, status, live, agent, idle, memory or server.", metavar="KEY")
     ] = None,

@@ -1,0 +1,101 @@
+"""Whoever has agents running and no registry: from the first command typed to all of them registered."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Answer, tmuxreap
+from tests.real import until
+
+NAMES = ["api", "docs", "web"]
+AGENT = shlex.join(["env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", "tmuxreap.demo_agent"])
+
+
+def tmux(*words: str) -> str:
+    command = ["tmux", "-f", "/dev/null", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout
+
+
+@pytest.fixture
+def project(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three agents on the default server, a shell beside them, and a folder without a registry."""
+    for name in ("TMUXREAP_REGISTRY", "TMUXREAP_ID"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in NAMES:
+        tmux("new-session", "-d", "-s", name, AGENT)
+    tmux("new-session", "-d", "-s", "mine", "sleep 600")
+    until("the agents were ready", lambda: all(">" in tmux("capture-pane", "-p", "-t", f"={n}:") for n in NAMES))
+    return folder
+
+
+def listed(answer: Answer) -> list[str]:
+    return sorted(row["name"] for row in answer.json["results"])
+
+
+def test_three_commands_from_nothing_to_all_stopped(project: Path) -> None:
+    first = tmuxreap("list", "--json")
+    assert (first.exit, first.json["results"]) == (6, [])
+    hint = first.error["hint"]
+    assert all(f"{name} (demo)" in hint for name in NAMES)
+    assert "tmuxreap adopt --all" in hint
+    assert "mine" not in hint
+    adopted = tmuxreap("adopt", "--all", "--json")
+    assert (adopted.exit, listed(adopted), adopted.json["registry_made"]) == (0, NAMES, True)
+    assert adopted.json["registry"] == str(project / ".hermes" / "agent-sessions.yaml")
+    stopped = tmuxreap("stop", "all", "--json")
+    assert (stopped.exit, listed(stopped)) == (0, NAMES)
+    assert tmux("list-sessions", "-F", "#{session_name}").split() == ["mine"]
+
+
+def test_what_is_not_registered_is_told_until_it_is(project: Path) -> None:
+    adopted = tmuxreap("adopt", "api", "nobody")
+    assert adopted.exit == 3
+    assert f"new registry: {project}" in adopted.err
+    assert "nobody" in adopted.err
+    told = tmuxreap("list")
+    assert "2 agents are not registered: docs (demo), web (demo); register with: tmuxreap adopt --all" in told.err
+    assert [one["name"] for one in tmuxreap("list", "--json").json["unregistered"]] == ["docs", "web"]
+    missed = tmuxreap("stop", "web", "--json")
+    assert (missed.exit, missed.codes) == (3, ["session_not_registered"])
+    assert "tmuxreap adopt web" in missed.error["hint"]
+    assert "tmuxreap stop web --unregistered" in missed.error["hint"]
+    assert tmuxreap("adopt", "docs", "web").exit == 0
+    assert "not registered" not in tmuxreap("list").err
+    assert tmuxreap("stop", "all").exit == 0
+
+
+def test_all_is_shown_before_it_is_taken(project: Path) -> None:
+    planned = tmuxreap("adopt", "--all", "--dry-run", "--json")
+    assert {row["outcome"] for row in planned.json["results"]} == {"planned"}
+    assert not (project / ".hermes").exists()
+    refused = tmuxreap("adopt", "all", "--json")
+    assert (refused.exit, "tmuxreap adopt --all" in refused.error["hint"]) == (2, True)
+    assert tmuxreap("adopt").exit == 2
+    assert tmuxreap("stop", *NAMES, "--unregistered").exit == 0
+
+
+def test_in_the_home_folder_a_registry_has_to_be_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(project))
+    assert "adopt --all --registry PATH" in tmuxreap("list", "--json").error["hint"]
+    refused = tmuxreap("adopt", "--all", "--json")
+    assert (refused.exit, os.listdir(project)) == (6, [])
+    named = str(project / ".hermes" / "agent-sessions.yaml")
+    assert named in refused.error["hint"]
+    assert tmuxreap("adopt", "--all", "--registry", named, "--json").exit == 0
+    assert tmuxreap("stop", "all").exit == 0
+
+
+def test_without_tmux_a_list_says_so(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tmuxreap("adopt", "--all").exit == 0
+    blind = tmuxreap("list", "--json", env={"PATH": "/nonexistent"})
+    assert [one for one in blind.json["warnings"] if one.startswith("tmux_missing: ")]
+    assert tmuxreap("stop", "all").exit == 0
