@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real import Real, alive, answer, until
+from tests.real import DEMO, Real, alive, answer, until
 
 pytestmark = pytest.mark.live
 
@@ -145,3 +145,23 @@ def test_a_store_of_its_own_is_found_again(real: Real) -> None:
     assert str(store) in stopped["resume_command"]
     real.resume()
     real.shows("acme", "user: hello")
+
+
+def test_the_last_words_of_one_that_left_by_itself_below_its_shell(real: Real) -> None:
+    """A person types /exit, and stops the session later."""
+    real.tmux("new-session", "-d", "-s", "acme", "bash", "--norc", "--noprofile", "-i")
+    real.keys("acme", " ".join(DEMO), "Enter")
+    real.shows("acme", "demo agent · conversation")
+    real.adopt()
+    real.say("remember me")
+    real.submit("/exit")
+    until("the shell in front", lambda: real.ask("acme", "#{pane_current_command}") == "bash")
+    real.shows("acme", "--resume")
+    field = f"demo_conversation_id_own: {real.row()['demo_conversation_id_own']}"
+    real.edit(field, "demo_conversation_id_own: null")
+    result = answer(real.stop())
+    assert (result["stopped_by"], result["resumable"]) == ("already_gone", True)
+    assert result["conversation"] == {
+        "id": conversation(real).stem, "source": "exit-banner", "path": str(conversation(real)), "exists": True
+    }  # fmt: skip
+    assert real.row()["demo_conversation_id_own"] == conversation(real).stem

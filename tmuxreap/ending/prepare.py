@@ -16,7 +16,7 @@ from tmuxreap.ending.plan import PaneOption, Plan, Policy, make_plan, refusal, w
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import Known, find_conversation, resume_command, screen_of
+from tmuxreap.sessions.conversation import Known, after_life, find_conversation, resume_command, screen_of
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION, Shown, shown_in
@@ -62,7 +62,7 @@ def prepare(
 
 def _case(context: Context, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy) -> Case:
     profile, agent = context.profile_of(row), context.agent_of(row)
-    known = find_conversation(context, row, sight, profile)
+    known = after_life(profile, find_conversation(context, row, sight, profile), sight, shown.joined)
     memory = sum(context.processes.memory(one.process.id) for one in sight.owned.own)
     case = Case(row, agent, profile, sight, past, known, shown.joined, memory)
     failure = _elsewhere(context, row, sight, shown, policy) or refusal(sight, row.status, policy, row.name)

@@ -13,7 +13,7 @@ from tmuxreap.agents.conversations.command_lines import resume_line, resume_word
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
-from tmuxreap.core.model import Conversation, Process, Row
+from tmuxreap.core.model import Conversation, Live, Process, Row
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ledger.records import Heartbeat
@@ -69,6 +69,13 @@ def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Kno
         before = find.checked(profile, clues.store, before.id, before.source)
     found = find.better(before, after)
     return replace(known, conversation=found, candidates=known.candidates if found.id is None else ())
+
+
+def after_life(profile: Profile | None, known: Known, sight: Sight, screen: str | None) -> Known:
+    """Of one that left by itself below a shell, its last words may still be on the screen."""
+    if sight.live is not Live.AGENT_GONE or sight.agent or screen is None:
+        return known
+    return after_exit(profile, known, screen)
 
 
 def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen:

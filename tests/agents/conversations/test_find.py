@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -283,3 +285,18 @@ def test_the_agent_s_own_word(store: Path) -> None:
     assert agent_word(DEMO, Clues((AGENT,), store=store)) == "waiting"
     assert agent_word(DEMO, Clues(store=store)) is None
     assert agent_word(AGY, Clues((AGENT,), store=store)) is None
+
+
+def test_a_database_of_unknown_form_without_a_row_is_no_conversation(tmp_path: Path) -> None:
+    """Of an agent whose profile has no pattern for a message."""
+    (tmp_path / "conversations").mkdir()
+    path = tmp_path / "conversations" / f"{ONE}.db"
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE steps (data)")
+        db.execute("CREATE TABLE schema_migrations (version)")
+        db.execute("INSERT INTO schema_migrations VALUES (1)")
+        db.commit()
+        assert not checked(AGY, tmp_path, ONE, None).exists
+        db.execute("INSERT INTO steps VALUES ('hello')")
+        db.commit()
+    assert checked(AGY, tmp_path, ONE, None).exists

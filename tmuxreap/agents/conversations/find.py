@@ -147,7 +147,7 @@ def _has_message(path: Path, profile: Profile, conversation: str) -> bool:
     if profile.query is not None:
         return databases.finds(path, profile.query, conversation)
     if profile.message is None:
-        return _size(path) > 0
+        return _size(path) > 0 and databases.says_something(path)
     return _holds(path, profile.message)
 
 
