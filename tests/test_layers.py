@@ -17,7 +17,8 @@ PACKAGE = Path(tmuxreap.__file__).parent
 # Each room imports only from rooms above it, and from outside of a room only its doors may be imported.
 ROOMS = {
     "core": "*",
-    "system": "files environment git interrupts terminals tmux.commands tmux.sockets tmux.versions processes.procfs",
+    "system": "files lock_holders environment git interrupts terminals tmux.commands tmux.sockets tmux.versions"
+    " processes.procfs",
     "registry": "file rows transitions targets trees edits",
     "ledger": "books records database schema copy",
     "agents": "load profiles spared programs screens conversations.* hooks.*",

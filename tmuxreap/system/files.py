@@ -189,9 +189,11 @@ def _acquire(lock: Path, wait_s: float) -> int:
             return descriptor
         os.close(descriptor)
         if time.monotonic() >= deadline:
+            from tmuxreap.system.lock_holders import who_holds  # who gets the lock needs none
+
             raise Failure(
                 Code.LOCK_TIMEOUT,
-                f"could not lock {lock}: another program held it for {wait_s:g} s",
+                f"could not lock {lock}: {who_holds(lock)} held it for {wait_s:g} s",
                 f"see who holds it with: fuser -v {lock}",
             )
         time.sleep(LOCK_POLL_S)

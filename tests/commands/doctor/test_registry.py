@@ -8,10 +8,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from filelock import SoftFileLock
 
 from tests.command_line import tmuxreap
 from tests.doctor_answers import REGISTRY, contents, doctor, of, the_only
 from tmuxreap.commands.doctor import registry as checks_registry
+from tmuxreap.system import lock_holders
 
 
 def test_a_broken_registry_is_told_with_line_and_column(registry: Path) -> None:
@@ -53,6 +55,21 @@ def test_a_lock_that_somebody_keeps_is_told_with_who(registry: Path, monkeypatch
         answer = doctor()
         assert f"by process {os.getpid()}" in the_only(answer, "lock")["message"]
     assert of(doctor(), "lock", "ok")
+
+
+def test_a_soft_lock_of_another_program_is_told(registry: Path) -> None:
+    with SoftFileLock(f"{registry}.lock"):
+        told = the_only(doctor(), "lock")
+        assert f"soft lock of process {os.getpid()}" in told["message"]
+        assert "filelock.FileLock" in told["hint"]
+
+
+def test_a_folder_that_hosts_share_is_told(registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = tmp_path / "mountinfo"
+    disk, share = "22 1 0:21 / / rw - ext4 /dev/sda rw", f"23 22 0:44 / {registry.parent} rw - nfs4 host:/x rw"
+    mounts.write_text(f"{disk}\n{share}\n")
+    monkeypatch.setattr(lock_holders, "MOUNTS", mounts)
+    assert "nfs4" in the_only(doctor(), "lock", "note")["message"]
 
 
 def test_a_ledger_that_is_behind_is_found_and_left_alone(registry: Path) -> None:

@@ -410,7 +410,7 @@ def test_a_lock_that_another_holds(holder: str, words: tuple[str, ...], registry
         with open(lock, "w") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             answer = run(*words, "--json")
-    refused(answer, 6, "lock_timeout", ".lock")
+    refused(answer, 6, "lock_timeout", f"(pid {os.getpid()}) held it")
     assert everything(tmp_path) == before
     assert run(*words, "--json").exit == 0
 

@@ -23,6 +23,7 @@ from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import row_invalid
 from tmuxreap.system import files
 from tmuxreap.system.environment import REGISTRY_MARK
+from tmuxreap.system.lock_holders import holders, shared_filesystem, soft_owner
 
 HELD_LONG_S = 1.0
 LOOKS = 5
@@ -71,6 +72,7 @@ def check_lock(patient: Patient) -> Iterator[Finding]:
     if patient.look is None:
         return
     lock = files.lock_of(patient.app.registry.resolved)
+    yield from _misleading(lock)
     try:
         found = lock.lstat()
     except OSError:
@@ -88,23 +90,25 @@ def check_lock(patient: Patient) -> Iterator[Finding]:
 
 def _held_for_long(inode: int) -> int | None:
     """By whom; it is our own work to hold it for milliseconds."""
-    seen = _holders(inode)
+    seen = holders(inode)
     for _ in range(LOOKS):
         if not seen:
             return None
         time.sleep(HELD_LONG_S / LOOKS)
-        seen &= _holders(inode)
+        seen &= holders(inode)
     return min(seen, default=None)
 
 
-def _holders(inode: int) -> set[int]:
-    """Asked of the kernel, for taking the lock to see would be in a writer's way. Linux only."""
-    try:
-        lines = Path("/proc/locks").read_text("ascii").splitlines()
-    except OSError:
-        return set()
-    fields = [line.split() for line in lines if "->" not in line]
-    return {int(f[4]) for f in fields if f[1] == "FLOCK" and f[5].rpartition(":")[2] == str(inode)}
+def _misleading(lock: Path) -> Iterator[Finding]:
+    """What makes a lock that can be had worth nothing."""
+    owner = soft_owner(lock)
+    if owner is not None:
+        message = f"{lock} was written by a soft lock of process {owner}, which no command here heeds"
+        yield problem("lock", message, "make that program take a kernel lock: filelock.FileLock")
+    kind = shared_filesystem(lock.parent)
+    if kind is not None:
+        message = f"{lock.parent} lies on {kind}: a lock may not hold against other hosts there"
+        yield note("lock", message, "keep the registry on a disk of this host, or write it from one host")
 
 
 def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
