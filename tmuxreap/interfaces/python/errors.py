@@ -13,6 +13,11 @@ from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
 class Error(Exception):
     """Says what could not be done. `code` is stable; `results` are the answers that there are."""
 
+    code: str
+    message: str
+    hint: str
+    results: tuple[object, ...]
+
     def __init__(self, code: str, message: str, hint: str, results: Iterable[object] = ()) -> None:
         super().__init__(message)
         self.code = code

@@ -60,7 +60,9 @@ class Registry:
 
     A `target` is what the command line takes (a name, `'acme-*'`, `tag:X`, `agent:A`, `task:ID`,
     `pid:N`, `all`), a Session, a libtmux.Session or a libtmux.Pane. One target is answered by one
-    result; a list of targets, or a word that means several, by a list."""
+    result, a list of targets by a list; a word that may mean several must stand in a list."""
+
+    path: Path
 
     def __init__(self, path: Path) -> None:
         self.path = path

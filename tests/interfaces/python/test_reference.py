@@ -1,0 +1,176 @@
+"""The page of the Python interface is what the docstrings say, its recipes work, and its names stay as they are."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import os
+import re
+import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import tmuxreap
+from tests.real import Real
+from tmuxreap.interfaces.python import api
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+RESUME, MONITOR, FIXTURE = BLOCK.findall(PAGE.partition("## Recipes")[2])
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    loader = SourceFileLoader("reference", str(ROOT / "scripts" / "reference"))
+    spec = spec_from_loader("reference", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_what_the_docstrings_say(reference: ModuleType) -> None:
+    assert reference.page() == PAGE, "run: python scripts/reference"
+
+
+def test_the_public_names_are_changed_on_purpose_only(reference: ModuleType) -> None:
+    """What stands in the snapshot is relied on: add to it, and take nothing away within a major version."""
+    assert reference.snapshot() == reference.SNAPSHOT.read_text(), "on purpose? then run: python scripts/reference"
+
+
+def test_the_package_has_the_names_of_its_one_public_module() -> None:
+    assert tmuxreap.__all__ == api.__all__
+    assert set(api.__all__) <= set(dir(tmuxreap))
+
+
+@pytest.mark.parametrize("name", api.__all__)
+def test_every_public_name_tells_what_it_is(name: str) -> None:
+    thing = getattr(tmuxreap, name)
+    assert inspect.getdoc(thing)
+    for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+        if member[0] != "_" and (inspect.isfunction(value) or isinstance(value, property)):
+            assert value.__doc__, f"{name}.{member}"
+
+
+SCRIPT = """
+import asyncio
+import filelock
+import libtmux
+import tmuxreap
+
+registry: tmuxreap.Registry = tmuxreap.open_registry("agents.yaml")
+for session in registry.sessions(live=True):
+    theirs: libtmux.Session = session.libtmux()
+    ending: tmuxreap.Ending = registry.stop(theirs, reason="nightly", grace="5s", check=True)
+    several: list[tmuxreap.Ending] = registry.kill([session, "acme-*"], task_status="ready", yes=True)
+    names: list[str] = [one.name for one in several if one.error is None or one.error.code != "own_session"]
+lock: filelock.BaseFileLock = registry.lock(timeout=1)
+with lock, registry.watch(settle=True) as changes:
+    for change in changes:
+        print(change.event.upper(), change.cause)
+
+async def work() -> tmuxreap.Ending:
+    return await asyncio.to_thread(registry.stop, "acme")
+
+try:
+    asyncio.run(work())
+except tmuxreap.Error as error:
+    print(error.code, error.hint)
+"""
+WRONG = """
+import tmuxreap
+registry = tmuxreap.open_registry()
+registry.stop("acme", resaon="typo")
+registry.stop(3)
+tmuxreap.nothing
+"""
+
+
+def mypy(folder: Path, name: str, script: str) -> str:
+    (folder / name).write_text(script)
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder / "cache"), name]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False).stdout
+
+
+def test_the_scripts_of_users_are_checked_strictly(tmp_path: Path) -> None:
+    assert "Success" in mypy(tmp_path, "script.py", SCRIPT)
+    told = mypy(tmp_path, "wrong.py", WRONG)
+    assert re.findall(r"^wrong.py:(\d+): error", told, re.MULTILINE)[0] == "4"
+    assert {line.split(":")[1] for line in told.splitlines() if "error:" in line} == {"4", "5", "6"}
+
+
+# The recipes
+
+
+def run(recipe: str, **names: Any) -> dict[str, Any]:
+    space: dict[str, Any] = dict(names)
+    exec(compile(recipe, "docs/python.md", "exec"), space)
+    return space
+
+
+@pytest.fixture
+def project(real: Real, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tmuxreap.Registry:
+    monkeypatch.delenv("TMUXREAP_REGISTRY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmuxreap.open_registry(tmp_path / ".hermes" / "agent-sessions.yaml", create=True)
+
+
+@pytest.mark.live
+def test_the_resume_workflow_takes_up_what_was_stopped(
+    real: Real, project: tmuxreap.Registry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.start("shop", agent="demo", server=real.socket, confirm=0.05)
+    real.say("hello", "shop")
+    assert project.stop("shop", check=True).resumable
+    run(RESUME)
+    session = project.session("shop")
+    assert session.alive
+    assert capsys.readouterr().out.strip() == session.pane_id
+    project.kill("shop", check=True)
+
+
+@pytest.mark.live
+def test_the_monitor_loop_tells_who_was_lost(
+    real: Real, project: tmuxreap.Registry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("lost", "there"):
+        project.start(name, agent="demo", server=real.socket, confirm=0.05)
+    real.tmux("kill-session", "-t", "=lost")
+    run(MONITOR)
+    assert capsys.readouterr().out == "lost: lost\n"
+    assert project.session("lost").termination_mode == "lost"
+    project.kill("there", check=True)
+
+
+@pytest.mark.live
+def test_the_fixture_starts_an_agent_and_surely_ends_it(real: Real, tmp_path: Path) -> None:
+    (tmp_path / "test_recipe.py").write_text(FIXTURE)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_recipe.py"]
+    told = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ})
+    assert "1 passed" in told.stdout, told.stdout
+
+
+def test_a_cell_of_a_notebook_may_wait_for_it(registry: Path) -> None:
+    """In a notebook a loop runs already, in the main thread, and a cell may await."""
+    registry.write_text("tmux_sessions:\n  - {name: shop, status: running, agent: demo, pane: {pid: 4194305}}\n")
+    cell = (
+        "import asyncio, tmuxreap\n"
+        "r = tmuxreap.open_registry()\n"
+        "here = r.session('shop').status\n"
+        "ending = await asyncio.to_thread(r.stop, 'shop')\n"
+    )
+    space: dict[str, Any] = {}
+
+    async def notebook() -> None:
+        await eval(compile(cell, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
+
+    asyncio.run(notebook())
+    assert (space["here"], space["ending"].outcome) == ("running", "stopped")
