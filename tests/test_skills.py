@@ -18,14 +18,17 @@ ROOT = Path(__file__).parent.parent
 HOME = ROOT / "skills"
 FOLDERS = sorted(HOME.iterdir())
 SCRIPTS = sorted(HOME.glob("*/scripts/*"))
-NAMES = [f"tmux-agent-orchestrate-{what}" for what in ("create", "monitor", "resume", "stop")]
+NAMES = [f"tmux-agent-orchestrate-{what}" for what in ("create", "delegate-job", "monitor", "resume", "stop")]
 ALLOWED = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+# Of the skills that these stand beside, which their loader reads.
+BESIDE = {"version", "author", "platforms", "environments"}
+HERMES = {"tags", "related_skills", "prereq_skills"}
 
 
 # The format.
 
 
-def test_the_four_skills_are_there() -> None:
+def test_the_five_skills_are_there() -> None:
     assert [folder.name for folder in FOLDERS] == NAMES
     assert [skill.name for skill in skill_files.our_skills()] == NAMES
 
@@ -35,14 +38,20 @@ def test_a_skill_is_valid(folder: Path) -> None:
     text = (folder / "SKILL.md").read_text(encoding="utf-8")
     _, head, body = text.split("---\n", 2)
     facts = yaml.safe_load(head)
-    assert facts.keys() <= ALLOWED
+    assert BESIDE <= facts.keys() <= ALLOWED | BESIDE
+    assert re.fullmatch(r"\d+\.\d+\.\d+", facts["version"])
+    assert set(facts["platforms"]) <= {"linux", "macos"}
     assert facts["name"] == folder.name
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", facts["name"])
     assert len(facts["name"]) <= 64
     assert 40 <= len(facts["description"]) <= 1024
     assert "Use " in facts["description"], "say when, too"
     assert len(facts.get("compatibility", "")) <= 500
-    assert all(isinstance(key, str) and isinstance(value, str) for key, value in facts.get("metadata", {}).items())
+    assert facts["metadata"].keys() == {"hermes"}
+    hermes = facts["metadata"]["hermes"]
+    assert hermes.keys() == HERMES
+    assert hermes["tags"]
+    assert {*hermes["related_skills"], *hermes["prereq_skills"]} <= set(NAMES) - {folder.name}
     assert len(text.splitlines()) < 500
     titles = re.findall(r"^## (.*)$", body, flags=re.MULTILINE)
     assert {"Pre-flight", "Workflow", "State machine", "Pitfalls", "Verification"} <= set(titles)
@@ -51,9 +60,10 @@ def test_a_skill_is_valid(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_what_a_skill_names_is_there(folder: Path) -> None:
     text = (folder / "SKILL.md").read_text(encoding="utf-8")
-    for skill, script in re.findall(r"\.agents/skills/([a-z-]+)/scripts/([a-z_]+\.sh)", text):
-        assert (HOME / skill / "scripts" / script).is_file(), script
-    assert set(re.findall(r"tmux-agent-orchestrate-[a-z]+", text)) <= set(NAMES)
+    assert "agents/skills/" not in text, "a skill does not know where it is installed"
+    for script in re.findall(r"\bscripts/([a-z_]+\.sh)", text):
+        assert (folder / "scripts" / script).is_file(), script
+    assert set(re.findall(r"tmux-agent-orchestrate-[a-z]+(?:-[a-z]+)*", text)) <= set(NAMES)
     assert set(re.findall(r"`tmuxreap ([a-z]+)", text)) <= set(VERBS)
 
 

@@ -35,7 +35,7 @@ def outcomes(*words: str) -> list[tuple[str, str]]:
 
 
 def test_they_are_copied_to_where_agents_look(project: Path) -> None:
-    assert outcomes() == [(name, "installed") for name in ("create", "monitor", "resume", "stop")]
+    assert outcomes() == [(name, "installed") for name in ("create", "delegate-job", "monitor", "resume", "stop")]
     copies = {name: data for name, (data, _) in everything(project / ".agents" / "skills").items()}
     listed = copies.pop(skill_files.LISTED).decode()
     assert copies == {name: data for name, (data, _) in everything(HOME).items()}
@@ -53,14 +53,14 @@ def test_a_second_time_nothing_is_written(project: Path) -> None:
 
 def test_where_claude_is_used_it_gets_its_own(project: Path) -> None:
     (project / ".claude").mkdir()
-    assert len(outcomes()) == 8
+    assert len(outcomes()) == 10
     assert (project / ".claude" / "skills" / STOP / "SKILL.md").is_file()
 
 
 def test_a_link_between_the_two_is_one_place(project: Path) -> None:
     (project / ".claude").mkdir()
     (project / ".claude" / "skills").symlink_to("../.agents/skills")
-    assert len(outcomes()) == 4
+    assert len(outcomes()) == 5
     assert (project / ".claude" / "skills" / STOP / "SKILL.md").is_file()
 
 

@@ -17,7 +17,7 @@ from tests.workflows import ROOT, Project
 pytestmark = pytest.mark.live
 
 NAME = "shop-demo"
-ENVIRON = {"SESSION_NAME": NAME, "AGENT": "demo"}
+ENVIRON = {"SESSION_NAME": NAME, "AGENT": "demo", "JOB_ID": "readme-1"}
 STOP = f".agents/skills/tmux-agent-orchestrate-stop/scripts/stop_session.sh --session {NAME}"
 CREATE = ".agents/skills/tmux-agent-orchestrate-create/scripts/create_session.sh"
 RESUME = ".agents/skills/tmux-agent-orchestrate-resume/scripts/resume_session.sh"
@@ -26,7 +26,11 @@ RECONCILE = ".agents/skills/tmux-agent-orchestrate-monitor/scripts/reconcile.sh"
 
 def blocks(what: str) -> list[str]:
     text = (ROOT / "skills" / f"tmux-agent-orchestrate-{what}" / "SKILL.md").read_text(encoding="utf-8")
-    return re.findall(r"^```bash\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^```bash\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    # As an agent reads it: relative to the folder of the skill.
+    return [
+        block.replace("bash scripts/", f"bash .agents/skills/tmux-agent-orchestrate-{what}/scripts/") for block in found
+    ]
 
 
 @pytest.fixture
@@ -40,7 +44,7 @@ def told(project: Project, what: str) -> list[str]:
 
 
 def test_every_block_of_shell_is_marked_as_one() -> None:
-    for what in ("create", "stop", "resume", "monitor"):
+    for what in ("create", "stop", "resume", "monitor", "delegate-job"):
         text = (ROOT / "skills" / f"tmux-agent-orchestrate-{what}" / "SKILL.md").read_text(encoding="utf-8")
         assert text.count("```") == 2 * len(blocks(what)) > 4
 
@@ -66,6 +70,32 @@ def test_the_blocks_of_stop(project: Project) -> None:
     assert verified.startswith(f"{NAME} stopped resumable\n")
     assert "terminated" in purged
     assert project.row(NAME)["termination_mode"] == "purge"
+
+
+def test_the_blocks_of_delegate_job(project: Project) -> None:
+    project.start(NAME)
+    before, delegated, killed, verified = told(project, "delegate-job")
+    assert before == ""
+    assert '"status": "running"' in delegated
+    assert "killed" in killed
+    assert verified.startswith("readme-1 cancelled 4\n")
+    assert project.row(NAME)["delegate_job_id"] == "readme-1"
+    log = (project.folder / ".hermes" / "jobs" / "readme-1.events.log").read_text().splitlines()
+    told_of = [(line["seq"], line["event"], line.get("detail")) for line in map(json.loads, log)]
+    assert told_of[1:] == [(2, "progress", "half of it"), (3, "progress", "terminating"), (4, "cancelled", "cancelled")]
+
+
+def test_a_job_is_assigned_in_one_line_of_the_row(project: Project) -> None:
+    project.start(NAME)
+    job = ".agents/skills/tmux-agent-orchestrate-delegate-job/scripts/delegate_job.sh"
+    before = project.registry.read_text()
+    project.run(f"{job} assign --session {NAME} --job one")
+    project.run(f"{job} assign --session {NAME} --job two")
+    assert project.registry.read_text().replace('    delegate_job_id: "two"\n', "") == before
+    project.run(f"{job} assign --session nobody --job three", exit_code=3)
+    project.run(f"{job} tell --job three --event progress", exit_code=3)
+    project.run(f"{job} status --job ../../x", exit_code=2)
+    project.run(f"tmuxreap kill {NAME}")
 
 
 def test_the_blocks_of_resume(project: Project) -> None:
