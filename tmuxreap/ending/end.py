@@ -45,11 +45,28 @@ def end_rows(context: Context, look: RegistryLook, rows: Sequence[Row], policy: 
     answers: dict[str, Item] = {}
     with under_way(context) as begin:
         try:
-            _end_all(context, look, rows, policy, answers, begin)
+            first = _one_of_each_pane(context, rows)
+            _end_all(context, look, first, policy, answers, begin)
+            if len(first) < len(rows):  # their pane has been ended by now, and they were recorded with it
+                look = context.registry.look()
+                twins, vanished = _again(look, [row for row in rows if row not in first])
+                answers.update(vanished)
+                _end_all(context, look, twins, policy, answers, begin)
         except KeyboardInterrupt:
             rest = [row.name for row in rows if row.name not in answers]
             answers.update({name: failed_target(name, _interrupted(name, policy)) for name in rest})
     return [answers[row.name] for row in rows]
+
+
+def _one_of_each_pane(context: Context, rows: Sequence[Row]) -> list[Row]:
+    """Two rows of one pane are ended once."""
+    by_pid: dict[int | None, list[Row]] = {}
+    for row in rows:
+        known = by_pid.setdefault(row.pane.pid, [])
+        if not any(context.same_pane(row, one) for one in known):
+            known.append(row)
+    first = {row.name for rows in by_pid.values() for row in rows}
+    return [row for row in rows if row.name in first]
 
 
 def _end_all(

@@ -205,6 +205,13 @@ def vanished(result: EndResult) -> EndResult:
     return replace(result, status=None, warnings=(*result.warnings, warning))
 
 
+def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
+    if not names:
+        return result
+    warning = f"same_pane: {', '.join(names)} had the same pane, and is recorded as {result.outcome.value} with it"
+    return replace(result, warnings=(*result.warnings, warning))
+
+
 def renewed(result: EndResult) -> EndResult:
     warning = f"row_renewed: {result.name} is ended, but its row names another session by now; it was left alone"
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))

@@ -38,6 +38,7 @@ class UnderWay:
     intent: Intent | None
     task: Task | None = None
     started: float = 0.0
+    twins: tuple[Row, ...] = ()  # other rows of the same pane, which were written with it
 
 
 def record(context: Context, batch: Sequence[tuple[UnderWay, Ended]], policy: Policy, answers: dict[str, Item]) -> None:
@@ -82,6 +83,9 @@ def _write(
                 refused[ending.case.row.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
                 wanted[row.name] = changes_of(context, ending.case, ended, row, policy, at)
+                ending.twins = _twins(context, look, row)
+                for twin in ending.twins:
+                    wanted.setdefault(twin.name, changes_of(context, ending.case, ended, twin, policy, at))
         text, stuck = edited_where_safe(look, wanted)
         refused.update(stuck)
         return text
@@ -98,6 +102,10 @@ def _write(
         answers.update(_unrecorded(batch, plain, dict.fromkeys(plain, failure), policy))
         return None
     results = {name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused}
+    for it, _ in batch:
+        name = it.case.row.name
+        if it.twins and name in results:
+            results[name] = outcome.with_twins(results[name], [one.name for one in it.twins if one.name not in refused])
     answers.update(results)
     answers.update(_unrecorded(batch, plain, refused, policy))
     return results, fates, before, after
@@ -131,6 +139,7 @@ def _follow(
         name = ending.case.row.name
         row, number = before.named(name), ending.intent.id if ending.intent else None
         image = before.text_of(row) if row else None
+        events += [_of_twin(before, twin, name) for twin in ending.twins if twin.name not in results]
         events.append(outcome.event_record(ending.case, results[name], ended, image, ended_by))
         if number is not None and not _left_open(ending, ended):
             closings.append(Closing(number, results[name].outcome.value, results[name].as_json()))
@@ -138,6 +147,16 @@ def _follow(
             left = [Survivor(one.process.id, context.place.boot_id, one.process.comm) for one in ended.survivors]
             context.books.remember_survivors(name, left, number)
     context.books.follow(after, [*events, *jobs], closings)
+
+
+def _twins(context: Context, look: RegistryLook, row: Row) -> tuple[Row, ...]:
+    """Running rows that mean the very pane that was ended: what is true of one is true of all."""
+    others = (one for one in look.usable if one.name != row.name and not one.status.ended)
+    return tuple(one for one in others if not row.status.ended and context.same_pane(row, one))
+
+
+def _of_twin(before: RegistryLook, twin: Row, name: str) -> NewEvent:
+    return NewEvent(twin.name, "ended_with", {"session": name}, before.text_of(twin))
 
 
 def _left_open(ending: UnderWay, ended: Ended) -> bool:

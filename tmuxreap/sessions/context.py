@@ -107,6 +107,14 @@ class Context:
         """A path is recorded whole: the next command may come from another folder."""
         return str(self.settings.cwd / server) if server and "/" in server else server
 
+    def same_pane(self, one: Row, other: Row) -> bool:
+        """Whether two rows mean the same pane of the same session."""
+        if one.pane.pid is None or one.pane.pid != other.pane.pid or one.terminal is not other.terminal:
+            return False
+        if one.tmux.known and other.tmux.known:
+            return (one.tmux, one.pane.id) == (other.tmux, other.pane.id)
+        return self.socket_of(one) == self.socket_of(other)
+
     def agent_of(self, row: Row) -> str | None:
         """What the row tells; else what we saw there ourselves."""
         return self.told_agent(row) or self.seen_agents.get(row.name)
