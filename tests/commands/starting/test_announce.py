@@ -1,0 +1,61 @@
+"""The word that a session is being made: open until its row stands or all is cleared away."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.commands.starting.announce import Start, announced
+from tmuxreap.core.errors import Failure
+from tmuxreap.ledger.records import Intent
+
+
+def announce(story: Story, *, cleared: bool = False, mark: str = "m1", fail: bool = False) -> Start:
+    app = story.app()
+    with announced(app, "acme", "started", story.SOCKET, None, "demo", mark) as start:
+        if cleared:
+            start.cleared()
+        if fail:
+            raise RuntimeError("no luck")
+    return start
+
+
+def standing(story: Story) -> list[Intent]:
+    with story.ledger() as ledger:
+        return ledger.open_intents()
+
+
+def test_it_stays_open_until_it_is_closed_with_the_row(story: Story) -> None:
+    start = announce(story)
+    (intent,) = standing(story)
+    assert (intent.verb, intent.name) == ("start", "acme")
+    assert json.loads(intent.plan)["marks"] == ["m1"]
+    assert [(one.id, one.outcome) for one in start.closing] == [(intent.id, "started")]
+
+
+def test_what_failed_and_left_nothing_is_closed(story: Story) -> None:
+    with pytest.raises(RuntimeError):
+        announce(story, cleared=True, fail=True)
+    assert standing(story) == []
+
+
+def test_what_failed_and_may_have_left_something_stays_with_all_its_marks(story: Story) -> None:
+    with pytest.raises(RuntimeError):
+        announce(story, fail=True)
+    with pytest.raises(RuntimeError):
+        announce(story, cleared=True, fail=True, mark="m2")
+    (intent,) = standing(story)
+    assert json.loads(intent.plan)["marks"] == ["m2", "m1"]
+
+
+def test_two_at_once_are_one(story: Story) -> None:
+    other = story.app(story.processes.add("tmuxreap").pid)
+    with (
+        announced(story.app(), "acme", "started", story.SOCKET, None, "demo", "m1"),
+        pytest.raises(Failure, match="it is just being started by the process") as caught,
+        announced(other, "acme", "started", story.SOCKET, None, "demo", "m2"),
+    ):
+        pytest.fail("it was begun twice")
+    assert caught.value.code.text == "session_exists"

@@ -1,0 +1,55 @@
+"""The row of a session that runs: a new one, or the ended one of that name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.commands.starting.row import Launch, live_row, record_session, registered
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Server
+from tmuxreap.registry.transitions import Event
+from tmuxreap.sessions.look import look_at
+
+
+def recorded(story: Story, event: Event, **wish: object) -> None:
+    app = story.app()
+    server = app.tmux.look(story.SOCKET)
+    assert isinstance(server, Server)
+    row = live_row(app, "acme", "demo", None, server, server.named("acme"))
+    ((sight, _),) = look_at(app, [row])
+    launch = Launch("acme", "demo", ("x",), None, "/", None, story.SOCKET, event, **wish)  # type: ignore[arg-type]
+    record_session(app, row, sight, launch, "m1")
+
+
+def test_a_new_row_begins_with_its_name_and_ends_with_its_places(story: Story) -> None:
+    story.agent()
+    story.path.write_text("tmux_sessions: []\n")
+    recorded(story, Event.STARTED, conversation="id-1", source="launch", fields={"tags": ("a",)})
+    row = story.row()
+    assert list(row)[:4] == ["name", "status", "demo_conversation_id_own", "conversation_source"]
+    assert list(row)[-2:] == ["pane", "tmux"]
+    assert (row["tags"], row["status"]) == (["a"], "running")
+    with story.ledger() as ledger:
+        assert ledger.mark_of("acme") == "m1"
+        (event,) = ledger.events()
+    assert (event.kind, event.data["mark"], event.before) == ("started", "m1", None)
+
+
+def test_an_adopted_one_keeps_what_is_known_and_a_started_one_begins_anew(story: Story) -> None:
+    story.agent(status="stopped")
+    known = story.row()["demo_conversation_id_own"]
+    recorded(story, Event.ADOPTED)
+    assert (story.row()["status"], story.row()["demo_conversation_id_own"]) == ("running", known)
+    recorded(story, Event.STARTED)
+    assert story.row()["demo_conversation_id_own"] is None
+
+
+def test_a_bad_row_of_that_name_is_in_the_way(story: Story) -> None:
+    story.add_row({"name": "bad", "status": "odd"})
+    look = story.app().registry.look()
+    assert registered(look, "nobody") is None
+    assert registered(None, "bad") is None
+    with pytest.raises(Failure) as caught:
+        registered(look, "bad")
+    assert caught.value.code.text == "row_invalid"

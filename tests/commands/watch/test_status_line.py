@@ -1,0 +1,48 @@
+"""The segment for the status line: what it says of each server, and when tmux is told."""
+
+from __future__ import annotations
+
+from tests.fakes import Story
+from tmuxreap.commands.watch.status_line import Segment, texts
+from tmuxreap.core.model import Row
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.sight import Sight
+from tmuxreap.sessions.state import States
+
+
+def seen(story: Story) -> list[tuple[Row, Sight]]:
+    app = story.app()
+    rows = app.registry.look().usable
+    return [(row, sight) for row, (sight, _) in zip(rows, look_at(app, rows), strict=True)]
+
+
+def told(story: Story) -> dict[str, str]:
+    rows, sights = zip(*seen(story), strict=True)
+    return texts(sights, States(story.app()).of(list(rows), list(sights)))
+
+
+def test_those_that_run_by_what_they_are_at_and_those_that_should(story: Story) -> None:
+    story.agent("a")
+    story.agent("b")
+    story.agent("c", state="busy")
+    assert told(story) == {story.SOCKET: "1 working, 2 idle"}
+    story.processes.die(story.agents["b"].process)
+    assert told(story) == {story.SOCKET: "1 working, 1 idle !1"}
+    assert texts([], []) == {}
+
+
+def test_tmux_is_told_what_changed_and_again_where_that_is_wanted(story: Story) -> None:
+    story.agent()
+    said: list[str] = []
+    story.tmux.run = lambda socket, commands: bool(said.append(str(commands)) or True)  # type: ignore[method-assign]
+    segment, now = Segment(story.app()), seen(story)
+    segment.tell(now, again=False)
+    segment.tell(now, again=False)
+    assert len(said) == 1
+    assert "1 idle" in said[0]
+    segment.tell(now, again=True)
+    segment.tell([], again=False)
+    assert len(said) == 3
+    assert "idle" not in said[2]
+    segment.leave()
+    assert "-gqu @tmuxreap-status" in said[3]

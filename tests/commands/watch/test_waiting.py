@@ -1,0 +1,64 @@
+"""The one wait of `watch`: for a death, a change of the file, a time, or to end."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tmuxreap.commands.watch.waiting import Waiter
+from tmuxreap.system.processes.linux import real_processes
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "registry.yaml"
+
+
+@pytest.fixture
+def waiter(file: Path) -> Iterator[Waiter]:
+    one = Waiter(real_processes(), file, signals=False)
+    yield one
+    one.close()
+
+
+def test_a_death_ends_the_wait_and_the_kernel_says_how(waiter: Waiter) -> None:
+    child = subprocess.Popen(["sh", "-c", "read x; exit 3"], stdin=subprocess.PIPE)
+    identity = real_processes().identify(child.pid)
+    assert identity is not None
+    assert waiter.wait([identity], 0.0).gone == frozenset()
+    assert child.stdin is not None
+    child.stdin.close()
+    assert waiter.wait([identity], 10.0).gone == {identity}
+    assert waiter.how_ended(identity) in ("exit status 3", None)
+    child.wait()
+    assert waiter.wait([identity], 0.0).gone <= {identity}
+
+
+def test_a_file_that_comes_and_one_that_changes_are_told(waiter: Waiter, file: Path) -> None:
+    waiter.arm()
+    assert not waiter.wait([], 0.0).changed
+    file.write_text("a")
+    assert waiter.wait([], 10.0).changed
+    waiter.arm()
+    file.write_text("b")
+    assert waiter.wait([], 10.0).changed
+    assert not waiter.wait([], 0.0).changed
+
+
+def test_the_time_ends_it_without_a_word(waiter: Waiter) -> None:
+    before = time.monotonic()
+    woken = waiter.wait([], 0.05)
+    assert (woken.gone, woken.changed, woken.ending) == (frozenset(), False, False)
+    assert time.monotonic() - before >= 0.05
+
+
+def test_who_rings_ends_this_wait_and_every_one_after_it(waiter: Waiter) -> None:
+    before = time.monotonic()
+    waiter.ring()
+    assert waiter.wait([], 60.0).ending
+    assert waiter.wait([], 60.0).ending
+    assert time.monotonic() - before < 60.0

@@ -1,0 +1,98 @@
+"""Between the command line and the verbs: words become requests, failures become answers."""
+
+from __future__ import annotations
+
+import io
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Scope
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.text import Voice
+from tmuxreap.interfaces.cli import boundary
+from tmuxreap.sessions.context import Context
+
+
+def broken(error: BaseException) -> Callable[[Context], Result]:
+    def work(context: Context) -> Result:
+        context.warnings.append("careful")
+        raise error
+
+    return work
+
+
+def test_what_a_verb_could_not_do_becomes_an_answer(story: Story) -> None:
+    failure = Failure(Code.TMUX_MISSING, "could not look: no tmux")
+    told = boundary.answered("list", story.app(), broken(failure))
+    assert (told.failure, told.warnings, told.registry) == (failure, ("careful",), str(story.path))
+    interrupted = boundary.answered("list", story.app(), broken(KeyboardInterrupt()))
+    assert int(interrupted.exit) == 130
+    with pytest.raises(ZeroDivisionError):
+        boundary.answered("list", story.app(), broken(ZeroDivisionError()))
+
+
+def test_words_that_exclude_each_other_or_mean_nothing_are_refused() -> None:
+    assert boundary.scope_of(True, False) is Scope.SESSION
+    assert boundary.scope_of(False, True) is Scope.PANE
+    assert boundary.scope_of(False, False) is Scope.AGENT
+    wrong: list[Callable[[], object]] = [
+        lambda: boundary.scope_of(True, True),
+        lambda: boundary.task_status_of("done"),
+        lambda: boundary.kinds_of("stalled,orphan", "--reap"),
+        lambda: boundary.seconds("soon", "--grace"),
+        lambda: boundary.checked_duration("soon"),
+    ]
+    for one in wrong:
+        with pytest.raises(Failure) as caught:
+            one()
+        assert caught.value.code is Code.USAGE
+        assert caught.value.hint
+
+
+def test_kinds_stand_once_and_in_their_order() -> None:
+    found = boundary.kinds_of("idle, stalled,idle", "--reap")
+    assert [kind.value for kind in found] == ["idle", "stalled"]
+    assert boundary.seconds("15m", "--grace") == 900.0
+    assert boundary.seconds(None, "--grace") is None
+
+
+def test_names_may_stand_on_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("a\n\n b \n"))
+    assert boundary.targets_of(["x", "-"]) == ("x", "a", "b")
+    assert boundary.targets_of(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "agreed"),
+    [("y\n", True), ("YES\n", True), ("\n", False), ("no\n", False), ("", False)],
+)
+def test_only_a_yes_is_one(
+    said: str, agreed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(said))
+    plan = Result("stop", None, 0.0, [PlainResult("acme", {})])
+    assert boundary.question(Voice(), purge=True)(plan) is agreed
+    asked = capsys.readouterr()
+    assert asked.err.endswith("stop them, and delete their conversations for good? [y/N] ")
+    assert asked.out == ""
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+def test_what_nohup_had_ignored_stays_so(handlers: None) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    boundary.heed_signals()
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)

@@ -1,0 +1,77 @@
+"""The receipt of an ending, and the plan of one that is not carried out, as lines."""
+
+from __future__ import annotations
+
+from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
+from tmuxreap.core.model import Conversation, Outcome, Status, StoppedBy
+from tmuxreap.core.text import Voice
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ladder.requests import Draft, RungReport
+from tmuxreap.ending.plan import Rung, make_plan
+from tmuxreap.ending.results import EndResult, Reaped
+from tmuxreap.interfaces.text.receipt import receipt, verdict
+from tmuxreap.sessions.ownership import Belonging
+
+DONE = EndResult("acme", Outcome.STOPPED, stopped_by=StoppedBy.EXIT_KEYS, duration_ms=1234)
+TALK = Conversation("id-1", "pidfile", None, exists=True)
+
+
+def told(one: EndResult) -> list[str]:
+    return list(receipt(one, Voice()))
+
+
+def test_how_it_ended_in_one_line() -> None:
+    assert told(DONE) == ["acme: stopped, left by its own exit keys, 1.2 s"]
+    assert told(replace(DONE, stopped_by=StoppedBy.SIGKILL))[0].endswith("had to be killed, 1.2 s")
+    assert told(EndResult("acme", Outcome.SURVIVED)) == ["acme: survived"]
+
+
+def test_one_that_had_ended_says_when_and_why() -> None:
+    before = EndResult(
+        "acme", Outcome.ALREADY_STOPPED, Status.TERMINATED, stop_reason="done", ended_at="noon"
+    )
+    assert told(before) == ["acme: already terminated (done at noon)"]
+
+
+def test_rungs_draft_memory_and_the_way_to_go_on() -> None:
+    rungs = (
+        RungReport(Rung.KEYS, 3.0),
+        RungReport(Rung.HANGUP, 0.25, enough=True),
+        RungReport(Rung.KILL),
+    )
+    one = replace(
+        DONE, rungs=rungs, draft=Draft("half", 1), freed_mb=2.0, conversation=TALK, resumable=True
+    )
+    assert told(one)[1:] == [
+        "  rung          keys, not enough in 3000 ms",
+        "  rung          hangup, enough after 250 ms",
+        "  draft kept    'half'",
+        "  memory freed  2 MB",
+        "  conversation  id-1 (by pidfile)",
+        "  resume        tmuxreap resume acme",
+    ]
+    lost = replace(DONE, conversation=replace(TALK, exists=False))
+    assert told(lost)[-1] == "  resume        not possible: no message of it is on disk"
+
+
+def test_of_many_that_were_swept_some_are_named() -> None:
+    swept = tuple(Belonging(AGENT, "tree") for _ in range(8))
+    assert told(replace(DONE, swept=swept))[1].endswith("python3 (100) and 2 more")
+
+
+def test_a_plan_says_what_would_be_done() -> None:
+    plan = make_plan("acme", "demo", SIGHT, None, DEMO, replace(STOP, force=False))
+    lines = told(EndResult("acme", Outcome.PLANNED, plan=plan))
+    assert lines[0] == "acme: would stop it (reason: manual_stop)"
+    assert "  rung hangup   waits up to 5 s" in lines
+    assert "  rung kill     skipped: --no-force" in lines
+    assert lines[-1] == "  ends       100 python3 (pane)"
+
+
+def test_a_verdict_tells_its_facts() -> None:
+    child = {"pid": 7, "name": "npm", "what": "tool"}
+    one = Reaped(DONE, "idle", {"idle_s": 60, "yes": True, "none": "", "children": [child]})
+    assert list(verdict(one, Voice())) == [
+        "acme: idle: idle_s 60",
+        "  children            7 npm (what tool)",
+    ]

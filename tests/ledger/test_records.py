@@ -1,0 +1,67 @@
+"""What goes into the ledger and comes out of it, and its one form as JSON."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from tests.ledger_records import intent
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.values import replace
+from tmuxreap.ledger.records import (
+    Intent,
+    Moment,
+    PaneOption,
+    from_json,
+    moment_in,
+    options_from_json,
+    options_to_json,
+    to_json,
+    with_options_of,
+)
+
+OPTION = PaneOption("/tmp/s", "%1", "remain-on-exit", None)
+
+
+def test_rows_of_other_people_s_yaml_become_json() -> None:
+    assert from_json(to_json({"on": date(2026, 11, 18), "n": 1})) == {"on": "2026-11-18", "n": 1}
+    assert to_json({("a", "b"): 1, "c": 2}) == '{"c": 2}'  # type: ignore[dict-item]
+    circle: dict[str, object] = {}
+    circle["self"] = circle
+    assert to_json(circle) == "{}"
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[1]", "3"])
+def test_what_is_no_object_is_empty(text: str | None) -> None:
+    assert from_json(text) == {}
+
+
+def test_options_come_back_as_they_were_and_anothers_hand_is_no_option() -> None:
+    assert options_from_json(options_to_json([OPTION])) == (OPTION,)
+    assert options_from_json('[{"socket": "x"}]') == ()
+    assert options_from_json("no") == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "moment"),
+    [
+        ('{"moment": ["b", 2.0, 1.0]}', Moment("b", 2.0, 1.0)),
+        ('{"moment": ["b", 2, 1.0]}', None),
+        ('{"moment": ["b", 2.0]}', None),
+        ('{"moment": "b"}', None),
+        ("", None),
+    ],
+)
+def test_a_moment_is_one_only_when_it_is_whole(data: str, moment: Moment | None) -> None:
+    assert moment_in(data) == moment
+
+
+def test_what_is_to_be_put_back_stays_known_however_many_die_over_it() -> None:
+    older = replace(OPTION, pane="%2", before="off")
+    before = Intent(
+        1, "api", "stop", "x", "agent", ProcessId(1, 1), "b", 0.0, 1.0, (replace(OPTION, before="on"), older), "{}",
+        None, None, None, None, None,
+    )  # fmt: skip
+    taken = with_options_of(before, replace(intent(), options=(OPTION,)))
+    assert taken.options == (OPTION, older)
