@@ -37,6 +37,8 @@ class Code(Enum):
     CONVERSATION_IN_USE = ("conversation_in_use", Exit.FAILED)
     REGISTERED_ELSEWHERE = ("registered_elsewhere", Exit.FAILED)
     BEYOND_REACH = ("beyond_reach", Exit.FAILED)
+    TIMED_OUT = ("timed_out", Exit.FAILED)
+    GONE = ("gone", Exit.FAILED)
     USAGE = ("usage", Exit.USAGE)
     SESSION_NOT_REGISTERED = ("session_not_registered", Exit.NO_TARGET)
     PROCESS_NOT_FOUND = ("process_not_found", Exit.NO_TARGET)

@@ -14,7 +14,7 @@ import os
 import select
 import signal
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -25,6 +25,7 @@ from tmuxreap.system.processes import procfs
 
 # From <sys/inotify.h>. The file itself is watched, not its folder: the ledger beside it changes all the time. Only
 # while there is no such file is its coming awaited in the folder.
+IN_MODIFY = 0x2
 IN_ATTRIB, IN_CLOSE_WRITE, IN_DELETE_SELF, IN_MOVE_SELF = 0x4, 0x8, 0x400, 0x800
 CHANGES = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
 COMING = 0x80 | 0x100  # IN_MOVED_TO | IN_CREATE
@@ -41,10 +42,14 @@ class Woken:
 
 
 class Waiter:
-    def __init__(self, processes: Processes, file: Path, *, signals: bool = True) -> None:
-        """Without `signals` the program that we run in keeps its own, and `ring` ends the wait."""
+    def __init__(
+        self, processes: Processes, file: Path, *, signals: bool = True, more: Sequence[Path] = ()
+    ) -> None:
+        """Without `signals` the program that we run in keeps its own, and `ring` ends the wait. `more`: files whose
+        changes are told too, as often as they are written."""
         self._processes = processes
         self._file = file
+        self._more = more
         self._pidfds: dict[ProcessId, int] = {}
         self._inotify = _inotify()
         self._folder = -1
@@ -78,6 +83,8 @@ class Waiter:
         one; adding it twice changes nothing."""
         if self._inotify < 0:
             return
+        for path in self._more:
+            _add_watch(self._inotify, path, CHANGES | IN_MODIFY)
         there = _add_watch(self._inotify, self._file, CHANGES) >= 0
         if not there and self._folder < 0:
             self._folder = _add_watch(self._inotify, self._file.parent, COMING)

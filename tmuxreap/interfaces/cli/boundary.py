@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -117,6 +117,13 @@ def task_status_of(word: str) -> str:
     if word not in TASK_STATUSES:
         reason = f"could not read --task-status: {word!r} is not one of {', '.join(TASK_STATUSES)}"
         raise Failure(Code.USAGE, reason, "as in: --task-status cancelled")
+    return word
+
+
+def one_of(known: Sequence[str], word: str, flag: str) -> str:
+    if word not in known:
+        reason = f"could not read {flag}: {word!r} is not one of {', '.join(known)}"
+        raise Failure(Code.USAGE, reason, f"as in: {flag} {known[0]}")
     return word
 
 

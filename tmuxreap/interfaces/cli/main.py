@@ -25,6 +25,7 @@ VERBS = (
     "reconcile",
     "watch",
     "events",
+    "wait",
     "heartbeat",
     "hook",
     "hooks",

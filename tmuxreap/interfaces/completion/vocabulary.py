@@ -197,6 +197,17 @@ VERBS: dict[str, Words] = {
         "--quiet": ("", "Say nothing but what went wrong."),
         "--help": ("", "Show this message and exit."),
     }),
+    "wait": (
+        "Wait until sessions are idle, waiting, working, limited, gone or ended.",
+        ("TARGETS",), {
+        "--until": ("idle|waiting|working|limited|gone|ended", "What to wait for."),
+        "--any": ("", "Until one of them is; else all of them."),
+        "--timeout": ("D", "Give up after this time (never)."),
+        "--registry": ("PATH", "The registry file."),
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
+        "--help": ("", "Show this message and exit."),
+    }),
     "heartbeat": (
         "Note that a session is alive, and what it is at.",
         ("",), {

@@ -223,6 +223,11 @@ def _protected(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {word}{'' if item.facts['changed'] else ', as before'}"
 
 
+def _awaited(item: PlainResult, voice: Voice) -> Iterator[str]:
+    waited = f"after {item.facts['waited_ms']} ms"
+    yield f"{item.name}: {item.facts['state'] or 'gone'}, {waited}{'' if item.facts['reached'] else ', not reached'}"
+
+
 def _skill(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {item.facts['outcome']} in {item.facts['folder']}"
 
@@ -269,6 +274,7 @@ BY_FACT: dict[str, Callable[[PlainResult, Voice], Iterator[str]]] = {
     "command": _to_run,
     "forgotten": _forgotten,
     "keep": _protected,
+    "reached": _awaited,
     "folder": _skill,
     "script": _script,
     "diff": _hooks,

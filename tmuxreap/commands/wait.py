@@ -1,0 +1,180 @@
+"""`wait`: until sessions are at something, or are gone. Looks only; the kernel tells of deaths, of what is written in
+the registry and of what agents say, and every second all screens are asked at once, where only these can tell."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Protocol
+
+from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.commands.watch.waiting import Waiter, Woken
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Live, ProcessId, Row
+from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.values import frozen, slotted
+from tmuxreap.registry.targets import Wanted
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.sight import Sight
+from tmuxreap.sessions.state import States, Told
+
+SCREENS_EVERY_S = 1.0
+CLOSING_S, CLOSING_STEP_S = 0.5, 0.01  # so long tmux may take to close what a death leaves
+LONG_S = 3600.0  # where only the kernel has to tell
+DEAD = (Live.GONE, Live.AGENT_GONE, Live.REPLACED)
+
+
+class Until(Enum):
+    IDLE = "idle"
+    WAITING = "waiting"
+    WORKING = "working"
+    LIMITED = "limited"
+    GONE = "gone"
+    ENDED = "ended"
+
+    @property
+    def of_the_living(self) -> bool:
+        return self not in (Until.GONE, Until.ENDED)
+
+
+@frozen
+class WaitRequest:
+    targets: tuple[str, ...]
+    until: Until
+    any: bool = False
+    timeout_s: float | None = None
+
+
+class Ear(Protocol):
+    """What `Waiter` is."""
+
+    def arm(self) -> None: ...
+
+    def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken: ...
+
+
+@slotted
+class _Awaited:
+    row: Row
+    state: str | None = None
+    reached: bool = False
+    died: bool = False
+    waited_s: float = 0.0
+    processes: frozenset[ProcessId] = frozenset()
+    unsure: bool = False  # only another look can tell
+
+    @property
+    def pending(self) -> bool:
+        return not (self.reached or self.died)
+
+
+def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Result:
+    look = context.registry.look()
+    chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
+    awaited = [_Awaited(row) for row in chosen.rows]
+    with _heard(context, ear) as own:
+        in_time = _Wait(context, request, awaited, own).run()
+    done = request.any and any(one.reached for one in awaited)
+    items: list[Item] = [_told(one, request, in_time=in_time or done) for one in awaited]
+    if done:
+        items = [PlainResult(one.name, one.facts) for one in items if isinstance(one, PlainResult)]
+    items += not_chosen(look, chosen)
+    return Result("wait", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+
+
+@contextlib.contextmanager
+def _heard(context: Context, given: Ear | None) -> Iterator[Ear]:
+    if given is not None:
+        yield given
+        return
+    ledger = context.books.path
+    more = (ledger, ledger.with_name(f"{ledger.name}-wal"))
+    waiter = Waiter(context.processes, context.registry.resolved, signals=False, more=more)
+    try:
+        yield waiter
+    finally:
+        waiter.close()
+
+
+class _Wait:
+    def __init__(self, context: Context, request: WaitRequest, awaited: Sequence[_Awaited], ear: Ear) -> None:
+        self._context = context
+        self._request = request
+        self._awaited = awaited
+        self._ear = ear
+        self._states = States(context)
+
+    def run(self) -> bool:
+        """Whether it came in time."""
+        clock = self._context.clock
+        began = clock.monotonic()
+        limit_s = self._request.timeout_s
+        closing = began
+        while True:
+            self._ear.arm()  # before we look: what happens after that wakes us up
+            self._look(clock.monotonic() - began)
+            pending = [one for one in self._awaited if one.pending]
+            reached = any(one.reached for one in self._awaited)
+            if not pending or (self._request.any and reached):
+                return True
+            left_s = LONG_S if limit_s is None else began + limit_s - clock.monotonic()
+            if left_s <= 0:
+                return False
+            pause_s = min(left_s, self._pause(pending, closing - clock.monotonic()))
+            woken = self._ear.wait(frozenset().union(*(one.processes for one in pending)), pause_s)
+            if woken.gone:
+                closing = clock.monotonic() + CLOSING_S
+
+    def _pause(self, pending: Sequence[_Awaited], closing_s: float) -> float:
+        if closing_s > 0:
+            return CLOSING_STEP_S
+        looks = self._request.until.of_the_living or any(one.unsure for one in pending)
+        return SCREENS_EVERY_S if looks else LONG_S
+
+    def _look(self, waited_s: float) -> None:
+        pending = [one for one in self._awaited if one.pending]
+        with contextlib.suppress(Failure):  # a registry that cannot be read for a moment: the rows as they were
+            look = self._context.registry.look()
+            for one in pending:
+                one.row = look.named(one.row.name) or one.row
+                one.reached = self._request.until is Until.ENDED and _has_ended(look.named(one.row.name))
+        rows = [one.row for one in pending]
+        sights = [sight for sight, _ in look_at(self._context, rows)]
+        states: Sequence[Told] = self._states.of(rows, sights) if rows else ()
+        for one, sight, told in zip(pending, sights, states, strict=True):
+            one.waited_s = waited_s
+            self._judge(one, sight, told)
+
+    def _judge(self, one: _Awaited, sight: Sight, told: Told) -> None:
+        until = self._request.until
+        one.state = told.state.value if told.state else None
+        one.processes = frozenset(own.process.id for own in sight.owned.own)
+        one.unsure = sight.live is Live.UNKNOWN or not one.processes
+        if until is Until.GONE:
+            one.reached = sight.live is not Live.UNKNOWN and sight.session is None and not sight.owned.own
+        elif until.of_the_living:
+            one.reached = one.state == until.value
+            one.died = not one.reached and sight.live in DEAD
+
+
+def _has_ended(row: Row | None) -> bool:
+    return row is None or row.status.ended
+
+
+def _told(one: _Awaited, request: WaitRequest, *, in_time: bool) -> PlainResult:
+    facts = {"state": one.state, "reached": one.reached, "waited_ms": round(one.waited_s * 1000)}
+    return PlainResult(one.row.name, facts, None if one.reached else _why_not(one, request, in_time))
+
+
+def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | None:
+    name, until = one.row.name, request.until.value
+    if one.died:
+        reason = f"could not wait until {name} is {until}: it is gone"
+        return Failure(Code.GONE, reason, "see what became of it: tmuxreap reconcile, then tmuxreap list")
+    if in_time:
+        return None
+    there = one.state or ("not alive" if request.until.of_the_living else "still there")
+    reason = f"could not see {name} {until} in {request.timeout_s:g} s: it is {there}"
+    return Failure(Code.TIMED_OUT, reason, "wait longer with --timeout, or look at it: tmuxreap show NAME")

@@ -1,0 +1,44 @@
+"""The words of `wait`; what it does is in `commands.wait`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, one_of, seconds, targets_of
+from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry, Targets
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    targets: Targets = None,
+    until: Annotated[
+        str,
+        typer.Option(
+            "--until", help="What to wait for.", metavar="idle|waiting|working|limited|gone|ended", show_default=False
+        ),
+    ] = "",
+    anyone: Annotated[bool, typer.Option("--any", help="Until one of them is; else all of them.")] = False,
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", help="Give up after this time (never).", metavar="D")
+    ] = None,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Wait until sessions are idle, waiting, working, limited, gone or ended.
+
+    \b
+    tmuxreap wait acme --until idle --timeout 10m
+    tmuxreap wait tag:nightly --until gone
+    """
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.wait import Until, WaitRequest, run
+
+        wanted = Until(one_of([each.value for each in Until], until, "--until"))
+        return run(context, WaitRequest(targets_of(targets), wanted, anyone, seconds(timeout, "--timeout")))
+
+    answer("wait", registry, json, quiet, work)
