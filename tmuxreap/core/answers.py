@@ -290,6 +290,17 @@ class Protected:
 
 
 @frozen
+class Awaited:
+    """Tells what a session is at, and whether that was waited for."""
+
+    name: str
+    state: str | None = None
+    reached: bool = False
+    waited_ms: int = 0
+    error: Problem | None = None
+
+
+@frozen
 class Finding:
     """Tells what `doctor` found at one thing."""
 
@@ -429,6 +440,7 @@ SHAPES = {
     "reconcile": Shape((Drift,), Reconciled),
     "watch": Shape((Change,), lines=True),
     "events": Shape((Event,)),
+    "wait": Shape((Awaited,)),
     "heartbeat": Shape((Beat,)),
     "hooks": Shape((Hooked,)),
     "agents": Shape((Agent,)),
