@@ -198,7 +198,7 @@ VERBS: dict[str, Words] = {
         "--help": ("", "Show this message and exit."),
     }),
     "wait": (
-        "Wait until sessions are idle, waiting, working, limited, gone or ended.",
+        "Wait until sessions reach a state, end or are gone.",
         ("TARGETS",), {
         "--until": ("idle|waiting|working|limited|gone|ended", "What to wait for."),
         "--any": ("", "Until one of them is; else all of them."),

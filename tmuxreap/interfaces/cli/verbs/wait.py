@@ -28,7 +28,7 @@ def command(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Wait until sessions are idle, waiting, working, limited, gone or ended.
+    """Wait until sessions reach a state, end or are gone.
 
     \b
     tmuxreap wait acme --until idle --timeout 10m
