@@ -17,6 +17,7 @@ import yaml
 
 from tests.fake_processes import OWN_PID, FakeClock, FakeProcess, FakeProcesses
 from tests.fake_tmux import FakePane, FakeServer, FakeSession, FakeTmux
+from tests.schemas import checked
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core.model import ProcessId, Verb
@@ -191,7 +192,7 @@ class Story:
     def _end(self, targets: tuple[str, ...], policy: Policy, pid: int, given: dict[str, object]) -> Result:
         dry_run = bool(given.pop("dry_run", False))
         asked = replace(policy, **given)  # type: ignore[arg-type]
-        return ending.run(self.app(pid), EndRequest(targets or ("acme",), asked, dry_run))
+        return checked(ending.run(self.app(pid), EndRequest(targets or ("acme",), asked, dry_run)))
 
     # What is to be seen afterwards
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from tests.schemas import check_answer
+from tests.schemas import checked
 from tmuxreap.app import real_app
 from tmuxreap.commands import adopt, resume, show, start, stop
 from tmuxreap.commands import list as listing
@@ -53,12 +53,6 @@ def alive(pid: int) -> bool:
 def answer(result: Result) -> dict[str, Any]:
     (item,) = checked(result).results
     return item.as_json()
-
-
-def checked(result: Result) -> Result:
-    """As its schema says."""
-    check_answer(result.as_json())
-    return result
 
 
 class Real:

@@ -10,6 +10,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from tmuxreap.core.answers import SHAPES
+from tmuxreap.core.results import Result
 from tmuxreap.core.schema import document
 
 
@@ -22,6 +23,12 @@ def validator(verb: str | None) -> Any:
 
 def troubles(answer: Mapping[str, object], verb: str | None) -> list[str]:
     return [f"{'.'.join(map(str, one.path))}: {one.message[:200]}" for one in validator(verb).iter_errors(answer)]
+
+
+def checked(result: Result) -> Result:
+    """As its schema says."""
+    check_answer(result.as_json())
+    return result
 
 
 def check_answer(answer: Mapping[str, Any]) -> None:

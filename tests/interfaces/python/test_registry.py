@@ -17,6 +17,8 @@ import pytest
 
 import tmuxreap
 from tests.real import Real
+from tests.schemas import troubles
+from tmuxreap.interfaces.python import streams
 
 DEMO = (sys.executable, "-m", "tmuxreap.demo_agent")
 
@@ -128,6 +130,27 @@ def test_signals_stay_the_programs_own(opened: tmuxreap.Registry, monkeypatch: p
 
     monkeypatch.setattr(signal, "signal", touched)
     assert opened.stop("shop").outcome == "stopped"
+
+
+@pytest.mark.live
+def test_an_interruption_stays_one(live: tmuxreap.Registry, tmux_socket: str) -> None:
+    """The command line tells what was done; in a program Ctrl-C means the program."""
+    command = (*DEMO, "--exit-delay", "30")
+    live.start("shop", agent="demo", command=command, server=tmux_socket, confirm=0.05)
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        live.stop("shop", keys_timeout=30)
+    assert live.session("shop").status == "running"
+    assert live.kill("shop", check=True, grace=0).outcome == "killed"
+
+
+def test_what_comes_is_as_its_schema_says(opened: tmuxreap.Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_it_is(kind: type, come: object) -> object:
+        return come
+
+    monkeypatch.setattr(streams, "read", as_it_is)
+    with opened.watch(settle=True) as changes:
+        assert not troubles(next(changes), "watch")  # type: ignore[arg-type]
 
 
 def test_a_registry_may_be_used_from_threads_and_asyncio(opened: tmuxreap.Registry) -> None:

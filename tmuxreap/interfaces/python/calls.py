@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from tmuxreap.app import real_app
 from tmuxreap.core.answers import Ending, read
-from tmuxreap.core.errors import Failure, LockIsHeld
+from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.results import Result
 from tmuxreap.ending.results import failed_target
 from tmuxreap.interfaces.python.errors import error_of
@@ -74,6 +74,8 @@ def endings_of(
         raise error_of(held) from None
     except Failure as error:
         items, failure = (), error
+    if any(it.failure is not None and it.failure.code is Code.INTERRUPTED for it in items):
+        raise KeyboardInterrupt  # what was done is recorded, and `reconcile` finishes the rest
     told = items or [failed_target(name_of(one), failure) for one in asked if failure]
     found = [read(Ending, item.as_json()) for item in told]
     failure = failure or next((it.failure for it in items if it.failure is not None), None)
