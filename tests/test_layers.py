@@ -26,6 +26,7 @@ ROOMS = {
     " elsewhere nested newcomers state caller",
     "ending": "end plan results prepare outcome one_at_a_time delegation handover ladder.execute",
     "commands": "*",
+    "hosts": "*",
     "app": "*",
     "interfaces": "cli.main text.report text.watching hook.answer completion.answer python.api",
 }
@@ -42,6 +43,7 @@ agents.profiles agents.spared agents.programs agents.screens agents.blocks agent
 agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
 ending.plan ending.results ending.ladder.climb ending.ladder.keys ending.ladder.requests ending.ladder.turns
+hosts.choose hosts.wire hosts.identity hosts.merge
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
 interfaces.completion.vocabulary interfaces.python.options interfaces.python.errors
 """
@@ -58,6 +60,9 @@ OWNERS: dict[str, set[str]] = {
         "ending.handover",
         "commands.watch.notifier",
         "commands.doctor.versions",
+        "hosts.engines",
+        "hosts.talk",
+        "hosts.link",
     },
     "os.fork": set(),
     "os.system": set(),
@@ -66,7 +71,7 @@ OWNERS: dict[str, set[str]] = {
     "os.posix_spawnp": {"agents.demo"},
     "os.environ": {"system.environment", "agents.demo", "interfaces.hook.speaker"},
     "os.getenv": set(),
-    "yaml": {"registry.yaml.*", "agents.blocks"},
+    "yaml": {"registry.yaml.*", "agents.blocks", "hosts.file"},
     "libtmux": {"interfaces.python.libtmux_objects"},
     "psutil": {"system.processes.portable"},
     "filelock": {"interfaces.python.locks"},

@@ -312,6 +312,22 @@ class Finding:
 
 
 @frozen
+class Reached:
+    """Tells whether a host answers, and what runs there."""
+
+    name: str
+    host: str | None = None
+    state: str | None = None
+    version: str | None = None
+    sessions: int | None = None
+    running: int | None = None
+    round_trip_ms: int | None = None
+    registry: str | None = None
+    tags: tuple[str, ...] = ()
+    error: Problem | None = None
+
+
+@frozen
 class Agent:
     """Tells what is known of a kind of agents."""
 
@@ -445,6 +461,7 @@ SHAPES = {
     "hooks": Shape((Hooked,)),
     "agents": Shape((Agent,)),
     "doctor": Shape((Finding,)),
+    "hosts": Shape((Reached,)),
     "skills": Shape((Skill,)),
     "completion": Shape((Script,)),
 }

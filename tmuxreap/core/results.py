@@ -39,6 +39,25 @@ class PlainResult:
 
 
 @frozen
+class RemoteResult:
+    """A result of another host, as it was told. `shown`: the same as a value of ours, where people see a table."""
+
+    name: str
+    host: str
+    facts: Mapping[str, object]
+    lines: tuple[str, ...] = ()  # for people
+    failure: Failure | None = None
+    shown: Item | None = None
+
+    @property
+    def target(self) -> str:
+        return f"{self.name}@{self.host}"
+
+    def as_json(self) -> dict[str, object]:
+        return {**self.facts, "host": self.host, "target": self.target}
+
+
+@frozen
 class Result:
     """The whole answer of a command."""
 
@@ -51,11 +70,15 @@ class Result:
     more: Mapping[str, object] = field(default_factory=dict)
     greeting: str | None = None  # for people, where there is no result
     status: Exit = Exit.OK  # where nothing failed: the answer itself may be no
+    summed: bool = False  # `status` is the whole verdict already
+    others: tuple[Failure, ...] = ()  # of no single result: what other hosts could not do
 
     @property
     def exit(self) -> Exit:
         if self.failure is not None:
             return self.failure.code.exit
+        if self.summed:
+            return self.status
         codes = [item.failure.code for item in self.results if item.failure is not None]
         return Exit.INTERRUPTED if Code.INTERRUPTED in codes else shared_exit(codes) or self.status
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tmuxreap.core import faults
 from tmuxreap.core.cache import Reading
@@ -31,6 +31,9 @@ from tmuxreap.ledger.records import (
     Survivor,
 )
 from tmuxreap.registry.file import Registry, RegistryLook
+
+if TYPE_CHECKING:
+    from tmuxreap.ledger.requests import Asked
 
 T = TypeVar("T")
 
@@ -187,6 +190,34 @@ class Books:
 
     def drop_events(self, name: str) -> None:
         self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))
+
+    # What other hosts asked for
+
+    def begin_request(self, number: str, verb: str, owner: ProcessId, boot_id: str) -> bool | None:
+        """Whether the ID was free; None where it could not be recorded."""
+        from tmuxreap.ledger import requests  # no other caller needs them
+
+        now = self._clock.now()
+        work = partial(requests.begin, number=number, verb=verb, owner=owner, boot_id=boot_id, now=now)
+        return self._with_ledger("request_not_recorded", lambda ledger: ledger.requested(work))
+
+    def forbid_request(self, number: str, owner: ProcessId, boot_id: str) -> bool | None:
+        """Whether it had never come; from now on it may not."""
+        from tmuxreap.ledger.requests import NEVER
+
+        return self.begin_request(number, NEVER, owner, boot_id)
+
+    def end_request(self, number: str, answer: str) -> None:
+        from tmuxreap.ledger import requests
+
+        work = partial(requests.end, number=number, answer=answer)
+        self._with_ledger("request_not_recorded", lambda ledger: ledger.requested(work))
+
+    def asked(self, number: str) -> Asked | None:
+        from tmuxreap.ledger import requests
+
+        work = partial(requests.asked, number=number)
+        return self._read(lambda ledger: ledger.requested(work))
 
     # What is written
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from tmuxreap.core.cache import Reading
 from tmuxreap.core.model import ProcessId
@@ -31,6 +32,7 @@ from tmuxreap.ledger.records import (
 )
 
 FEW_NAMES = 100  # that a query may name; more are looked for among all
+T = TypeVar("T")
 
 
 class Ledger:
@@ -253,6 +255,10 @@ class Ledger:
         from tmuxreap.ledger import lifecycle  # few sessions have a task
 
         self._db.write(lambda db: lifecycle.set_task(db, task_id, status, error_message, timestamp(now)))
+
+    def requested(self, work: Callable[[Connection], T]) -> T:
+        """Do some work on what other hosts asked for: see `requests`."""
+        return self._db.write(work, durable=True)
 
     def lifecycle_troubles(self) -> list[str]:
         """Say what of another tool's tables cannot be written."""

@@ -25,6 +25,7 @@ from tmuxreap.system.environment import Settings
 if TYPE_CHECKING:
     from tmuxreap.commands.reap.verdicts import Kind
 
+_listeners: list[Callable[[Result], None]] = []  # the last hears instead of people and scripts
 TASK_STATUSES = ("failed", "ready", "cancelled")
 
 
@@ -34,8 +35,24 @@ def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Ca
     voice = voice_of(settings, json, quiet)
     faults.arm(settings.fault)
     result = answered(command, real_app(settings, registry), work)
-    report(result, voice)
+    if _listeners:
+        _listeners[-1](result)
+    else:
+        report(result, voice)
     raise typer.Exit(int(result.exit))
+
+
+def heard(call: Callable[[], None]) -> Result:
+    """What a verb answers when nobody but the caller of this is told: another host asked."""
+    answers: list[Result] = []
+    _listeners.append(answers.append)
+    try:
+        call()
+    except typer.Exit:
+        pass
+    finally:
+        _listeners.pop()
+    return answers[-1]
 
 
 def answered(command: str, context: Context, work: Callable[[Context], Result]) -> Result:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from tmuxreap import __version__
+from tmuxreap.interfaces.cli.commands import declared as declared
 
 VERBS = (
     "start",
@@ -33,12 +33,13 @@ VERBS = (
     "doctor",
     "mcp",
     "popup",
+    "hosts",
     "skills",
     "completion",
     "schema",
 )
 ALIASES = {"ls": "list"}
-HIDDEN = {"_finish": "finish"}  # as `handover` calls it
+HIDDEN = {"_finish": "finish", "at": "at"}  # as `handover` calls it, and another host's tmuxreap
 
 
 def main(argv: Sequence[str]) -> int:
@@ -53,11 +54,6 @@ def main(argv: Sequence[str]) -> int:
     for name, file in chosen.items():
         program.command(name, hidden=name in HIDDEN)(declared(file))
     return int(program(list(argv), prog_name="tmuxreap", standalone_mode=False) or 0)
-
-
-def declared(verb: str) -> Callable[..., None]:
-    command: Callable[..., None] = import_module(f"tmuxreap.interfaces.cli.verbs.{verb}").command
-    return command
 
 
 def _version(wanted: bool) -> None:

@@ -25,6 +25,9 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
+        "--yes": ("", "Answer the question beforehand."),
         "--help": ("", "Show this message and exit."),
     }),
     "adopt": (
@@ -42,6 +45,8 @@ VERBS: dict[str, Words] = {
         "--force": ("", "Also a session that another registry has; it stays that one's to end."),
         "--pid": ("N", "A session without tmux: this process, and those below it."),
         "--pane": ("PANE", "A pane of another terminal: kitty:ID, wezterm:ID."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "list": (
@@ -54,6 +59,8 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "show": (
@@ -62,6 +69,8 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "stop": (
@@ -84,6 +93,8 @@ VERBS: dict[str, Words] = {
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
         "--yes": ("", "Answer the question beforehand."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "kill": (
@@ -105,6 +116,8 @@ VERBS: dict[str, Words] = {
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
         "--yes": ("", "Answer the question beforehand."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "reap": (
@@ -124,6 +137,8 @@ VERBS: dict[str, Words] = {
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
         "--yes": ("", "Answer the question beforehand."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "resume": (
@@ -135,6 +150,9 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
+        "--yes": ("", "Answer the question beforehand."),
         "--help": ("", "Show this message and exit."),
     }),
     "forget": (
@@ -147,6 +165,9 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
+        "--yes": ("", "Answer the question beforehand."),
         "--help": ("", "Show this message and exit."),
     }),
     "protect": (
@@ -156,6 +177,9 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
+        "--yes": ("", "Answer the question beforehand."),
         "--help": ("", "Show this message and exit."),
     }),
     "unprotect": (
@@ -165,6 +189,9 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
+        "--yes": ("", "Answer the question beforehand."),
         "--help": ("", "Show this message and exit."),
     }),
     "reconcile": (
@@ -174,6 +201,9 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
+        "--yes": ("", "Answer the question beforehand."),
         "--help": ("", "Show this message and exit."),
     }),
     "watch": (
@@ -185,6 +215,8 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "events": (
@@ -195,6 +227,8 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "wait": (
@@ -206,6 +240,8 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "heartbeat": (
@@ -244,6 +280,8 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
     "mcp": (
@@ -260,6 +298,13 @@ VERBS: dict[str, Words] = {
         "--client": ("C", "The tmux client that jumps."),
         "--socket": ("PATH", "The server of that client."),
         "--registry": ("PATH", "The registry file."),
+        "--help": ("", "Show this message and exit."),
+    }),
+    "hosts": (
+        "List the hosts of hosts.yaml, and whether each answers.",
+        ("check", "H..."), {
+        "--json": ("", "Answer with one JSON document."),
+        "--quiet": ("", "Say nothing but what went wrong."),
         "--help": ("", "Show this message and exit."),
     }),
     "skills": (
@@ -294,6 +339,8 @@ VERBS: dict[str, Words] = {
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
 }

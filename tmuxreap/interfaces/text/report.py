@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from tmuxreap.core.errors import Failure, Unheard
-from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.results import Item, PlainResult, RemoteResult, Result
 from tmuxreap.core.text import Voice, cut, pad, plain, plain_value, width
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.ending.results import EndResult, JoinedResult, Reaped
@@ -65,7 +65,7 @@ def _tell_trouble(result: Result, voice: Voice) -> None:
     for warning in result.warnings:
         print(f"tmuxreap: {voice.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
     failures = [item.failure for item in result.results if item.failure is not None]
-    for failure in [*failures, *([result.failure] if result.failure else [])]:
+    for failure in [*failures, *result.others, *([result.failure] if result.failure else [])]:
         tell_failure(failure, voice, sys.stderr)
 
 
@@ -82,7 +82,8 @@ def _indented(text: str) -> str:
 
 def lines(result: Result, voice: Voice) -> Iterator[str]:
     items: list[Item] = [plain_value(item) for item in result.results]
-    sessions = [item for item in items if isinstance(item, SessionResult)]
+    seen = [item.shown if isinstance(item, RemoteResult) else item for item in items]
+    sessions = [item for item in seen if isinstance(item, SessionResult)]
     if sessions and result.command == "list":
         from tmuxreap.interfaces.text.table import summary, table
 
@@ -132,6 +133,8 @@ def _item(item: Item, voice: Voice) -> Iterator[str]:
         yield f"{item.recorded.get('name')}: another stop was at it: {item.recorded.get('outcome')}"
     elif isinstance(item, PlainResult) and item.failure is None:
         yield from _plain(item, voice)
+    elif isinstance(item, RemoteResult):
+        yield from item.lines
 
 
 def session(one: SessionResult, voice: Voice) -> Iterator[str]:
@@ -246,6 +249,15 @@ def _other(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {words}"
 
 
+def _host(item: PlainResult, voice: Voice) -> Iterator[str]:
+    facts = item.facts
+    state = str(facts["state"])
+    colour = "green" if state == "ok" else "red"
+    counted = f"{facts['running']} running of {facts['sessions']} sessions"
+    more = f"{facts['version']}, {counted}, {facts['round_trip_ms']} ms" if state == "ok" else ""
+    yield f"{voice.paint(item.name, 'bold')}: {voice.paint(state, colour)}  {more}".rstrip()
+
+
 def _listed(lines: object) -> list[str]:
     return lines if isinstance(lines, list) else []
 
@@ -266,6 +278,7 @@ def _finding(item: PlainResult, voice: Voice) -> Iterator[str]:
 
 # Each kind of plain result by the fact that no other has.
 BY_FACT: dict[str, Callable[[PlainResult, Voice], Iterator[str]]] = {
+    "round_trip_ms": _host,
     "kind": _happened,
     "locators": _agent,
     "level": _finding,

@@ -1,0 +1,114 @@
+"""Hosts that are folders: each with a HOME, a place for tmux and a registry of its own, reached by a command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PROGRAM = Path(sys.executable).with_name("tmuxreap")
+GONE = {"status": "running", "agent": "demo", "pane": {"pid": 4194305, "cmd": "python", "cwd": "/"}}
+
+
+@dataclass(frozen=True)
+class Said:
+    exit: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        assert found["exit_code"] == self.exit
+        return found
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.json["results"]
+        return found
+
+    @property
+    def hosts(self) -> dict[str, dict[str, Any]]:
+        return {one["host"]: one for one in self.json["hosts"]}
+
+
+@dataclass
+class Fleet:
+    """The caller's own machine, and hosts beside it."""
+
+    folder: Path
+    hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "me" / ".config" / "tmuxreap" / "hosts.yaml"
+
+    def home(self, host: str) -> Path:
+        return self.folder / host
+
+    def registry(self, host: str) -> Path:
+        return self.home(host) / ".hermes" / "agent-sessions.yaml"
+
+    def add(self, name: str, *rows: str, **block: Any) -> None:
+        """A host whose rows are of sessions that are gone."""
+        home = self.home(name)
+        (home / "t").mkdir(parents=True)
+        (home / ".hermes").mkdir()
+        self.register(name, dict.fromkeys(rows, GONE))
+        if name != "me":
+            via = ["env", f"HOME={home}", f"TMUX_TMPDIR={home}/t"]
+            self.configure({name: {"via": via, "program": str(PROGRAM), **block}})
+
+    def register(self, host: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        found = {"tmux_sessions": [{"name": name, **row} for name, row in rows.items()]}
+        self.registry(host).write_text(yaml.safe_dump(json.loads(json.dumps(found)), sort_keys=False))
+
+    def rows(self, host: str) -> dict[str, dict[str, Any]]:
+        found = yaml.safe_load(self.registry(host).read_text())
+        return {row["name"]: row for row in found["tmux_sessions"]}
+
+    def configure(self, hosts: Mapping[str, Any]) -> None:
+        self.hosts.update(hosts)
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(yaml.safe_dump({"hosts": self.hosts}))
+
+    def script(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def begin(self, *words: str) -> subprocess.Popen[str]:
+        me = self.home("me")
+        environ = {key: value for key, value in os.environ.items() if not key.startswith(("TMUX", "XDG"))} | {
+            "HOME": str(me),
+            "TMUX_TMPDIR": f"{me}/t",
+            **self.environ,
+        }
+        pipe = subprocess.PIPE
+        command = [str(PROGRAM), *words]
+        return subprocess.Popen(command, cwd=me, env=environ, text=True, stdin=pipe, stdout=pipe, stderr=pipe)
+
+    def run(self, *words: str, stdin: str = "") -> Said:
+        process = self.begin(*words)
+        out, err = process.communicate(stdin, timeout=120)
+        return Said(process.returncode, out, err)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    """Two hosts with a row each, and a machine of one's own with another."""
+    found = Fleet(tmp_path)
+    found.add("me", "mine")
+    found.add("a", "web", tags=["big"])
+    found.add("b", "web", "db")
+    yield found

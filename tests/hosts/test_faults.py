@@ -1,0 +1,179 @@
+"""What can go wrong on the way to a host: each with its code, and none disturbs another one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from tests.hosts.conftest import PROGRAM, Fleet
+
+
+def failing(fleet: Fleet, via: list[str], verb: str = "list") -> dict[str, str]:
+    fleet.configure({"bad": {"via": via, "program": str(PROGRAM)}})
+    said = fleet.run(verb, *(["all"] if verb == "stop" else []), "--host", "bad,a", "--json")
+    assert said.hosts["a"]["ok"]
+    assert said.hosts["bad"]["ok"] is False
+    error: dict[str, str] = said.hosts["bad"]["error"]
+    assert said.exit == said.hosts["bad"]["exit_code"]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("echo 'Host key verification failed.' >&2; exit 255", "host_unreachable"),
+        ("kill -9 $$", "host_unreachable"),
+        ("exit 1", "host_unreachable"),
+        ("nonexistent-program at", "host_without_tmuxreap"),
+        ("echo 'No such command' >&2; exit 2", "host_incompatible"),
+        ("echo hello; exit 0", "host_incompatible"),
+        ('echo \'{"schema": "tmuxreap/9", "at": "hello"}\'; sleep 1', "host_incompatible"),
+        ('echo \'{"schema": "tmuxreap/1", "at": "answer"}\'; sleep 1', "host_incompatible"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["list", "stop"])
+def test_each_fault_has_its_code(fleet: Fleet, script: str, code: str, verb: str) -> None:
+    error = failing(fleet, [fleet.script("engine", script)], verb)
+    assert error["code"] == code
+    assert error["hint"]
+
+
+def test_the_engines_own_words_are_told(fleet: Fleet) -> None:
+    error = failing(fleet, [fleet.script("engine", "echo 'Permission denied (publickey).' >&2; exit 255")])
+    assert "Permission denied (publickey)." in error["message"]
+
+
+def test_an_engine_that_is_not_there(fleet: Fleet) -> None:
+    assert failing(fleet, ["no-such-engine"])["code"] == "host_unreachable"
+
+
+def test_a_banner_before_the_answer_is_no_answer(fleet: Fleet) -> None:
+    banner = "echo 'Welcome! {\"schema\": 1}'; echo '{}'; echo '[1,'; printf '\\033]0;x\\007\\n'"
+    engine = fleet.script("engine", f'{banner}; HOME={fleet.home("b")} exec "$@"')
+    fleet.configure({"b": {"via": [engine], "program": str(PROGRAM)}})
+    said = fleet.run("list", "--host", "b", "--json")
+    assert said.hosts["b"]["error"] is None
+    assert [one["target"] for one in said.results] == ["web@b", "db@b"]
+
+
+ANSWER = {
+    "schema": "tmuxreap/1",
+    "at": "answer",
+    "texts": [["\x1b[2Jweb: \x1b]0;owned\x07"]],
+    "answer": {
+        "exit_code": 0,
+        "warnings": ["\x1b[31mred"],
+        "results": [{"name": "\x1b[31mevil", "error": {"code": "\x1b]", "message": "\x1b[5m", "hint": "\x9b2J"}}],
+    },
+}
+HELLO = {"schema": "tmuxreap/1", "at": "hello", "version": "\x1b[31m9"}
+
+
+@pytest.mark.parametrize("verb", [["list"], ["show", "all"], ["events"]])
+def test_nothing_of_a_host_commands_the_terminal(fleet: Fleet, verb: list[str]) -> None:
+    told = fleet.folder / "told"
+    told.write_text("\n".join([json.dumps(HELLO), json.dumps(ANSWER), ""]))
+    fleet.configure({"evil": {"via": [fleet.script("engine", f"cat {told}; cat > /dev/null")]}})
+    said = fleet.run(*verb, "--host", "evil")
+    assert not any(sign in said.out + said.err for sign in "\x1b\x9b\x07")
+    assert "\x1b" not in fleet.run("hosts").out
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        [],
+        {"results": 3},
+        {"results": [3]},
+        {"results": [{"name": ["x"]}], "exit_code": "x", "warnings": 3},
+        {"results": [], "exit_code": 10**30},
+        {"results": [{"name": "x", "error": 3, "tags": 3, "live": [], "status": {}}]},
+        {"results": [{"name": "x", "live": "alive", "status": "running", "memory_mb": "x", "pid": True}]},
+    ],
+)
+def test_odd_answers_are_no_bug(fleet: Fleet, answer: object) -> None:
+    told = fleet.folder / "told"
+    told.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
+    fleet.configure({"odd": {"via": [fleet.script("engine", f"cat {told}; cat > /dev/null")]}})
+    for verb in (["list"], ["stop", "all"], ["show", "x"], ["hosts"]):
+        words = verb if verb == ["hosts"] else [*verb, "--host", "odd"]
+        assert fleet.run(*words).exit not in (70, -1)
+        assert fleet.run(*words, "--json").json["exit_code"] != 70
+
+
+def test_a_verb_that_is_newer_than_the_host(fleet: Fleet) -> None:
+    said = fleet.folder / "told"
+    said.write_text(json.dumps(HELLO) + "\n")
+    engine = fleet.script("engine", f"cat {said}; read line; echo '{json.dumps(INCOMPATIBLE)}'")
+    assert failing(fleet, [engine])["code"] == "host_incompatible"
+
+
+INCOMPATIBLE = {"schema": "tmuxreap/1", "at": "incompatible", "why": "list knows no sort there"}
+
+# A link that breaks.
+
+
+def half_deaf(fleet: Fleet, times: int, later: str) -> None:
+    """An engine that for so many times says hello, carries the request, and then is cut."""
+    home = fleet.home("b")
+    text = f"""
+echo x >> {fleet.folder}/tries
+if [ $(wc -l < {fleet.folder}/tries) -gt {times} ]; then {later}; fi
+mkfifo {fleet.folder}/back.$$
+HOME={home} TMUX_TMPDIR={home}/t "$@" > {fleet.folder}/back.$$ &
+IFS= read -r hello < {fleet.folder}/back.$$
+printf '%s\\n' "$hello"
+exit 255"""
+    # The far side reads our stdin itself: a background command of a shell would have none.
+    text = text.replace('"$@" >', '"$@" <&3 >').replace("mkfifo", "exec 3<&0; mkfifo", 1)
+    fleet.configure({"b": {"via": [fleet.script("engine", text)], "program": str(PROGRAM)}})
+
+
+def test_after_a_broken_link_the_outcome_is_told(fleet: Fleet) -> None:
+    home = fleet.home("b")
+    half_deaf(fleet, 1, f'HOME={home} TMUX_TMPDIR={home}/t exec "$@"')
+    said = fleet.run("stop", "web@b", "--json")
+    assert [(one["target"], one["outcome"]) for one in said.results] == [("web@b", "stopped")]
+    assert said.exit == 0
+    events = fleet.run("events", "web", "--registry", str(fleet.registry("b")), "--json").results
+    assert [one["kind"] for one in events].count("stopped") == 1
+
+
+def test_what_cannot_be_heard_is_unknown(fleet: Fleet) -> None:
+    half_deaf(fleet, 1, "exit 255")
+    said = fleet.run("stop", "web@b", "--json")
+    assert said.exit == 4
+    (one,) = said.results
+    assert (one["target"], one["outcome"], one["error"]["code"]) == ("web@b", "unknown", "host_unreachable")
+    deadline = time.monotonic() + 20
+    while fleet.rows("b")["web"]["status"] != "stopped":  # it went on by itself
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_reader_is_not_asked_again(fleet: Fleet) -> None:
+    half_deaf(fleet, 1, "exit 255")
+    said = fleet.run("list", "--host", "b", "--json")
+    assert said.hosts["b"]["error"]["code"] == "host_unreachable"
+    assert len((fleet.folder / "tries").read_text().split()) == 1
+
+
+def test_after_ctrl_c_the_verb_there_goes_on(fleet: Fleet) -> None:
+    home = fleet.home("b")
+    slow = f'touch {fleet.folder}/begun; HOME={home} TMUX_TMPDIR={home}/t exec "$@"'
+    fleet.configure({"b": {"via": [fleet.script("engine", slow)], "program": str(PROGRAM)}})
+    fleet.environ["TMUXREAP_FAULT"] = ""
+    process = fleet.begin("list", "--host", "b", "--json")
+    deadline = time.monotonic() + 20
+    while not (fleet.folder / "begun").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "goes on" in json.loads(out)["error"]["message"]

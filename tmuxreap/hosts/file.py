@@ -1,0 +1,184 @@
+"""Reads hosts.yaml: the hosts that a user has, and how each is reached. Strict, and only from who may be trusted.
+
+Never connects to one, and never writes the file."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.values import field, frozen
+from tmuxreap.system.environment import Settings
+
+LOCAL, EVERY = "local", "all"
+KEYS = ("ssh", "via", "tags", "registry", "program")
+PROGRAM = "tmuxreap"
+# A plain path: what else a shell could obey has no place in it.
+_PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9_.+@%:,=/][A-Za-z0-9_.+@%:,=/-]*")
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+@frozen
+class Host:
+    """One host: an ssh destination, or the words of a command that runs a command there."""
+
+    name: str
+    ssh: str | None = None
+    via: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    registry: str | None = None
+    program: str = PROGRAM
+
+    @property
+    def is_local(self) -> bool:
+        return self.name == LOCAL
+
+
+@frozen
+class Hosts:
+    """What hosts.yaml says, in its order."""
+
+    path: Path | None
+    found: Mapping[str, Host] = field(default_factory=dict)
+
+    def named(self, name: str) -> Host | None:
+        return Host(LOCAL) if name == LOCAL else self.found.get(name)
+
+    def tagged(self, tag: str) -> list[Host]:
+        return [host for host in self.found.values() if tag in host.tags]
+
+
+def hosts_path(settings: Settings) -> Path | None:
+    profiles = settings.user_profiles
+    return profiles.with_name("hosts.yaml") if profiles else None
+
+
+def read_hosts(settings: Settings) -> Hosts:
+    """No file: no hosts but `local`."""
+    path = hosts_path(settings)
+    if path is None or not os.path.lexists(path):
+        return Hosts(path)
+    try:
+        _refuse_strangers(path, settings.uid)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _invalid(path, str(getattr(error, "strerror", None) or error)) from None
+    return Hosts(path, parse(path, text))
+
+
+def parse(path: Path, text: str) -> dict[str, Host]:
+    document = _document(path, text)
+    if not isinstance(document, dict) or set(document) - {"hosts"}:
+        raise _invalid(path, "one key is due in it: hosts")
+    blocks = document.get("hosts")
+    if blocks is None:
+        return {}
+    if not isinstance(blocks, dict):
+        raise _invalid(path, "hosts: a mapping of names is due")
+    return {str(name): _host(path, name, block) for name, block in blocks.items()}
+
+
+def _document(path: Path, text: str) -> object:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Two hosts of one name are a mistake, not the last of them."""
+
+    def mapping(loader: Loader, node: yaml.MappingNode) -> dict[object, object]:
+        keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+        twice = next((key for at, key in enumerate(keys) if key in keys[:at]), None)
+        if twice is not None:
+            raise yaml.constructor.ConstructorError(None, None, f"{twice!r} stands there twice", node.start_mark)
+        return loader.construct_mapping(node, deep=True)
+
+    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
+    try:
+        return yaml.load(text, Loader)  # noqa: S506 - a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise _invalid(path, f"{line}{error.problem}") from None
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise _invalid(path, str(error)) from None
+
+
+def _host(path: Path, name: object, block: object) -> Host:
+    if not isinstance(name, str) or name in (LOCAL, EVERY) or "," in name or "@" in name or not is_safe(name):
+        raise _invalid(path, f"{name!r} cannot be the name of a host")
+    found = {} if block is None else block
+    if not isinstance(found, dict):
+        raise _invalid(path, f"{name}: a mapping is due")
+    unknown = next((key for key in found if key not in KEYS), None)
+    if unknown is not None:
+        raise _invalid(path, f"{name}: {unknown!r} means nothing here; there are {', '.join(KEYS)}")
+    if "ssh" in found and "via" in found:
+        raise _invalid(path, f"{name}: ssh and via cannot be combined")
+    return Host(
+        name=name,
+        ssh=None if "via" in found else _destination(path, name, found.get("ssh", name)),
+        via=_words(path, name, "via", found) if "via" in found else (),
+        tags=_words(path, name, "tags", found),
+        registry=_text(path, name, "registry", found),
+        program=_program(path, name, found),
+    )
+
+
+def _destination(path: Path, name: str, value: object) -> str:
+    """`user@host`, as ssh takes it: neither part may look like an option."""
+    if not isinstance(value, str) or not is_safe(value) or not all(map(is_safe, value.split("@"))):
+        raise _invalid(path, f"{name}: ssh: {value!r} is no destination")
+    return value
+
+
+def _program(path: Path, name: str, found: Mapping[str, object]) -> str:
+    value = _text(path, name, "program", found)
+    if value is None:
+        return PROGRAM
+    if not _PLAIN_PATH.fullmatch(value):
+        raise _invalid(path, f"{name}: program: {value!r} is no plain path")
+    return value
+
+
+def _text(path: Path, name: str, key: str, found: Mapping[str, object]) -> str | None:
+    value = found.get(key)
+    if value is not None and not (isinstance(value, str) and value and not _has_controls(value)):
+        raise _invalid(path, f"{name}: {key}: text is due where {value!r} stands")
+    return value
+
+
+def _words(path: Path, name: str, key: str, found: Mapping[str, object]) -> tuple[str, ...]:
+    value = found.get(key, [])
+    words = value if isinstance(value, list) else [None]
+    wrong = [word for word in words if not isinstance(word, str) or not word or _has_controls(word)]
+    if wrong or (key == "via" and (not words or str(words[0]).startswith("-"))):
+        raise _invalid(path, f"{name}: {key}: a list of words is due where {value!r} stands")
+    return tuple(words)
+
+
+def is_safe(word: str) -> bool:
+    """No option for whoever takes it, and nothing that a terminal or a shell would obey at its ends."""
+    return bool(word) and not word.startswith("-") and word.isprintable() and not any(c.isspace() for c in word)
+
+
+def _has_controls(text: str) -> bool:
+    return not text.isprintable()
+
+
+def _refuse_strangers(path: Path, uid: int) -> None:
+    """Who may write it, or swap it for another, could run commands as the user."""
+    for place in {path.parent, path, Path(os.path.realpath(path)), Path(os.path.realpath(path)).parent}:
+        found = place.stat()
+        if found.st_uid not in (0, uid):
+            raise _invalid(path, f"{place} belongs to another user (uid {found.st_uid})")
+        shared = place.is_dir() and found.st_mode & stat.S_ISVTX
+        if found.st_mode & WRITABLE_BY_OTHERS and not shared:
+            raise _invalid(path, f"others may write {place}", f"chmod go-w {place}")
+
+
+def _invalid(path: Path, reason: str, hint: str = "") -> Failure:
+    message = f"could not read the hosts in {path}: {reason}"
+    return Failure(Code.CONFIG_INVALID, message, hint or f"edit {path}; docs/hosts.md shows what stands there")

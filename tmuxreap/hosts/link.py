@@ -1,0 +1,200 @@
+"""Asks one host: the port "run tmuxreap there". A request that changes something is sent once; after a broken link its
+outcome is asked for by its ID, over a connection of its own.
+
+Never tries a verb again."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.values import field, frozen
+from tmuxreap.hosts.engines import CONNECT_S, engine_of, forget_shared, shared_socket
+from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.talk import EndedError, SilentError, Talk
+from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say
+
+ANSWER_S = 30.0
+AGAIN_AFTER_S = (0.2, 1.0, 3.0)
+OUTCOME = "outcome"
+INSTALL = "install it there: python3 -m pip install tmuxreap; or set `program` in hosts.yaml"
+NO_SUCH_COMMAND = (126, 127)
+USAGE = 2
+
+
+@frozen
+class Caller:
+    """From where hosts are reached."""
+
+    environ: Mapping[str, str]
+    uid: int
+
+
+@frozen
+class Heard:
+    """What came back. `answer` is the envelope there, `texts` its results for people; neither is to be believed."""
+
+    host: Host
+    answer: Mapping[str, object] | None = None
+    texts: tuple[tuple[str, ...], ...] = ()
+    identities: Mapping[str, object] = field(default_factory=dict)
+    failure: Failure | None = None
+    unknown: bool = False  # it was asked for and begun, and what came of it could not be had
+    version: str | None = None
+    took_s: float = 0.0
+
+
+def ask(host: Host, request: Request, caller: Caller, *, lasting: bool) -> Heard:
+    """`lasting`: it changes something there, and its outcome is kept under its ID."""
+    before = time.monotonic()
+    try:
+        answered = _ask(host, request, caller, lasting)
+    except Failure as failure:
+        answered = Heard(host, failure=failure)
+    except OtherSchemaError as error:
+        answered = Heard(host, failure=incompatible(host, f"it speaks {error}"))
+    return _timed(answered, time.monotonic() - before)
+
+
+def _timed(one: Heard, took_s: float) -> Heard:
+    from tmuxreap.core.values import replace
+
+    return replace(one, took_s=took_s)
+
+
+def _ask(host: Host, request: Request, caller: Caller, lasting: bool) -> Heard:
+    with connected(host, caller) as (talk, hello):
+        talk.send(request.line())
+        try:
+            return _answer(host, talk, hello)
+        except SilentError:
+            reason = f"no answer for {ANSWER_S:g} s"
+        except EndedError:
+            talk.end()
+            reason = talk.words or "the connection ended before the answer"
+    if not lasting:
+        raise unreachable(host, reason)
+    return _ask_again(host, request, caller, reason)
+
+
+def _answer(host: Host, talk: Talk, hello: Line) -> Heard:
+    while True:
+        line = talk.line(ANSWER_S)
+        if line.say is Say.ANSWER:
+            return _heard(host, line, hello)
+        if line.say is Say.INCOMPATIBLE:
+            raise incompatible(host, str(line.facts.get("why")))
+        if line.say is Say.UNKNOWN:
+            return Heard(host, failure=_not_had(host, "it ended there without an answer"), unknown=True)
+        if line.say is Say.NEVER:
+            raise unreachable(host, "the connection broke before anything was begun there; nothing was done")
+
+
+def _ask_again(host: Host, request: Request, caller: Caller, reason: str) -> Heard:
+    words = {"of": request.id}
+    for number, pause in enumerate(AGAIN_AFTER_S):
+        time.sleep(pause)
+        later = Request(f"{request.id}.{number}", OUTCOME, words, request.registry, here=request.here)
+        with contextlib.suppress(SilentError, EndedError, Unreached), connected(host, caller) as (talk, hello):
+            talk.send(later.line())
+            return _answer(host, talk, hello)
+    return Heard(host, failure=_not_had(host, reason), unknown=True)
+
+
+def _not_had(host: Host, reason: str) -> Failure:
+    hint = f"see what is true there: tmuxreap list --host {host.name}"
+    return Failure(Code.HOST_UNREACHABLE, f"could not hear from {host.name} what came of it: {reason}", hint)
+
+
+class Unreached(Failure):
+    """The host could not be reached now."""
+
+
+@contextlib.contextmanager
+def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
+    """A conversation after its hello. Over a shared connection that does not answer: once more, without."""
+    engine = engine_of(host, caller.environ, caller.uid)
+    there = engine.shared is not None and shared_socket(host, engine.shared).exists()
+    talk = _begun(host, lambda: Talk(engine))
+    try:
+        try:
+            hello = _hello(host, talk, CONNECT_S if there else ANSWER_S)
+        except SilentError:
+            talk.close()
+            if not there:
+                raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
+            forget_shared(host, engine)
+            talk = _begun(host, lambda: Talk(engine_of(host, caller.environ, caller.uid, alone=True)))
+            try:
+                hello = _hello(host, talk, ANSWER_S)
+            except SilentError:
+                raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
+        yield talk, hello
+    finally:
+        talk.close()
+
+
+def _begun(host: Host, begin: Callable[[], Talk]) -> Talk:
+    try:
+        return begin()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise unreachable(host, f"{error}") from None
+
+
+def _hello(host: Host, talk: Talk, wait_s: float) -> Line:
+    try:
+        line = talk.line(wait_s)
+    except EndedError:
+        raise _no_hello(host, talk.end(), talk.words) from None
+    if line.say is Say.HELLO:
+        return line
+    raise incompatible(host, "it does not begin as it should")
+
+
+def _no_hello(host: Host, status: int | None, words: str) -> Failure:
+    if status in NO_SUCH_COMMAND:
+        message = f"could not ask {host.name}: {host.program} is not there ({words or f'exit {status}'})"
+        return Failure(Code.HOST_WITHOUT_TMUXREAP, message, INSTALL)
+    if status in (0, USAGE):
+        return incompatible(host, words or "it is too old, or no tmuxreap")
+    return unreachable(host, words or f"the command that reaches it left with {status}")
+
+
+def unreachable(host: Host, reason: str) -> Failure:
+    hint = f"try it alone: {_by_hand(host)}"
+    return Unreached(Code.HOST_UNREACHABLE, f"could not reach {host.name}: {reason}", hint)
+
+
+def _by_hand(host: Host) -> str:
+    from shlex import join
+
+    return join(["ssh", host.ssh, "true"] if host.ssh else [*host.via, "true"] if host.via else ["tmuxreap", "doctor"])
+
+
+def incompatible(host: Host, reason: str) -> Failure:
+    from tmuxreap.core.text import plain
+
+    message = f"could not ask {host.name}: its tmuxreap is another version ({plain(reason)[:400]})"
+    return Failure(Code.HOST_INCOMPATIBLE, message, "install the same version on both")
+
+
+def _heard(host: Host, line: Line, hello: Line) -> Heard:
+    answer, texts, identities = (line.facts.get(key) for key in ("answer", "texts", "identities"))
+    results = answer.get("results") if isinstance(answer, dict) else None
+    if not isinstance(answer, dict) or not isinstance(results, list) or not all(isinstance(r, dict) for r in results):
+        raise incompatible(host, "its answer is none of ours")
+    return Heard(
+        host,
+        answer=answer,
+        texts=_texts(texts, len(results)),
+        identities=identities if isinstance(identities, dict) else {},
+        version=str(hello.facts.get("version")),
+    )
+
+
+def _texts(found: object, count: int) -> tuple[tuple[str, ...], ...]:
+    texts = found if isinstance(found, list) and len(found) == count else [[]] * count
+    return tuple(tuple(str(line) for line in one) if isinstance(one, list) else () for one in texts)

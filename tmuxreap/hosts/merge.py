@@ -1,0 +1,134 @@
+"""Puts the answers of many hosts together: one envelope, each result with its host and its target.
+
+Believes none of them: what is not as it should be is left out, and nothing here reaches a terminal before it was made
+plain by who tells it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import Item, RemoteResult, Result
+from tmuxreap.core.text import plain
+from tmuxreap.hosts.link import Heard
+
+JOINED = ("drifts", "actions")
+
+
+def merged(command: str, at: float, every: Sequence[Heard], items: Sequence[Item] = (), **more: object) -> Result:
+    """`items`: results that are there already, of an earlier look."""
+    found = [*items, *(item for one in every for item in items_of(one))]
+    failures = tuple(failure for one in every if (failure := failure_of(one)) is not None)
+    return Result(
+        command=command,
+        registry=None,
+        at=at,
+        results=found,
+        warnings=tuple(warning for one in every for warning in _warnings(one)),
+        others=failures,
+        status=exit_of(found, every),
+        summed=True,
+        more={**_more(every, found), **more, "hosts": [host_json(one) for one in every]},
+    )
+
+
+def items_of(one: Heard) -> list[RemoteResult]:
+    if one.answer is None:
+        return []
+    results = one.answer["results"]
+    assert isinstance(results, list)  # noqa: S101 - as it was heard
+    return [_item(one, facts, lines) for facts, lines in zip(results, one.texts, strict=True)]
+
+
+def _item(one: Heard, facts: Mapping[str, object], lines: tuple[str, ...]) -> RemoteResult:
+    name = facts.get("name")
+    name = name if isinstance(name, str) else ""
+    target = f"{name}@{one.host.name}"
+    told = _told(tuple(plain(line) for line in lines), plain(name), one.host.name)
+    return RemoteResult(name, one.host.name, facts, told, _failure(facts.get("error"), target))
+
+
+def _told(lines: tuple[str, ...], name: str, host: str) -> tuple[str, ...]:
+    """People read in the first line which host it is of."""
+    first, *rest = lines or ("",)
+    if name and first.startswith(f"{name}:"):
+        first = f"{name}@{host}{first[len(name) :]}"
+    elif name and f"  {name}  " in first:
+        first = first.replace(f"  {name}  ", f"  {name}@{host}  ", 1)
+    elif first:
+        first = f"{host}: {first}"
+    return (first, *rest) if lines else ()
+
+
+def _failure(error: object, whose: str) -> Failure | None:
+    """Of a newer version a code may be unknown here: then some target failed."""
+    if not isinstance(error, dict):
+        return None
+    code = next((code for code in Code if code.text == error.get("code")), Code.STILL_RUNNING)
+    return Failure(code, f"{whose}: {error.get('message')}", str(error.get("hint") or ""))
+
+
+def failure_of(one: Heard) -> Failure | None:
+    """What went wrong with the host itself."""
+    if one.failure is not None or one.answer is None:
+        return one.failure
+    return _failure(one.answer.get("error"), one.host.name)
+
+
+def host_json(one: Heard) -> dict[str, object]:
+    failure = failure_of(one)
+    answer = one.answer or {}
+    status = _status(one)
+    registry = answer.get("registry")
+    return {
+        "host": one.host.name,
+        "ok": status == 0,
+        "exit_code": status,
+        "registry": registry if isinstance(registry, str) else None,
+        "error": failure.as_json() if failure else None,
+    }
+
+
+def _status(one: Heard) -> int:
+    if one.failure is not None:
+        return int(one.failure.code.exit)
+    status = (one.answer or {}).get("exit_code")
+    return status if isinstance(status, int) else int(Exit.FAILED)
+
+
+def exit_of(items: Iterable[Item], every: Sequence[Heard]) -> Exit:
+    """The one status that all share, else 1."""
+    failed = {int(item.failure.code.exit) for item in items if item.failure is not None}
+    every_status = failed | {status for one in every if (status := _status(one))}
+    if not every_status:
+        return Exit.OK
+    only = every_status.pop() if len(every_status) == 1 else int(Exit.FAILED)
+    return Exit(only) if only in {int(known) for known in Exit} else Exit.FAILED
+
+
+def _warnings(one: Heard) -> list[str]:
+    found = (one.answer or {}).get("warnings")
+    return [f"{one.host.name}: {warning}" for warning in found] if isinstance(found, list) else []
+
+
+def _more(every: Sequence[Heard], items: Sequence[Item]) -> dict[str, object]:
+    answers = [(one.host.name, one.answer) for one in every if one.answer is not None]
+    found: dict[str, object] = {}
+    if any("counts" in answer for _, answer in answers):
+        from tmuxreap.ending.results import counts
+
+        found["counts"] = counts(items)
+    for key in JOINED:
+        if any(isinstance(answer.get(key), list) for _, answer in answers):
+            found[key] = [_hosted(entry, name) for name, answer in answers for entry in _list(answer.get(key))]
+    if any("tmux_confirmed" in answer for _, answer in answers):
+        found["tmux_confirmed"] = all(answer.get("tmux_confirmed") is True for _, answer in answers)
+    return found
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _hosted(entry: object, host: str) -> object:
+    return {**entry, "host": host} if isinstance(entry, dict) else entry

@@ -1,0 +1,116 @@
+"""What is said between two tmuxreaps, a line of JSON each: hello, request, beats, items, answer.
+
+Pure: knows no stream. What does not read as a line of ours is noise (a login banner), never an error by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import Enum
+
+from tmuxreap.core.results import SCHEMA
+from tmuxreap.core.values import field, frozen
+
+LONGEST_LINE = 64 * 1024 * 1024
+FAMILY = SCHEMA.partition("/")[0]
+
+
+class Say(Enum):
+    """What a line is."""
+
+    HELLO = "hello"
+    BEAT = "beat"
+    ITEM = "item"  # of a verb that goes on
+    ANSWER = "answer"
+    INCOMPATIBLE = "incompatible"
+    UNKNOWN = "unknown"  # what came of an earlier request cannot be told
+    NEVER = "never"  # an earlier request never came
+
+
+@frozen
+class Line:
+    say: Say
+    facts: Mapping[str, object]
+
+
+class OtherSchemaError(Exception):
+    """It speaks, but not as we do."""
+
+
+@frozen
+class Request:
+    """What is asked there. `words`: of the verb, by their names; `identities`: what was confirmed, by name."""
+
+    id: str
+    verb: str
+    words: Mapping[str, object] = field(default_factory=dict)
+    registry: str | None = None
+    mark: str | None = None  # of the session that the caller sits in
+    identities: Mapping[str, object] | None = None
+    here: bool = False  # on this very machine: where the caller stands counts
+
+    def line(self) -> str:
+        return json.dumps({
+            "schema": SCHEMA,
+            "id": self.id,
+            "verb": self.verb,
+            "words": dict(self.words),
+            "registry": self.registry,
+            "mark": self.mark,
+            "identities": None if self.identities is None else dict(self.identities),
+            "here": self.here,
+        })  # fmt: skip
+
+
+def request_of(text: str) -> Request:
+    """Raises ValueError where it is none."""
+    facts = _object(text)
+    if facts is None or facts.get("schema") != SCHEMA:
+        raise ValueError("it is no request of this schema")
+    words, identities = facts.get("words"), facts.get("identities")
+    if not isinstance(words, dict) or not (identities is None or isinstance(identities, dict)):
+        raise ValueError("its words are no mapping")
+    return Request(
+        id=_word(facts, "id") or "",
+        verb=_word(facts, "verb") or "",
+        words=words,
+        registry=_word(facts, "registry"),
+        mark=_word(facts, "mark"),
+        identities=identities,
+        here=facts.get("here") is True,
+    )
+
+
+def say(what: Say, **facts: object) -> str:
+    return json.dumps({"schema": SCHEMA, "at": what.value, **facts}, default=str)
+
+
+def heard(text: str) -> Line | None:
+    """None for noise."""
+    facts = _object(text)
+    schema = facts.get("schema") if facts is not None else None
+    if facts is None or not isinstance(schema, str) or schema.partition("/")[0] != FAMILY:
+        return None
+    if schema != SCHEMA:
+        raise OtherSchemaError(schema)
+    try:
+        return Line(Say(facts.get("at")), facts)
+    except ValueError:
+        return None
+
+
+def _object(text: str) -> dict[str, object] | None:
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _word(facts: Mapping[str, object], key: str) -> str | None:
+    value = facts.get(key)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{key} is no text")
+    return value

@@ -1,0 +1,74 @@
+"""`hosts`: each host, whether it answers, what runs there, and how long the way is. Changes nothing there."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.values import replace
+from tmuxreap.hosts.choose import hosts_of
+from tmuxreap.hosts.crowd import all_at_once
+from tmuxreap.hosts.file import EVERY, Host, read_hosts
+from tmuxreap.hosts.link import Caller, Heard, ask
+from tmuxreap.hosts.merge import exit_of, failure_of, host_json
+from tmuxreap.hosts.wire import Request
+from tmuxreap.sessions.context import Context
+
+CHECK = "check"
+EMPTY = "no hosts yet; list them in"
+
+
+def run(context: Context, action: str | None, wanted: list[str]) -> Result:
+    if action not in (None, CHECK):
+        raise Failure(Code.USAGE, f"could not {action} hosts: there is no such action", "tmuxreap hosts check HOST")
+    hosts = read_hosts(context.settings)
+    caller = Caller(context.settings.environ, context.settings.uid)
+    chosen = hosts_of(wanted or [EVERY], hosts)
+    every = all_at_once([_check(host, caller) for host in chosen])
+    items = [_item(one) for one in every]
+    result = Result("hosts", None, context.clock.now(), items, tuple(context.warnings))
+    greeting = f"{EMPTY} {hosts.path}"
+    return replace(result, greeting=greeting, status=exit_of([], every), summed=True, others=_failures(every))
+
+
+def _check(host: Host, caller: Caller) -> Callable[[], Heard]:
+    request = Request(uuid.uuid4().hex, "list", {}, host.registry, here=host.is_local)
+    return lambda: _without_registry(ask(host, request, caller, lasting=False))
+
+
+def _without_registry(one: Heard) -> Heard:
+    """A host where nothing was ever registered is well."""
+    error = (one.answer or {}).get("error")
+    if isinstance(error, dict) and error.get("code") == Code.REGISTRY_NOT_FOUND.text:
+        return replace(one, answer={**(one.answer or {}), "error": None, "exit_code": 0, "registry": None})
+    return one
+
+
+def _failures(every: list[Heard]) -> tuple[Failure, ...]:
+    return tuple(failure for one in every if (failure := failure_of(one)) is not None)
+
+
+def _item(one: Heard) -> PlainResult:
+    told = host_json(one)
+    results = one.answer["results"] if one.answer is not None else None
+    sessions = len(results) if isinstance(results, list) else None
+    failure = failure_of(one)
+    facts = {
+        "host": one.host.name,
+        "state": "ok" if failure is None else failure.code.text,
+        "version": one.version,
+        "sessions": sessions,
+        "running": _running(results),
+        "round_trip_ms": round(one.took_s * 1000) if one.answer is not None else None,
+        "registry": told["registry"],
+        "tags": list(one.host.tags),
+    }
+    return PlainResult(one.host.name, facts, None)
+
+
+def _running(results: object) -> int | None:
+    if not isinstance(results, list):
+        return None
+    return sum(1 for one in results if isinstance(one, dict) and one.get("status") == "running")

@@ -1,0 +1,128 @@
+"""Verbs that go on, over hosts: `watch` and `events --follow` only read there, and what they say is merged by time.
+
+Nothing is settled, restarted or reaped from here: that is the far watch's."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from typing import NoReturn
+
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import RemoteResult
+from tmuxreap.core.text import Voice, plain
+from tmuxreap.core.values import frozen
+from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.link import ANSWER_S, Caller, connected, incompatible
+from tmuxreap.hosts.talk import EndedError, SilentError, Talk
+from tmuxreap.hosts.wire import OtherSchemaError, Request, Say
+from tmuxreap.interfaces.text.report import report_line
+
+BEAT_S = 5.0
+TOGETHER_S = 0.25  # what comes within it is put in order
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+NEWS = "1s"
+Sent = tuple[Host, Request]
+OF_THE_FAR_WATCH = ("execute", "reap", "notify", "interval")
+
+
+@frozen
+class News:
+    """An event of a host, or what is said of the host itself."""
+
+    at: str
+    item: RemoteResult | None = None
+    said: str = ""
+
+
+def follow(verb: str, words: Mapping[str, object], sent: Sequence[Sent], caller: Caller, voice: Voice) -> NoReturn:
+    """For ever: what each host tells, in the order of time."""
+    wrong = next((word for word in OF_THE_FAR_WATCH if words.get(word)), None)
+    if wrong is not None:
+        reason = f"could not watch other hosts with --{wrong.replace('execute', 'exec')}: that is for the watch there"
+        raise Failure(Code.USAGE, reason, "run it there: tmuxreap watch")
+    queue: SimpleQueue[News] = SimpleQueue()
+    for host, request in sent:
+        work = (host, _reading(verb, request), caller, queue)
+        threading.Thread(target=_listen, args=work, daemon=True).start()
+    while True:
+        for news in sorted(_together(queue), key=lambda one: one.at):
+            _tell(news, voice)
+
+
+def _reading(verb: str, request: Request) -> Request:
+    """Only what reads is asked for."""
+    words = {name: value for name, value in request.words.items() if name in ("targets", "since")}
+    since = {"since": NEWS} if verb == "watch" else {}
+    return Request(request.id, "events", {**words, **since, "follow": True}, request.registry, here=request.here)
+
+
+def _together(queue: SimpleQueue[News]) -> Iterator[News]:
+    yield queue.get()
+    until = time.monotonic() + TOGETHER_S
+    while (left := until - time.monotonic()) > 0:
+        try:
+            yield queue.get(timeout=left)
+        except Empty:
+            return
+
+
+def _tell(news: News, voice: Voice) -> None:
+    if news.item is not None:
+        report_line(news.item, voice)
+    elif not voice.quiet:
+        print(f"tmuxreap: {plain(news.said)}", file=sys.stderr, flush=True)
+
+
+def _listen(host: Host, request: Request, caller: Caller, queue: SimpleQueue[News]) -> None:
+    """A host that went away is said, and tried again with growing pauses."""
+    pause, last = FIRST_PAUSE_S, 0
+    while True:
+        try:
+            with connected(host, caller) as (talk, _):
+                talk.send(request.line())
+                pause = FIRST_PAUSE_S
+                for item in _items(talk):
+                    number = item.get("id")
+                    if isinstance(number, int) and number <= last:
+                        continue
+                    last = number if isinstance(number, int) else last
+                    queue.put(_news(host.name, item))
+        except Failure as failure:
+            reason = failure.message
+        except OtherSchemaError as error:
+            reason = incompatible(host, f"it speaks {error}").message
+        except (SilentError, EndedError):
+            reason = f"could not go on hearing {host.name}: the connection ended"
+        queue.put(News("", said=f"{reason}; trying again in {pause:g} s"))
+        time.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE_S)
+
+
+def _items(talk: Talk) -> Iterator[Mapping[str, object]]:
+    heard_at = time.monotonic()
+    while True:
+        try:
+            line = talk.line(BEAT_S)
+            heard_at = time.monotonic()
+        except SilentError:
+            if time.monotonic() - heard_at > ANSWER_S:
+                raise
+            talk.send("")
+            continue
+        if line.say is Say.BEAT:
+            talk.send("")
+        item = line.facts.get("item")
+        if line.say is Say.ITEM and isinstance(item, dict):
+            yield item
+        if line.say in (Say.ANSWER, Say.INCOMPATIBLE):
+            raise EndedError
+
+
+def _news(host: str, item: Mapping[str, object]) -> News:
+    name, at = str(item.get("name") or ""), str(item.get("timestamp") or "")
+    told = plain(f"{at}  {name}@{host}  {item.get('kind')}")
+    return News(at, RemoteResult(name, host, item, (told,)))

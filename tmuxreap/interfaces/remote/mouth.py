@@ -1,0 +1,38 @@
+"""How the far side speaks: lines to whoever listens. Never fails, and never waits for an answer."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from tmuxreap.hosts.wire import Say, say
+
+BEAT_S = 5.0
+
+
+class Mouth:
+    """Says lines as long as anybody listens; that nobody does is no error."""
+
+    def __init__(self) -> None:
+        self._out = os.dup(1)
+        self._lock = threading.Lock()
+        self.heard = True
+
+    def say(self, what: Say, **facts: object) -> None:
+        data = (say(what, **facts) + "\n").encode("utf-8", "backslashreplace")
+        with self._lock:
+            try:
+                while data and self.heard:
+                    data = data[os.write(self._out, data) :]
+            except OSError:
+                self.heard = False
+
+    def beat(self) -> None:
+        """Tell from time to time that it goes on."""
+        quiet = threading.Event()
+
+        def work() -> None:
+            while not quiet.wait(BEAT_S):
+                self.say(Say.BEAT)
+
+        threading.Thread(target=work, daemon=True).start()

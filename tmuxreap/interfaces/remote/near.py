@@ -1,0 +1,316 @@
+"""The near side of `--host`: which host is asked what, the one question over the plans of all, the sum of the answers.
+
+Never sends a pattern where something was confirmed: then names go, with who they are."""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+
+from tmuxreap.app import real_app
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import Item, RemoteResult, Result
+from tmuxreap.core.text import Voice
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.hosts.choose import Errand, errands, hosts_of
+from tmuxreap.hosts.crowd import AT_ONCE, all_at_once
+from tmuxreap.hosts.file import Hosts, read_hosts
+from tmuxreap.hosts.link import Caller, Heard, ask
+from tmuxreap.hosts.merge import items_of, merged
+from tmuxreap.hosts.wire import Request
+from tmuxreap.interfaces.cli import commands as verbs
+from tmuxreap.interfaces.cli.boundary import answered, on_terminal, question, targets_of, voice_of
+from tmuxreap.interfaces.text.report import report
+from tmuxreap.registry.targets import is_sweeping
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import Settings
+
+PLANNED = "planned"
+FIELDS = ("targets", "names")
+
+
+def call_hosts(
+    verb: str,
+    command: Callable[..., None],
+    host: list[str] | None,
+    at_once: int | None,
+    words: dict[str, object],
+) -> Exit | None:
+    """None where only this machine is meant after all; then `words` are what is left to say."""
+    settings = Settings.from_environment()
+    field = next((name for name in FIELDS if name in words), None)
+    if field is not None:
+        words[field] = list(targets_of(_texts(words[field]))) or None
+    voice = voice_of(settings, words.get("json") is True, words.get("quiet") is True)
+    registry = words.get("registry")
+    context = real_app(settings, registry if isinstance(registry, str) else None)
+    here_alone: list[bool] = []
+
+    def work(context: Context) -> Result:
+        near = _near(context, verb, command, host, at_once or AT_ONCE, words, field)
+        if near is None:
+            here_alone.append(True)
+            return Result(verb, None, context.clock.now())
+        if verbs.goes_on(verb, words):
+            from tmuxreap.interfaces.remote.follow import follow
+
+            sent = [(errand.host, near.request(errand)) for errand in near.errands]
+            follow(verb, words, sent, near.caller, voice)
+        return near.run(voice)
+
+    result = answered(verb, context, work)
+    if here_alone:
+        return None
+    if result.failure is not None and result.failure.code is Code.INTERRUPTED:
+        result = replace(result, failure=_interrupted())
+    report(replace(result, registry=None, more={"hosts": [], **result.more}), voice)
+    return result.exit
+
+
+def _interrupted() -> Failure:
+    hint = "see what came of it: tmuxreap list --host all"
+    reason = "could not wait for the hosts: interrupted; what was begun there goes on"
+    return Failure(Code.INTERRUPTED, reason, hint)
+
+
+def _near(
+    context: Context,
+    verb: str,
+    command: Callable[..., None],
+    host: list[str] | None,
+    at_once: int,
+    words: dict[str, object],
+    field: str | None,
+) -> Near | None:
+    known: list[Hosts] = []
+
+    def hosts() -> Hosts:
+        if not known:
+            known.append(read_hosts(context.settings))
+        return known[0]
+
+    targets = tuple(_texts(words[field]) if field is not None else ())
+    if verb == "start":
+        _refuse_a_host_in(str(words.get("name")), hosts())
+    elif field is None and isinstance(words.get("name"), str):
+        targets, field = (str(words["name"]),), "name"
+    flagged = hosts_of(host, hosts()) if host else None
+    every = errands(targets, flagged, hosts, lambda target: _is_row(context, target))
+    if every is None:
+        return None
+    return Near(context, verb, command, every, at_once, words, field)
+
+
+def _refuse_a_host_in(name: str, hosts: Hosts) -> None:
+    from tmuxreap.hosts.choose import split
+
+    found = split(name, hosts) if "@" in name else None
+    if found is not None:
+        reason = f"could not start {name!r}: what follows the @ is a host"
+        raise Failure(Code.USAGE, reason, f"tmuxreap start {found[0]} --host {found[1].name}")
+
+
+def _is_row(context: Context, target: str) -> bool:
+    """An exact name of this machine's registry wins."""
+    if target in ("all", "-"):
+        return False
+    try:
+        look = context.registry.look()
+    except Failure:
+        return False
+    return any(row.name == target for row in look.rows)
+
+
+def _texts(value: object) -> list[str]:
+    return [str(word) for word in value] if isinstance(value, (list, tuple)) else []
+
+
+@frozen
+class Near:
+    """One command over hosts."""
+
+    context: Context
+    verb: str
+    command: Callable[..., None]
+    errands: Sequence[Errand]
+    at_once: int
+    words: Mapping[str, object]
+    field: str | None
+
+    def run(self, voice: Voice) -> Result:
+        if self._is_changing and self._is_far_by_flag and not self._yes and self._is_inside():
+            return replace(self._plan_shown(), failure=self._has_to_say_so())
+        if self.verb in verbs.PLANNED and self._is_changing and self._needs_a_plan:
+            return self._planned_first(voice)
+        sent = [self.request(one) for one in self.errands]
+        return self._merged(self._ask_all(sent, lasting=self._is_changing))
+
+    # What is so
+
+    @property
+    def _yes(self) -> bool:
+        return self.words.get("yes") is True
+
+    @property
+    def _is_changing(self) -> bool:
+        return verbs.changes(self.verb, self.words)
+
+    @property
+    def _is_far_by_flag(self) -> bool:
+        return any(one.by_flag and not one.host.is_local for one in self.errands)
+
+    @property
+    def _is_sweeping(self) -> bool:
+        return any(is_sweeping(target) for one in self.errands for target in one.targets)
+
+    @property
+    def _needs_a_plan(self) -> bool:
+        named = all(_is_name(target) for one in self.errands for target in one.targets)
+        return not named or bool(self.words.get("purge"))
+
+    def _is_inside(self) -> bool:
+        from tmuxreap.commands.stop import is_inside
+
+        try:
+            return is_inside(self.context)
+        except Failure:
+            return self.context.settings.mark is not None
+
+    # What is asked
+
+    def request(self, errand: Errand, **changes: object) -> Request:
+        known = inspect.signature(self.command).parameters
+        words = {**self.words, **changes}
+        if self.field == "name":
+            words["name"] = errand.targets[0] if errand.targets else None
+        elif self.field is not None and self.field not in changes:
+            words[self.field] = list(errand.targets)
+        if "yes" in known and (self.verb in verbs.ASKED or self._yes):
+            words["yes"] = True if self.verb != "reap" else self._yes
+        sent = {
+            name: value
+            for name, value in words.items()
+            if name in known and name not in verbs.NEVER_SENT and value != known[name].default
+        }
+        given = self.words.get("registry")
+        return Request(
+            id=uuid.uuid4().hex,
+            verb=self.verb,
+            words=sent,
+            registry=given if isinstance(given, str) else errand.host.registry,
+            mark=self.context.settings.mark,
+            here=errand.host.is_local,
+        )
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.context.settings.environ, self.context.settings.uid)
+
+    def _ask_all(self, sent: Sequence[Request | None], *, lasting: bool) -> list[Heard]:
+        """None: nothing is left to ask of that one."""
+
+        def work(errand: Errand, request: Request | None) -> Callable[[], Heard]:
+            if request is None:
+                return lambda: Heard(errand.host)
+            return lambda: _had(errand, ask(errand.host, request, self.caller, lasting=lasting))
+
+        works = [work(errand, request) for errand, request in zip(self.errands, sent, strict=True)]
+        return all_at_once(works, self.at_once)
+
+    def _merged(self, every: Sequence[Heard], items: Sequence[Item] = ()) -> Result:
+        result = merged(self.verb, self.context.clock.now(), every, items)
+        if self.verb in ("list", "show"):
+            from tmuxreap.interfaces.remote.sessions import shown
+
+            return replace(result, results=shown(result.results, self.words.get("sort")))
+        return result
+
+    # The question
+
+    def _plans(self) -> list[Heard]:
+        return self._ask_all([self.request(one, dry_run=True) for one in self.errands], lasting=False)
+
+    def _plan_shown(self) -> Result:
+        known = inspect.signature(self.command).parameters
+        if "dry_run" in known:
+            return self._merged(self._plans())
+        return Result(self.verb, None, self.context.clock.now())
+
+    def _planned_first(self, voice: Voice) -> Result:
+        if self.words.get("purge") and not self._yes and not on_terminal():
+            reason = f"could not {self.verb} and purge: that deletes for good, and nobody can be asked here"
+            raise Failure(Code.USAGE, reason, "look at the plan with --dry-run, then add --yes")
+        plans = self._plans()
+        plan = self._merged(plans)
+        if not self._yes and (self._is_sweeping or self.words.get("purge")):
+            if self._is_inside() and not on_terminal():
+                return replace(plan, failure=self._has_to_say_so())
+            if self.verb in verbs.ASKED and on_terminal() and not self._is_agreed(plan, voice):
+                said = f"nothing was done: the answer to {self.verb} was no"
+                return replace(plan, results=[], others=(), status=Exit.OK, greeting=said)
+        sent = [self._confirmed(errand, heard) for errand, heard in zip(self.errands, plans, strict=True)]
+        ended = self._ask_all(sent, lasting=True)
+        return self._merged([_both(first, then) for first, then in zip(plans, ended, strict=True)])
+
+    def _is_agreed(self, plan: Result, voice: Voice) -> bool:
+        ask_first = question(voice, purge=bool(self.words.get("purge")))
+        meant = [item for item in plan.results if isinstance(item, RemoteResult) and _is_open(item)]
+        return not meant or ask_first(plan)
+
+    def _confirmed(self, errand: Errand, plan: Heard) -> Request | None:
+        names = [item.name for item in items_of(plan) if _is_open(item)]
+        if not names:
+            return None
+        request = self.request(errand, **{self.field or "targets": names})
+        return replace(request, identities={n: plan.identities[n] for n in names if n in plan.identities})
+
+    def _has_to_say_so(self) -> Failure:
+        reason = f"could not {self.verb} on other hosts: an agent that reaches beyond its machine has to say so"
+        if not self._is_far_by_flag:
+            reason = f"could not {self.verb} there: an agent that ends more than named sessions has to say so"
+        return Failure(Code.USAGE, reason, "look at the plan, then add --yes")
+
+
+def _is_name(target: str) -> bool:
+    return not is_sweeping(target) and not target.startswith("pid:") and not target.isdigit()
+
+
+def _is_open(item: RemoteResult) -> bool:
+    """A plan that nothing speaks against."""
+    return item.failure is None and item.facts.get("outcome", PLANNED) == PLANNED
+
+
+def _had(errand: Errand, heard: Heard) -> Heard:
+    """Where it is not known what came of it, each target says so."""
+    if not heard.unknown:
+        return heard
+    names = [target for target in errand.targets if _is_name(target)]
+    error = heard.failure.as_json() if heard.failure else None
+    results = [{"name": name, "outcome": "unknown", "error": error} for name in names]
+    return replace(heard, answer={"results": results}, texts=tuple(() for _ in results))
+
+
+def _both(plan: Heard, then: Heard) -> Heard:
+    """What was an answer in the plan already, and what came of the rest."""
+    if plan.answer is None:
+        return plan
+    kept = [(item, lines) for item, lines in zip(items_of(plan), plan.texts, strict=True) if not _is_open(item)]
+    answer = then.answer or {}
+    more = answer.get("results")
+    results = [*(item.facts for item, _ in kept), *(more if isinstance(more, list) else [])]
+    exits = {int(item.failure.code.exit) for item, _ in kept if item.failure is not None}
+    exits |= {status} if isinstance(status := answer.get("exit_code"), int) and status else set()
+    joined = {
+        **plan.answer,
+        **answer,
+        "results": results,
+        "warnings": [*_warned(plan.answer), *_warned(answer)],
+        "exit_code": exits.pop() if len(exits) == 1 else int(bool(exits)),
+    }
+    return replace(then, answer=joined, texts=(*(lines for _, lines in kept), *then.texts), version=plan.version)
+
+
+def _warned(answer: Mapping[str, object]) -> list[object]:
+    found = answer.get("warnings")
+    return found if isinstance(found, list) else []
