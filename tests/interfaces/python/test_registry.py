@@ -306,6 +306,22 @@ def test_events_are_followed_from_any_thread(opened: tmuxreap.Registry) -> None:
     assert asyncio.run(first()).kind == "stopped"
 
 
+@pytest.mark.live
+def test_a_state_is_waited_for(live: tmuxreap.Registry, tmux_socket: str) -> None:
+    start(live, tmux_socket)
+    (idle,) = live.wait("shop", until="idle", timeout=20)
+    assert (idle.name, idle.state, idle.reached) == ("shop", "idle", True)
+    with pytest.raises(tmuxreap.EndingError) as raised:
+        live.wait("shop", until="gone", timeout="0.1")
+    assert raised.value.code == "timed_out"
+    with live.lock(), pytest.raises(tmuxreap.LockHeld):
+        live.wait("shop", until="gone")
+    with pytest.raises(tmuxreap.UsageError):
+        live.wait("shop", until="done")
+    live.kill("shop", check=True)
+    assert live.wait("shop", until="ended")[0].reached
+
+
 # What it costs
 
 

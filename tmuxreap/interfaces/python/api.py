@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tmuxreap.core.answers import (
     Action,
+    Awaited,
     Change,
     Conversation,
     Draft,
@@ -34,6 +35,7 @@ from tmuxreap.interfaces.python.streams import Stream
 
 __all__ = [
     "Action",
+    "Awaited",
     "Change",
     "Conversation",
     "Draft",

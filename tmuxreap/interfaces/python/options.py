@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from tmuxreap.commands.reap.verdicts import Kind, Limits
+from tmuxreap.commands.wait import Until
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope, Verb
 from tmuxreap.core.times import parse_duration
@@ -101,6 +102,16 @@ def limits_of(stalled_after: Seconds | None, idle_after: Seconds | None) -> Limi
     """Give how long each may last."""
     given = {"stalled_after_s": seconds(stalled_after), "idle_after_s": seconds(idle_after)}
     return replace(Limits(), **{name: one for name, one in given.items() if one is not None})
+
+
+def wanted_state(word: str) -> Until:
+    """Read what is waited for."""
+    found = next((one for one in Until if one.value == word), None)
+    if found is None:
+        known = ", ".join(one.value for one in Until)
+        failure = Failure(Code.USAGE, f"could not wait until {word!r}", f"use one of: {known}")
+        raise error_of(failure)
+    return found
 
 
 def seconds(given: Seconds | None) -> float | None:

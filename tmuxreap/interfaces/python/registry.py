@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from tmuxreap.core.answers import Change, Ending, Event, Reconciled, read
+from tmuxreap.core.answers import Awaited, Change, Ending, Event, Reconciled, read
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
@@ -23,6 +23,7 @@ from tmuxreap.interfaces.python.options import (
     limits_of,
     seconds,
     stop_policy,
+    wanted_state,
 )
 from tmuxreap.interfaces.python.results import Session
 from tmuxreap.interfaces.python.streams import Ending as StreamEnding
@@ -269,6 +270,27 @@ class Registry:
                 verb.run(context, request, lambda change: tell(change.as_json()), waiter)
 
         return Stream(Change, work)
+
+    def wait(
+        self,
+        *targets: Target,
+        until: str,
+        any_of: bool = False,
+        timeout: float | str | None = None,
+    ) -> list[Awaited]:
+        """Wait until sessions are `idle`, `waiting`, `working`, `limited`, `gone` or `ended`: all of
+        them, or with `any_of` one. Raises EndingError with the code `timed_out`, or `gone` where
+        one died before it got there, and with the answers in `results`."""
+        from tmuxreap.commands import wait as verb
+
+        wanted, timeout_s = wanted_state(until), seconds(timeout)
+
+        def work(context: Context) -> Result:
+            check_free(self.path, "wait for sessions")
+            words = words_of(context, targets)
+            return verb.run(context, verb.WaitRequest(words, wanted, any_of, timeout_s))
+
+        return answers_of(self.path, Awaited, work)
 
     def lock(self, timeout: float = 10.0) -> BaseFileLock:
         """Give the lock that every command takes, as a filelock.BaseFileLock: for workflows that
