@@ -76,7 +76,7 @@ OWNERS: dict[str, set[str]] = {
     "psutil": {"system.processes.portable"},
     "filelock": {"interfaces.python.locks"},
     "mcp": {"interfaces.mcp.server"},
-    "anyio": {"interfaces.mcp.server"},
+    "anyio": {"interfaces.mcp.server", "interfaces.mcp.wire"},
     "pydantic": {"interfaces.mcp.*"},
     "textual": {"interfaces.popup.*"},
     "rich": {"interfaces.popup.*"},

@@ -433,3 +433,13 @@ def test_a_server_needs_no_registry_to_begin(tmp_path: Path, no_leftovers: None)
         [*PROGRAM, "mcp"], input=b"", cwd=tmp_path, env=environ, capture_output=True, timeout=20, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_what_is_no_text_and_what_is_no_time_is_answered(real: Real) -> None:
+    """Half a surrogate pair, which JSON can say and UTF-8 cannot; a grace longer than any clock goes."""
+    by_hand = ByHand(real)
+    told = by_hand.answer("stop_session", targets=["\ud800"], reason="night")
+    assert (told["ok"], told["exit_code"]) == (False, 3)
+    told = by_hand.answer("kill_session", targets=["acme"], reason="night", grace=1e308)
+    assert (told["error"]["code"], told["exit_code"]) == ("usage", 2)
+    assert by_hand.leaves()[0] == 0

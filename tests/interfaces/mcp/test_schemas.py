@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from tmuxreap.core.results import Result
 from tmuxreap.core.schema import answer_schema
+from tmuxreap.core.times import LONGEST_S
 from tmuxreap.interfaces.mcp.server import as_told
 from tmuxreap.interfaces.mcp.tools import TOOLS
 
@@ -21,7 +22,7 @@ def test_a_schema_tells_types_and_limits() -> None:
     given = told("stop_session")["inputSchema"]["properties"]
     assert given["targets"]["items"] == {"type": "string"}
     assert given["reason"]["minLength"] == 1
-    assert {"minimum": 0, "type": "number"} in given["grace"]["anyOf"]
+    assert {"minimum": 0, "maximum": LONGEST_S, "type": "number"} in given["grace"]["anyOf"]
     assert {"enum": ["running", "stopped", "terminated"], "type": "string"} in (
         told("list_sessions")["inputSchema"]["properties"]["status"]["anyOf"]
     )

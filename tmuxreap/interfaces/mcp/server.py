@@ -40,6 +40,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.schema import answer_schema
 from tmuxreap.interfaces.cli.boundary import answered
 from tmuxreap.interfaces.mcp.tools import TOOLS, Arguments, Tool
+from tmuxreap.interfaces.mcp.wire import Lines
 from tmuxreap.system.environment import Settings
 
 INSTRUCTIONS = (
@@ -70,7 +71,7 @@ async def _serve(calls: Calls) -> None:
         on_list_tools=_told,
         on_call_tool=calls.call,
     )
-    async with stdio_server() as (requests, answers), anyio.create_task_group() as tasks:
+    async with stdio_server(cast(Any, Lines())) as (requests, answers), anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_when_told, calls)
         await server.run(requests, answers, server.create_initialization_options())
         tasks.cancel_scope.cancel()

@@ -18,7 +18,7 @@ from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.results import Result
-from tmuxreap.core.times import parse_duration
+from tmuxreap.core.times import LONGEST_S, parse_duration
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.interfaces.cli.boundary import scope_of
@@ -53,7 +53,7 @@ Reason = Annotated[
     AfterValidator(_plain),
     Field(description="Why, in a few words: recorded with what is done."),
 ]
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_span)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_S, allow_inf_nan=False), BeforeValidator(_span)]
 StatusWord = Literal["running", "stopped", "terminated"]
 SortWord = Literal["name", "status", "live", "agent", "idle", "memory", "server"]
 DryRun = Annotated[bool, Field(description="Answer with the plan, and do nothing.")]
