@@ -69,7 +69,8 @@ def _mend_streams() -> None:
 def _quickly(words: list[str]) -> int | None:
     """None where a command line is needed after all."""
     quick = QUICK.get(words[0])
-    asked = "--help" in words and words[0] != "_complete"  # there it is a word of the line to be completed
+    # There it is a word of the line to be completed.
+    asked = words[0] != "_complete" and not {"--help", "-h"}.isdisjoint(words)
     if quick is None or asked:
         return None
     status: int | None = import_module(quick).main(words)
@@ -93,7 +94,7 @@ def _run(words: list[str]) -> int:
         if type(error).__name__ == "Abort":
             return _told(words, interrupted())
         if hasattr(error, "format_message"):  # a usage error of the command line
-            return _told(words, Failure(Code.USAGE, f"could not read the command: {error.format_message()}", USAGE))
+            return _told(words, import_module("tmuxreap.interfaces.cli.words").usage(words, error))
         return _bug(words, error)
 
 
@@ -102,9 +103,6 @@ def _flush() -> None:
         sys.stdout.flush()
     except OSError as error:
         raise Unheard(error.errno, error.strerror) from None
-
-
-USAGE = "see: tmuxreap --help, or tmuxreap VERB --help"
 
 
 def _told(words: list[str], failure: Failure) -> int:

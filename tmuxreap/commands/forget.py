@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, PlainResult, Result
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.one_at_a_time import owner_alive
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe, remove_row
@@ -24,15 +26,30 @@ class ForgetRequest:
     dry_run: bool = False
     reason: str | None = None
     older_than_s: float | None = None  # since they ended; without targets, of all
+    yes: bool = False
+    ask: Callable[[str], bool] | None = None  # on a terminal: what is lost, before it is
 
 
 def run(context: Context, request: ForgetRequest) -> Result:
     look = context.registry.look()
     targets = request.targets or (() if request.older_than_s is None else ("all",))
     chosen = choose_rows(context, look, targets, Wanted.ALL if request.force else Wanted.ENDED, sparing=True)
-    items: list[Item] = [_forgotten(context, row, request) for row in chosen.rows if _old_enough(context, row, request)]
+    rows = [row for row in chosen.rows if _old_enough(context, row, request)]
+    if rows and not _agreed(rows, request, sweeping=chosen.sweeping):
+        none = Result("forget", context.registry_name, context.clock.now(), (), tuple(context.warnings))
+        return replace(none, greeting="nothing was done: the answer to forget was no")
+    items: list[Item] = [_forgotten(context, row, request) for row in rows]
     items += not_chosen(look, chosen)
     return Result("forget", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+
+
+def _agreed(rows: Sequence[Row], request: ForgetRequest, *, sweeping: bool) -> bool:
+    """Asked where more goes than was named, or what cannot be had back."""
+    if request.ask is None or request.yes or request.dry_run or not (sweeping or request.history):
+        return True
+    names = ", ".join(row.name for row in rows)
+    history = " and their history" if request.history else ""
+    return request.ask(f"forget {len(rows)} session{'s' * (len(rows) != 1)}{history} ({names})?")
 
 
 def _old_enough(context: Context, row: Row, request: ForgetRequest) -> bool:

@@ -12,6 +12,7 @@ import typer.core
 
 from tests.test_docs import commands
 from tmuxreap.interfaces.cli.main import VERBS
+from tmuxreap.interfaces.cli.words import GROUPS
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,11 +31,12 @@ def test_the_help_fits_80_columns(verb: str) -> None:
     assert [line for line in lines if len(line) > 80] == []
 
 
-def test_the_list_of_verbs_tells_each_in_full() -> None:
+def test_the_list_of_verbs_tells_each_in_full_and_in_groups() -> None:
     lines = helped()
-    listed = lines[lines.index("Commands:") + 1 :]
-    assert {line.split()[0] for line in listed} >= set(VERBS)
+    listed = [line for line in lines[lines.index("Everyday:") + 1 :] if line.startswith("  ")]
+    assert {line.split()[0] for line in listed} >= set(VERBS) - {"hook"}
     assert [line for line in listed if line.endswith("...") or len(line.split()) < 3] == []
+    assert [title.rstrip(":") for title in lines if title.rstrip(":") in (*GROUPS, "More")] == list(GROUPS)
 
 
 @pytest.mark.parametrize("verb", ["", "stop", "kill"])

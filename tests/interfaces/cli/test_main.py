@@ -31,4 +31,4 @@ def test_talk_that_nobody_can_hear_is_no_failure() -> None:
 def test_without_a_word_it_says_what_it_can_do() -> None:
     bare = subprocess.run([sys.executable, "-m", "tmuxreap"], capture_output=True, text=True, timeout=30, check=False)
     assert (bare.returncode, bare.stderr) == (0, "")
-    assert "Commands:" in bare.stdout
+    assert "Everyday:" in bare.stdout

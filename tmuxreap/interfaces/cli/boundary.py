@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure, interrupted
 from tmuxreap.core.model import Scope, Verb
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import Voice
+from tmuxreap.core.text import Voice, pad, plain, width
 from tmuxreap.core.times import parse_duration
 from tmuxreap.ending.plan import Policy
 from tmuxreap.interfaces.text.report import lines, report, tell_failure, terminal_columns
@@ -158,18 +158,36 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
 
 
 def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
-    what = "them, and delete their conversations for good" if purge else "them"
+    more = ", and delete their conversations for good" if purge else ""
 
     def ask(plan: Result) -> bool:
-        for line in lines(plan, voice):
+        for line in _asked_of(plan, voice):
             print(line, file=sys.stderr)
         for failure in (item.failure for item in plan.results if item.failure):
             tell_failure(failure, voice, sys.stderr)
         if not plan.results:
             return True
-        return confirmed(f"{plan.command} {what}?")
+        return confirmed(f"{plan.command} {_many(plan)}{more}?")
 
     return ask
+
+
+def _asked_of(plan: Result, voice: Voice) -> Iterator[str]:
+    """Of several their number, and one line each: a plan in full would scroll the first of them away."""
+    told = [one for item in plan.results if (one := item.as_json()).get("outcome") == "planned"]
+    if len(told) < 2:
+        yield from lines(plan, voice)
+        return
+    yield f"{plan.command} {len(told)} sessions:"
+    cells = max(width(plain(str(one["name"]))) for one in told)
+    for one in told:
+        yield f"  {pad(plain(str(one['name'])), cells)}  {plain(str(one.get('agent') or '-'))}"
+    yield "each step of it: the same command with --dry-run"
+
+
+def _many(plan: Result) -> str:
+    count = sum(item.as_json().get("outcome") == "planned" for item in plan.results)
+    return f"{count} sessions" if count > 1 else "them"
 
 
 def confirmed(asked: str) -> bool:
@@ -201,7 +219,7 @@ def seconds(text: str | None, flag: str) -> float | None:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise Failure(Code.USAGE, f"could not read {flag}: {error}", "see tmuxreap --help") from None
+        raise Failure(Code.USAGE, f"could not read {flag}: {error}", f"as in: {flag} 90s") from None
 
 
 def checked_duration(text: str | None) -> str | None:

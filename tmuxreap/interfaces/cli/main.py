@@ -9,12 +9,14 @@ import typer
 
 from tmuxreap import __version__
 from tmuxreap.interfaces.cli.commands import declared as declared
+from tmuxreap.interfaces.cli.words import Grouped, as_called, check_words
 
 VERBS = (
     "start",
     "adopt",
     "list",
     "show",
+    "attach",
     "stop",
     "kill",
     "reap",
@@ -44,16 +46,23 @@ HIDDEN = {"_finish": "finish", "at": "at"}  # as `handover` calls it, and anothe
 
 def main(argv: Sequence[str]) -> int:
     """Only the verb that is called is built; without one that is known, all are, for the help."""
-    called = next((word for word in argv if not word.startswith("-")), "")
+    words = as_called(argv)
+    called = next((word for word in words if not word.startswith("-")), "")
     known = {**{verb: verb for verb in VERBS}, **ALIASES}
+    check_words(words, [*known, *HIDDEN])
     chosen = {name: file for name, file in {**known, **HIDDEN}.items() if name == called} or known
     program = typer.Typer(
-        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True
+        cls=Grouped,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     program.callback()(_program)
     for name, file in chosen.items():
-        program.command(name, hidden=name in HIDDEN)(declared(file))
-    return int(program(list(argv), prog_name="tmuxreap", standalone_mode=False) or 0)
+        program.command(name, hidden=name in (*HIDDEN, "hook"))(declared(file))
+    return int(program(words, prog_name="tmuxreap", standalone_mode=False) or 0)
 
 
 def _version(wanted: bool) -> None:

@@ -73,6 +73,12 @@ VERBS: dict[str, Words] = {
         "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
+    "attach": (
+        "Attach this terminal to a session, or switch the tmux client.",
+        ("NAME",), {
+        "--registry": ("PATH", "The registry file."),
+        "--help": ("", "Show this message and exit."),
+    }),
     "stop": (
         "Stop sessions: exit keys, hang up, kill; proven gone.",
         ("TARGETS",), {
@@ -165,9 +171,9 @@ VERBS: dict[str, Words] = {
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),
         "--dry-run": ("", "Show what would be done, and do nothing."),
+        "--yes": ("", "Answer the question beforehand."),
         "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
         "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
-        "--yes": ("", "Answer the question beforehand."),
         "--help": ("", "Show this message and exit."),
     }),
     "protect": (

@@ -97,6 +97,28 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         yield from _launch(result.more["plan"])
     for item in items:
         yield from _item(item, voice)
+    yield from _sums(result)
+
+
+def _sums(result: Result) -> Iterator[str]:
+    """After several one line, and after a plan of `reap` that it was only a plan."""
+    outcomes = [str(item.as_json().get("outcome")) for item in result.results]
+    if result.command == "reap" and "planned" in outcomes:
+        yield f"nothing was done; to end {_these(outcomes.count('planned'))}: the same command with --yes"
+    counts = result.more.get("counts")
+    if len(outcomes) < 2 or "planned" in outcomes or not isinstance(counts, dict):
+        return
+    ways = {"by_keys": "by their exit keys", "by_term": "by hangup or SIGTERM", "by_kill": "by SIGKILL"}
+    how = ", ".join(f"{counts[way]} {word}" for way, word in ways.items() if counts.get(way))
+    before = outcomes.count("already_stopped")
+    parts = [f"{counts['ended']} ended{f' ({how})' if how else ''}"]
+    parts += [f"{before} had ended before"] if before else []
+    parts += [f"{counts['failed']} failed"] if counts["failed"] else []
+    yield ", ".join(parts)
+
+
+def _these(count: int) -> str:
+    return "it" if count == 1 else f"these {count}"
 
 
 def _launch(plan: object) -> Iterator[str]:
@@ -112,6 +134,7 @@ NOTHING = {
     "stop": "nothing to stop",
     "kill": "nothing to kill",
     "reap": "nothing to reap",
+    "forget": "nothing to forget",
     "events": "nothing happened yet",
     "reconcile": "registry, ledger and tmux agree",
 }

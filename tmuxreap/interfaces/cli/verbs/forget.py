@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer, seconds, targets_of
-from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Targets
+from tmuxreap.core.text import plain
+from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal, seconds, targets_of
+from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Targets, Yes
 from tmuxreap.sessions.context import Context
 
 
@@ -23,6 +24,7 @@ def command(
     json: Json = False,
     quiet: Quiet = False,
     dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> None:
     """Drop the rows of ended sessions; conversations stay on disk."""
 
@@ -30,6 +32,9 @@ def command(
         from tmuxreap.commands.forget import ForgetRequest, run
 
         age_s = seconds(older_than, "--older-than")
-        return run(context, ForgetRequest(targets_of(targets), history, force, dry_run, older_than_s=age_s))
+        names = targets_of(targets)
+        ask = (lambda words: confirmed(plain(words))) if on_terminal() else None
+        asked = ForgetRequest(names, history, force, dry_run, older_than_s=age_s, yes=yes, ask=ask)
+        return run(context, asked)
 
     answer("forget", registry, json, quiet, work)

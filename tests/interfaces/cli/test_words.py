@@ -1,0 +1,119 @@
+"""The words that people try first: each leads to a verb, or to the command that does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import tmuxreap
+from tmuxreap.core.results import Result
+from tmuxreap.core.text import Voice
+from tmuxreap.interfaces.cli import boundary
+from tmuxreap.interfaces.cli.main import VERBS
+from tmuxreap.interfaces.cli.words import GROUPS, SYNONYMS, UNTOLD
+
+ROWS = "tmux_sessions:\n" + "".join(f"  - {{name: {name}, status: stopped, agent: demo}}\n" for name in ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("word", "verb"),
+    [
+        ("status", "list"),
+        ("ps", "list"),
+        ("rm", "forget"),
+        ("delete", "forget"),
+        ("end", "stop"),
+        ("quit", "stop"),
+        ("restore", "resume"),
+        ("stpo", "stop"),
+    ],
+)
+def test_a_word_of_another_program_leads_to_ours(registry: Path, word: str, verb: str) -> None:
+    answer = tmuxreap(word, "acme", "--json")
+    assert (answer.exit, answer.error["hint"]) == (2, f"did you mean: tmuxreap {verb}")
+
+
+def test_each_synonym_means_a_verb_and_each_verb_has_a_group() -> None:
+    assert set(SYNONYMS.values()) <= set(VERBS)
+    assert not set(SYNONYMS) & set(VERBS)
+    grouped = [verb for verbs in GROUPS.values() for verb in verbs.split()]
+    assert len(grouped) == len(set(grouped))
+    assert set(VERBS) - {*UNTOLD} <= {*grouped}
+
+
+@pytest.mark.parametrize("words", [("-h",), ("help",), ("--help",)])
+def test_help_is_found_under_each_of_its_names(words: tuple[str, ...]) -> None:
+    answer = tmuxreap(*words)
+    assert (answer.exit, "Everyday:" in answer.out, "\n  hook " in answer.out) == (0, True, False)
+
+
+@pytest.mark.parametrize("words", [("stop", "-h"), ("help", "stop"), ("stop", "--help"), ("heartbeat", "-h")])
+def test_a_verb_tells_of_itself(words: tuple[str, ...]) -> None:
+    answer = tmuxreap(*words)
+    assert answer.exit == 0
+    assert "Usage: tmuxreap" in answer.out
+
+
+def test_a_usage_error_names_the_help_of_its_verb(registry: Path) -> None:
+    assert tmuxreap("stop", "--all", "--json").error["hint"] == "to stop every session: tmuxreap stop all"
+    assert tmuxreap("list", "--nope", "--json").error["hint"] == "see: tmuxreap list --help"
+    assert tmuxreap("stop", "acme", "--grace", "5x", "--json").error["hint"] == "as in: --grace 90s"
+
+
+def test_a_registry_that_is_given_twice_is_an_error(registry: Path) -> None:
+    answer = tmuxreap("list", "--registry", "a.yaml", "--registry=b.yaml", "--json")
+    assert (answer.exit, answer.error["code"]) == (2, "usage")
+    assert "twice" in answer.error["message"]
+
+
+def test_attach_says_why_it_cannot(registry: Path) -> None:
+    registry.write_text(ROWS)
+    answer = tmuxreap("attach", "a")
+    assert (answer.exit, "no terminal" in answer.err) == (2, True)
+
+
+def test_who_is_asked_reads_how_many_and_who(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(boundary, "confirmed", lambda words: bool(asked.append(words)) or True)
+    planned = [Named({"name": name, "agent": "demo", "outcome": "planned"}) for name in ("api", "docs")]
+    assert boundary.question(Voice(), purge=False)(Result("stop", None, 0.0, planned))
+    assert asked == ["stop 2 sessions?"]
+    assert capsys.readouterr().err.splitlines()[:3] == ["stop 2 sessions:", "  api   demo", "  docs  demo"]
+
+
+def test_forget_asks_before_more_goes_than_was_named(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.fakes import Story
+    from tmuxreap.commands.forget import ForgetRequest, run
+
+    story = Story(registry.parent)
+    asked: list[str] = []
+
+    def no(words: str) -> bool:
+        asked.append(words)
+        return False
+
+    for name in ("a", "b"):
+        story.agent(name, status="stopped")
+    before = story.path.read_bytes()
+    for targets, history in ((("all",), False), (("a*",), False), (("a",), True)):
+        answer = run(story.app(), ForgetRequest(targets, history, ask=no))
+        assert (answer.results, answer.exit) == ((), 0)
+    assert story.path.read_bytes() == before
+    assert asked == ["forget 2 sessions (a, b)?", "forget 1 session (a)?", "forget 1 session and their history (a)?"]
+    assert len(run(story.app(), ForgetRequest(("a",), ask=no)).results) == 1
+    story.close()
+
+
+class Named:
+    """An item of an answer."""
+
+    failure = None
+
+    def __init__(self, facts: dict[str, object]) -> None:
+        self._facts = facts
+
+    def as_json(self) -> dict[str, object]:
+        return self._facts

@@ -1,0 +1,54 @@
+"""`attach`: the way to a session, by its ids: which program does it, or why not. Starts nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Row, Server
+from tmuxreap.registry.file import row_invalid
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.newcomers import not_registered
+from tmuxreap.system.tmux.commands import switch_client
+
+
+def run(context: Context, name: str, resume: Callable[[], bool] | None = None) -> tuple[str, ...] | None:
+    """The command that this terminal becomes; None where the tmux client that we are in went there. `resume`: asks
+    whether an ended session is to be resumed, and does it."""
+    row = _row(context, name)
+    ((sight, _),) = look_at(context, [row])
+    if sight.trouble is not None:
+        raise sight.trouble
+    if sight.session is None or not isinstance(sight.server, Server):
+        if row.resumable is True and resume is not None and resume():
+            return run(context, name)
+        raise _ended(row)
+    if context.settings.tmux_socket != sight.socket:
+        return ("tmux", "-S", sight.socket, "attach-session", "-t", sight.session.id)
+    pane = sight.pane or sight.session.panes[0]
+    if context.tmux.run(sight.socket, [switch_client(sight.server, sight.session, pane, None)]):
+        return None
+    reason = f"could not attach to {name}: tmux did not take the client there"
+    raise Failure(Code.TMUX_UNREACHABLE, reason, f"try: tmux switch-client -t '{sight.session.id}'")
+
+
+def _row(context: Context, name: str) -> Row:
+    look = context.registry.look()
+    row = look.named(name)
+    if row is not None:
+        return row
+    bad = look.spoilt(name)
+    if bad is not None and bad.name == name:
+        raise row_invalid(look.path, bad)
+    reason = f"could not find {name!r}: no row of the registry is meant by it"
+    unknown = Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
+    raise not_registered(context, name) or unknown
+
+
+def _ended(row: Row) -> Failure:
+    if row.resumable is True:
+        hint = f"resume it with: {command('resume', row.name)}"
+    else:
+        hint = f"start it anew with: {command('start', row.name)}"
+    return Failure(Code.SESSION_NOT_REGISTERED, f"could not attach to {row.name}: there is no session of it", hint)

@@ -1,0 +1,48 @@
+"""The words of `attach`; where a session is, is found by `commands.attach`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal
+from tmuxreap.interfaces.cli.verbs.options import Registry
+from tmuxreap.sessions.context import Context
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="The session.", metavar="NAME")],
+    registry: Registry = None,
+) -> None:
+    """Attach this terminal to a session, or switch the tmux client."""
+
+    def work(context: Context) -> Result:
+        from tmuxreap.commands.attach import run
+
+        if not sys.stdin.isatty():
+            reason = f"could not attach to {name}: this is no terminal"
+            raise Failure(Code.USAGE, reason, f"see its screen with: tmuxreap show {name}")
+        words = run(context, name, (lambda: _resumed(context, name)) if on_terminal() else None)
+        if words is not None:
+            context.close()
+            os.execvp(words[0], words)  # noqa: S606 - the terminal becomes tmux's
+        return Result("attach", context.registry_name, context.clock.now())
+
+    answer("attach", registry, json=False, quiet=True, work=work)
+
+
+def _resumed(context: Context, name: str) -> bool:
+    if not confirmed(f"{name} has ended; resume it?"):
+        return False
+    from tmuxreap.commands.resume import ResumeRequest, run
+
+    result = run(context, ResumeRequest((name,)))
+    failure = next((item.failure for item in result.results if item.failure is not None), result.failure)
+    if failure is not None:
+        raise failure
+    return result.exit is Exit.OK
