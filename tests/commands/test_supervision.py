@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from tests.fakes import FakeAgent, Story
-from tmuxreap.commands import forget, protect, show, wait
+from tmuxreap.commands import forget
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.forget import ForgetRequest
 from tmuxreap.commands.list import ListRequest
-from tmuxreap.commands.protect import ProtectRequest
-from tmuxreap.commands.reap import reap
-from tmuxreap.commands.reap.reap import ReapRequest
-from tmuxreap.commands.reap.verdicts import Kind
-from tmuxreap.commands.wait import Until, WaitRequest
-from tmuxreap.commands.watch.waiting import Woken
-from tmuxreap.core.model import ProcessId
-from tmuxreap.core.results import Result
 from tmuxreap.ledger.records import Heartbeat, NewEvent
 
 DAY_S = 86400.0
@@ -33,38 +24,6 @@ def story(tmp_path: Path) -> Iterator[Story]:
     told = Story(tmp_path)
     yield told
     told.close()
-
-
-def outcomes(result: Result) -> dict[str, object]:
-    return {str(one["name"]): one.get("outcome") for one in (item.as_json() for item in result.results)}
-
-
-def test_all_leaves_the_protected_out_and_its_name_ends_it(story: Story) -> None:
-    story.agent("acme")
-    story.agent("base")
-    done = protect.run(story.app(), ProtectRequest(("base",)))
-    assert done.results[0].as_json() == {"name": "base", "keep": True, "changed": True, "error": None}
-    again = protect.run(story.app(), ProtectRequest(("base",)))
-    assert again.results[0].as_json()["changed"] is False
-    result = story.stop("all", dry_run=False)
-    assert (outcomes(result), int(result.exit)) == ({"acme": "stopped"}, 0)
-    assert [warning.partition(":")[0] for warning in result.warnings] == ["protected"]
-    protect.run(story.app(), ProtectRequest(("all",), keep=False))
-    assert "keep" not in story.path.read_text()
-    assert outcomes(story.stop("base")) == {"base": "stopped"}
-
-
-def test_a_reap_leaves_the_protected_out(story: Story) -> None:
-    story.agent("acme")
-    story.agent("base")
-    for name in ("acme", "base"):
-        text = story.path.read_text()
-        story.path.write_text(text.replace(f'"name": "{name}"', f'"name": "{name}", "ttl": "1s"'))
-    protect.run(story.app(), ProtectRequest(("base",)))
-    story.clock.sleep(60)
-    result = reap.run(story.app(), ReapRequest((Kind.EXPIRED,), yes=True))
-    assert outcomes(result) == {"acme": "stopped"}
-    assert result.warnings[0].startswith("protected: left out base;")
 
 
 def test_the_end_of_a_parent_names_its_children(story: Story) -> None:
@@ -79,23 +38,6 @@ def test_the_end_of_a_parent_names_its_children(story: Story) -> None:
     ]
     (told,) = (item.as_json() for item in story.stop("tree:lead").results)
     assert (told["name"], told["outcome"], told["warnings"]) == ("child", "stopped", [])
-
-
-def test_who_ended_it_stands_in_the_event_and_in_show(story: Story) -> None:
-    story.agent()
-    app = story.app()
-    app.tool = "mcp"
-    from tmuxreap.commands import stop
-    from tmuxreap.core.model import Verb
-    from tmuxreap.ending.plan import Policy
-
-    stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "why")))
-    (told,) = (item.as_json() for item in show.run(story.app(), ["acme"]).results)
-    by = told["ended_by"]
-    assert isinstance(by, dict)
-    assert (by["host"], by["tool"], by["session"]) == (story.HOST, "mcp", None)
-    assert by["user"]
-    assert "ended_by" not in story.row()
 
 
 def test_only_what_ended_long_ago_is_forgotten(story: Story) -> None:
@@ -139,82 +81,9 @@ def test_old_heartbeats_and_states_go_and_what_is_needed_stays(story: Story) -> 
     assert [event.kind for event in books.events(None, None)] == ["draft", "dead"]
 
 
-class Hears:
-    """In each wait does what the history says."""
-
-    def __init__(self, story: Story, *history: Callable[[], object]) -> None:
-        self.story, self.history = story, list(history)
-        self.waits: list[float] = []
-
-    def arm(self) -> None:
-        pass
-
-    def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
-        self.waits.append(timeout_s)
-        watched = frozenset(processes)
-        if self.history:
-            self.history.pop(0)()
-        self.story.clock.move_to(self.story.clock.monotonic() + timeout_s)
-        gone = frozenset(one for one in watched if self.story.processes.again(one) is None)
-        return Woken(gone, changed=True, ending=False)
-
-
-def awaits(story: Story, until: str, *history: Callable[[], object], **more: Any) -> tuple[list[dict[str, Any]], int]:
-    request = WaitRequest(more.pop("targets", ("acme",)), Until(until), **more)
-    result = wait.run(story.app(), request, Hears(story, *history))
-    return [item.as_json() for item in result.results], int(result.exit)
-
-
 def at(agent: FakeAgent, state: str) -> Callable[[], None]:
     def change() -> None:
         agent.state = state
         agent.draw()
 
     return change
-
-
-def test_a_state_is_awaited(story: Story) -> None:
-    agent = story.agent(state="busy")
-    told, status = awaits(story, "idle", lambda: None, at(agent, "idle"))
-    assert (told[0]["state"], told[0]["reached"], status) == ("idle", True, 0)
-    assert told[0]["waited_ms"] == 2000
-
-
-def test_one_that_dies_is_gone(story: Story) -> None:
-    agent = story.agent(state="busy")
-    told, status = awaits(story, "idle", lambda: story.processes.die(agent.process))
-    assert (told[0]["error"]["code"], told[0]["state"], status) == ("gone", None, 1)
-
-
-def test_a_time_that_is_up_tells_each_ones_state(story: Story) -> None:
-    story.agent("acme", state="busy")
-    story.agent("base", state="dialog")
-    told, status = awaits(story, "idle", targets=("all",), timeout_s=3.0)
-    assert [(one["state"], one["reached"], one["error"]["code"]) for one in told] == [
-        ("working", False, "timed_out"),
-        ("waiting", False, "timed_out"),
-    ]
-    assert status == 1
-
-
-def test_the_first_of_any_is_enough(story: Story) -> None:
-    busy = story.agent("acme", state="busy")
-    story.agent("base", state="busy")
-    told, status = awaits(story, "idle", at(busy, "idle"), targets=("all",), any=True)
-    assert ([one["reached"] for one in told], status) == ([True, False], 0)
-
-
-def test_gone_is_by_its_own_look_and_ended_by_the_row(story: Story) -> None:
-    agent = story.agent()
-    told, status = awaits(story, "gone", lambda: story.processes.die(agent.process))
-    assert (told[0]["reached"], status, story.row()["status"]) == (True, 0, "running")
-    story.agent("base")
-    told, status = awaits(story, "ended", lambda: story.stop("base"), targets=("base",))
-    assert (told[0]["reached"], status) == (True, 0)
-
-
-def test_nothing_looks_by_itself_where_the_kernel_tells(story: Story) -> None:
-    agent = story.agent()
-    hears = Hears(story, lambda: story.processes.die(agent.process))
-    wait.run(story.app(), WaitRequest(("acme",), Until.GONE), hears)
-    assert hears.waits[0] == wait.LONG_S

@@ -1,0 +1,51 @@
+"""A stream yields what comes, until it is closed."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tmuxreap.core.answers import Problem
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.interfaces.python.errors import TmuxError
+from tmuxreap.interfaces.python.streams import Ending, Stream, Tell
+
+FACTS = {"code": "usage", "message": "m", "hint": "h"}
+
+
+def test_what_was_told_comes_in_its_order_and_then_nothing() -> None:
+    def work(tell: Tell, ending: Ending) -> None:
+        tell(FACTS)
+        tell({**FACTS, "message": "n"})
+
+    with Stream(Problem, work) as stream:
+        assert [one.message for one in stream] == ["m", "n"]
+        assert list(stream) == []
+
+
+def test_what_went_wrong_is_raised_once_where_it_is_read() -> None:
+    def work(tell: Tell, ending: Ending) -> None:
+        raise Failure(Code.TMUX_MISSING, "no tmux")
+
+    stream = Stream(Problem, work)
+    with pytest.raises(TmuxError, match="no tmux"):
+        next(stream)
+    assert list(stream) == []
+    stream.close()
+
+
+def test_closing_wakes_the_work_up_and_waits_for_it() -> None:
+    woken, ended = threading.Event(), threading.Event()
+
+    def work(tell: Tell, ending: Ending) -> None:
+        ending.wake = woken.set
+        tell(FACTS)
+        woken.wait(30)
+        assert not ending.goes_on()
+        ended.set()
+
+    stream = Stream(Problem, work)
+    assert next(stream).code == "usage"
+    stream.close()
+    assert ended.is_set()

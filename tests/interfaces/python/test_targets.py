@@ -1,0 +1,29 @@
+"""What may be named in Python, and the word that it becomes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.interfaces.python.errors import UsageError
+from tmuxreap.interfaces.python.targets import listed, name_of, words_of
+
+
+def test_one_is_answered_with_one_and_a_list_with_a_list() -> None:
+    assert listed("acme") == (["acme"], False)
+    assert listed(["acme", "b*"]) == (["acme", "b*"], True)
+    assert listed(("all",)) == (["all"], True)
+
+
+@pytest.mark.parametrize("word", ["all", "b*"])
+def test_a_word_for_several_needs_a_list(word: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        listed(word)
+    assert caught.value.hint == f"give it in a list: [{word!r}]"
+
+
+def test_what_is_no_target_is_a_mistake(story: Story) -> None:
+    assert words_of(story.app(), ["a", "tag:x"]) == ("a", "tag:x")
+    with pytest.raises(TypeError, match="not int"):
+        words_of(story.app(), [7])  # type: ignore[list-item]
+    assert name_of(7) == "7"

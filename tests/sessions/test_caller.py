@@ -1,0 +1,35 @@
+"""Who ended a session, as it is recorded and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.commands import show
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    told = Story(tmp_path)
+    yield told
+    told.close()
+
+
+def test_who_ended_it_stands_in_the_event_and_in_show(story: Story) -> None:
+    story.agent()
+    app = story.app()
+    app.tool = "mcp"
+    from tmuxreap.commands import stop
+    from tmuxreap.core.model import Verb
+    from tmuxreap.ending.plan import Policy
+
+    stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "why")))
+    (told,) = (item.as_json() for item in show.run(story.app(), ["acme"]).results)
+    by = told["ended_by"]
+    assert isinstance(by, dict)
+    assert (by["host"], by["tool"], by["session"]) == (story.HOST, "mcp", None)
+    assert by["user"]
+    assert "ended_by" not in story.row()

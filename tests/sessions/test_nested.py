@@ -1,0 +1,23 @@
+"""An agent that its pane only shows: in another tmux, behind its client."""
+
+from __future__ import annotations
+
+from tests.fakes import DEMO, Story
+from tmuxreap.sessions.nested import nested_in
+from tmuxreap.sessions.ownership import Belonging, Owned
+
+
+def test_below_another_server_only_where_its_client_is_in_front(story: Story) -> None:
+    pane = story.tmux.open(story.SOCKET, "acme", "bash").panes[0]
+    other = story.tmux.open("/tmp/tmux-1000/inner", "inner", *DEMO).panes[0].process
+    client = story.processes.add("tmux: client", parent=pane.process, foreground=True)
+    app = story.app()
+    world = app.observer.look([story.SOCKET, "/tmp/tmux-1000/inner"], 0)
+    own, spared = world.index.processes[client.pid], world.index.processes[other.pid]
+    owned = Owned((Belonging(own, "tree"),), (Belonging(spared, "server"),))
+    found = nested_in(owned, app.profiles.agents["demo"], world)
+    assert found is not None
+    assert (found.agent.id, found.socket) == (other, "/tmp/tmux-1000/inner")
+    assert nested_in(Owned((), owned.spared), app.profiles.agents["demo"], world) is None
+    assert nested_in(Owned(owned.own, ()), app.profiles.agents["demo"], world) is None
+    assert nested_in(owned, app.profiles.agents["claude"], world) is None

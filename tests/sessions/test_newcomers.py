@@ -1,0 +1,26 @@
+"""Agents' sessions that no row has, and what registers them."""
+
+from __future__ import annotations
+
+from tests.fakes import DEMO, Story
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.newcomers import Newcomer, newcomers
+
+
+def found(story: Story) -> list[Newcomer]:
+    app = story.app()
+    rows = app.registry.look().usable
+    return newcomers(app, rows, [sight for sight, _ in look_at(app, rows)])
+
+
+def test_an_agent_without_a_row_is_told_with_what_registers_it(story: Story) -> None:
+    story.agent()
+    assert found(story) == []
+    story.tmux.open(story.SOCKET, "stray", *DEMO)
+    story.tmux.open(story.SOCKET, "plain", "vim")
+    (one,) = found(story)
+    assert one.as_json() == {
+        "name": "stray",
+        "agent": "demo",
+        "command": "tmuxreap adopt stray --agent demo",
+    }

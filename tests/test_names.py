@@ -1,0 +1,64 @@
+"""The test of a file is found by its name: tests/<room>/test_<file>.py for tmuxreap/<room>/<file>.py."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+import tmuxreap
+
+PACKAGE, TESTS = Path(tmuxreap.__file__).parent, Path(__file__).parent
+
+# A file without a test of its name (shell patterns), and why it needs none.
+WITHOUT = {
+    "__init__.py": "names only",
+    "*/__init__.py": "a docstring only",
+    "__main__.py": "tests/interfaces/cli/test_main.py begins there",
+    "app.py": "puts real things together: everything in tests/live runs through it",
+    "demo_agent.py": "another name of agents/demo.py",
+    "core/answers.py": "types only; tests/core/test_schema.py reads them",
+    "core/ports.py": "types only; tests/contract holds the real ones and the fakes to them",
+    "hosts/[!f]*.py": "tests/hosts/test_verbs.py and test_faults.py ask through all of them",
+    "interfaces/remote/*.py": "the far end of the same: tests/hosts/test_verbs.py",
+    "interfaces/cli/commands.py": "tests/interfaces/cli/test_help.py reads every command by it",
+    "ledger/requests.py": "tests/hosts/test_faults.py asks twice for one thing",
+    "interfaces/cli/verbs/*": "declarations only; tests/interfaces/cli/test_help.py reads them",
+    "interfaces/completion/vocabulary.py": "written by scripts/vocabulary, which a test compares",
+    "interfaces/python/api.py": "names only; tests/interfaces/python/test_reference.py reads them",
+    "interfaces/python/calls.py": "tests/interfaces/python/test_registry.py calls through it",
+    "interfaces/python/libtmux_objects.py": "test_registry.py holds it against libtmux itself",
+    "interfaces/python/locks.py": "test_registry.py takes these locks from threads",
+    "interfaces/python/results.py": "types only; test_reference.py reads them",
+}
+
+
+def needs_none(path: str) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in WITHOUT)
+
+
+def named_test(path: str) -> Path:
+    folder, _, name = path.rpartition("/")
+    return TESTS / folder / f"test_{name}"
+
+
+FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if not needs_none(path)])
+def test_a_file_has_a_test_of_its_name(path: str) -> None:
+    wanted = named_test(path).relative_to(TESTS.parent)
+    assert named_test(path).is_file(), f"write {wanted}, or say in WITHOUT why {path} needs none"
+
+
+@pytest.mark.parametrize("pattern", WITHOUT)
+def test_who_needs_none_is_there_and_has_none(pattern: str) -> None:
+    meant = [path for path in FILES if fnmatchcase(path, pattern)]
+    assert meant, "there is no such file any more"
+    assert [path for path in meant if named_test(path).is_file()] == []
+
+
+def test_a_new_file_is_seen() -> None:
+    assert not needs_none("commands/new.py")
+    assert named_test("commands/watch/new.py") == TESTS / "commands" / "watch" / "test_new.py"
