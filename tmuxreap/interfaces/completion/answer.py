@@ -80,7 +80,7 @@ class _Line:
         elif equals and flag in self.flags:
             yield from ((f"{flag}={value}", hint) for value, hint in self._of(self.flags[flag][0]))
         else:
-            again = ("--tag",)
+            again = ("--tag", "--host")
             yield from ((f, what) for f, (_, what) in self.flags.items() if f not in self.given or f in again)
 
     def _argument(self) -> str:
@@ -150,6 +150,17 @@ def _servers(line: _Line) -> Iterator[Offer]:
     return ((server, _count(n)) for server, n in counted.items())
 
 
+def _hosts(line: _Line) -> Iterator[Offer]:
+    """As hosts.yaml names them; nobody is connected to."""
+    from tmuxreap.hosts.file import read_hosts  # with YAML, which no other completion needs
+
+    hosts = read_hosts(Settings.from_environment())
+    yield from ((host.name, host.ssh or " ".join(host.via)) for host in hosts.found.values())
+    tags = Counter(tag for host in hosts.found.values() for tag in host.tags)
+    yield from ((f"@{tag}", f"{n} host{'s' * (n != 1)}") for tag, n in tags.items())
+    yield from (("all", "every host"), ("local", "this machine"))
+
+
 def _files(line: _Line) -> Iterator[Offer]:
     return iter([FILES])
 
@@ -161,6 +172,8 @@ VALUES: dict[str, Callable[[_Line], Iterator[Offer]]] = {
     "AGENT": _agents,
     "X": _tags,
     "L": _servers,
+    "H": _hosts,
+    "H...": _hosts,
     "PATH": _files,
     "DIR": _files,
     "FILE": _files,
