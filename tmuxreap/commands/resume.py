@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import checked, store_of
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
+from tmuxreap.commands.reconcile.reconcile import settle
 from tmuxreap.commands.starting.launch import existing_folder, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
@@ -16,12 +17,14 @@ from tmuxreap.core.model import Live, Outcome, Row
 from tmuxreap.core.results import Item, PlainResult, Result
 from tmuxreap.core.values import frozen
 from tmuxreap.registry.file import RegistryLook
-from tmuxreap.registry.rows import recorded_conversation
+from tmuxreap.registry.rows import ended_epoch, recorded_conversation
 from tmuxreap.registry.targets import Wanted
-from tmuxreap.registry.transitions import Event
+from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import store_environment, who_is_in
 from tmuxreap.sessions.look import look_at
+
+DAY_S = 86400.0
 
 
 @frozen
@@ -30,14 +33,48 @@ class ResumeRequest:
     print_only: bool = False
     confirm_s: float = CONFIRM_S
     dry_run: bool = False
+    lost: Lost | None = None
+
+
+@frozen
+class Lost:
+    """Take only what was found dead. `since_s`: how long ago at most; else since the boot, and a day at least."""
+
+    since_s: float | None = None
+    at_once: int = 4
+    pace_s: float = 2.0
 
 
 def run(context: Context, request: ResumeRequest) -> Result:
+    if request.lost is not None:
+        settle(context, dry_run=request.dry_run)
     look = context.registry.look()
-    chosen = choose_rows(context, look, request.targets, Wanted.ENDED)
-    items: list[Item] = [_resumed(context, row, request) for row in chosen.rows]
+    targets = request.targets or (("all",) if request.lost else ())
+    chosen = choose_rows(context, look, targets, Wanted.ENDED)
+    if request.lost is None:
+        items: list[Item] = [_resumed(context, row, request) for row in chosen.rows]
+    else:
+        rows = [row for row in chosen.rows if _was_lost(context, row, request.lost)]
+        items = _paced(context, rows, request, request.lost)
     items += not_chosen(look, chosen)
     return Result("resume", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+
+
+def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
+    ended_at = ended_epoch(row)
+    longest_s = max(DAY_S, context.clock.uptime()) if lost.since_s is None else lost.since_s
+    is_lost = row.status.ended and row.data.get("termination_mode") == MODES[Event.FOUND_DEAD]
+    return is_lost and ended_at is not None and context.clock.now() - ended_at <= longest_s
+
+
+def _paced(context: Context, rows: Sequence[Row], request: ResumeRequest, lost: Lost) -> list[Item]:
+    """A few, then a pause: thirty agents that begin at the same moment would stand in each other's way."""
+    items: list[Item] = []
+    for at, row in enumerate(rows):
+        if at and at % lost.at_once == 0 and not (request.dry_run or request.print_only):
+            context.processes.wait((), lost.pace_s)
+        items.append(_resumed(context, row, request))
+    return items
 
 
 def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:

@@ -234,6 +234,10 @@ class Change:
     count: int | None = None
     outcome: str | None = None
     verdict: str | None = None
+    state: str | None = None
+    before: str | None = None
+    source: str | None = None
+    until: str | None = None
     error: Problem | None = None
 
 

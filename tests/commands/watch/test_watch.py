@@ -10,6 +10,7 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands.watch import waiting, watch
+from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import PlainResult
@@ -41,6 +42,13 @@ class Mute:
     """No status line."""
 
     def tell(self, sights: object, *, again: bool) -> None:
+        pass
+
+
+class Silent(Segment):
+    """One that looks, and tells no tmux."""
+
+    def _run(self, socket: str, command: str) -> None:
         pass
 
 
@@ -117,3 +125,26 @@ def test_who_was_killed_when_memory_had_run_out_is_told_so(
 
 
 # What people read
+
+
+def test_a_changed_state_is_told_once(story: Story) -> None:
+    agent = story.agent()
+    told: list[PlainResult] = []
+    app = story.app()
+
+    def pass_time(state: str) -> Callable[[float], Woken]:
+        def wait(timeout_s: float) -> Woken:
+            agent.state = state
+            agent.draw()
+            story.clock.move_to(story.clock.monotonic() + timeout_s)
+            return NOTHING
+
+        return wait
+
+    each = watch._Told(told.append, None, str(story.path), settles=True)
+    history = Told(pass_time("busy"), pass_time("busy"), pass_time("dialog"))
+    watch._Watch(app, history, each, Silent(app), ()).run(10.0)  # type: ignore[arg-type]
+    changes = [(one.facts["before"], one.facts["state"]) for one in told if one.facts["event"] == "state"]
+    assert changes == [("idle", "working"), ("working", "waiting")]
+    kept = [event.data["state"] for event in app.books.events({"acme"}, None) if event.kind == "state"]
+    assert kept == ["working", "waiting"]

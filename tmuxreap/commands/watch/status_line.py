@@ -6,7 +6,7 @@ server that was asked for it meanwhile; asked and set inside tmux, in the same s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tmuxreap.core.model import Live, Row, Server
 from tmuxreap.sessions.context import Context
@@ -23,16 +23,18 @@ class Segment:
         self._told: dict[str, str] = {}
         self._states = States(context)
 
-    def tell(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> None:
-        """`again`: also where nothing changed."""
+    def tell(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, Told]:
+        """What each is at. `again`: also where nothing changed."""
         rows, sights = [row for row, _ in seen], [sight for _, sight in seen]
-        found = texts(sights, self._states.of(rows, sights) if _alive(sights) else [NOTHING] * len(sights))
+        states = self._states.of(rows, sights) if _alive(sights) else [NOTHING] * len(sights)
+        found = texts(sights, states)
         for socket in self._told.keys() - found.keys():
             found[socket] = ""  # nothing of the registry is on it any more
         for socket, text in found.items():
             if again or self._told.get(socket) != text:
                 self._run(socket, f"set-option -g {TOLD} {quoted(text)}")
                 self._told[socket] = text
+        return {row.name: told for row, told in zip(rows, states, strict=True)}
 
     def leave(self) -> None:
         """Nobody keeps it true from now on."""

@@ -20,8 +20,10 @@ from tmuxreap.core.model import NoServer, ProcessId, Row, Server
 from tmuxreap.core.results import PlainResult
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
+from tmuxreap.ledger.records import NewEvent
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
+from tmuxreap.sessions.state import AgentState, Told
 from tmuxreap.system import files
 from tmuxreap.system.files import Stamp
 from tmuxreap.system.tmux.sockets import who_listens
@@ -90,6 +92,7 @@ class _Watch:
         self._seen: dict[str, tuple[Row, Sight]] = {}  # of running rows
         self._rows: dict[str, _Watched] = {}
         self._causes: dict[str, str] = {}
+        self._states: dict[str, str] = {}  # the last that was told of each, or seen first
         self._known: Stamp | None = None
         self._again = False  # what the last look could not tell shows a moment later
 
@@ -174,7 +177,24 @@ class _Watch:
         self._follow(settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)})
         self._told.drifts(at, drifts, only)
         if self._segment is not None:
-            self._segment.tell(list(self._seen.values()), again=only is None)
+            states = self._segment.tell(list(self._seen.values()), again=only is None)
+            if only is None:
+                self._tell_states(at, states or {})
+
+    def _tell_states(self, at: float, states: Mapping[str, Told]) -> None:
+        """What each is at now and was not at the last full look, once; what cannot be told is no change."""
+        known = {name: told for name, told in states.items() if told.state not in (None, AgentState.UNKNOWN)}
+        changed = {
+            name: {**_state(told), "before": self._states[name]}
+            for name, told in known.items()
+            if name in self._states and self._states[name] != _state(told)["state"]
+        }
+        there = {name: word for name, word in self._states.items() if name in states}
+        self._states = {**there, **{name: str(_state(told)["state"]) for name, told in known.items()}}
+        if changed:
+            self._app.books.note_all([NewEvent(name, "state", facts) for name, facts in changed.items()])
+        for name, facts in changed.items():
+            self._told.say(PlainResult(name, {"event": "state", "timestamp": iso(at), "name": name, **facts}))
 
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
         for name in self._seen.keys() if only is None else only:
@@ -188,6 +208,10 @@ class _Watch:
         server = self._app.processes.identify(sight.server.pid) if isinstance(sight.server, Server) else None
         leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
         return _Watched(sight.socket, tuple({one.id: one for one in sight.agent}) + tuple(leaders), server)
+
+
+def _state(told: Told) -> dict[str, object]:
+    return {"state": told.state.value if told.state else None, "source": told.source, "until": told.until}
 
 
 def _stamp(context: Context) -> Stamp | None:

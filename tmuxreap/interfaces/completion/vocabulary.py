@@ -152,6 +152,10 @@ VERBS: dict[str, Words] = {
         ("TARGETS",), {
         "--print": ("", "Only print the command."),
         "--confirm": ("S", "How long it has to live."),
+        "--lost": ("", "Those that were found dead (all), not what was ended."),
+        "--since": ("D", "With --lost: at most so long ago (the boot, or 24h)."),
+        "--at-once": ("N", "With --lost: so many, then a pause."),
+        "--pace": ("S", "With --lost: the pause (2)."),
         "--registry": ("PATH", "The registry file."),
         "--json": ("", "Answer with one JSON document."),
         "--quiet": ("", "Say nothing but what went wrong."),

@@ -59,6 +59,8 @@ def line(event: PlainResult, voice: Voice) -> str:
 def _words(facts: dict[str, object]) -> str:
     if "verdict" in facts:
         return f"{facts['verdict']}: {facts['outcome']}"
+    if facts["event"] == "state":
+        return f"{facts['before']} -> {facts['state']}{' until ' + str(facts['until']) if facts.get('until') else ''}"
     cause = f" ({facts['cause']})" if facts.get("cause") else ""
     end = "recorded" if facts.get("settled") else f"hint: {facts.get('hint')}"
     return f"{facts['evidence']}{cause}; {end}"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.cli.boundary import answer, heed_signals, seconds, targets_of
@@ -17,6 +18,12 @@ def command(
     targets: Targets = None,
     print_only: Annotated[bool, typer.Option("--print", help="Only print the command.")] = False,
     confirm: Annotated[str | None, typer.Option("--confirm", help="How long it has to live.", metavar="S")] = None,
+    lost: Annotated[bool, typer.Option("--lost", help="Those that were found dead (all), not what was ended.")] = False,
+    since: Annotated[
+        str | None, typer.Option("--since", help="With --lost: at most so long ago (the boot, or 24h).", metavar="D")
+    ] = None,
+    at_once: Annotated[int, typer.Option("--at-once", help="With --lost: so many, then a pause.", metavar="N")] = 4,
+    pace: Annotated[str | None, typer.Option("--pace", help="With --lost: the pause (2).", metavar="S")] = None,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -25,9 +32,13 @@ def command(
     """Take up the conversation of an ended session, in its folder."""
 
     def work(context: Context) -> Result:
-        from tmuxreap.commands.resume import ResumeRequest, run
+        from tmuxreap.commands.resume import Lost, ResumeRequest, run
 
-        request = ResumeRequest(targets_of(targets), print_only, dry_run=dry_run)
+        if at_once < 1:
+            raise Failure(Code.USAGE, f"could not read --at-once: {at_once} is less than 1", "as in: --at-once 4")
+        pace_s = seconds(pace, "--pace")
+        which = Lost(seconds(since, "--since"), at_once, Lost().pace_s if pace_s is None else pace_s) if lost else None
+        request = ResumeRequest(targets_of(targets), print_only, dry_run=dry_run, lost=which)
         confirm_s = seconds(confirm, "--confirm")
         heed_signals()
         return run(context, request if confirm_s is None else replace(request, confirm_s=confirm_s))

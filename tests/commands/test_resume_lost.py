@@ -1,0 +1,49 @@
+"""`resume --lost`: what a crash or a reboot ended, and nothing that a person did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.commands import resume
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.commands.resume import Lost, ResumeRequest
+
+DAY_S = 86400.0
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    told = Story(tmp_path)
+    yield told
+    told.close()
+
+
+def taken(story: Story, **lost: Any) -> list[dict[str, Any]]:
+    request = ResumeRequest((), print_only=True, lost=Lost(**lost))
+    return [item.as_json() for item in resume.run(story.app(), request).results]
+
+
+def test_only_the_lost_are_taken_up(story: Story) -> None:
+    agents = {name: story.agent(name) for name in ("lost", "old", "base")}
+    story.processes.die(agents["old"].process)
+    reconcile.run(story.app())
+    story.clock.sleep(2 * DAY_S)
+    story.stop("base")
+    story.processes.die(agents["lost"].process)
+    assert [one["name"] for one in taken(story)] == ["lost", "old"]
+    assert [one["name"] for one in taken(story, since_s=DAY_S)] == ["lost"]
+
+
+def test_the_lost_are_paced_and_who_cannot_be_is_named(story: Story) -> None:
+    for name in ("a", "b", "c"):
+        story.processes.die(story.agent(name, message=False).process)
+    before = story.clock.monotonic()
+    result = resume.run(story.app(), ResumeRequest((), lost=Lost(at_once=1, pace_s=5.0)))
+    codes = [item.failure.code.text for item in result.results if item.failure]
+    assert codes == ["not_resumable"] * 3
+    assert story.clock.monotonic() - before >= 10.0
