@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from tmuxreap.core.answers import Awaited, Change, Ending, Event, Reconciled, read
+from tmuxreap.core.answers import Ending, Reconciled, read
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
-from tmuxreap.interfaces.python.calls import answers_of, check_free, context_of, endings_of, ran
+from tmuxreap.interfaces.python.calls import answers_of, check_free, endings_of, ran
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.options import (
     KillOptions,
@@ -23,12 +23,10 @@ from tmuxreap.interfaces.python.options import (
     limits_of,
     seconds,
     stop_policy,
-    wanted_state,
 )
 from tmuxreap.interfaces.python.results import Session
-from tmuxreap.interfaces.python.streams import Ending as StreamEnding
-from tmuxreap.interfaces.python.streams import Stream, Tell
 from tmuxreap.interfaces.python.targets import Several, Target, listed, words_of
+from tmuxreap.interfaces.python.watching import Watching
 from tmuxreap.registry.file import Registry as File
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
@@ -55,15 +53,13 @@ def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = 
     return Registry(found)
 
 
-class Registry:
+class Registry(Watching):
     """A registry of agent sessions. Every call looks anew; nothing is kept between two calls, so
     one may stay open for days. Calls may be made from any thread, several at the same time.
 
     A `target` is what the command line takes (a name, `'acme-*'`, `tag:X`, `agent:A`, `task:ID`,
     `pid:N`, `all`), a Session, a libtmux.Session or a libtmux.Pane. One target is answered by one
     result, a list of targets by a list; a word that may mean several must stand in a list."""
-
-    path: Path
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -227,70 +223,6 @@ class Registry:
         if result.failure is not None:
             raise error_of(result.failure, [answer])
         return answer
-
-    def events(self, *targets: Target, since: float | str | None = None) -> list[Event]:
-        """Tell what happened, the oldest first; `since` in seconds, or as `"2h"`."""
-        from tmuxreap.commands import events as verb
-
-        def work(context: Context) -> Result:
-            return verb.run(context, verb.EventsRequest(words_of(context, targets), seconds(since)))
-
-        return answers_of(self.path, Event, work)
-
-    def follow(self, *targets: Target, since: float | str | None = None) -> Stream[Event]:
-        """Yield what happened and then what happens, until the stream is closed."""
-        from tmuxreap.commands import events as verb
-
-        since_s = seconds(since)
-
-        def work(tell: Tell, ending: StreamEnding) -> None:
-            with context_of(self.path) as context:
-                request = verb.EventsRequest(words_of(context, targets), since_s)
-                for event in verb.follow(context, request, ending.goes_on):
-                    tell(event.as_json())
-
-        return Stream(Event, work)
-
-    def watch(self, *, settle: bool = False, interval: float | str = 10.0) -> Stream[Change]:
-        """Yield each drift when it comes, until the stream is closed. Nothing is written; with
-        `settle` what is certain is, as `tmuxreap watch` does."""
-        from tmuxreap.commands.watch import watch as verb
-        from tmuxreap.commands.watch.waiting import Waiter
-
-        interval_s = max(seconds(interval) or 0.0, verb.LEAST_INTERVAL_S)
-
-        def work(tell: Tell, ending: StreamEnding) -> None:
-            with context_of(self.path) as context:
-                context.registry.look()  # what cannot be read now is raised
-                waiter = Waiter(context.processes, context.registry.resolved, signals=False)
-                ending.wake = waiter.ring
-                if not ending.goes_on():
-                    waiter.ring()
-                request = verb.WatchRequest(interval_s, settle=settle)
-                verb.run(context, request, lambda change: tell(change.as_json()), waiter)
-
-        return Stream(Change, work)
-
-    def wait(
-        self,
-        *targets: Target,
-        until: str,
-        any_of: bool = False,
-        timeout: float | str | None = None,
-    ) -> list[Awaited]:
-        """Wait until sessions are `idle`, `waiting`, `working`, `limited`, `gone` or `ended`: all of
-        them, or with `any_of` one. Raises EndingError with the code `timed_out`, or `gone` where
-        one died before it got there, and with the answers in `results`."""
-        from tmuxreap.commands import wait as verb
-
-        wanted, timeout_s = wanted_state(until), seconds(timeout)
-
-        def work(context: Context) -> Result:
-            check_free(self.path, "wait for sessions")
-            words = words_of(context, targets)
-            return verb.run(context, verb.WaitRequest(words, wanted, any_of, timeout_s))
-
-        return answers_of(self.path, Awaited, work)
 
     def lock(self, timeout: float = 10.0) -> BaseFileLock:
         """Give the lock that every command takes, as a filelock.BaseFileLock: for workflows that

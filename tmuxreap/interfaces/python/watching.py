@@ -1,0 +1,86 @@
+"""What comes with time, for the Python interface: events, changes, states that are waited for.
+
+Looks only, but for `watch(settle=True)`, which does what the verb does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tmuxreap.core.answers import Awaited, Change, Event
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.python.calls import answers_of, check_free, context_of
+from tmuxreap.interfaces.python.options import seconds, wanted_state
+from tmuxreap.interfaces.python.streams import Ending as StreamEnding
+from tmuxreap.interfaces.python.streams import Stream, Tell
+from tmuxreap.interfaces.python.targets import Target, words_of
+from tmuxreap.sessions.context import Context
+
+
+class Watching:
+    """The part of a registry that waits for what happens."""
+
+    path: Path
+
+    def events(self, *targets: Target, since: float | str | None = None) -> list[Event]:
+        """Tell what happened, the oldest first; `since` in seconds, or as `"2h"`."""
+        from tmuxreap.commands import events as verb
+
+        def work(context: Context) -> Result:
+            return verb.run(context, verb.EventsRequest(words_of(context, targets), seconds(since)))
+
+        return answers_of(self.path, Event, work)
+
+    def follow(self, *targets: Target, since: float | str | None = None) -> Stream[Event]:
+        """Yield what happened and then what happens, until the stream is closed."""
+        from tmuxreap.commands import events as verb
+
+        since_s = seconds(since)
+
+        def work(tell: Tell, ending: StreamEnding) -> None:
+            with context_of(self.path) as context:
+                request = verb.EventsRequest(words_of(context, targets), since_s)
+                for event in verb.follow(context, request, ending.goes_on):
+                    tell(event.as_json())
+
+        return Stream(Event, work)
+
+    def watch(self, *, settle: bool = False, interval: float | str = 10.0) -> Stream[Change]:
+        """Yield each drift when it comes, until the stream is closed. Nothing is written; with
+        `settle` what is certain is, as `tmuxreap watch` does."""
+        from tmuxreap.commands.watch import watch as verb
+        from tmuxreap.commands.watch.waiting import Waiter
+
+        interval_s = max(seconds(interval) or 0.0, verb.LEAST_INTERVAL_S)
+
+        def work(tell: Tell, ending: StreamEnding) -> None:
+            with context_of(self.path) as context:
+                context.registry.look()  # what cannot be read now is raised
+                waiter = Waiter(context.processes, context.registry.resolved, signals=False)
+                ending.wake = waiter.ring
+                if not ending.goes_on():
+                    waiter.ring()
+                request = verb.WatchRequest(interval_s, settle=settle)
+                verb.run(context, request, lambda change: tell(change.as_json()), waiter)
+
+        return Stream(Change, work)
+
+    def wait(
+        self,
+        *targets: Target,
+        until: str,
+        any_of: bool = False,
+        timeout: float | str | None = None,
+    ) -> list[Awaited]:
+        """Wait until sessions are `idle`, `waiting`, `working`, `limited`, `gone` or `ended`: all of
+        them, or with `any_of` one. Raises EndingError with the code `timed_out`, or `gone` where
+        one died before it got there, and with the answers in `results`."""
+        from tmuxreap.commands import wait as verb
+
+        wanted, timeout_s = wanted_state(until), seconds(timeout)
+
+        def work(context: Context) -> Result:
+            check_free(self.path, "wait for sessions")
+            words = words_of(context, targets)
+            return verb.run(context, verb.WaitRequest(words, wanted, any_of, timeout_s))
+
+        return answers_of(self.path, Awaited, work)
