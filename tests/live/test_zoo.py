@@ -16,9 +16,10 @@ import pytest
 from tests.command_line import Child
 from tests.conftest import GUARD, marked
 from tests.live.zoo import MEMBERS, OURS_ONLY, Member, Zoo, open_zoo
-from tests.real import Real, alive, until
+from tests.real import PATIENCE_S, Real, alive, until
 from tmuxreap.__main__ import main
 from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.ending import plan
 
 pytestmark = pytest.mark.live
 
@@ -55,6 +56,7 @@ def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             patch.delenv(name, raising=False)
         patch.setenv("SHELL", "/bin/sh")
         patch.setenv(GUARD, home.name)
+        patch.setattr(plan, "KILL_WAIT_S", PATIENCE_S)  # a limit, and no verdict: a chain forks as fast as we look
         zoo = Zoo(Real(f"{home}/s", tmp_path_factory.mktemp("registry")), tmp_path_factory.mktemp("zoo"))
         try:
             open_zoo(zoo, others_rows=others_rows)

@@ -255,7 +255,8 @@ def test_one_that_is_not_had_in_time_says_who_to_ask(path: Path) -> None:
     with FileLock(f"{path}.lock"), pytest.raises(Failure) as caught, files.locked(path):
         pass
     assert caught.value.code is Code.LOCK_TIMEOUT
-    assert caught.value.message == f"could not lock {path}.lock: another program held it for 0.03 s"
+    ours = f"{Path('/proc/self/comm').read_text().strip()} (pid {os.getpid()})"
+    assert caught.value.message == f"could not lock {path}.lock: {ours} held it for 0.03 s"
     assert f"{path}.lock" in caught.value.hint
 
 

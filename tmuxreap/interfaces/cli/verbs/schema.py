@@ -15,9 +15,9 @@ def command(
     """Print the JSON Schema of what a verb answers with --json.
 
     \b
-    tmuxreap schema stop      what stop answers
-    tmuxreap schema           the envelope that all answers share
+    tmuxreap schema stop
 
+    Without a verb: the envelope that all answers share.
     The schemas are open: fields may be added, and a reader ignores those that it does not know.
     """
     from tmuxreap.commands.schema import run
