@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("skills/*/SKILL.md"))]
 COMMANDS = commands()
 CALL = re.compile(r"(?<![\w./-])tmuxreap(?! +-- )((?: +(?:'[^']*'|\"[^\"]*\"|[^\s`|;&()<>'\"]+|\|(?=\w)))+)")
-SAID = re.compile(r"tmuxreap: |^Usage: ")  # by the program itself
+SAID = re.compile(r"tmuxreap: |^(error|warning|hint|Usage): ")  # by the program itself
 # Not of the verbs: the program's own flags, and words that a shell completion passes on.
 OTHERS = {"--version", "--help", "VERB"}
 

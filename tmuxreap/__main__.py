@@ -41,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
         # Whoever read has gone, or the disk is full; Python would say so once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno != errno.EPIPE:
-            print(f"tmuxreap: could not write the answer: {error.strerror}", file=sys.stderr)
+            print(f"error: could not write the answer: {error.strerror}", file=sys.stderr)
         return int(Exit.FAILED)
     finally:
         _let_go_of_talk()

@@ -75,5 +75,5 @@ def test_what_cannot_be_done_is_refused(words: tuple[str, ...], project: Path) -
     answer = tmuxreap("skills", *words)
     assert answer.exit == 2
     assert "could not" in answer.err
-    assert "way out:" in answer.err
+    assert "\nhint: " in answer.err
     assert (project / "file").read_text() == "in the way"

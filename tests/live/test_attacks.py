@@ -213,7 +213,7 @@ def test_closed_streams_stop_no_stop(real: Real) -> None:
 
 def test_a_full_disk_behind_stdout_is_said_plainly(real: Real) -> None:
     told = run(real, "> /dev/full", "list", "--json")
-    assert (told.returncode, told.stderr) == (1, "tmuxreap: could not write the answer: No space left on device\n")
+    assert (told.returncode, told.stderr) == (1, "error: could not write the answer: No space left on device\n")
 
 
 def test_names_that_stdout_cannot_hold_are_escaped(real: Real) -> None:

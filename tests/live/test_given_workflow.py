@@ -124,7 +124,7 @@ def test_what_is_not_registered_is_refused_by_the_pre_flight_and_by_us(project: 
     assert project.run(filled(PRE_FLIGHT.partition("# 2)")[0]), exit_code=1).startswith("NOT in YAML")
     said = project.run(f"SESSION_NAME={NAME}{STOP}", exit_code=3)
     assert NAME in said
-    assert "way out" in said
+    assert "\nhint: " in said
 
 
 def test_on_a_terminal_the_purge_asks_and_does_it(project: Project) -> None:

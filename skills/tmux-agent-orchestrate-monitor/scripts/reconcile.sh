@@ -44,7 +44,7 @@ answer=$("$tmuxreap" reconcile --json ${plan:+--dry-run}) || {
     printf '%s\n' "$answer" | python3 -c '
 import json, sys
 error = json.load(sys.stdin)["error"]
-sys.exit(error and "reconcile.sh: {message}\n  way out: {hint}".format(**error))' || true
+sys.exit(error and "error: {message}\nhint: {hint}".format(**error))' || true
     exit 2
 }
 printf '%s\n' "$answer" | python3 -c '

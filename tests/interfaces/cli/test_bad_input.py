@@ -462,7 +462,7 @@ def test_a_wrong_command_line_is_answered_in_json_too(kind: str, registry: Path)
     refused(run(*words, "--json") if kind != "flag without value" else run("stop", "--json", "--reason"), 2, "usage")
     told = run(*words)
     assert (told.exit, told.out) == (2, "")
-    assert told.err.startswith("tmuxreap: could not ")
+    assert told.err.startswith("error: could not ")
     assert registry.read_text() == ROW
 
 
@@ -504,8 +504,8 @@ def test_a_real_process_answers_the_same(registry: Path) -> None:
     refused(Answer(done.returncode, done.stdout, done.stderr), 6, "registry_invalid", "line 1")
     done = subprocess.run([sys.executable, "-m", "tmuxreap", "stop", "a"], env=env, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (6, "")
-    assert done.stderr.startswith("tmuxreap: could not read the registry ")
-    assert "\n  way out: " in done.stderr
+    assert done.stderr.startswith("error: could not read the registry ")
+    assert "\nhint: " in done.stderr
 
 
 def test_a_call_leaves_nothing_in_the_process(

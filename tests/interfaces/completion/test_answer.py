@@ -124,7 +124,7 @@ def test_the_script_is_printed_as_it_is(shell: str) -> None:
 def test_a_shell_that_is_not_known_is_refused() -> None:
     answer = tmuxreap("completion", "csh")
     assert (answer.exit, answer.out) == (2, "")
-    assert "way out: give bash, zsh, fish" in answer.err
+    assert "\nhint: give bash, zsh, fish" in answer.err
 
 
 def test_nobody_reads_it() -> None:

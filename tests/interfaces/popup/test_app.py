@@ -155,7 +155,7 @@ def test_what_fails_is_said_in_place_with_its_way_out(story: Story) -> None:
         await pilot.press("s")
         await until(pilot, lambda: "acme" in popup._told)
         assert "could not stop acme" in text(popup, "#said")
-        assert "way out: " in text(popup, "#told")
+        assert "hint: " in text(popup, "#told")
         assert "--whole-session" in text(popup, "#told")
 
     played(Desk(story.app), play)

@@ -58,21 +58,21 @@ def test_no_name_of_anybody_commands_the_terminal(command: str, voice: Voice) ->
 
 
 def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
-    failure = Failure(Code.START_FAILED, f"could not start {EVIL}: it said\ntmuxreap: all is well", EVIL)
+    failure = Failure(Code.START_FAILED, f"could not start {EVIL}: it said\nerror: all is well", EVIL)
     report(Result("start", None, 0.0, failure=failure, warnings=(EVIL,)), Voice())
     said = capsys.readouterr().err
     assert said.splitlines() == [
-        f"tmuxreap: warning: {PLAIN}",
-        f"tmuxreap: could not start {PLAIN}: it said",
-        "    tmuxreap: all is well",
-        f"  way out: {PLAIN}",
+        f"warning: {PLAIN}",
+        f"error: could not start {PLAIN}: it said",
+        "    error: all is well",
+        f"hint: {PLAIN}",
     ]
 
 
 def test_our_own_colours_stay() -> None:
     to = io.StringIO()
     tell_failure(Failure(Code.USAGE, "no"), Voice(colour=True), to)
-    assert to.getvalue() == "tmuxreap: \x1b[31mno\x1b[0m\n"
+    assert to.getvalue() == "\x1b[31merror:\x1b[0m no\n"
 
 
 def test_show_says_of_each_process_why_it_is_there() -> None:
@@ -110,7 +110,7 @@ def test_a_list_of_nothing_greets_with_the_next_step(tmp_path: object, monkeypat
     monkeypatch.delenv("TMUXREAP_REGISTRY", raising=False)
     answer = tmuxreap("list")
     assert (answer.exit, answer.out) == (6, "")
-    assert "way out: make one with: tmuxreap start NAME --agent AGENT" in answer.err
+    assert "\nhint: make one with: tmuxreap start NAME --agent AGENT" in answer.err
 
 
 def test_a_list_of_none_that_were_asked_for_is_not_an_empty_one(

@@ -43,7 +43,7 @@ def execute(command: str, event: str) -> None:
         status = str(error.strerror)
     if status:
         with contextlib.suppress(OSError):
-            os.write(2, f"tmuxreap: the command of --exec ended with: {status}\n".encode())
+            os.write(2, f"warning: the command of --exec ended with: {status}\n".encode())
 
 
 def _executed(command: str, event: str) -> int | str:

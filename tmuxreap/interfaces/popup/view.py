@@ -89,7 +89,7 @@ def receipts(result: Result) -> dict[str, Text]:
 
 def failure_lines(failure: Failure) -> list[Text]:
     said = [Text(plain(failure.message), style="red")]
-    return [*said, Text(f"way out: {plain(failure.hint)}")] if failure.hint else said
+    return [*said, Text(f"hint: {plain(failure.hint)}")] if failure.hint else said
 
 
 def summary(result: Result) -> Text:

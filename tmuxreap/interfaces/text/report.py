@@ -63,16 +63,16 @@ def report_line(item: Item, voice: Voice) -> None:
 
 def _tell_trouble(result: Result, voice: Voice) -> None:
     for warning in result.warnings:
-        print(f"tmuxreap: {voice.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
+        print(f"{voice.paint('warning:', 'yellow')} {_indented(warning)}", file=sys.stderr)
     failures = [item.failure for item in result.results if item.failure is not None]
     for failure in [*failures, *result.others, *([result.failure] if result.failure else [])]:
         tell_failure(failure, voice, sys.stderr)
 
 
 def tell_failure(failure: Failure, voice: Voice, to: TextIO) -> None:
-    print(f"tmuxreap: {voice.paint(_indented(failure.message), 'red')}", file=to)
+    print(f"{voice.paint('error:', 'red')} {_indented(failure.message)}", file=to)
     if failure.hint:
-        print(f"  way out: {_indented(failure.hint)}", file=to)
+        print(f"hint: {_indented(failure.hint)}", file=to)
 
 
 def _indented(text: str) -> str:
@@ -232,7 +232,7 @@ def _reaped(item: PlainResult, voice: Voice) -> Iterator[str]:
 def _drift(item: PlainResult, voice: Voice) -> Iterator[str]:
     facts = item.facts
     yield f"{item.name or 'the ledger'}: {facts['drift']}: {facts['evidence']}"
-    yield "  settled" if facts.get("settled") else f"  way out: {facts.get('hint')}"
+    yield "  settled" if facts.get("settled") else f"  hint: {facts.get('hint')}"
 
 
 def _to_run(item: PlainResult, voice: Voice) -> Iterator[str]:
