@@ -73,15 +73,15 @@ def _version(wanted: bool) -> None:
 
 def _program(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which it is, and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """End AI coding agents in tmux properly.
+    """Stop, resume and clean up AI coding agents running in tmux.
 
     \b
-    tmuxreap start acme --agent claude    begin, and register it
-    tmuxreap list                         what there is, and what is alive
-    tmuxreap stop acme                    end it: gone, captured, recorded
-    tmuxreap resume acme                  go on with its conversation
-    tmuxreap reconcile                    after a crash or a reboot
+    tmuxreap start acme --agent claude    start an agent and register it
+    tmuxreap list                         list sessions and whether they are alive
+    tmuxreap stop acme                    stop it and save its conversation
+    tmuxreap resume acme                  resume its conversation
+    tmuxreap reconcile                    clean up after a crash or a reboot
     """

@@ -17,9 +17,11 @@ from tmuxreap.sessions.context import Context
 def command(
     names: Annotated[list[str] | None, typer.Argument(help="Names of sessions.", metavar="NAME...")] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every agent's session that is not registered; asks on a terminal.")
+        bool, typer.Option("--all", help="Adopt every agent session that is not registered; asks on a terminal.")
     ] = False,
-    agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Agent that runs in it (default: detected).", metavar="A")
+    ] = None,
     server: Server = None,
     tag: Tags = None,
     registry: Registry = None,
@@ -28,16 +30,16 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Also a session that another registry has; it stays that one's to end.")
+        bool, typer.Option("--force", help="Also a session that another registry has; only that one can end it.")
     ] = False,
     pid: Annotated[
-        int | None, typer.Option("--pid", help="A session without tmux: this process, and those below it.", metavar="N")
+        int | None, typer.Option("--pid", help="Agent outside of tmux: process N and its children.", metavar="N")
     ] = None,
     pane: Annotated[
-        str | None, typer.Option("--pane", help="A pane of another terminal: kitty:ID, wezterm:ID.", metavar="PANE")
+        str | None, typer.Option("--pane", help="Pane of another terminal: kitty:ID, wezterm:ID.", metavar="PANE")
     ] = None,
 ) -> None:
-    """Register sessions that are there already."""
+    """Register sessions that are already running."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.adopt import AdoptAllRequest, AdoptRequest, run, run_all

@@ -9,7 +9,7 @@ from tmuxreap.sessions.context import Context
 
 
 def command(json: Json = False, quiet: Quiet = False) -> None:
-    """List the known agents, and what can be done with each."""
+    """List the known agents and what can be done with each."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.agents import run

@@ -16,7 +16,7 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="The session.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="Session to attach to.", metavar="NAME")],
     registry: Registry = None,
 ) -> None:
     """Attach this terminal to a session, or switch the tmux client."""

@@ -13,11 +13,11 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    shell: Annotated[str, typer.Argument(help="Which shell it is.", metavar="bash|zsh|fish")],
+    shell: Annotated[str, typer.Argument(help="Shell to print it for.", metavar="bash|zsh|fish")],
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print what a shell needs to complete our words.
+    """Print the shell completion script.
 
     \b
     source <(tmuxreap completion bash)      in ~/.bashrc

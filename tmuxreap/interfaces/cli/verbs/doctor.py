@@ -9,9 +9,9 @@ from tmuxreap.sessions.context import Context
 
 
 def command(registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Tell what is wrong, and the command that mends it.
+    """Check the setup and print the command that fixes each problem.
 
-    It looks at all that could be, and changes nothing.
+    Changes nothing.
     """
 
     def work(context: Context) -> Result:

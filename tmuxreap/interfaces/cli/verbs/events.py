@@ -15,13 +15,15 @@ from tmuxreap.sessions.context import Context
 
 def command(
     targets: Targets = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
-    since: Annotated[str | None, typer.Option("--since", help="No older than this, as 2h.", metavar="D")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new events.")] = False,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only events from the last D, e.g. 2h.", metavar="D")
+    ] = None,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Tell what happened."""
+    """Show the event history."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands import events as verb

@@ -15,10 +15,11 @@ from tmuxreap.sessions.context import Context
 
 def command(
     targets: Targets = None,
-    history: Annotated[bool, typer.Option("--history", help="Its events too.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also a row that is running.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Also delete its event history.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also remove entries that are still marked running.")] = False,
     older_than: Annotated[
-        str | None, typer.Option("--older-than", help="Only those that ended longer ago, as 30d.", metavar="D")
+        str | None,
+        typer.Option("--older-than", help="Only sessions that ended longer ago than this, e.g. 30d.", metavar="D"),
     ] = None,
     registry: Registry = None,
     json: Json = False,
@@ -26,7 +27,10 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Drop the rows of ended sessions; conversations stay on disk."""
+    """Remove ended sessions from the registry.
+
+    Their conversations stay on disk.
+    """
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.forget import ForgetRequest, run

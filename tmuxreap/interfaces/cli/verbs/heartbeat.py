@@ -14,15 +14,18 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="The row; without it, the one this is called in.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Session (default: the one this command runs in).")] = None,
     state: Annotated[
-        str | None, typer.Option("--state", help="working, waiting (for a person) or idle.", metavar="STATE")
+        str | None,
+        typer.Option(
+            "--state", help="What the agent is doing: working, waiting (for a person) or idle.", metavar="STATE"
+        ),
     ] = None,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Note that a session is alive, and what it is at."""
+    """Record that a session is alive and what it is doing."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.heartbeat import run

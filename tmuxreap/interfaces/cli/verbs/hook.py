@@ -10,13 +10,13 @@ from tmuxreap.interfaces.hook import answer
 
 
 def command(
-    agent: Annotated[str, typer.Argument(help="Whose hook it is, as `agents` names it.", metavar="AGENT")],
+    agent: Annotated[str, typer.Argument(help="Agent whose hook this is (see `tmuxreap agents`).", metavar="AGENT")],
     event: Annotated[
-        str, typer.Argument(help="The event, for agents that do not name it on stdin.", metavar="[EVENT]")
+        str, typer.Argument(help="Event, for agents that do not name it on stdin.", metavar="[EVENT]")
     ] = "",
 ) -> None:
-    """Note what an agent is at: called by its own hooks.
+    """Internal: called by the agent's hooks.
 
-    With JSON on stdin; where that is wanted, the agent is asked to end its turn.
+    Reads JSON on stdin and records what the agent is doing; may ask it to end its turn.
     """
     answer.hook([agent, event] if event else [agent])

@@ -14,16 +14,18 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    deed: Annotated[str, typer.Argument(help="install or remove.", metavar="install|remove")],
-    agent: Annotated[str, typer.Argument(help="Whose settings, as `agents` names it.", metavar="AGENT")],
+    deed: Annotated[str, typer.Argument(help="Install the hooks, or remove them.", metavar="install|remove")],
+    agent: Annotated[
+        str, typer.Argument(help="Agent whose settings to change (see `tmuxreap agents`).", metavar="AGENT")
+    ],
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Have an agent tell what it is at, by hooks in its settings.
+    """Install or remove hooks that report an agent's state.
 
-    Or take exactly these out again.
+    They go into the agent's own settings; remove takes out exactly these.
     """
 
     def work(context: Context) -> Result:

@@ -13,14 +13,16 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    action: Annotated[str | None, typer.Argument(help="check, or nothing: the same.", metavar="[check]")] = None,
+    action: Annotated[
+        str | None, typer.Argument(help="Check the hosts (the default, and the only action).", metavar="[check]")
+    ] = None,
     wanted: Annotated[
         list[str] | None, typer.Argument(help="Hosts to check: names, @tag, all or local.", metavar="[H...]")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the hosts of hosts.yaml, and whether each answers.
+    """List the hosts in hosts.yaml and whether each answers.
 
     \b
     tmuxreap hosts                  all of them

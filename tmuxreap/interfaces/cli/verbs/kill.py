@@ -32,7 +32,8 @@ def command(
     targets: Targets = None,
     reason: Reason = None,
     grace: Annotated[
-        str | None, typer.Option("--grace", help="After SIGTERM (2); 0 kills at once.", metavar="S")
+        str | None,
+        typer.Option("--grace", help="How long to wait after SIGTERM (0: SIGKILL at once). [2s]", metavar="S"),
     ] = None,
     no_force: NoForce = False,
     purge: Purge = False,
@@ -51,11 +52,11 @@ def command(
     """Kill sessions: SIGTERM, then SIGKILL.
 
     \b
-    tmuxreap kill acme                 it hangs: 2 s to leave, then by force
-    tmuxreap kill acme --grace 0       by force at once
-    tmuxreap kill pid:4711             the session that this process is of
+    tmuxreap kill acme                 SIGTERM, and SIGKILL after 2 s
+    tmuxreap kill acme --grace 0       SIGKILL at once
+    tmuxreap kill pid:4711             the session this process belongs to
 
-    The conversation is captured first, and can be resumed.
+    Saves the conversation first; `tmuxreap resume` takes it up.
     """
 
     def policy() -> Policy:

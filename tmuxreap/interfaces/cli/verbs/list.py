@@ -14,17 +14,21 @@ from tmuxreap.sessions.context import Context
 
 def command(
     targets: Targets = None,
-    status: Annotated[str | None, typer.Option("--status", help="running, stopped or terminated.", metavar="S")] = None,
+    status: Annotated[
+        str | None,
+        typer.Option("--status", help="Only running, stopped or terminated sessions.", metavar="S"),
+    ] = None,
     live: Annotated[bool, typer.Option("--live", help="Only sessions whose agent is alive.")] = False,
     sort: Annotated[
-        str | None, typer.Option("--sort", help="name, status, live, agent, idle, memory or server.", metavar="KEY")
+        str | None,
+        typer.Option("--sort", help="By name, status, live, agent, idle, memory, server.", metavar="KEY"),
     ] = None,
-    tree: Annotated[bool, typer.Option("--tree", help="Each session below the one that started it.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Show each session below the one that started it.")] = False,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the sessions, each with a look at what is alive of it."""
+    """List sessions and whether they are alive."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.list import ListRequest, run

@@ -14,7 +14,7 @@ from tmuxreap.sessions.context import Context
 
 
 def command(registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Serve these verbs to agents as tools, by MCP."""
+    """Run the MCP server: these commands as tools for agents."""
 
     def work(context: Context) -> Result:
         try:

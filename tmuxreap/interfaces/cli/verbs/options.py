@@ -6,11 +6,16 @@ from typing import Annotated
 
 import typer
 
-Registry = Annotated[str | None, typer.Option("--registry", help="The registry file.", metavar="PATH")]
-Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON document.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but what went wrong.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Answer the question beforehand.")]
+Registry = Annotated[
+    str | None,
+    typer.Option(
+        "--registry", help="Registry file (default: the nearest one above the current directory).", metavar="PATH"
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only print errors.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen without doing it.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Targets = Annotated[
     list[str] | None,
     typer.Argument(
@@ -18,19 +23,32 @@ Targets = Annotated[
         metavar="TARGETS",
     ),
 ]
-Reason = Annotated[str | None, typer.Option("--reason", help="Why, as it is recorded.", metavar="R")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given again.", metavar="X")]
-Server = Annotated[str | None, typer.Option("--server", help="The tmux server, as for tmux -L.", metavar="L")]
+Reason = Annotated[
+    str | None, typer.Option("--reason", help="Reason to record. [stop: manual_stop, kill: killed]", metavar="R")
+]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Tag to record with the session (repeatable).", metavar="X")
+]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server", help="tmux server by socket name, as for tmux -L (default: the default server).", metavar="L"
+    ),
+]
 AfterTurn = Annotated[
-    str | None, typer.Option("--after-turn", help="First let it end its turn, at most so long.", metavar="S")
+    str | None,
+    typer.Option("--after-turn", help="Let the agent finish its current turn first, up to this long.", metavar="S"),
 ]
 NoForce = Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")]
-Purge = Annotated[bool, typer.Option("--purge-conversation", help="Delete its conversation for good.")]
-WholeSession = Annotated[bool, typer.Option("--whole-session", help="Foreign panes too.")]
-PaneOnly = Annotated[bool, typer.Option("--pane-only", help="Only the agent's pane.")]
-Itself = Annotated[bool, typer.Option("--self", help="Also the session that this is called from.")]
-Cleanup = Annotated[bool, typer.Option("--cleanup", help="Remove its git worktree too, never by force.")]
-ForceNoYaml = Annotated[bool, typer.Option("--unregistered", "--force-no-yaml", help="Also a session without a row.")]
+Purge = Annotated[bool, typer.Option("--purge-conversation", help="Also delete its conversation for good.")]
+WholeSession = Annotated[bool, typer.Option("--whole-session", help="Also end other panes in the session.")]
+PaneOnly = Annotated[bool, typer.Option("--pane-only", help="End only the agent's pane, and leave the others.")]
+Itself = Annotated[bool, typer.Option("--self", help="Allow stopping the session this command runs in.")]
+Cleanup = Annotated[bool, typer.Option("--cleanup", help="Also remove its git worktree, unless it has changes.")]
+ForceNoYaml = Annotated[
+    bool,
+    typer.Option("--unregistered", "--force-no-yaml", help="Also stop a tmux session that is not in the registry."),
+]
 TaskStatus = Annotated[
-    str, typer.Option("--task-status", help="What becomes of its task.", metavar="failed|ready|cancelled")
+    str, typer.Option("--task-status", help="Status to set on its task.", metavar="failed|ready|cancelled")
 ]

@@ -16,13 +16,15 @@ from tmuxreap.system.environment import Settings
 
 
 def command(
-    client: Annotated[str | None, typer.Option("--client", help="The tmux client that jumps.", metavar="C")] = None,
-    socket: Annotated[str | None, typer.Option("--socket", help="The server of that client.", metavar="PATH")] = None,
+    client: Annotated[str | None, typer.Option("--client", help="tmux client to switch on Enter.", metavar="C")] = None,
+    socket: Annotated[
+        str | None, typer.Option("--socket", help="Socket of the tmux server of that client.", metavar="PATH")
+    ] = None,
     registry: Registry = None,
 ) -> None:
-    """See the sessions live, and end them by a key.
+    """Show the sessions live, and stop or resume them by key.
 
-    tmuxreap.tmux opens it in a tmux popup.
+    The tmux plugin (tmuxreap.tmux) opens it in a popup.
     """
 
     def work(context: Context) -> Result:

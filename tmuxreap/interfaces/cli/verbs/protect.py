@@ -15,9 +15,9 @@ def command(
     quiet: Quiet = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Protect sessions: only their names end them.
+    """Protect sessions: only naming them ends them.
 
-    Patterns, tags, trees and all leave them out in stop, kill, reap and forget.
+    stop, kill, reap and forget skip them for patterns, tags, trees and `all`.
     """
 
     def work(context: Context) -> Result:

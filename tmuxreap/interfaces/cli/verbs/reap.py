@@ -13,17 +13,21 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    stalled: Annotated[bool, typer.Option("--stalled", help="That said they work, and nothing since.")] = False,
+    stalled: Annotated[
+        bool, typer.Option("--stalled", help="Agents that reported work and have been silent since.")
+    ] = False,
     stalled_after: Annotated[
-        str | None, typer.Option("--stalled-after", help="How long that may be (120).", metavar="S")
+        str | None, typer.Option("--stalled-after", help="How long the silence may last. [120s]", metavar="S")
     ] = None,
-    idle: Annotated[bool, typer.Option("--idle", help="That show nothing, and are waited for by nobody.")] = False,
+    idle: Annotated[bool, typer.Option("--idle", help="Agents with no output and nobody attached.")] = False,
     idle_after: Annotated[
-        str | None, typer.Option("--idle-after", help="How long that may be (2h).", metavar="D")
+        str | None, typer.Option("--idle-after", help="How long they may be idle. [2h]", metavar="D")
     ] = None,
-    expired: Annotated[bool, typer.Option("--expired", help="That run longer than their ttl.")] = False,
+    expired: Annotated[bool, typer.Option("--expired", help="Agents that run longer than their --ttl.")] = False,
     orphans: Annotated[bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")] = False,
-    grace: Annotated[str | None, typer.Option("--grace", help="After the hangup (5).", metavar="S")] = None,
+    grace: Annotated[
+        str | None, typer.Option("--grace", help="How long to wait after SIGTERM before SIGKILL. [5s]", metavar="S")
+    ] = None,
     task_status: TaskStatus = "failed",
     cleanup: Cleanup = False,
     registry: Registry = None,
@@ -32,9 +36,9 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """End what is stalled, idle, expired or left over.
+    """Find sessions that are stalled, idle, expired or orphaned.
 
-    Each by evidence that is quoted; without --yes it is only told.
+    Shows the evidence; ends them only with --yes.
     """
 
     def work(context: Context) -> Result:

@@ -9,9 +9,9 @@ from tmuxreap.sessions.context import Context
 
 
 def command(registry: Registry = None, json: Json = False, quiet: Quiet = False, dry_run: DryRun = False) -> None:
-    """Bring registry, ledger and tmux into agreement.
+    """Compare the registry with what runs and fix what is certain.
 
-    What only you can decide is told, with the command that settles it.
+    For the rest, print the command to run.
     """
 
     def work(context: Context) -> Result:

@@ -16,20 +16,34 @@ from tmuxreap.sessions.context import Context
 
 def command(
     targets: Targets = None,
-    print_only: Annotated[bool, typer.Option("--print", help="Only print the command.")] = False,
-    confirm: Annotated[str | None, typer.Option("--confirm", help="How long it has to live.", metavar="S")] = None,
-    lost: Annotated[bool, typer.Option("--lost", help="Those that were found dead (all), not what was ended.")] = False,
-    since: Annotated[
-        str | None, typer.Option("--since", help="With --lost: at most so long ago (the boot, or 24h).", metavar="D")
+    print_only: Annotated[bool, typer.Option("--print", help="Only print the command to run.")] = False,
+    confirm: Annotated[
+        str | None,
+        typer.Option(
+            "--confirm",
+            help="How long the agent must stay up before the resume counts as successful. [1s]",
+            metavar="S",
+        ),
     ] = None,
-    at_once: Annotated[int, typer.Option("--at-once", help="With --lost: so many, then a pause.", metavar="N")] = 4,
-    pace: Annotated[str | None, typer.Option("--pace", help="With --lost: the pause (2).", metavar="S")] = None,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="Sessions that a crash or a reboot ended (default: all of them).")
+    ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", help="With --lost: only those of the last D. [since the boot, or 24h]", metavar="D"),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option("--at-once", help="With --lost: how many before each pause.", metavar="N")
+    ] = 4,
+    pace: Annotated[
+        str | None, typer.Option("--pace", help="With --lost: how long to pause. [2s]", metavar="S")
+    ] = None,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Take up the conversation of an ended session, in its folder."""
+    """Resume the saved conversation of a stopped session."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.resume import Lost, ResumeRequest, run

@@ -10,9 +10,9 @@ import typer
 
 
 def command(
-    verb: Annotated[str | None, typer.Argument(help="The verb; else what all answers share.")] = None,
+    verb: Annotated[str | None, typer.Argument(help="Verb (default: the part that all answers share).")] = None,
 ) -> None:
-    """Print the JSON Schema of what a verb answers with --json.
+    """Print the JSON Schema of a verb's --json output.
 
     \b
     tmuxreap schema stop

@@ -9,9 +9,9 @@ from tmuxreap.sessions.context import Context
 
 
 def command(targets: Targets = None, registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Show all that is known of a session.
+    """Show all that is known about a session.
 
-    Its processes and why they are its own, its pane, its conversation, its screen.
+    Its processes and why each belongs to it, its pane, conversation and screen.
     """
 
     def work(context: Context) -> Result:

@@ -14,11 +14,13 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    action: Annotated[str, typer.Argument(help="What to do with them: install.", metavar="install")],
+    action: Annotated[str, typer.Argument(help="Install the skills (the only action).", metavar="install")],
     dest: Annotated[
         str | None,
         typer.Option(
-            "--dest", help="Where to; else .agents/skills, and .claude/skills where .claude is.", metavar="DIR"
+            "--dest",
+            help="Target directory (default: .agents/skills, and .claude/skills if .claude exists).",
+            metavar="DIR",
         ),
     ] = None,
     json: Json = False,
@@ -26,9 +28,9 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Copy our skills and scripts into a project.
+    """Copy the skills and scripts into a project.
 
-    To where its agents look for them.
+    They go where its agents look for them.
     """
 
     def work(context: Context) -> Result:

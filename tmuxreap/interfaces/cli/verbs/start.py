@@ -14,23 +14,44 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Of the session and of its row.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="Name of the tmux session and of its registry entry.", metavar="NAME")],
     command: Annotated[
-        list[str] | None, typer.Argument(help="Instead of the agent's own.", metavar="[-- COMMAND...]")
+        list[str] | None,
+        typer.Argument(help="Command to run instead of the agent's default.", metavar="[-- COMMAND...]"),
     ] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="Which agent it is.", metavar="A")] = None,
-    cwd: Annotated[str | None, typer.Option("--cwd", help="The folder to work in.", metavar="DIR")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Agent to run (see `tmuxreap agents`).", metavar="A")
+    ] = None,
+    cwd: Annotated[
+        str | None, typer.Option("--cwd", help="Working directory (default: current).", metavar="DIR")
+    ] = None,
     tag: Tags = None,
-    task_id: Annotated[str | None, typer.Option("--task-id", help="Of its task in the ledger.", metavar="ID")] = None,
-    ttl: Annotated[str | None, typer.Option("--ttl", help="How long it may run, as 2h.", metavar="T")] = None,
+    task_id: Annotated[
+        str | None, typer.Option("--task-id", help="Task ID to record with the session.", metavar="ID")
+    ] = None,
+    ttl: Annotated[
+        str | None,
+        typer.Option(
+            "--ttl",
+            help="How long it may run before `reap --expired` finds it, e.g. 2h (default: no limit).",
+            metavar="T",
+        ),
+    ] = None,
     server: Server = None,
-    confirm: Annotated[str | None, typer.Option("--confirm", help="How long it has to live.", metavar="S")] = None,
-    replace_it: Annotated[bool, typer.Option("--replace", help="End a living session of that name first.")] = False,
+    confirm: Annotated[
+        str | None,
+        typer.Option(
+            "--confirm", help="How long the agent must stay up before the start counts as successful. [1s]", metavar="S"
+        ),
+    ] = None,
+    replace_it: Annotated[
+        bool, typer.Option("--replace", help="Stop a running session of the same name first.")
+    ] = False,
     worktree: Annotated[
         str | None,
         typer.Option(
             "--worktree",
-            help="Work in this git worktree; made, on a branch NAME, if missing.",
+            help="Work in this git worktree; created on a branch NAME if missing.",
             metavar="DIR",
         ),
     ] = None,
@@ -39,7 +60,7 @@ def command(
     quiet: Quiet = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Start an agent in a tmux session of its own, and register it."""
+    """Start an agent in its own tmux session and register it."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.start import StartRequest, run

@@ -32,9 +32,16 @@ def command(
     targets: Targets = None,
     reason: Reason = None,
     keys_timeout: Annotated[
-        str | None, typer.Option("--keys-timeout", help="For the exit keys; 0 sends none.", metavar="S")
+        str | None,
+        typer.Option(
+            "--keys-timeout",
+            help="How long to wait after the exit keys (0: skip them). [3s, or the agent's own]",
+            metavar="S",
+        ),
     ] = None,
-    grace: Annotated[str | None, typer.Option("--grace", help="After hanging up (5).", metavar="S")] = None,
+    grace: Annotated[
+        str | None, typer.Option("--grace", help="How long to wait after SIGTERM before SIGKILL. [5s]", metavar="S")
+    ] = None,
     after_turn: AfterTurn = None,
     no_force: NoForce = False,
     purge: Purge = False,
@@ -49,16 +56,17 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Stop sessions: exit keys, hang up, kill; proven gone.
+    """Stop sessions: exit keys, then SIGHUP/SIGTERM, then SIGKILL.
 
     \b
-    tmuxreap stop acme                  let it leave, else make it
-    tmuxreap stop acme --reason night   and say why
-    tmuxreap stop acme --dry-run        what would be done
+    tmuxreap stop acme                  ask it to exit, force it if it does not
+    tmuxreap stop acme --reason night   and record the reason
+    tmuxreap stop acme --dry-run        show what would happen
     tmuxreap stop 'acme-*' tag:nightly  many at the same time
-    tmuxreap stop acme --self           the session that you are in
+    tmuxreap stop acme --self           the session you are in
 
-    Its conversation is captured, and what became of it is recorded.
+    Goes on until every process is gone, saves the conversation for `tmuxreap resume`,
+    and records how it ended.
     """
 
     def policy() -> Policy:

@@ -15,9 +15,9 @@ def command(
     quiet: Quiet = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Take the protection of sessions away.
+    """Remove the protection from sessions.
 
-    Patterns, tags, trees and all mean them again.
+    Patterns, tags, trees and `all` include them again.
     """
 
     def work(context: Context) -> Result:

@@ -17,12 +17,14 @@ def command(
     until: Annotated[
         str,
         typer.Option(
-            "--until", help="What to wait for.", metavar="idle|waiting|working|limited|gone|ended", show_default=False
+            "--until", help="State to wait for.", metavar="idle|waiting|working|limited|gone|ended", show_default=False
         ),
     ] = "",
-    anyone: Annotated[bool, typer.Option("--any", help="Until one of them is; else all of them.")] = False,
+    anyone: Annotated[
+        bool, typer.Option("--any", help="Return as soon as one of them is there (default: all).")
+    ] = False,
     timeout: Annotated[
-        str | None, typer.Option("--timeout", help="Give up after this time (never).", metavar="D")
+        str | None, typer.Option("--timeout", help="Give up after this long (default: never).", metavar="D")
     ] = None,
     registry: Registry = None,
     json: Json = False,

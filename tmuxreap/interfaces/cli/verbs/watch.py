@@ -16,18 +16,27 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    interval: Annotated[str | None, typer.Option("--interval", help="Between full looks (10).", metavar="S")] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option("--interval", help="How often to check everything, besides on events. [10s]", metavar="S"),
+    ] = None,
     execute: Annotated[
-        str | None, typer.Option("--exec", help="Run with each event on stdin.", metavar="COMMAND")
+        str | None, typer.Option("--exec", help="Run COMMAND for each event (JSON on stdin).", metavar="COMMAND")
     ] = None,
     reap: Annotated[
-        str | None, typer.Option("--reap", help="End what is so, too.", metavar="stalled,idle,expired")
+        str | None,
+        typer.Option(
+            "--reap", help="Also end sessions found stalled, idle or expired.", metavar="stalled,idle,expired"
+        ),
     ] = None,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Reconcile at the moment that something happens."""
+    """Reconcile whenever an agent or a tmux server exits.
+
+    Keeps the registry true until it is interrupted.
+    """
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.watch import notifier
