@@ -18,7 +18,7 @@ from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.popup.actions import Client, Desk
 from tmuxreap.interfaces.popup.app import Popup
-from tmuxreap.interfaces.popup.widgets import Question
+from tmuxreap.interfaces.popup.widgets import Question, Sessions
 from tmuxreap.interfaces.text.progress import Progress
 
 LARGE, SMALL = (120, 40), (40, 12)
@@ -292,3 +292,15 @@ def test_without_a_terminal_it_says_what_to_use(story: Story) -> None:
     assert answer.exit == 2
     assert "could not open the popup: this is no terminal" in answer.err
     assert "tmuxreap list --json" in answer.err
+
+
+def test_an_answer_that_comes_when_the_table_is_gone_is_let_go(story: Story) -> None:
+    story.agent("acme")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: popup.query_one(Sessions).names == ["acme"])
+        seen = popup._seen
+        await popup.query_one(Sessions).remove()
+        popup._show(seen, None)
+
+    played(Desk(story.app), play)

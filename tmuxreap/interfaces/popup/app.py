@@ -116,10 +116,15 @@ class Popup(Screenful[None]):
         self._seen = seen
         self._marked &= {one.name for one in seen.sessions}
         self._draw()
-        if self._chosen != chosen:
+        if self._is_there and self._chosen != chosen:
             self._look()  # another was chosen meanwhile: its screen
 
     # Drawing
+
+    @property
+    def _is_there(self) -> bool:
+        """A thread may have its answer before the table is made, or when the popup is closing already."""
+        return self.is_running and bool(self.query(Sessions))
 
     @property
     def _table(self) -> Sessions:
@@ -133,7 +138,7 @@ class Popup(Screenful[None]):
         return next((one for one in self._seen.sessions if one.name == name), None)
 
     def _draw(self) -> None:
-        if not self.is_running or len(self.screen_stack) > 1:
+        if not self._is_there or len(self.screen_stack) > 1:
             return
         self._draw_table()
         self._draw_beside()
