@@ -132,7 +132,7 @@ class Popup(Screenful[None]):
 
     @property
     def _chosen(self) -> str | None:
-        return self._table.chosen
+        return self._table.chosen if self._is_there else None
 
     def _session(self, name: str | None) -> SessionResult | None:
         return next((one for one in self._seen.sessions if one.name == name), None)
@@ -185,8 +185,9 @@ class Popup(Screenful[None]):
 
     @on(DataTable.RowHighlighted)
     def _moved(self) -> None:
-        self._draw_beside()
-        self._look()
+        if self._is_there:
+            self._draw_beside()
+            self._look()
 
     @on(DataTable.RowSelected)
     def _entered(self) -> None:
