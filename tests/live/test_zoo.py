@@ -80,7 +80,7 @@ def _end(zoo: Zoo, verb: Verb, others_rows: bool) -> Ended:
 
 
 def _show(verb: Verb, told: dict[str, dict[str, Any]], took_s: float) -> None:
-    """The table of the closing note: pytest -s."""
+    """Shown by pytest -s."""
     print(f"\n{verb.value}: the whole zoo in {took_s:.2f} s")
     for name, one in told.items():
         rungs = ", ".join(f"{rung['name']} {rung['waited_ms']} ms" for rung in one["rungs"] if not _idle(rung))
