@@ -168,7 +168,7 @@ def test_a_near_name_is_offered() -> None:
     (missing,) = pick("acme").missing
     assert missing.failure.hint.startswith("did you mean acme-1, acme-2, acme-bad? ")
     (missing,) = pick("zzz*").missing
-    assert missing.failure.hint == "see all rows with: tmuxreap list"
+    assert missing.failure.hint == "see all sessions with: tmuxreap list"
 
 
 def test_one_that_is_missing_stops_no_other() -> None:

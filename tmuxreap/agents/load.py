@@ -121,7 +121,7 @@ def _told(error: Misplaced, files: Sequence[Path]) -> str:
 
 
 def _bad(reason: str) -> Failure:
-    return Failure(Code.USAGE, f"could not read the agents' profiles: {reason}", "mend the block and try again")
+    return Failure(Code.USAGE, f"could not read the agents' profiles: {reason}", "fix the block and try again")
 
 
 def _profiles(data: Block) -> Profiles:

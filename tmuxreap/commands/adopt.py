@@ -96,7 +96,7 @@ def _result(context: Context, items: Sequence[Item]) -> Result:
 
 def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None) -> Item:
     if request.name in RESERVED:
-        reason = f"could not adopt {request.name!r}: that word means something else as a target"
+        reason = f"could not adopt {request.name!r}: the name is reserved, as a target of commands"
         hint = "to adopt every agent's session: tmuxreap adopt --all"
         raise Failure(Code.USAGE, reason, hint if request.name == "all" else "rename it: tmux rename-session")
     old = registered(look, request.name)

@@ -41,8 +41,8 @@ def _row(context: Context, name: str) -> Row:
     bad = look.spoilt(name)
     if bad is not None and bad.name == name:
         raise row_invalid(look.path, bad)
-    reason = f"could not find {name!r}: no row of the registry is meant by it"
-    unknown = Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
+    reason = f"could not find {name!r}: nothing in the registry matches it"
+    unknown = Failure(Code.SESSION_NOT_REGISTERED, reason, "see all sessions with: tmuxreap list")
     raise not_registered(context, name) or unknown
 
 

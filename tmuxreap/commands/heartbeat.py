@@ -40,6 +40,6 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
         return mine[0]
     raise Failure(
         Code.SESSION_NOT_REGISTERED,
-        "could not tell whose heartbeat this is: the caller sits in no registered session",
-        "name it: tmuxreap heartbeat NAME",
+        "could not tell whose heartbeat this is: this command runs in no registered session",
+        "give its name: tmuxreap heartbeat NAME",
     )

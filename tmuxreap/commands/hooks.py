@@ -86,7 +86,7 @@ def _changed(context: Context, request: HooksRequest, hooks: Hooks, path: Path) 
             continue
         except (NotJson, UnicodeDecodeError) as error:
             raise _failed(
-                request, path, Code.USAGE, f"it is not plain JSON: {error}", "mend it; nothing was changed"
+                request, path, Code.USAGE, f"it is not plain JSON: {error}", "fix it; nothing was changed"
             ) from None
         except OSError as error:
             raise _failed(

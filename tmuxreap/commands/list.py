@@ -39,8 +39,8 @@ class ListRequest:
 
 
 def run(context: Context, request: ListRequest) -> Result:
-    _known("sort by", request.sort, SORT_KEYS)
-    _known("list those of status", request.status, STATUSES)
+    _known("--sort", request.sort, SORT_KEYS)
+    _known("--status", request.status, STATUSES)
     look = context.registry.look()
     items: list[Item] = []
     rows = look.usable
@@ -93,13 +93,13 @@ def _as_trees(found: Sequence[SessionResult], rows: Sequence[Row]) -> list[Sessi
 
 
 def _greeting(rows: Sequence[Row]) -> str | None:
-    return "none of the sessions is such a one; all of them: tmuxreap list" if rows else None
+    return "no sessions match; see all with: tmuxreap list" if rows else None
 
 
-def _known(verb: str, word: str | None, known: Iterable[str]) -> None:
+def _known(flag: str, word: str | None, known: Iterable[str]) -> None:
     if word is not None and word not in known:
         raise Failure(
-            Code.USAGE, f"could not {verb} {word!r}: there is no such word", f"use one of: {', '.join(known)}"
+            Code.USAGE, f"could not read {flag}: unknown value {word!r}", f"use one of: {', '.join(known)}"
         )
 
 

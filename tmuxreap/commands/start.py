@@ -81,7 +81,7 @@ def check_name(name: str) -> None:
     """Names that tmux would change, or that mean something else to us or to tmux, are refused."""
     reason = None
     if name in RESERVED or name.startswith(PREFIXES):
-        reason = "that word means something else as a target"
+        reason = "the name is reserved, as a target of commands"
     elif not name:
         reason = "it is empty"
     elif not _PLAIN.fullmatch(name) or not name.isprintable():
@@ -99,7 +99,9 @@ def _wish(context: Context, request: StartRequest, row: Row | None, server: str 
     agent = agent or context.profiles.by_command(request.command)
     if agent is None:
         raise Failure(
-            Code.USAGE, f"could not start {request.name}: it is not known which agent", "say it with --agent AGENT"
+            Code.USAGE,
+            f"could not start {request.name}: no agent was given",
+            "name it with --agent AGENT; see those that are known with: tmuxreap agents",
         )
     profile = context.profiles.of(agent)
     command, recorded = _command(request, row, agent, profile.command if profile else ())
@@ -149,7 +151,8 @@ def _command(request: StartRequest, row: Row | None, agent: str, default: tuple[
         raise Failure(
             Code.USAGE,
             f"could not start {request.name}: no command is known for the agent {agent}",
-            "give one behind --, as in: tmuxreap start NAME --agent AGENT -- COMMAND",
+            "see the known agents with: tmuxreap agents; or give a command after --,"
+            " as in: tmuxreap start NAME --agent AGENT -- COMMAND",
         )
     return list(default), shlex.join(default)
 

@@ -101,8 +101,8 @@ def _not_agreed(context: Context, rows: Sequence[Row], rest: Sequence[Item], req
     verb = request.policy.verb.value
     failure = Failure(
         Code.USAGE,
-        f"could not {verb} {' '.join(request.targets)}: an agent that ends more than named sessions has to say so",
-        "look at the plan, then add --yes",
+        f"could not {verb} {' '.join(request.targets)}: from inside a session more than names needs --yes",
+        "check with --dry-run, then add --yes",
     )
     return _result(context, request, [*planned(context, rows, request.policy), *rest], failure)
 

@@ -19,7 +19,8 @@ from tmuxreap.sessions.look import look_at
 
 def check_targets(targets: Sequence[str]) -> None:
     if not targets:
-        raise Failure(Code.USAGE, "could not tell what is meant: no target was given", "name a session, or all")
+        hint = "name a session, or give all; see them with: tmuxreap list"
+        raise Failure(Code.USAGE, "could not choose sessions: no target was given", hint)
 
 
 def choose_rows(

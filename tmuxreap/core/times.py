@@ -19,7 +19,7 @@ def parse_duration(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not (math.isfinite(seconds) and seconds >= 0):
-        raise ValueError(f"{text!r} is no span of time; write for example 90, 90s, 15m, 2h or 1d")
+        raise ValueError(f"{text!r} is not a duration; use for example 90, 90s, 15m, 2h or 1d")
     if seconds > LONGEST_S:
         raise ValueError(f"{text!r} is longer than a hundred years")
     return seconds

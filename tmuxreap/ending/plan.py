@@ -152,8 +152,8 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
     if sight.mine and not policy.itself:
         return Failure(
             Code.OWN_SESSION,
-            f"could not {policy.verb.value} {name}: you are calling from inside of it",
-            "call from another session, or hand it over with --self",
+            f"could not {policy.verb.value} {name}: this command runs inside it",
+            "use --self to end it all the same, or call from another session",
         )
     if sight.foreign and policy.scope is Scope.AGENT:
         return foreign_panes(sight.foreign, policy.verb, name)

@@ -291,7 +291,7 @@ def row_invalid(path: Path, row: BadRow) -> Failure:
     return Failure(
         Code.ROW_INVALID,
         f"could not use the row {what}: {row.reason} ({path}, line {row.line}, column {row.column})",
-        f"mend line {row.line} of {path}, then try again",
+        f"fix line {row.line} of {path}, then try again",
     )
 
 
@@ -300,7 +300,7 @@ def _invalid(path: Path, reason: str, line: int, column: int) -> Failure:
     return Failure(
         Code.REGISTRY_INVALID,
         f"could not read the registry {path}{where}: {reason}",
-        "mend the file; nothing was written to it",
+        "fix the file or restore it, as from git; nothing was written to it",
     )
 
 
@@ -308,7 +308,7 @@ def _unwritable(path: Path, error: OSError) -> Failure:
     return Failure(
         Code.REGISTRY_UNWRITABLE,
         f"could not write the registry {path}: {error.strerror or error}",
-        "make room or mend the permissions of its folder, then run: tmuxreap reconcile",
+        "make room or fix the permissions of its folder, then run: tmuxreap reconcile",
     )
 
 

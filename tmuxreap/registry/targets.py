@@ -196,6 +196,6 @@ def _unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
     hint = f"did you mean {', '.join(near)}? " if near else ""
     return Failure(
         Code.SESSION_NOT_REGISTERED,
-        f"could not find {target!r}: no row of the registry is meant by it",
-        hint + "see all rows with: tmuxreap list",
+        f"could not find {target!r}: nothing in the registry matches it",
+        hint + "see all sessions with: tmuxreap list",
     )

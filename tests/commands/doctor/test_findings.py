@@ -11,6 +11,6 @@ from tmuxreap.interfaces.text.report import lines
 def test_people_read_what_is_wrong_and_the_command_beside_it() -> None:
     finding = problem("lock", "it is held", "ps -p 1")
     told = Result("doctor", None, 0.0, [PlainResult(finding.check, finding.as_json())])
-    assert list(lines(told, Voice())) == ["problem  lock      it is held", "         mend: ps -p 1"]
+    assert list(lines(told, Voice())) == ["problem  lock      it is held", "         fix: ps -p 1"]
     narrow = list(lines(told, Voice(width=24)))
-    assert narrow == ["problem  lock      it is", "         held", "         mend: ps -p 1"]
+    assert narrow == ["problem  lock      it is", "         held", "         fix: ps -p 1"]

@@ -105,7 +105,7 @@ def test_who_said_to_be_idle_or_nothing_at_all_is_not_stalled(story: Story) -> N
 def test_its_own_session_is_never_reaped(story: Story) -> None:
     agent = hung(story)
     inside = story.processes.add("tmuxreap", pid=777, parent=agent.process)
-    assert kept(reaped(story, pid=inside.pid)) == "you are calling from inside of it"
+    assert kept(reaped(story, pid=inside.pid)) == "this command runs inside it"
     assert story.processes.alive(agent.process)
 
 

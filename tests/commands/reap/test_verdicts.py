@@ -135,7 +135,7 @@ def test_who_said_to_wait_for_a_person_lives_too(kind: Kind) -> None:
     ("change", "told"),
     [
         ({"attached": True}, "somebody is attached to it"),
-        ({"mine": True}, "you are calling from inside of it"),
+        ({"mine": True}, "this command runs inside it"),
         ({"under_way": True}, "it is being ended by another"),
         ({"live": Live.UNKNOWN}, "it could not be looked at"),
         ({"live": Live.REPLACED}, "another session has its name"),
@@ -182,7 +182,7 @@ def test_an_unreadable_screen_does_not_save_who_said_that_its_turn_is_over() -> 
     ("change", "told"),
     [
         ({"ttl": None}, "it has no ttl"),
-        ({"ttl": "soon", "ttl_s": None}, "its ttl 'soon' is no span of time"),
+        ({"ttl": "soon", "ttl_s": None}, "its ttl 'soon' is not a duration"),
         ({"ttl_since": None}, "nobody knows since when it runs"),
         ({"ttl_since": NOW - 7000}, "3m 20s of its ttl are left"),
     ],

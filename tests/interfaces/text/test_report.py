@@ -119,7 +119,7 @@ def test_a_list_of_none_that_were_asked_for_is_not_an_empty_one(
     with open(f"{tmp_path}/r.yaml", "w") as registry:
         registry.write("tmux_sessions:\n  - name: shop\n    status: stopped\n")
     answer = tmuxreap("list", "--status", "running", "--registry", f"{tmp_path}/r.yaml")
-    assert (answer.exit, answer.out) == (0, "none of the sessions is such a one; all of them: tmuxreap list\n")
+    assert (answer.exit, answer.out) == (0, "no sessions match; see all with: tmuxreap list\n")
 
 
 def test_what_is_forgotten_and_installed_is_said_in_words() -> None:

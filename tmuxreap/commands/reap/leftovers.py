@@ -56,7 +56,7 @@ def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant],
         if row.name in busy:
             kept.append(Kept(row.name, "it is being ended by another"))
         elif sight.mine:
-            kept.append(Kept(row.name, "you are calling from inside of it"))
+            kept.append(Kept(row.name, "this command runs inside it"))
         else:
             found.append(Remnant(row.name, row, sight.owned.own))
     untold = {name for name, sight in sights.items() if sight.live is Live.UNKNOWN}

@@ -149,7 +149,7 @@ def _untouched(seen: Seen) -> str | None:
     if seen.under_way:
         return "it is being ended by another"
     if seen.mine:
-        return "you are calling from inside of it"
+        return "this command runs inside it"
     if seen.live is not Live.ALIVE:
         return NOT_ALIVE[seen.live]
     if seen.in_the_way is not None:
@@ -230,7 +230,7 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
     if seen.ttl is None:
         return "it has no ttl"
     if seen.ttl_s is None:
-        return f"its ttl {seen.ttl!r} is no span of time"
+        return f"its ttl {seen.ttl!r} is not a duration"
     if seen.ttl_since is None:
         return "nobody knows since when it runs"
     age_s = seen.now - seen.ttl_since

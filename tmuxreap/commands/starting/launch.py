@@ -179,14 +179,15 @@ def _not_made(context: Context, wish: Launch, said: str) -> Failure:
     server = context.tmux.look(wish.socket)
     if isinstance(server, Server) and server.named(wish.name) is not None:
         return session_exists(wish.name)
-    return Failure(Code.START_FAILED, f"could not start {wish.name}: tmux said: {said}", "see the reason")
+    hint = "check the setup with: tmuxreap doctor"
+    return Failure(Code.START_FAILED, f"could not start {wish.name}: tmux said: {said}", hint)
 
 
 def session_exists(name: str) -> Failure:
     return Failure(
         Code.SESSION_EXISTS,
-        f"could not start {name}: a tmux session of that name is alive",
-        f"end it first with --replace, or record it: {command('adopt', name)}",
+        f"could not start {name}: a tmux session of that name is already running",
+        f"go to it: {command('attach', name)}; stop it first with --replace; or register it: {command('adopt', name)}",
     )
 
 

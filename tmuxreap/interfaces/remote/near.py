@@ -266,10 +266,10 @@ class Near:
         return replace(request, identities={n: plan.identities[n] for n in names if n in plan.identities})
 
     def _has_to_say_so(self) -> Failure:
-        reason = f"could not {self.verb} on other hosts: an agent that reaches beyond its machine has to say so"
+        reason = f"could not {self.verb} on other hosts: from inside a session that needs --yes"
         if not self._is_far_by_flag:
-            reason = f"could not {self.verb} there: an agent that ends more than named sessions has to say so"
-        return Failure(Code.USAGE, reason, "look at the plan, then add --yes")
+            reason = f"could not {self.verb} there: from inside a session more than names needs --yes"
+        return Failure(Code.USAGE, reason, "check with --dry-run, then add --yes")
 
 
 def _is_name(target: str) -> bool:

@@ -192,7 +192,7 @@ def _refused(request: Request) -> dict[str, Item]:
 def _own(name: str) -> Failure:
     return Failure(
         Code.OWN_SESSION,
-        f"could not end {name}: the caller sits inside of it",
+        f"could not end {name}: this command runs inside it",
         "call from another session",
     )
 

@@ -290,13 +290,13 @@ LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
 def _finding(item: PlainResult, voice: Voice) -> Iterator[str]:
-    """One finding of `doctor`, and the command that mends it: that stands on a line of its own, to be copied."""
+    """One finding of `doctor`, and the command that fixes it: that stands on a line of its own, to be copied."""
     level = str(item.facts["level"])
     first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.facts['message']}", voice)
     yield voice.paint(level, LEVEL_COLOURS.get(level)) + first[len(level) :]
     yield from rest
     if item.facts.get("hint"):
-        yield f"{'':<9}{voice.paint('mend:', 'bold')} {item.facts['hint']}"
+        yield f"{'':<9}{voice.paint('fix:', 'bold')} {item.facts['hint']}"
 
 
 # Each kind of plain result by the fact that no other has.

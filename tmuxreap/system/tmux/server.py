@@ -101,7 +101,7 @@ class RealTmux:
         except (FileNotFoundError, PermissionError):
             return Unreachable(socket, "no tmux program on the PATH", "install tmux 3.2 or later", missing=True)
         except (OSError, ValueError) as error:
-            return Unreachable(socket, str(error), "see the reason")
+            return Unreachable(socket, str(error), "check the setup with: tmuxreap doctor")
 
 
 def _read(question: Question, said: str | None) -> str | None:

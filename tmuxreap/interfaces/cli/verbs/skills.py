@@ -37,7 +37,8 @@ def command(
         from tmuxreap.commands.skills import SkillsRequest, run
 
         if action != "install":
-            raise Failure(Code.USAGE, f"could not read the command: {action!r} is none of skills", "give install")
+            reason = f"could not read the command: skills has no action {action!r}"
+            raise Failure(Code.USAGE, reason, "tmuxreap skills install")
         return run(context, SkillsRequest(dest, dry_run, yes))
 
     answer("skills", None, json, quiet, work)
