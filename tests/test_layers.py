@@ -21,9 +21,9 @@ ROOMS = {
     " processes.procfs",
     "registry": "file rows transitions targets trees edits",
     "ledger": "books records database schema copy",
-    "agents": "load profiles spared programs screens conversations.* hooks.*",
+    "agents": "blocks load profiles spared programs screens conversations.* hooks.*",
     "sessions": "context look sight conversation results observe world ownership panes identity shown siblings"
-    " elsewhere nested newcomers state caller",
+    " elsewhere nested newcomers state caller configuration",
     "ending": "end plan results prepare outcome one_at_a_time delegation handover ladder.execute",
     "commands": "*",
     "hosts": "*",

@@ -139,16 +139,27 @@ def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
     return result
 
 
-def place(file: Path, path: Path_) -> str | None:
-    """Line and column of a value in a file that could be read; None when it does not stand there."""
+def place(file: Path, path: Path_, *, of_key: bool = False) -> str | None:
+    """Line and column of a value, or of its key, in a file that could be read; None when it does not stand there."""
     import yaml
 
     node = yaml.compose(file.read_text("utf-8"), _loader())
+    at = node
     for key in path:
+        at = _key(node, key)
         node = _below(node, key)
         if node is None:
             return None
+    node = at if of_key and at else node
     return _where(node.start_mark) if node else None
+
+
+def _key(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    import yaml
+
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((name for name, _ in node.value if name.value == key), None)
 
 
 def _below(node: yaml.Node | None, key: str) -> yaml.Node | None:

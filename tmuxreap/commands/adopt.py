@@ -103,7 +103,7 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
     if request.pid is not None or request.pane is not None:
         row, sight, wish = _outside(context, request, look, old)
         return _recorded(context, request, look, row, sight, wish)
-    server_name = context.server_named(request.server) or (old.tmux_server if old else None)
+    server_name = context.server_named(request.server) or (old.tmux_server if old else context.default_server)
     server, session = _session(context, request.name, old, context.socket_named(server_name))
     if not request.force:
         _refuse_anothers(context, request.name, server, session)

@@ -48,7 +48,7 @@ def run(context: Context, request: StartRequest) -> Result:
     check_name(request.name)
     look = context.registry_if_there()
     row = registered(look, request.name)
-    server = context.server_named(request.server) or (row.tmux_server if row else None)
+    server = context.server_named(request.server) or (row.tmux_server if row else context.default_server)
     wish = _wish(context, request, row, server, None if look is None else own_name(context))
     make_way(context, look, row, wish, replace=request.replace)
     context.warnings.extend(_in_use(look, wish))

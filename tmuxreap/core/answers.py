@@ -389,6 +389,25 @@ class Script:
 
 
 @frozen
+class Default:
+    """Tells a default of the user's, or ours; `place`: the variable, or the file with the line."""
+
+    name: str
+    value: str | float | bool | tuple[str, ...] | None = None
+    source: str | None = None
+    place: str | None = None
+    note: str | None = None
+    error: Problem | None = None
+
+
+@frozen
+class ConfigFile:
+    """Tells where the user's defaults are read from, there or not."""
+
+    file: str | None = None
+
+
+@frozen
 class Envelope:
     """Holds the results of a command."""
 
@@ -468,6 +487,7 @@ SHAPES = {
     "hosts": Shape((Reached,)),
     "skills": Shape((Skill,)),
     "completion": Shape((Script,)),
+    "config": Shape((Default,), ConfigFile),
 }
 
 

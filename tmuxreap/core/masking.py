@@ -19,8 +19,17 @@ _BLANKS = r"\n{3,}"
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 
 
+_own: tuple[re.Pattern[str], ...] = ()
+
+
+def mask_also(patterns: tuple[re.Pattern[str], ...]) -> None:
+    """Take the user's own patterns, in the place of those before."""
+    global _own
+    _own = patterns
+
+
 def mask_secrets(text: str) -> str:
-    """Put three asterisks in the place of every secret of a known kind."""
+    """Put three asterisks in the place of every secret of a known kind, and of the user's own."""
     if not text:
         return text
     from tmuxreap.core.secret_kinds import KINDS  # many commands look at no screen
@@ -29,6 +38,8 @@ def mask_secrets(text: str) -> str:
     for kind in KINDS:
         if any(word in lowered for word in kind.words):
             text = _pattern(kind).sub(_masked, text)
+    for pattern in _own:
+        text = pattern.sub(_masked, text)
     return text
 
 
@@ -47,4 +58,4 @@ def _pattern(kind: Kind) -> re.Pattern[str]:
 
 
 def _masked(found: re.Match[str]) -> str:
-    return found.groupdict().get("keep", "") + MASK
+    return (found.groupdict().get("keep") or "") + MASK

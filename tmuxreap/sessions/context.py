@@ -44,8 +44,37 @@ class Context:
         self.tool = "cli"  # by which door the call came: cli, mcp, popup, watch, reap, python or remote
         self.asked_by: Mapping[str, object] | None = None  # of what another process was asked for
         self.made_registry = False
+        self.defaults: Mapping[str, object] = {}  # the user's, by `configure`
         self.seen_agents: dict[str, str] = {}  # what runs in the panes of rows that do not say it
         self._spares: dict[str | None, Spares] = {}
+
+    def configure(self, *, lenient: bool = False) -> None:
+        """Take the user's defaults; without any this costs a look for the file. `lenient`: an ending is not kept from
+        its work by a file of settings."""
+        if not self.settings.configured:
+            return
+        from tmuxreap.core.masking import mask_also
+        from tmuxreap.sessions.configuration import SECRETS, compiled, read_given
+
+        try:
+            self.defaults = {key: given.value for key, given in read_given(self.settings).items()}
+        except Failure as failure:
+            if not lenient:
+                raise
+            self.warnings.append(f"{failure.code.text}: {failure.message}; the built-in defaults are used")
+        mask_also(compiled(self.defaults.get(SECRETS)))
+
+    def default_word(self, key: str) -> str | None:
+        value = self.defaults.get(key)
+        return value if isinstance(value, str) else None
+
+    def default_seconds(self, key: str) -> float | None:
+        value = self.defaults.get(key)
+        return value if isinstance(value, float) else None
+
+    @property
+    def default_server(self) -> str | None:
+        return self.server_named(self.default_word("server"))
 
     @cached_property
     def registry(self) -> Registry:

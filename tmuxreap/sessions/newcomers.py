@@ -49,8 +49,9 @@ def all_newcomers(
 
 
 def near_sockets(context: Context) -> list[str]:
-    """Of the default server, and of the one that we run in."""
-    return list(dict.fromkeys(one for one in (context.socket_named(None), context.settings.tmux_socket) if one))
+    """Of the default server, tmux's and the user's own, and of the one that we run in."""
+    mine = context.socket_named(context.default_server)
+    return list(dict.fromkeys(one for one in (context.socket_named(None), mine, context.settings.tmux_socket) if one))
 
 
 def server_flag(context: Context, socket: str) -> tuple[str, ...]:

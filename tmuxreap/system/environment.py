@@ -13,6 +13,17 @@ from tmuxreap.core.values import frozen
 REGISTRY = Path(".hermes") / "agent-sessions.yaml"
 # What `start` puts into the environment of a session: its own mark, its registry, and from within whom it was started.
 MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
+# Each default that a variable can set, over config.yaml and under the flag.
+DEFAULTS = {
+    "server": "TMUXREAP_SERVER",
+    "reason": "TMUXREAP_REASON",
+    "grace": "TMUXREAP_GRACE",
+    "reap.stalled_after": "TMUXREAP_REAP_STALLED_AFTER",
+    "reap.idle_after": "TMUXREAP_REAP_IDLE_AFTER",
+    "reap.grace": "TMUXREAP_REAP_GRACE",
+    "cleanup": "TMUXREAP_CLEANUP",
+    "retention": "TMUXREAP_RETENTION",
+}
 
 
 @frozen
@@ -52,9 +63,28 @@ class Settings:
     @property
     def user_profiles(self) -> Path | None:
         """The user's own agents, merged over ours."""
+        return self._config("agents.yaml")
+
+    @property
+    def config_path(self) -> Path | None:
+        """Where the user's own defaults are read from, there or not."""
+        return self._config("config.yaml")
+
+    @property
+    def config_file(self) -> Path | None:
+        """The same where it is there."""
+        path = self.config_path
+        return path if path is not None and os.path.lexists(path) else None
+
+    @property
+    def configured(self) -> bool:
+        """Whether there is a default of the user's: one look at the folder, and nothing is read."""
+        return self.config_file is not None or any(self.environ.get(name) for name in DEFAULTS.values())
+
+    def _config(self, name: str) -> Path | None:
         config = self.environ.get("XDG_CONFIG_HOME")
         folder = Path(config) if config else self.home and self.home / ".config"
-        return folder / "tmuxreap" / "agents.yaml" if folder else None
+        return folder / "tmuxreap" / name if folder else None
 
     @property
     def no_color(self) -> bool:

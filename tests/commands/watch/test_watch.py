@@ -14,6 +14,7 @@ from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import PlainResult
+from tmuxreap.ledger.books import Books
 
 NOTHING = Woken(frozenset(), changed=False, ending=False)
 ENOUGH = Woken(frozenset(), changed=False, ending=True)
@@ -148,3 +149,17 @@ def test_a_changed_state_is_told_once(story: Story) -> None:
     assert changes == [("idle", "working"), ("working", "waiting")]
     kept = [event.data["state"] for event in app.books.events({"acme"}, None) if event.kind == "state"]
     assert kept == ["working", "waiting"]
+
+
+def test_what_agents_said_is_dropped_after_the_users_own_time(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    dropped: list[float] = []
+    monkeypatch.setattr(Books, "retire", lambda books, older_than_s: dropped.append(older_than_s))
+    watched(story)
+    file = story.folder / ".config" / "tmuxreap" / "config.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("retention: 30d\n")
+    app = story.app()
+    app.configure()
+    told = watch._Told(lambda event: None, None, str(story.path))
+    watch._Watch(app, Told(), told, Mute(), ()).run(10.0)  # type: ignore[arg-type]
+    assert dropped == [90 * 86400.0, 30 * 86400.0]

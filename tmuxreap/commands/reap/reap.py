@@ -12,7 +12,7 @@ from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.results import Item, PlainResult, Result
 from tmuxreap.core.times import iso
-from tmuxreap.core.values import field, frozen
+from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.outcome import planned
 from tmuxreap.ending.plan import Policy
@@ -55,6 +55,22 @@ class Found:
         return self.verdict.kind, self.remnant.key if self.remnant else self.verdict.name
 
 
+def usual(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
+    """Make the request of a user who says no more than that: by his own defaults."""
+    limits = Limits()
+    stalled = context.default_seconds("reap.stalled_after")
+    idle = context.default_seconds("reap.idle_after")
+    return ReapRequest(
+        kinds,
+        Limits(
+            limits.stalled_after_s if stalled is None else stalled,
+            limits.idle_after_s if idle is None else idle,
+        ),
+        grace_s=context.default_seconds("reap.grace"),
+        cleanup=context.defaults.get("cleanup") is True,
+    )
+
+
 def run(context: Context, request: ReapRequest) -> Result:
     context.tool = "reap" if context.tool == "cli" else context.tool
     look = context.registry.look()
@@ -92,7 +108,7 @@ def sweep(context: Context, request: ReapRequest, found: Sequence[Found]) -> tup
 
 def sweep_for_watch(context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]) -> list[PlainResult]:
     """The same after a full look of `watch`, as events; what is in the way of it is told by the look itself."""
-    request = ReapRequest(kinds, yes=True)
+    request = replace(usual(context, kinds), yes=True)
     try:
         found, _ = _judged(context, context.registry.look(), request)
         items, _ = sweep(context, request, [one for one in found if one.verdict.name not in but_not])

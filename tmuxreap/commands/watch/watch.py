@@ -94,6 +94,8 @@ class _Watch:
         self._causes: dict[str, str] = {}
         self._states: dict[str, str] = {}  # the last that was told of each, or seen first
         self._known: Stamp | None = None
+        kept_s = context.default_seconds("retention")
+        self._retention_s = RETENTION_S if kept_s is None else kept_s
         self._again = False  # what the last look could not tell shows a moment later
 
     def run(self, interval_s: float) -> None:
@@ -107,7 +109,7 @@ class _Watch:
                 self._reap_some()
                 if self._segment is not None and clock.monotonic() >= retired:
                     retired = clock.monotonic() + RETIRE_EVERY_S
-                    self._app.books.retire(RETENTION_S)
+                    self._app.books.retire(self._retention_s)
             if self._again:
                 due, self._again = min(due, clock.monotonic() + AGAIN_S), False
             self._waiter.arm()

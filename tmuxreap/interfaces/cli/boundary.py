@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tmuxreap.commands.reap.verdicts import Kind
 
 _listeners: list[Callable[[Result], None]] = []  # the last hears instead of people and scripts
+LENIENT = ("stop", "kill", "finish")  # a bad file of settings is told, and in nobody's way
+UNCONFIGURED = ("hook", "heartbeat")  # agents call them all the time: they have no defaults
 TASK_STATUSES = ("failed", "ready", "cancelled")
 
 
@@ -57,6 +59,8 @@ def heard(call: Callable[[], None]) -> Result:
 
 def answered(command: str, context: Context, work: Callable[[Context], Result]) -> Result:
     try:
+        if command not in UNCONFIGURED:
+            context.configure(lenient=command in LENIENT)
         return work(context)
     except Failure as failure:
         told = _first_run(command, context, failure) if failure.code is Code.REGISTRY_NOT_FOUND else failure
@@ -87,7 +91,7 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
 
 def end(
     verb: Verb,
-    policy: Callable[[], Policy],
+    policy: Callable[[Context], Policy],
     targets: list[str] | None,
     registry: str | None,
     *,
@@ -104,7 +108,7 @@ def end(
             from tmuxreap.interfaces.text.progress import Progress
 
             context.progress = Progress(sys.stderr, context.clock.monotonic, live=sys.stderr.isatty())
-        wish = policy()
+        wish = policy(context)
         ask = question(voice_of(context.settings, json, quiet), purge=wish.purge) if on_terminal() else None
         return run(context, EndRequest(targets_of(targets), wish, dry_run, yes, ask))
 

@@ -39,6 +39,7 @@ VERBS = (
     "skills",
     "completion",
     "schema",
+    "config",
 )
 ALIASES = {"ls": "list"}
 HIDDEN = {"_finish": "finish", "at": "at"}  # as `handover` calls it, and another host's tmuxreap

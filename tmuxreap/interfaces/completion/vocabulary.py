@@ -339,6 +339,13 @@ VERBS: dict[str, Words] = {
         ("",), {
         "--help": ("", "Show this message and exit."),
     }),
+    "config": (
+        "Show the defaults and where each one is set.",
+        (), {
+        "--json": ("", "Print the result as JSON."),
+        "--quiet": ("", "Only print errors."),
+        "--help": ("", "Show this message and exit."),
+    }),
     "ls": (
         "List sessions and whether they are alive.",
         ("TARGETS",), {

@@ -150,7 +150,10 @@ class _End(Arguments):
         if self.purge_conversation and not self.dry_run:
             self._check_purge(context)
         sure = self.yes or self.purge_conversation
-        return stop.run(context, stop.EndRequest(tuple(self.targets), self.policy(), self.dry_run, sure))
+        policy = self.policy()
+        if self.grace is None:
+            policy = replace(policy, grace_s=context.default_seconds("grace"))
+        return stop.run(context, stop.EndRequest(tuple(self.targets), policy, self.dry_run, sure))
 
     def _check_purge(self, context: Context) -> None:
         """One session, by its very name, said twice."""
@@ -216,11 +219,16 @@ class Reap(Arguments):
             Kind.EXPIRED: self.expired,
             Kind.ORPHAN: self.orphans,
         }
-        request = reap.ReapRequest(
-            kinds=tuple(kind for kind, wanted in asked.items() if wanted),
-            limits=Limits(self.stalled_after, self.idle_after),
-            grace_s=self.grace,
-            cleanup=self.cleanup,
+        usual = reap.usual(context, tuple(kind for kind, wanted in asked.items() if wanted))
+        given = self.model_fields_set
+        request = replace(
+            usual,
+            limits=Limits(
+                self.stalled_after if "stalled_after" in given else usual.limits.stalled_after_s,
+                self.idle_after if "idle_after" in given else usual.limits.idle_after_s,
+            ),
+            grace_s=usual.grace_s if self.grace is None else self.grace,
+            cleanup=self.cleanup if "cleanup" in given else usual.cleanup,
             task_status=self.task_status,
             dry_run=self.dry_run,
             yes=self.yes,

@@ -218,6 +218,22 @@ def _happened(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield f"{facts['timestamp']}  {item.name}  {facts['kind']}{_event_words(facts.get('data'))}"
 
 
+def _default(item: PlainResult, voice: Voice) -> Iterator[str]:
+    facts = item.facts
+    value = facts["value"]
+    told = " ".join(map(str, value)) or "none" if isinstance(value, list) else _valued(value)
+    where = f" ({facts['place']})" if facts.get("place") else ""
+    note = f"; {facts['note']}" if facts.get("note") else ""
+    source = voice.paint(f"{facts['source']}{where}{note}", "dim")
+    yield f"{item.name:<20}{told}  {source}"
+
+
+def _valued(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return short_duration(value) if isinstance(value, float) and value >= 1 else str(value)
+
+
 def _agent(item: PlainResult, voice: Voice) -> Iterator[str]:
     facts = item.facts
     can = [word for word, fact in AGENT_WORDS.items() if facts.get(fact)]
@@ -313,6 +329,7 @@ BY_FACT: dict[str, Callable[[PlainResult, Voice], Iterator[str]]] = {
     "reached": _awaited,
     "folder": _skill,
     "script": _script,
+    "source": _default,
     "diff": _hooks,
 }
 

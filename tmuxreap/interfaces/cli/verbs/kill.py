@@ -26,6 +26,7 @@ from tmuxreap.interfaces.cli.verbs.options import (
     WholeSession,
     Yes,
 )
+from tmuxreap.sessions.context import Context
 
 
 def command(
@@ -59,11 +60,11 @@ def command(
     Saves the conversation first; `tmuxreap resume` takes it up.
     """
 
-    def policy() -> Policy:
+    def policy(context: Context) -> Policy:
         return Policy(
             verb=Verb.KILL,
-            reason=reason or REASONS[Verb.KILL],
-            grace_s=seconds(grace, "--grace"),
+            reason=reason or context.default_word("reason") or REASONS[Verb.KILL],
+            grace_s=context.default_seconds("grace") if grace is None else seconds(grace, "--grace"),
             force=not no_force,
             scope=scope_of(whole_session, pane_only),
             itself=itself,

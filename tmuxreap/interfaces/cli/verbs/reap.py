@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
 from tmuxreap.interfaces.cli.boundary import answer, heed_signals, seconds, task_status_of
 from tmuxreap.interfaces.cli.verbs.options import Cleanup, DryRun, Json, Quiet, Registry, TaskStatus, Yes
 from tmuxreap.sessions.context import Context
@@ -42,17 +43,20 @@ def command(
     """
 
     def work(context: Context) -> Result:
-        from tmuxreap.commands.reap.reap import ReapRequest, run
-        from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
+        from tmuxreap.commands.reap.reap import run, usual
+        from tmuxreap.commands.reap.verdicts import Kind, Limits
 
         wanted = {Kind.STALLED: stalled, Kind.IDLE: idle, Kind.EXPIRED: expired, Kind.ORPHAN: orphans}
         stalled_s, idle_s = seconds(stalled_after, "--stalled-after"), seconds(idle_after, "--idle-after")
-        limits = Limits(STALLED_AFTER_S if stalled_s is None else stalled_s, IDLE_AFTER_S if idle_s is None else idle_s)
-        request = ReapRequest(
-            kinds=tuple(kind for kind, asked in wanted.items() if asked),
-            limits=limits,
-            grace_s=seconds(grace, "--grace"),
-            cleanup=cleanup,
+        plain = usual(context, tuple(kind for kind, asked in wanted.items() if asked))
+        request = replace(
+            plain,
+            limits=Limits(
+                plain.limits.stalled_after_s if stalled_s is None else stalled_s,
+                plain.limits.idle_after_s if idle_s is None else idle_s,
+            ),
+            grace_s=plain.grace_s if grace is None else seconds(grace, "--grace"),
+            cleanup=cleanup or plain.cleanup,
             task_status=task_status_of(task_status),
             dry_run=dry_run,
             yes=yes,

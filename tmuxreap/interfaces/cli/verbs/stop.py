@@ -26,6 +26,7 @@ from tmuxreap.interfaces.cli.verbs.options import (
     WholeSession,
     Yes,
 )
+from tmuxreap.sessions.context import Context
 
 
 def command(
@@ -69,12 +70,12 @@ def command(
     and records how it ended.
     """
 
-    def policy() -> Policy:
+    def policy(context: Context) -> Policy:
         return Policy(
             verb=Verb.STOP,
-            reason=reason or REASONS[Verb.STOP],
+            reason=reason or context.default_word("reason") or REASONS[Verb.STOP],
             keys_timeout_s=seconds(keys_timeout, "--keys-timeout"),
-            grace_s=seconds(grace, "--grace"),
+            grace_s=context.default_seconds("grace") if grace is None else seconds(grace, "--grace"),
             after_turn_s=seconds(after_turn, "--after-turn"),
             force=not no_force,
             scope=scope_of(whole_session, pane_only),

@@ -1,0 +1,190 @@
+"""config.yaml and its variables: what counts before what, and what each verb does with a bad file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import tmuxreap as run
+from tests.fakes import Story
+from tmuxreap.commands.reap.reap import usual
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.masking import mask_also, mask_secrets
+from tmuxreap.core.values import replace
+from tmuxreap.sessions import configuration
+from tmuxreap.sessions.configuration import Given, read_given
+from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import DEFAULTS, Settings
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+REGISTRY = "tmux_sessions:\n  - {name: shop, status: stopped, stopped_at: '2026-11-18T09:12:33Z'}\n"
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "tmuxreap").mkdir()
+    return tmp_path / "tmuxreap" / "config.yaml"
+
+
+def settings(file: Path, **environ: str) -> Settings:
+    return Settings({"XDG_CONFIG_HOME": str(file.parent.parent), **environ}, file.parent, 1000, 1, "linux")
+
+
+def values(found: dict[str, Given]) -> dict[str, object]:
+    return {key: given.value for key, given in found.items()}
+
+
+def configured(story: Story, text: str, **environ: str) -> Context:
+    file = story.folder / ".config" / "tmuxreap" / "config.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    app = story.app()
+    app.settings = replace(app.settings, environ={**app.settings.environ, **environ})
+    app.configure()
+    return app
+
+
+def test_the_file_of_the_page_is_read_and_its_table_names_every_key(mine: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    mine.write_text(example)
+    found = read_given(settings(mine))
+    assert values(found) == {
+        "server": "agents", "reason": "night shift", "grace": 8.0, "reap.stalled_after": 300.0,
+        "reap.idle_after": 14400.0, "reap.grace": 10.0, "cleanup": True, "retention": 30 * 86400.0,
+        "secrets": ("acme-[0-9a-f]{16}", r"(?P<keep>pin: )\d+"),
+    }  # fmt: skip
+    assert found["reap.idle_after"].place == f"{mine}, line 6"
+    told = dict(re.findall(r"^\| `([a-z_.]+)` \| (?:`([A-Z_]+)`)? ?\|", PAGE, flags=re.MULTILINE))
+    assert told == {**DEFAULTS, "secrets": ""}
+    assert set(told) == set(configuration.READERS)
+
+
+def test_a_variable_goes_before_the_file(mine: Path) -> None:
+    mine.write_text("grace: 8\ncleanup: true\n")
+    found = read_given(settings(mine, TMUXREAP_GRACE="1m", TMUXREAP_CLEANUP="no", TMUXREAP_REASON=""))
+    assert values(found) == {"grace": 60.0, "cleanup": False}
+    assert (found["grace"].source, found["grace"].place) == ("environment", "TMUXREAP_GRACE")
+    assert values(read_given(settings(mine))) == {"grace": 8.0, "cleanup": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("grace: 5\ngrcae: 3\n", "line 2, column 1: grcae: 'grcae' means nothing here"),
+        ("reap:\n  idle: 2h\n", "line 2, column 3: reap.idle: 'idle' means nothing here"),
+        ("# x\nreapp:\n  idle: 3\n", "line 2, column 1: reapp: "),
+        ("grace: soon\n", "line 1, column 1: grace: 'soon' is no span of time"),
+        ("grace: true\n", "line 1, column 1: grace: a span of time is due"),
+        ("retention: -1\n", "line 1, column 1: retention: "),
+        ("cleanup: 3\n", "line 1, column 1: cleanup: true or false is due"),
+        ("server: [a]\n", "line 1, column 1: server: a word is due"),
+        ("reap: 3\n", "line 1, column 1: reap: a mapping is due"),
+        ("secrets: word\n", "line 1, column 1: secrets: a list is due"),
+        ("secrets:\n  - ok\n  - '('\n", "line 3, column 5: secrets.1: "),
+        ("secrets:\n  - ok\n  - 'x*'\n", "line 3, column 5: secrets.1: 'x*' matches nothing at all"),
+        ("a: [\n", "line 2, column 1: "),
+        ("- a\n", "line 1, column 1: the file is no mapping"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(mine: Path, text: str, told: str) -> None:
+    mine.write_text(text)
+    with pytest.raises(Failure) as caught:
+        read_given(settings(mine))
+    assert caught.value.code is Code.CONFIG_INVALID
+    assert told in caught.value.message
+    assert str(mine) in caught.value.message
+    assert str(mine) in caught.value.hint
+
+
+def test_a_variable_that_means_nothing_and_what_is_no_file(mine: Path) -> None:
+    with pytest.raises(Failure, match=r"\$TMUXREAP_GRACE: 'soon'"):
+        read_given(settings(mine, TMUXREAP_GRACE="soon"))
+    mine.mkdir()
+    with pytest.raises(Failure, match="it is no file"):
+        read_given(settings(mine))
+    mine.rmdir()
+    mine.symlink_to(mine.with_name("nowhere"))
+    with pytest.raises(Failure, match="it is no file"):
+        read_given(settings(mine))
+
+
+def test_without_a_file_there_is_no_default(story: Story) -> None:
+    app = story.app()
+    assert not app.settings.configured
+    app.configure()
+    assert (app.defaults, app.default_server, app.default_seconds("grace")) == ({}, None, None)
+
+
+@pytest.mark.parametrize("words", ["list", "show shop", "config", "doctor", "agents", "reap", "events", "hosts"])
+def test_a_bad_file_keeps_every_verb_but_a_few_from_its_work(mine: Path, tmp_path: Path, words: str) -> None:
+    mine.write_text("grcae: 3\n")
+    answer = run(*words.split(), "--json", *registered(tmp_path, words))
+    assert (answer.exit, answer.error["code"]) == (2, "config_invalid")
+    assert "line 1" in answer.error["message"]
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_an_ending_warns_and_goes_on(mine: Path, tmp_path: Path, verb: str) -> None:
+    mine.write_text("grcae: 3\n")
+    answer = run(verb, "shop", "--json", *registered(tmp_path, verb))
+    assert answer.exit == 0
+    (warning,) = answer.json["warnings"]
+    assert warning.startswith("config_invalid: ")
+    assert "line 1" in warning
+
+
+def test_a_heartbeat_never_reads_it(mine: Path, tmp_path: Path) -> None:
+    mine.write_text("grcae: 3\n")
+    answer = run("heartbeat", "shop", "--state", "idle", "--json", *registered(tmp_path, "heartbeat"))
+    assert answer.exit == 0
+    assert answer.json["warnings"] == []
+
+
+def registered(folder: Path, words: str) -> list[str]:
+    if words in ("config", "agents", "hosts"):
+        return []
+    path = folder / "agent-sessions.yaml"
+    path.write_text(REGISTRY)
+    return ["--registry", str(path)]
+
+
+def test_a_flag_goes_before_the_file_and_the_file_before_what_is_built_in(mine: Path, tmp_path: Path) -> None:
+    mine.write_text("reason: night\ngrace: 9\n")
+    flags = ("--reason", "mine", "--grace", "1")
+    told = [(one["stop_reason"], one["grace_s"]) for one in (_stopped(tmp_path), _stopped(tmp_path, *flags))]
+    assert told == [("night", 9.0), ("mine", 1.0)]
+    mine.unlink()
+    assert _stopped(tmp_path)["stop_reason"] == "manual_stop"
+
+
+def _stopped(folder: Path, *words: str) -> dict[str, Any]:
+    registry = folder / "agent-sessions.yaml"
+    registry.write_text("tmux_sessions:\n  - {name: shop, status: running, agent: demo}\n")
+    (one,) = run("stop", "shop", *words, "--json", "--registry", str(registry)).json["results"]
+    return dict(one)
+
+
+def test_reap_takes_what_is_due_to_it(story: Story) -> None:
+    app = configured(story, "grace: 1\nreap: {stalled_after: 5m, grace: 7}\ncleanup: true\n")
+    request = usual(app, ())
+    assert (request.limits.stalled_after_s, request.limits.idle_after_s) == (300.0, 7200.0)
+    assert (request.grace_s, request.cleanup) == (7.0, True)
+
+
+def test_the_server_is_that_of_a_new_row(story: Story) -> None:
+    app = configured(story, "server: mine\n")
+    assert app.default_server == "mine"
+
+
+def test_own_patterns_are_masked_beside_the_known_kinds(story: Story) -> None:
+    try:
+        configured(story, "secrets: ['acme-[0-9]+', '(?P<keep>pin: )[0-9]+']\n")
+        assert mask_secrets("acme-77 pin: 1234 sk-abcdefghijklmnop") == "*** pin: *** ***"
+    finally:
+        mask_also(())
+    assert mask_secrets("acme-77") == "acme-77"
