@@ -92,20 +92,20 @@ def _patterns(block: Block) -> tuple[str, ...]:
 
 def _word(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise ValueError(f"a word is due where {value!r} stands")
+        raise ValueError(f"expected a word, not {value!r}")
     return value
 
 
 def _span(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError(f"a span of time is due where {value!r} stands")
+        raise ValueError(f"expected a duration, not {value!r}")
     return parse_duration(str(value))
 
 
 def _truth(value: object) -> bool:
     told = str(value).lower()
     if told not in (*YES, *NO):
-        raise ValueError(f"true or false is due where {value!r} stands")
+        raise ValueError(f"expected true or false, not {value!r}")
     return told in YES
 
 
