@@ -38,8 +38,15 @@ new_enough() {
 # unexpanded: what tmux would take for a format.
 unexpanded() { sed 's/#/##/g'; }
 
-# binding KEY: what the key does now, nothing where it is free.
-binding() { tmux list-keys -T prefix "$1" 2>/dev/null; }
+# binding KEY: what the key does now, nothing where it is free. 3.7 tells nothing when it is asked for one key alone.
+binding() {
+    tmux list-keys -T prefix 2>/dev/null | wanted=$1 awk '{
+        for (i = 1; i < NF; i++) if ($i == "prefix") {
+            if ($(i + 1) == ENVIRON["wanted"] || $(i + 1) == "\\" ENVIRON["wanted"]) print
+            next
+        }
+    }'
+}
 
 is_ours() {
     case $1 in
