@@ -44,7 +44,7 @@ class Budget:
 # opened counts as one file written and one change.
 LEDGER = ("sqlite3",)
 BOTH = ("yaml", *LEDGER)
-VERSION = Budget(modules=207, may_import=LEDGER)
+VERSION = Budget(modules=208, may_import=LEDGER)
 
 RUNNING = """\
 tmux_sessions:

@@ -24,7 +24,7 @@ ROOMS = {
     "agents": "blocks load profiles spared programs screens conversations.* hooks.*",
     "sessions": "context look sight conversation results observe world ownership panes identity shown siblings"
     " elsewhere nested newcomers state caller configuration",
-    "ending": "end plan results prepare outcome one_at_a_time delegation handover ladder.execute",
+    "ending": "end interrupt plan results prepare outcome one_at_a_time delegation handover ladder.execute",
     "commands": "*",
     "hosts": "*",
     "app": "*",
@@ -43,6 +43,7 @@ agents.profiles agents.spared agents.programs agents.screens agents.blocks agent
 agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
 ending.plan ending.results ending.ladder.climb ending.ladder.keys ending.ladder.requests ending.ladder.turns
+ending.ladder.interrupt
 hosts.choose hosts.wire hosts.identity hosts.merge
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
 interfaces.completion.vocabulary interfaces.python.options interfaces.python.errors

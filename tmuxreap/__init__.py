@@ -20,6 +20,7 @@ __all__ = [
     "EndingError",
     "Error",
     "Event",
+    "Interrupted",
     "LockHeld",
     "LockTimeout",
     "NotFoundError",

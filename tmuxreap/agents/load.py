@@ -136,7 +136,7 @@ def _profiles(data: Block) -> Profiles:
 
 
 def _profile(name: str, data: Block) -> Profile:
-    keys = data.inner("keys").only(("idle", "safe", "again", "interrupt", "unqueue", "clear", "setup"))
+    keys = data.inner("keys").only(("idle", "safe", "again", "interrupt", "turn", "unqueue", "clear", "setup"))
     store = data.inner("store").only(("variable", "under", "default"))
     talk = data.inner("conversation").only(TALK_KEYS)
     id_pattern = talk.pattern("id")
@@ -154,6 +154,7 @@ def _profile(name: str, data: Block) -> Profile:
         safe_keys=_keys(keys, "safe"),
         again_keys=_keys(keys, "again"),
         interrupt_keys=_keys(keys, "interrupt"),
+        turn_keys=_keys(keys, "turn") or _keys(keys, "interrupt"),
         unqueue_keys=_keys(keys, "unqueue"),
         clear_keys=_keys(keys, "clear"),
         setup_keys=_keys(keys, "setup"),

@@ -84,6 +84,7 @@ class Profile:
     safe_keys: tuple[KeyStep, ...] = ()
     again_keys: tuple[KeyStep, ...] = ()
     interrupt_keys: tuple[KeyStep, ...] = ()
+    turn_keys: tuple[KeyStep, ...] = ()  # end a turn, or close a dialog, and nothing else
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
     setup_keys: tuple[KeyStep, ...] = ()

@@ -294,6 +294,21 @@ class Protected:
 
 
 @frozen
+class Interrupted:
+    """Tells whether the turn of an agent was ended, and what it is at since. `keys`: those that were
+    sent, or would be."""
+
+    name: str
+    outcome: str = ""
+    agent: str | None = None
+    state: str | None = None
+    keys: tuple[str, ...] = ()
+    draft: Draft | None = None
+    duration_ms: int = 0
+    error: Problem | None = None
+
+
+@frozen
 class Awaited:
     """Tells what a session is at, and whether that was waited for."""
 
@@ -480,6 +495,7 @@ SHAPES = {
     "watch": Shape((Change,), lines=True),
     "events": Shape((Event,)),
     "wait": Shape((Awaited,)),
+    "interrupt": Shape((Interrupted,)),
     "heartbeat": Shape((Beat,)),
     "hooks": Shape((Hooked,)),
     "agents": Shape((Agent,)),

@@ -39,6 +39,7 @@ class Code(Enum):
     BEYOND_REACH = ("beyond_reach", Exit.FAILED)
     TIMED_OUT = ("timed_out", Exit.FAILED)
     GONE = ("gone", Exit.FAILED)
+    NOT_INTERRUPTIBLE = ("not_interruptible", Exit.FAILED)
     USAGE = ("usage", Exit.USAGE)
     HOST_UNKNOWN = ("host_unknown", Exit.USAGE)
     CONFIG_INVALID = ("config_invalid", Exit.USAGE)

@@ -40,10 +40,11 @@ class Terminal(Enum):
 
 
 class Verb(Enum):
-    """The verbs that end sessions."""
+    """The verbs that end sessions, or their turns."""
 
     STOP = "stop"
     KILL = "kill"
+    INTERRUPT = "interrupt"
 
 
 class Scope(Enum):
@@ -73,6 +74,8 @@ class Outcome(Enum):
     REFUSED = "refused"
     SURVIVED = "survived"
     FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    ALREADY_IDLE = "already_idle"
 
 
 class ProcessId(NamedTuple):

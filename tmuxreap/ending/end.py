@@ -270,7 +270,7 @@ def _interrupted(name: str, policy: Policy) -> Failure:
 def _run(context: Context, endings: Sequence[UnderWay], policy: Policy) -> Iterable[list[tuple[UnderWay, Ended]]]:
     of_task: dict[int, UnderWay] = {}
     for ending in endings:
-        ending.task = _task(context, ending, policy)
+        ending.task = task_of(context, ending, policy)
         of_task[id(ending.task)] = ending
     executor = Executor(
         context.observer,
@@ -296,7 +296,7 @@ def _ready_to_write(context: Context) -> None:
         _ = look.document, look.content.digest
 
 
-def _task(context: Context, ending: UnderWay, policy: Policy) -> Task:
+def task_of(context: Context, ending: UnderWay, policy: Policy) -> Task:
     case, intent = ending.case, ending.intent
     assert case.plan is not None  # noqa: S101 - a case without an answer has a plan
 

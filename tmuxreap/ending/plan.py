@@ -32,6 +32,7 @@ class Rung(Enum):
 RUNGS: dict[Verb, tuple[Rung, ...]] = {
     Verb.STOP: (Rung.KEYS, Rung.HANGUP, Rung.KILL),
     Verb.KILL: (Rung.TERM, Rung.KILL),
+    Verb.INTERRUPT: (),
 }
 
 

@@ -150,5 +150,6 @@ REFUSALS = frozenset(
         Code.AMBIGUOUS_PANE,
         Code.REGISTERED_ELSEWHERE,
         Code.BEYOND_REACH,
+        Code.NOT_INTERRUPTIBLE,
     }
 )

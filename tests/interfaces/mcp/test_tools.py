@@ -21,7 +21,7 @@ def told(name: str) -> dict[str, Any]:
 
 
 def test_all_tools_are_there() -> None:
-    assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | {"reconcile", "resume_session"}
+    assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | {"reconcile", "resume_session", "interrupt_session"}
 
 
 @pytest.mark.parametrize("name", TOOLS)

@@ -348,3 +348,16 @@ def test_opening_loads_neither_libtmux_nor_filelock(opened: tmuxreap.Registry) -
 def test_an_unknown_name_is_none() -> None:
     with pytest.raises(AttributeError):
         _ = tmuxreap.nothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.live
+def test_a_turn_is_ended(live: tmuxreap.Registry, tmux_socket: str) -> None:
+    start(live, tmux_socket)
+    (idle,) = live.interrupt("shop")
+    assert (idle.name, idle.outcome, idle.state) == ("shop", "already_idle", "idle")
+    with live.lock(), pytest.raises(tmuxreap.LockHeld):
+        live.interrupt("shop")
+    live.stop("shop", check=True)
+    with pytest.raises(tmuxreap.EndingError) as raised:
+        live.interrupt("shop")
+    assert raised.value.code == "gone"

@@ -53,6 +53,7 @@ class Task:
     hear: Callable[[], requests.Heard]
     recall: Callable[[], Conversation]
     looked_at: float | None = None
+    ladder: Callable[..., Ladder] | None = None  # another than that of an ending
 
 
 Ladder = Generator[Request, object, Ended]
@@ -86,7 +87,7 @@ class Executor:
             self._progress.begin(len(tasks))
         for task in tasks:
             known = (task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation)
-            climbing = climb.climb(*known, looked_at=task.looked_at)
+            climbing = (task.ladder or climb.climb)(*known, looked_at=task.looked_at)
             self._ladders[task] = climbing
             self._advance(task, None)
         try:

@@ -34,7 +34,7 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
     assert run.profile is not None  # noqa: S101 - a plan without a profile skips the rung
     limit = None if run.policy.keys_timeout_s is None else run.clock.monotonic() + planned.wait_s
     way = _Way.BROKEN
-    seen = yield from _for_certain(run, (yield from _read(ready=True)))
+    seen = yield from for_certain(run, (yield from read_now(ready=True)))
     if seen is not None:
         seen = yield from take_back(run, seen)
     if seen is not None and seen.setup:
@@ -52,13 +52,13 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
     return False
 
 
-def _for_certain(run: Run, screen: Screen) -> Generator[Request, object, Screen | None]:
+def for_certain(run: Run, screen: Screen) -> Generator[Request, object, Screen | None]:
     """Behind a carrier the screen alone tells that the agent is there: two looks must agree on its whole state."""
     carrier = run.sight.carrier
     if carrier is None:
         return screen
     yield Wait(frozenset(), run.clock.monotonic() + SAME_S)
-    again = yield from _read()
+    again = yield from read_now()
     if again == screen and again.state is not State.UNKNOWN:
         return again
     run.unsent = f"behind {carrier.program} no state of the agent was seen twice"
@@ -77,8 +77,8 @@ def take_back(run: Run, screen: Screen) -> Generator[Request, object, Screen | N
         before = screen.queued
         if screen.draft and run.profile.clear_keys:
             screen = yield from _cleared(run, screen)
-        yield from _type(run, run.profile.unqueue_keys)
-        screen = yield from _until(run, partial(_has_changed, before))
+        yield from type_keys(run, run.profile.unqueue_keys)
+        screen = yield from screen_when(run, partial(_has_changed, before))
         yield from _keep(run, screen.draft)
     yield from _keep(run, screen.queued)
     return None if screen.queued else screen
@@ -95,8 +95,8 @@ def _cleared(run: Run, screen: Screen) -> Generator[Request, object, Screen]:
         if not screen.draft:
             break
         yield from _keep(run, screen.draft)
-        yield from _type(run, run.profile.clear_keys)
-        screen = yield from _until(run, lambda seen: not seen.draft, CLEAR_S)
+        yield from type_keys(run, run.profile.clear_keys)
+        screen = yield from screen_when(run, lambda seen: not seen.draft, CLEAR_S)
     return screen
 
 
@@ -108,14 +108,14 @@ def _interrupted(run: Run, screen: Screen, limit: float | None) -> Generator[Req
         late = limit is not None and run.clock.monotonic() >= limit
         if screen.state is not State.BUSY or late or not run.profile.interrupt_keys:
             break
-        if not (yield from _type(run, run.profile.interrupt_keys)):
+        if not (yield from type_keys(run, run.profile.interrupt_keys)):
             break
-        screen = yield from _until(run, lambda seen: seen.state is not State.BUSY)
+        screen = yield from screen_when(run, lambda seen: seen.state is not State.BUSY)
         yield from _keep(run, screen.draft)
     return screen
 
 
-def _type(run: Run, steps: tuple[KeyStep, ...]) -> Generator[Request, object, bool]:
+def type_keys(run: Run, steps: tuple[KeyStep, ...]) -> Generator[Request, object, bool]:
     """False when a key could not be sent."""
     for step in steps:
         if isinstance(step, Pause):
@@ -125,17 +125,19 @@ def _type(run: Run, steps: tuple[KeyStep, ...]) -> Generator[Request, object, bo
     return True
 
 
-def _until(run: Run, holds: Callable[[Screen], bool], seconds: float = SETTLE_S) -> Generator[Request, object, Screen]:
+def screen_when(
+    run: Run, holds: Callable[[Screen], bool], seconds: float = SETTLE_S
+) -> Generator[Request, object, Screen]:
     """The screen as soon as it is so, or as it is when the time is up."""
     until = run.clock.monotonic() + seconds
     while True:
         left = yield from _left_by(run, run.agent, LOOK_S, None)
-        screen = yield from _read()
+        screen = yield from read_now()
         if left or holds(screen) or run.clock.monotonic() >= until:
             return screen
 
 
-def _read(*, ready: bool = False) -> Generator[Request, object, Screen]:
+def read_now(*, ready: bool = False) -> Generator[Request, object, Screen]:
     screen = yield ReadScreen(ready=ready)
     assert isinstance(screen, Screen)  # noqa: S101 - see the request
     return screen
@@ -200,11 +202,11 @@ def _sequence(
 def _press(run: Run, step: Key | Text, seen: Screen | None) -> Generator[Request, object, bool]:
     """A key only where it can do no harm: the screen is read before each one."""
     if run.sight.carrier is not None:
-        seen = seen or (yield from _read())
+        seen = seen or (yield from read_now())
         if seen.state is State.UNKNOWN:
             return False
     if isinstance(step, Key):
-        screen = seen or (yield from _read())
+        screen = seen or (yield from read_now())
         ours = _is_ours(run, screen)
         if step.name == "Enter" and not ours:
             return False

@@ -28,6 +28,7 @@ VERBS = (
     "watch",
     "events",
     "wait",
+    "interrupt",
     "heartbeat",
     "hook",
     "hooks",

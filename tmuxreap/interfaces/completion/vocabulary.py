@@ -254,6 +254,18 @@ VERBS: dict[str, Words] = {
         "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
         "--help": ("", "Show this message and exit."),
     }),
+    "interrupt": (
+        "End the turn of agents; the sessions go on.",
+        ("TARGETS",), {
+        "--registry": ("PATH", "Registry file (default: the nearest one above the current directory)."),
+        "--json": ("", "Print the result as JSON."),
+        "--quiet": ("", "Only print errors."),
+        "--dry-run": ("", "Show what would happen without doing it."),
+        "--yes": ("", "Do not ask for confirmation."),
+        "--host": ("H", "Run on other hosts: names, @tag, all, or local."),
+        "--hosts-at-once": ("N", "Hosts to ask at the same time. [32]"),
+        "--help": ("", "Show this message and exit."),
+    }),
     "heartbeat": (
         "Record that a session is alive and what it is doing.",
         ("",), {

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from tmuxreap.commands import forget, resume, show, stop
+from tmuxreap.commands import forget, interrupt, resume, show, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
@@ -193,6 +193,18 @@ class KillSession(_End):
         return replace(super().policy(), task_status=self.task_status)
 
 
+class InterruptSession(Arguments):
+    """End the turn that agents are in, by their own key; the sessions go on. A dialog is closed and approves nothing, a
+    queued prompt comes back into the input."""
+
+    targets: Targets
+    yes: Yes = False
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        return interrupt.run(context, interrupt.InterruptRequest(tuple(self.targets), self.dry_run, self.yes))
+
+
 class Reap(Arguments):
     """End what the evidence says is stalled, idle, past its ttl, or left behind by ended sessions. Each verdict quotes
     its evidence; what cannot be told is kept. Without `yes` the plan is answered and nothing is done: read it first."""
@@ -297,6 +309,7 @@ TOOLS = {
         Tool("list_sessions", "List agent sessions", "list", ListSessions, read_only=True),
         Tool("show_session", "Show an agent session", "show", ShowSession, read_only=True),
         Tool("stop_session", "Stop agent sessions", "stop", StopSession, destructive=True, idempotent=True),
+        Tool("interrupt_session", "End turns of agents", "interrupt", InterruptSession, idempotent=True),
         Tool("kill_session", "Kill agent sessions", "kill", KillSession, destructive=True, idempotent=True),
         Tool(
             "reap", "End what is stalled, idle, expired or left over", "reap", Reap, destructive=True, idempotent=True

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from tmuxreap.core.answers import Ending, Reconciled, read
+from tmuxreap.core.answers import Ending, Interrupted, Reconciled, read
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
@@ -111,6 +111,19 @@ class Registry(Watching):
         """Kill sessions that hang: SIGTERM, then SIGKILL, no keys. Options as of `stop`, but for
         `keys_timeout` and `after_turn`; and `task_status` (`failed`, `ready`, `cancelled`)."""
         return self._end(target, kill_policy(how), how, check)
+
+    def interrupt(
+        self, *targets: Target, dry_run: bool = False, yes: bool = False
+    ) -> list[Interrupted]:
+        """End the turns that agents are in, by their own key; the sessions go on. Raises EndingError
+        with the code `not_interruptible`, `own_session` or `gone`, and the answers in `results`."""
+        from tmuxreap.commands import interrupt as verb
+
+        def work(context: Context) -> Result:
+            check_free(self.path, "interrupt agents")
+            return verb.run(context, verb.InterruptRequest(words_of(context, targets), dry_run, yes))
+
+        return answers_of(self.path, Interrupted, work)
 
     def reap(
         self,

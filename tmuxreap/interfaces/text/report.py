@@ -135,6 +135,7 @@ NOTHING = {
     "kill": "nothing to kill",
     "reap": "nothing to reap",
     "forget": "nothing to forget",
+    "interrupt": "nothing to interrupt",
     "events": "nothing happened yet",
     "reconcile": "registry, ledger and tmux agree",
 }
@@ -270,6 +271,17 @@ def _awaited(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {item.facts['state'] or 'gone'}, {waited}{'' if item.facts['reached'] else ', not reached'}"
 
 
+def _interrupted(item: PlainResult, voice: Voice) -> Iterator[str]:
+    keys = " ".join(str(key) for key in _listed(item.facts["keys"]))
+    told = {
+        "planned": f"would be interrupted by {keys}",
+        "interrupted": f"interrupted, {item.facts['state']} now",
+        "already_idle": "already idle",
+    }
+    outcome = str(item.facts["outcome"])
+    yield f"{item.name}: {told.get(outcome, outcome)}"
+
+
 def _skill(item: PlainResult, voice: Voice) -> Iterator[str]:
     yield f"{item.name}: {item.facts['outcome']} in {item.facts['folder']}"
 
@@ -327,6 +339,7 @@ BY_FACT: dict[str, Callable[[PlainResult, Voice], Iterator[str]]] = {
     "forgotten": _forgotten,
     "keep": _protected,
     "reached": _awaited,
+    "keys": _interrupted,
     "folder": _skill,
     "script": _script,
     "source": _default,

@@ -1,0 +1,100 @@
+"""The ladder that ends a turn: which keys it asks for, and what it makes of the screens that come."""
+
+from __future__ import annotations
+
+from tests.ending.test_plan import DEMO, SIGHT, STOP
+from tests.fakes import FakeClock
+from tmuxreap.agents.conversations.find import NONE
+from tmuxreap.agents.profiles import Key
+from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ladder.interrupt import end_turn
+from tmuxreap.ending.ladder.requests import Ended, KeepDraft, Press, ReadScreen, Request, Wait
+from tmuxreap.ending.plan import make_plan
+
+BUSY, IDLE, DIALOG = Screen(State.BUSY), Screen(State.IDLE), Screen(State.DIALOG)
+UNKNOWN, SETUP = Screen(State.UNKNOWN), Screen(State.DIALOG, setup=True)
+ESCAPE, UP = Key("Escape"), Key("Up")
+PROFILE = replace(DEMO, turn_keys=(ESCAPE,), unqueue_keys=(UP,))
+
+
+def done(
+    screens: list[Screen], *, after: dict[Key, Screen] | None = None, leaves: bool = False
+) -> tuple[Ended, list[Request]]:
+    """The last screen stays, until a key of `after` brings its own."""
+    clock, keyed = FakeClock(), dict(after or {})
+    steps = end_turn(make_plan("acme", "demo", SIGHT, None, PROFILE, STOP), PROFILE, STOP, clock, SIGHT, NONE)
+    asked: list[Request] = []
+    answer: object = None
+    while True:
+        try:
+            request = steps.send(answer)
+        except StopIteration as end:
+            return end.value, asked
+        asked.append(request)
+        assert len(asked) < 1000
+        if isinstance(request, ReadScreen):
+            answer = screens.pop(0) if len(screens) > 1 else screens[0]
+        elif isinstance(request, Press):
+            screens = [keyed.get(request.step, screens[0])] if isinstance(request.step, Key) else screens
+            answer = True
+        elif isinstance(request, KeepDraft):
+            answer = 7
+        elif isinstance(request, Wait):
+            answer = frozenset() if leaves else request.processes
+            clock.move_to(request.until)
+
+
+def keys(asked: list[Request]) -> list[object]:
+    return [request.step for request in asked if isinstance(request, Press)]
+
+
+def test_one_key_ends_a_turn() -> None:
+    ended, asked = done([BUSY], after={ESCAPE: IDLE})
+    assert (ended.outcome.value, ended.trouble, keys(asked)) == ("interrupted", None, [ESCAPE])
+
+
+def test_between_two_steps_of_a_turn_it_is_not_idle() -> None:
+    ended, asked = done([IDLE, BUSY], after={ESCAPE: IDLE})
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
+    ended, asked = done([IDLE])
+    assert (ended.outcome.value, keys(asked)) == ("already_idle", [])
+
+
+def test_what_it_asks_first_gets_no_answer() -> None:
+    for screen in (SETUP, UNKNOWN):
+        ended, asked = done([screen])
+        assert (ended.outcome.value, keys(asked)) == ("refused", [])
+        assert ended.trouble is not None
+        assert ended.trouble.code.text == "not_interruptible"
+        assert ReadScreen(ready=True) not in asked
+
+
+def test_what_asks_after_a_key_gets_no_other() -> None:
+    ended, asked = done([DIALOG], after={ESCAPE: SETUP})
+    assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE])
+
+
+def test_one_that_goes_on_is_told() -> None:
+    ended, asked = done([BUSY])
+    assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE] * 3)
+
+
+def test_a_queued_prompt_comes_back_first_and_is_kept() -> None:
+    queued = replace(BUSY, queued="run it")
+    back = Screen(State.BUSY, "run it")
+    ended, asked = done([queued], after={UP: back, ESCAPE: Screen(State.DRAFT, "run it")})
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [UP, ESCAPE])
+    assert ended.draft is not None
+    assert (ended.draft.text, ended.draft.event) == ("run it", 7)
+
+
+def test_one_that_does_not_come_back_gets_no_key_that_would_begin_it() -> None:
+    ended, asked = done([replace(BUSY, queued="run it")])
+    assert (ended.outcome.value, keys(asked)) == ("refused", [UP])
+
+
+def test_an_agent_that_leaves_over_it_is_gone() -> None:
+    ended, _ = done([BUSY], after={ESCAPE: UNKNOWN}, leaves=True)
+    assert ended.trouble is not None
+    assert (ended.outcome.value, ended.trouble.code.text) == ("failed", "gone")

@@ -1,0 +1,144 @@
+"""`interrupt`: the turns of many sessions, ended at the same time; the sessions go on. Writes events, no row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tmuxreap.agents.profiles import Key, Profile
+from tmuxreap.agents.screens import State
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Live, Outcome, Row, Scope, Verb
+from tmuxreap.core.results import Item, PlainResult
+from tmuxreap.core.values import replace
+from tmuxreap.ending.end import task_of
+from tmuxreap.ending.ladder.execute import Executor, Task
+from tmuxreap.ending.ladder.interrupt import RESTING, end_turn, refused, why_not
+from tmuxreap.ending.ladder.requests import Ended
+from tmuxreap.ending.one_at_a_time import busy_names
+from tmuxreap.ending.plan import Policy, why_no_keys
+from tmuxreap.ending.prepare import Case, prepare
+from tmuxreap.ending.record import UnderWay
+from tmuxreap.ending.results import failed_target
+from tmuxreap.ledger.records import Heartbeat
+from tmuxreap.sessions.caller import caller
+from tmuxreap.sessions.context import Context
+
+POLICY = Policy(Verb.INTERRUPT, "interrupted", scope=Scope.PANE)  # other panes of the session are not touched
+
+
+def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
+    """The answers stand in the order of the rows."""
+    cases = prepare(context, rows, POLICY)
+    busy = busy_names(context, context.books.open_intents())
+    answers = {case.row.name: _answered(case, dry_run, busy=case.row.name in busy) for case in cases}
+    tasks = {_task(context, case): case for case in cases if answers[case.row.name] is None}
+    executor = Executor(context.observer, context.tmux, context.processes, context.clock)
+    began = context.clock.monotonic()
+    for batch in executor.run(tasks):
+        for task, ended in batch:
+            took_ms = round((context.clock.monotonic() - began) * 1000)
+            answers[task.row.name] = _told(context, tasks[task], ended, took_ms)
+    return [item for row in rows if (item := answers[row.name]) is not None]
+
+
+def _task(context: Context, case: Case) -> Task:
+    assert case.plan is not None  # noqa: S101 - who has none is answered
+    case.plan = replace(case.plan, options=())  # nothing of the pane is changed for a turn
+    task = task_of(context, UnderWay(case, None, started=context.clock.monotonic()), POLICY)
+    task.ladder = end_turn
+    return task
+
+
+def _answered(case: Case, dry_run: bool, *, busy: bool) -> Item | None:
+    """What needs no key, or gets none; None of what has to be tried."""
+    failure = _refusal(case, busy)
+    if failure is not None:
+        return _item(case, failed_target(case.row.name, failure).outcome, failure=failure)
+    if not dry_run:
+        return None
+    screen = case.plan.screen if case.plan else None
+    if screen is not None and screen.state in RESTING:
+        return _item(case, Outcome.ALREADY_IDLE, screen.state)
+    if (reason := why_not(screen)) is not None:
+        return _item(case, Outcome.REFUSED, failure=refused(case.row.name, reason))
+    return _item(case, Outcome.PLANNED, screen.state if screen else None, keys=_keys(case.profile))
+
+
+def _refusal(case: Case, busy: bool) -> Failure | None:
+    name, pane = case.row.name, case.sight.pane
+    if case.answer is not None:
+        return _not_to_end(name, case.answer.failure)
+    if case.sight.live is Live.GONE:
+        return _gone(name)
+    if busy:
+        return refused(name, "it is being ended, or started, at this moment")
+    given = case.row.agent is not None and case.row.tmux.known
+    reason = why_no_keys(case.sight, case.profile, POLICY, given=given)
+    if reason is None and not _keys(case.profile):
+        reason = "no key is known that ends the turn of this agent"
+    if reason is None and pane is not None and pane.synchronized:
+        reason = "the keys of its pane go to others too (synchronize-panes)"
+    return refused(name, reason) if reason is not None else None
+
+
+def _not_to_end(name: str, failure: Failure | None) -> Failure:
+    """The refusal of an ending, with the way out of this verb."""
+    if failure is None:
+        return _gone(name)
+    own = failure.code is Code.OWN_SESSION
+    return Failure(failure.code, failure.message, "call from another session") if own else failure
+
+
+def _gone(name: str) -> Failure:
+    reason = f"could not interrupt {name}: there is no agent any more"
+    return Failure(Code.GONE, reason, f"take up its conversation: {command('resume', name)}")
+
+
+def _keys(profile: Profile | None) -> list[str]:
+    return [step.name for step in profile.turn_keys if isinstance(step, Key)] if profile else []
+
+
+def _told(context: Context, case: Case, ended: Ended, took_ms: int) -> Item:
+    name, done = case.row.name, ended.outcome is Outcome.INTERRUPTED
+    if done:
+        keys = _keys(case.profile)
+        context.books.note(name, "interrupted", {"keys": keys, "asked_by": caller(context)})
+        _correct(context, name)
+    rests = ended.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE)
+    item = _item(
+        case,
+        ended.outcome,
+        State.IDLE if rests else None,
+        keys=_keys(case.profile) if done else [],
+        failure=ended.trouble,
+    )
+    draft = {"chars": len(ended.draft.text), "event": ended.draft.event} if ended.draft else None
+    return replace(item, facts={**item.facts, "draft": draft, "duration_ms": took_ms})
+
+
+def _correct(context: Context, name: str) -> None:
+    """Its last word was that it works; no agent's hook is called for a turn that was broken off."""
+    said = context.books.pulses().get(name)
+    if said is not None and said.state == "working":
+        context.books.beat(Heartbeat(name, context.clock.now(), "idle", "turn_end", None, {}))
+
+
+def _item(
+    case: Case,
+    outcome: Outcome,
+    state: State | None = None,
+    *,
+    keys: Sequence[str] = (),
+    failure: Failure | None = None,
+) -> PlainResult:
+    """`state`: as `list` tells it."""
+    words = {State.BUSY: "working", State.DIALOG: "waiting", State.IDLE: "idle", State.DRAFT: "idle"}
+    facts = {
+        "outcome": outcome.value,
+        "agent": case.agent,
+        "state": words.get(state) if state else None,
+        "keys": list(keys),
+        "draft": None,
+        "duration_ms": 0,
+    }
+    return PlainResult(case.row.name, facts, failure)
