@@ -96,6 +96,6 @@ def test_fish_completes(project: Project) -> None:
 
     assert offered("tmuxreap stop sh") == ["shop-one\trunning, demo"]
     assert offered("tmuxreap stop tag:") == ["tag:acme\t1 session"]
-    assert offered("tmuxreap recon") == ["reconcile\tBring registry, ledger and tmux into agreement."]
+    assert offered("tmuxreap recon") == ["reconcile\tCompare the registry with what runs and fix what is certain."]
     assert ".hermes/" in offered("tmuxreap list --registry .h")
     assert len(offered("tmuxreap ")) > 10
