@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from fnmatch import fnmatchcase
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -140,6 +140,15 @@ def touched(source: str) -> set[str]:
 def own_imports(module: str, source: str | None = None) -> set[str]:
     text = source_of(module) if source is None else source
     return {name for name in imported(text, module, NAMES) if not name.startswith("/")} - {module}
+
+
+def circle(imports: dict[str, set[str]]) -> list[str]:
+    """Name the modules of one circle; none is empty."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def is_door(module: str) -> bool:
@@ -279,6 +288,11 @@ def test_an_import_from_a_room_below_is_seen(module: str, line: str) -> None:
 )
 def test_an_import_through_a_wall_is_seen(module: str, line: str) -> None:
     assert any("no door" in told for told in trespasses(module, line))
+
+
+def test_a_circle_is_seen() -> None:
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
+    assert circle({"a": {"b"}, "b": set(), "d": {"a"}}) == []
 
 
 def test_the_app_may_know_the_implementations() -> None:
