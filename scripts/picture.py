@@ -1,4 +1,5 @@
-"""A screen, as `tmux capture-pane -e` tells it on stdin, as an SVG on stdout: picture.py TITLE COLUMNS"""
+"""A screen, as `tmux capture-pane -e` tells it on stdin, as an SVG on stdout: picture.py TITLE
+COLUMNS"""
 
 import os
 import re
@@ -10,7 +11,12 @@ from rich.text import Text
 title, columns = sys.argv[1], int(sys.argv[2])
 with open(os.devnull, "w", encoding="utf-8") as nowhere:
     console = Console(
-        record=True, width=columns, file=nowhere, force_terminal=True, color_system="256", legacy_windows=False
+        record=True,
+        width=columns,
+        file=nowhere,
+        force_terminal=True,
+        color_system="256",
+        legacy_windows=False,
     )
     for line in sys.stdin.read().rstrip("\n").split("\n"):
         console.print(Text.from_ansi(line), soft_wrap=True)

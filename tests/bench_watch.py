@@ -1,6 +1,8 @@
-"""What `watch` costs and how soon it knows, on a private server: python -m tests.bench_watch [deaths] [idle sessions].
+"""What `watch` costs and how soon it knows, on a private server: python -m tests.bench_watch
+[deaths] [idle sessions].
 
-Latency: from `kill -9` of the agent to the row in the file. At rest: CPU, wake-ups and memory over a minute."""
+Latency: from `kill -9` of the agent to the row in the file. At rest: CPU, wake-ups and memory over
+a minute."""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ def cpu_s(pid: int) -> float:
 def latencies(made: Bench, names: list[str]) -> list[float]:
     found = []
     pids = {
-        name: int(made.tmux("display-message", "-p", "-t", f"={name}:", "#{pane_pid}")) for name in names
+        name: int(made.tmux("display-message", "-p", "-t", f"={name}:", "#{pane_pid}"))
+        for name in names
     }  # one by one: a pane's format is asked of a target
     for name in names:
         time.sleep(0.4)
@@ -90,7 +93,8 @@ def main(words: list[str]) -> int:
             ranked = sorted(found)
             p95 = ranked[int(len(ranked) * 0.95) - 1]
             print(
-                f"{len(found)} deaths: median {statistics.median(found):.0f} ms, p95 {p95:.0f}, worst {ranked[-1]:.0f}"
+                f"{len(found)} deaths: median {statistics.median(found):.0f} ms, p95 {p95:.0f},"
+                f" worst {ranked[-1]:.0f}"
             )
         finally:
             watching.terminate()

@@ -1,5 +1,6 @@
-"""A container without a container: a daemon that runs programs on terminals of its own, and the client that carries one
-of them into a pane. The client is called as its file is; what the daemon runs is no child of it and has no mark."""
+"""A container without a container: a daemon that runs programs on terminals of its own, and the
+client that carries one of them into a pane. The client is called as its file is; what the daemon
+runs is no child of it and has no mark."""
 
 from __future__ import annotations
 

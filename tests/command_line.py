@@ -1,4 +1,5 @@
-"""The real command line from inside a test: in this process where it is quick, in a child where it may be killed."""
+"""The real command line from inside a test: in this process where it is quick, in a child where it
+may be killed."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ class Answer:
     def error(self) -> dict[str, str]:
         """What went wrong: of the command, else of its first target."""
         envelope = self.json
-        error: dict[str, str] = envelope["error"] or next(one["error"] for one in envelope["results"] if one["error"])
+        error: dict[str, str] = envelope["error"] or next(
+            one["error"] for one in envelope["results"] if one["error"]
+        )
         return error
 
     @property
@@ -70,7 +73,9 @@ class Child:
         try:
             for number, file in enumerate(self._files):
                 os.dup2(file.fileno(), number)
-            sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, m, closefd=False) for n, m in enumerate("rww"))
+            sys.stdin, sys.stdout, sys.stderr = (
+                os.fdopen(n, m, closefd=False) for n, m in enumerate("rww")
+            )
             status = work()
             sys.stdout.flush()
             sys.stderr.flush()

@@ -1,5 +1,5 @@
-"""What tests stand on: a story told with fakes; for the real thing a private tmux server, and a guard against processes
-left behind."""
+"""What tests stand on: a story told with fakes; for the real thing a private tmux server, and a
+guard against processes left behind."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def no_leftovers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails a test that leaves a process behind, and ends the process: found by a mark in the environment."""
+    """Fails a test that leaves a process behind, and ends the process: found by a mark in the
+    environment."""
     mark = uuid.uuid4().hex
     monkeypatch.setenv(GUARD, mark)
     yield
@@ -79,8 +80,13 @@ def marked(mark: str) -> dict[int, str]:
     wanted, found = f"{GUARD}={mark}".encode(), {}
     for home in Path("/proc").glob("[0-9]*"):
         try:
-            if wanted in (home / "environ").read_bytes().split(b"\0") and int(home.name) != os.getpid():
-                found[int(home.name)] = (home / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if (
+                wanted in (home / "environ").read_bytes().split(b"\0")
+                and int(home.name) != os.getpid()
+            ):
+                found[int(home.name)] = (
+                    (home / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
         except OSError:
             continue
     return found
@@ -88,7 +94,8 @@ def marked(mark: str) -> dict[int, str]:
 
 @pytest.fixture
 def tmux_socket(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The path of a socket for a private server: short, for sun_path; no configuration of a user's is read."""
+    """The path of a socket for a private server: short, for sun_path; no configuration of a user's
+    is read."""
     folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
     socket = f"{folder}/s"
     monkeypatch.delenv("TMUX", raising=False)
@@ -99,9 +106,17 @@ def tmux_socket(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setenv("SHELL", "/bin/sh")
     yield socket
     for private in [socket, *map(str, Path(folder).glob("tmux-*/*"))]:
-        subprocess.run(["tmux", "-N", "-S", private, "kill-server"], capture_output=True, timeout=5, check=False)
+        subprocess.run(
+            ["tmux", "-N", "-S", private, "kill-server"],
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
         after = subprocess.run(
-            ["tmux", "-N", "-S", private, "list-sessions"], capture_output=True, timeout=5, check=False
+            ["tmux", "-N", "-S", private, "list-sessions"],
+            capture_output=True,
+            timeout=5,
+            check=False,
         )
         assert after.returncode != 0, f"the server on {private} lives on"
     has_left(os.environ[GUARD])  # an agent that is leaving tidies up in here, too

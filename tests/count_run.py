@@ -1,17 +1,26 @@
-"""Runs one command in this fresh process and writes down what it cost: modules, processes, files, fsyncs.
+"""Runs one command in this fresh process and writes down what it cost: modules, processes, files,
+fsyncs.
 
     python tests/count_run.py OUT.json tmuxreap.__main__:main --version
 
-Nothing is imported here that a bare start has not: what is counted is the command's own. What SQLite writes is not
-seen, only that it was opened.
-"""
+Nothing is imported here that a bare start has not: what is counted is the command's own. What
+SQLite writes is not seen, only that it was opened."""
 
 import sys
 
 BARE = frozenset(sys.modules)
 os = sys.modules["os"]
 
-CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "sqlite3.connect"}
+CHANGES = {
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.link",
+    "os.symlink",
+    "os.truncate",
+    "sqlite3.connect",
+}
 SPAWNS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.exec", "os.system"}
 
 processes: list[str] = []
@@ -33,12 +42,17 @@ def writes(path: object, mode: object, flags: object) -> bool:
     """An open descriptor has its number for a path, and was counted when it was opened."""
     if isinstance(path, int) or path in ("/dev/null", b"/dev/null"):
         return False
-    return bool(isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+    return bool(
+        isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    )
 
 
 def told_already(event: str) -> bool:
-    """`subprocess` may spawn by way of `os`: one process, two events. Frames: this, the hook, the caller."""
-    return event != "subprocess.Popen" and sys._getframe(2).f_globals.get("__name__") == "subprocess"
+    """`subprocess` may spawn by way of `os`: one process, two events. Frames: this, the hook, the
+    caller."""
+    return (
+        event != "subprocess.Popen" and sys._getframe(2).f_globals.get("__name__") == "subprocess"
+    )
 
 
 def count_calls_of(name: str) -> None:

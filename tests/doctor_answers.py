@@ -9,7 +9,9 @@ from tests.command_line import Answer, tmuxreap
 from tmuxreap.agents.load import load_profiles
 
 BIN = "/usr/bin:/bin"
-TRIED = load_profiles(None).agents["claude"].verified.partition(",")[0]  # it changes with each matrix
+TRIED = (
+    load_profiles(None).agents["claude"].verified.partition(",")[0]
+)  # it changes with each matrix
 REGISTRY = "tmux_sessions:\n  - name: shop\n    status: stopped\n"
 
 

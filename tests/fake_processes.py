@@ -46,7 +46,8 @@ class FakeClock:
 
 @dataclass
 class FakeProcess:
-    """How one process looks and behaves. `lingers` and `leaves_on`: how long it takes to go upon a signal or keys."""
+    """How one process looks and behaves. `lingers` and `leaves_on`: how long it takes to go upon a
+    signal or keys."""
 
     now: Process
     argv: tuple[str, ...]
@@ -73,7 +74,9 @@ class FakeProcesses:
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
         self._pids = count(101)
-        self._foreground: dict[int, int] = {}  # session -> group, remembered by the kernel after a hangup too
+        self._foreground: dict[
+            int, int
+        ] = {}  # session -> group, remembered by the kernel after a hangup too
 
     # How a history is told
 
@@ -98,8 +101,11 @@ class FakeProcesses:
         denied: bool = False,
         unkillable: bool = False,
     ) -> ProcessId:
-        """A process starts now. What is not said it has from its parent: session, group, terminal, environment."""
-        identity = ProcessId(next(self._pids) if pid is None else pid, round(self.clock.uptime() * TICKS))
+        """A process starts now. What is not said it has from its parent: session, group, terminal,
+        environment."""
+        identity = ProcessId(
+            next(self._pids) if pid is None else pid, round(self.clock.uptime() * TICKS)
+        )
         above = self.table[parent.pid] if parent else None
         origin = above.now if above else Process(ProcessId(1, 0), 0, 1, 1, 0, -1, "S", "init")
         sid = identity.pid if new_session or not above else origin.sid
@@ -152,7 +158,9 @@ class FakeProcesses:
 
     def type(self, tty: int, *keys: str) -> None:
         """Keys reach the foreground group of that terminal, and nobody else."""
-        for reader in self._where(lambda other: other.tty == tty and other.pgrp == self._foreground.get(other.sid)):
+        for reader in self._where(
+            lambda other: other.tty == tty and other.pgrp == self._foreground.get(other.sid)
+        ):
             for key in keys:
                 reader.typed.append(key)
                 self._read(reader)
@@ -164,7 +172,8 @@ class FakeProcesses:
             self._foreground[now.sid] = now.pgrp
 
     def hang_up(self, leader: ProcessId) -> None:
-        """The terminal is closed: a signal to the leader alone, and nobody of the session has a terminal any more."""
+        """The terminal is closed: a signal to the leader alone, and nobody of the session has a
+        terminal any more."""
         if not self.alive(leader):
             return
         for member in self._where(lambda other: other.sid == leader.pid):
@@ -228,7 +237,9 @@ class FakeProcesses:
             if gone:
                 return gone
             if not self._events or self._events[0][0] > deadline:
-                assert deadline != float("inf"), "nothing is going to happen: this would wait for ever"
+                assert deadline != float("inf"), (
+                    "nothing is going to happen: this would wait for ever"
+                )
                 self.clock.move_to(deadline)
                 return gone
             moment, _, action = heapq.heappop(self._events)

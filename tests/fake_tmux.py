@@ -1,4 +1,5 @@
-"""A tmux that holds fake processes, and a transcript of what it was told. Knows the commands that we build only."""
+"""A tmux that holds fake processes, and a transcript of what it was told. Knows the commands that
+we build only."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ class FakeSession:
     activity: int = 0
     attached: int = 0
     grouped: bool = False
-    environment: dict[str, str] = field(default_factory=dict)  # what `new-session -e` gives to every pane of it
+    environment: dict[str, str] = field(
+        default_factory=dict
+    )  # what `new-session -e` gives to every pane of it
 
 
 @dataclass
@@ -51,7 +54,8 @@ class FakeServer:
 
 
 class FakeTmux:
-    """Servers by socket. `answers` overrides what a look says there; in `hung` every question takes its whole time."""
+    """Servers by socket. `answers` overrides what a look says there; in `hung` every question takes
+    its whole time."""
 
     TIMEOUT_S = 5.0
 
@@ -62,7 +66,9 @@ class FakeTmux:
         self.answers: dict[str, Unreachable] = {}
         self.hung: set[str] = set()
         self.tells_pid_of_dead = True  # until 3.7
-        self.programs: dict[str, dict[str, object]] = {}  # how what `create` starts behaves, by its name
+        self.programs: dict[
+            str, dict[str, object]
+        ] = {}  # how what `create` starts behaves, by its name
         self.transcript: list[tuple[str, tuple[str, ...]]] = []
         self._ttys = count(FIRST_TTY)
         processes.when_gone.append(self._process_gone)
@@ -70,7 +76,8 @@ class FakeTmux:
     # How a history is told
 
     def open(self, socket: str, name: str, comm: str, *argv: str, **process: object) -> FakeSession:
-        """A session with one pane in which that program leads; further words as for FakeProcesses.add."""
+        """A session with one pane in which that program leads; further words as for
+        FakeProcesses.add."""
         server = self.servers.get(socket) or self._start(socket)
         created = int(self.clock.now())
         session = FakeSession(f"${next(server.session_ids)}", name, created, activity=created)
@@ -79,7 +86,9 @@ class FakeTmux:
         self.split(socket, session, comm, *argv, **process)
         return session
 
-    def split(self, socket: str, session: FakeSession, comm: str, *argv: str, **process: object) -> FakePane:
+    def split(
+        self, socket: str, session: FakeSession, comm: str, *argv: str, **process: object
+    ) -> FakePane:
         server = self.servers[socket]
         tty, pane_id = next(self._ttys), f"%{next(server.pane_ids)}"
         alone = process.pop("window", False) or not session.panes
@@ -90,8 +99,14 @@ class FakeTmux:
             "TMUX_PANE": pane_id,
         }
         leader = self.processes.add(
-            comm, *argv, parent=server.process, tty=tty, new_session=True, environ=environ, **process  # type: ignore[arg-type]
-        )  # fmt: skip
+            comm,
+            *argv,
+            parent=server.process,
+            tty=tty,
+            new_session=True,
+            environ=environ,
+            **process,  # type: ignore[arg-type]
+        )
         window = f"@{pane_id[1:]}" if alone else session.panes[0].now.window_id
         seen = Pane(
             id=pane_id,
@@ -130,14 +145,22 @@ class FakeTmux:
         self.processes.hang_up(old)
         self.processes.die(old)
         pane.process = self.processes.add(
-            comm, *argv, parent=parent, tty=pane.tty, new_session=True, environ=environ, **process  # type: ignore[arg-type]
-        )  # fmt: skip
+            comm,
+            *argv,
+            parent=parent,
+            tty=pane.tty,
+            new_session=True,
+            environ=environ,
+            **process,  # type: ignore[arg-type]
+        )
         self.change(pane, pid=pane.process.pid, dead=False)
         pane.on_key = None
         return pane.process
 
     def _server_of(self, pane: FakePane) -> FakeServer:
-        every = ((server, session) for server in self.servers.values() for session in server.sessions)
+        every = (
+            (server, session) for server in self.servers.values() for session in server.sessions
+        )
         return next(server for server, session in every if pane in session.panes)
 
     def change(self, pane: FakePane, **facts: object) -> None:
@@ -181,7 +204,11 @@ class FakeTmux:
 
     def _environment(self, socket: str, session: str) -> str | None:
         found = self._session(socket, session) if self._reachable(socket) else None
-        return "\n".join(f"{name}={value}" for name, value in found.environment.items()) if found else None
+        return (
+            "\n".join(f"{name}={value}" for name, value in found.environment.items())
+            if found
+            else None
+        )
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         found = self._pane(socket, pane) if self._reachable(socket) else None
@@ -192,7 +219,8 @@ class FakeTmux:
         return found.options.get(option) if found else None
 
     def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
-        """Understands what `new_session` builds, and what `run` does after it, up to the first that fails."""
+        """Understands what `new_session` builds, and what `run` does after it, up to the first that
+        fails."""
         self.transcript += [(socket, tuple(command)) for command in commands]
         if socket in self.hung or socket in self.answers:
             return False, "no answer"
@@ -207,7 +235,9 @@ class FakeTmux:
         split = words.index("--")
         flags, program = words[:split], words[split + 1 :] or ["bash"]
         name = flags[flags.index("-s") + 1]
-        if socket in self.servers and any(session.name == name for session in self.servers[socket].sessions):
+        if socket in self.servers and any(
+            session.name == name for session in self.servers[socket].sessions
+        ):
             return False, f"duplicate session: {name}"
         marks = dict(flags[at + 1].split("=", 1) for at, word in enumerate(flags) if word == "-e")
         program = program[1:] if program[0] == "env" else program
@@ -248,12 +278,18 @@ class FakeTmux:
 
     def _session(self, socket: str, target: str) -> FakeSession | None:
         server = self.servers.get(socket)
-        return next((one for one in server.sessions if one.id == target.rstrip(":")), None) if server else None
+        return (
+            next((one for one in server.sessions if one.id == target.rstrip(":")), None)
+            if server
+            else None
+        )
 
     def _pane(self, socket: str, target: str) -> FakePane | None:
         sessions = self.servers[socket].sessions if socket in self.servers else []
         panes = ((session, pane) for session in sessions for pane in session.panes)
-        return next((pane for session, pane in panes if target in (pane.now.id, f"={session.name}:")), None)
+        return next(
+            (pane for session, pane in panes if target in (pane.now.id, f"={session.name}:")), None
+        )
 
     def _do(self, socket: str, command: list[str]) -> bool:
         verb, target = command[0], command[command.index("-t") + 1]
@@ -261,7 +297,9 @@ class FakeTmux:
             if target.startswith("$") and self._session(socket, target) is None:
                 return False
             same = self._holds(socket, target, command[4])
-            return self._line(socket, command[5] if same else command[6] if len(command) > 6 else "")
+            return self._line(
+                socket, command[5] if same else command[6] if len(command) > 6 else ""
+            )
         if verb == "kill-session":
             return self._kill_session(socket, target)
         pane = self._pane(socket, target)
@@ -289,8 +327,15 @@ class FakeTmux:
 
     def _holds(self, socket: str, target: str, condition: str) -> bool:
         """The comparisons that the compare-and-kill commands are made of."""
-        server, session, pane = self.servers.get(socket), self._session(socket, target), self._pane(socket, target)
-        facts: dict[str, object] = {"pid": server and server.process.pid, "start_time": server and server.started}
+        server, session, pane = (
+            self.servers.get(socket),
+            self._session(socket, target),
+            self._pane(socket, target),
+        )
+        facts: dict[str, object] = {
+            "pid": server and server.process.pid,
+            "start_time": server and server.started,
+        }
         if session:
             facts |= {"session_id": session.id, "session_created": session.created}
             facts |= {GROUPED: int(session.grouped), HOLDS: "".join(map(self._told, session.panes))}
@@ -298,9 +343,14 @@ class FakeTmux:
             told = self._told_pid(pane)
             facts |= {"pane_id": pane.now.id, "pane_pid": "" if told is None else told}
             facts |= {"pane_in_mode": int(pane.now.in_mode), "pane_dead": int(pane.now.dead)}
-            facts |= {"pane_input_off": int(pane.now.input_off), "pane_synchronized": int(pane.now.synchronized)}
+            facts |= {
+                "pane_input_off": int(pane.now.input_off),
+                "pane_synchronized": int(pane.now.synchronized),
+            }
         for name in (GROUPED, HOLDS):
-            condition = condition.replace(f"#{{{name}}}", "#{held}" if name == HOLDS else "#{grouped}")
+            condition = condition.replace(
+                f"#{{{name}}}", "#{held}" if name == HOLDS else "#{grouped}"
+            )
         facts |= {"grouped": facts.get(GROUPED, ""), "held": facts.get(HOLDS, "")}
         compared = re.findall(r"#\{==:#\{(\w+)\},([^}]*)\}", condition)
         matched = re.findall(r"#\{m:([^,]*),#\{(\w+)\}\}", condition)
@@ -310,7 +360,11 @@ class FakeTmux:
 
     def _send(self, socket: str, pane: FakePane, keys: list[str]) -> None:
         together = [other for session in self.servers[socket].sessions for other in session.panes]
-        reached = [other for other in together if other.now.window_id == pane.now.window_id and other.now.synchronized]
+        reached = [
+            other
+            for other in together
+            if other.now.window_id == pane.now.window_id and other.now.synchronized
+        ]
         for one in reached if pane.now.synchronized else [pane]:
             if one.now.dead or one.now.input_off or one.now.in_mode:
                 continue  # swallowed, with code 0
@@ -363,7 +417,12 @@ class FakeTmux:
                     for pane in session.panes:
                         self.processes.hang_up(pane.process)
                 return
-            for pane in [pane for session in server.sessions for pane in session.panes if pane.process == process]:
+            for pane in [
+                pane
+                for session in server.sessions
+                for pane in session.panes
+                if pane.process == process
+            ]:
                 if pane.now.remain_on_exit in ("on", "failed"):
                     self.change(pane, dead=True)
                 else:
@@ -371,9 +430,11 @@ class FakeTmux:
 
 
 def _words(line: str) -> list[str]:
-    """A command inside a command: words in single quotes, or in double quotes with octal escapes."""
+    """A command inside a command: words in single quotes, or in double quotes with octal
+    escapes."""
     return [
-        _unescaped(one or two or three) for one, two, three in re.findall(r"'([^']*)'|\"([^\"]*)\"|([^\s'\"]+)", line)
+        _unescaped(one or two or three)
+        for one, two, three in re.findall(r"'([^']*)'|\"([^\"]*)\"|([^\s'\"]+)", line)
     ]
 
 

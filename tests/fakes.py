@@ -1,6 +1,8 @@
-"""The three seams as histories, true to what was measured: tests/contract holds fakes and real ones to the same.
+"""The three seams as histories, true to what was measured: tests/contract holds fakes and real ones
+to the same.
 
-`Story` puts the whole program together on them: a registry in a folder, one tmux server, one clock."""
+`Story` puts the whole program together on them: a registry in a folder, one tmux server, one clock.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,14 @@ __all__ = [
 
 DEMO = ("python3", "-m", "tmuxreap.demo_agent")
 CONVERSATION = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
-ENDING_COMMANDS = ("kill-session", "kill-pane", "kill-window", "kill-server", "respawn-pane", "unlink-window")
+ENDING_COMMANDS = (
+    "kill-session",
+    "kill-pane",
+    "kill-window",
+    "kill-server",
+    "respawn-pane",
+    "unlink-window",
+)
 AN_ID = re.compile(r"[$%]\d+:?")
 
 
@@ -89,7 +98,9 @@ class FakeAgent:
 
     def draw(self) -> None:
         if self.state == "dialog":
-            self.pane.screen = "demo agent\n╭──╮\n│ Allow the tool `rm -rf build`? [Enter] yes  [Esc] no │\n╰──╯"
+            self.pane.screen = (
+                "demo agent\n╭──╮\n│ Allow the tool `rm -rf build`? [Enter] yes  [Esc] no │\n╰──╯"
+            )
         else:
             working = "· working (esc to interrupt)\n" if self.state == "busy" else ""
             self.pane.screen = f"demo agent\n\n{working}> {self.draft}"
@@ -114,7 +125,12 @@ class FakeAgent:
 def plans_of(registry: Path) -> list[str]:
     """Of every ending that was ever begun."""
     with contextlib.closing(sqlite3.connect(ledger_path(registry))) as db:
-        return [plan for (plan,) in db.execute("SELECT plan FROM intents WHERE verb IN ('stop', 'kill') ORDER BY id")]
+        return [
+            plan
+            for (plan,) in db.execute(
+                "SELECT plan FROM intents WHERE verb IN ('stop', 'kill') ORDER BY id"
+            )
+        ]
 
 
 class Story:
@@ -148,10 +164,13 @@ class Story:
         status: str = "running",
         **process: object,
     ) -> FakeAgent:
-        """A demo agent in a session of its own, with its row; further words as for FakeProcesses.add."""
+        """A demo agent in a session of its own, with its row; further words as for
+        FakeProcesses.add."""
         marks = {"TMUXREAP_DEMO_HOME": str(self.store), "TMUXREAP_ID": f"mark-of-{name}"}
         if shell:
-            session = self.tmux.open(self.SOCKET, name, "bash", environ=marks, ignores={Signals.SIGTERM})
+            session = self.tmux.open(
+                self.SOCKET, name, "bash", environ=marks, ignores={Signals.SIGTERM}
+            )
             leader = session.panes[0].process
             mine = self.processes.add(*DEMO, parent=leader, foreground=True, **process)  # type: ignore[arg-type]
         else:
@@ -189,7 +208,9 @@ class Story:
     def kill(self, *targets: str, pid: int = OWN_PID, **policy: object) -> Result:
         return self._end(targets, Policy(Verb.KILL, "killed"), pid, policy)
 
-    def _end(self, targets: tuple[str, ...], policy: Policy, pid: int, given: dict[str, object]) -> Result:
+    def _end(
+        self, targets: tuple[str, ...], policy: Policy, pid: int, given: dict[str, object]
+    ) -> Result:
         dry_run = bool(given.pop("dry_run", False))
         asked = replace(policy, **given)  # type: ignore[arg-type]
         return checked(ending.run(self.app(pid), EndRequest(targets or ("acme",), asked, dry_run)))
@@ -241,7 +262,12 @@ class Story:
             "demo_conversation_id_own": CONVERSATION,
             "conversation_source": "launch",
             "store": str(self.store),
-            "pane": {"pid": pane.now.pid, "cwd": "/", "id": pane.now.id, "start_ticks": pane.process.start},
+            "pane": {
+                "pid": pane.now.pid,
+                "cwd": "/",
+                "id": pane.now.id,
+                "start_ticks": pane.process.start,
+            },
             "tmux": {
                 "socket": self.SOCKET,
                 "host": self.HOST,

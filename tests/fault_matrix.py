@@ -1,6 +1,8 @@
-"""Every verb that writes x every step on its way x every way in which the world may end there, on a real tmux server.
+"""Every verb that writes x every step on its way x every way in which the world may end there, on a
+real tmux server.
 
-`python -m tests.fault_matrix` runs all of it and prints the table; the tests run the part that is quick."""
+`python -m tests.fault_matrix` runs all of it and prints the table; the tests run the part that is
+quick."""
 
 from __future__ import annotations
 
@@ -30,27 +32,73 @@ from tmuxreap.core.faults import Step
 from tmuxreap.ledger import books
 from tmuxreap.ledger.ledger import Ledger
 
-ABOVE = "# of three hands\r\ntmux_sessions:\r\n  - {name: flow, status: stopped, note: 'x'}   # untouched\r\n"
+ABOVE = (
+    "# of three hands\r\ntmux_sessions:\r\n  - {name: flow, status: stopped, note: 'x'}   #"
+    " untouched\r\n"
+)
 BELOW = "  # of b\r\n  - name: b\r\n    status: 'stopped'\r\n    odd: !x {y: [1]}\r\n"
 END = "end: 1\r\n"
 ID = "11111111-2222-4333-8444-555555555555"
 
 ERRORS = ("ENOSPC", "EIO", "EROFS")
 FAULTS = ("kill", *ERRORS, "clock_back", "ledger_locked", "ledger_broken")
-WRITE = (Step.WRITE_LOCK, Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED, Step.REPLACED, Step.FOLDER_SYNCED)
+WRITE = (
+    Step.WRITE_LOCK,
+    Step.TEMP_CREATED,
+    Step.TEMP_WRITTEN,
+    Step.TEMP_SYNCED,
+    Step.REPLACED,
+    Step.FOLDER_SYNCED,
+)
 LEDGER = (Step.LEDGER, Step.INTENT_CLOSED)
 MADE = (Step.INTENT, Step.CREATED, Step.CONFIRMED, *WRITE, *LEDGER)
 PASSED = {
     "start": (Step.READ, *MADE),
     "adopt": (Step.READ, *WRITE, *LEDGER),
     "resume": (Step.READ, *MADE),
-    "stop": (Step.READ, Step.LOCK, Step.INTENT, Step.KEYS, Step.HANGUP, Step.PROVEN, *WRITE, *LEDGER),
-    "kill": (Step.READ, Step.LOCK, Step.INTENT, Step.HANGUP, Step.KILL, Step.PROVEN, *WRITE, *LEDGER),
-    "purge": (Step.READ, Step.LOCK, Step.INTENT, Step.KEYS, Step.HANGUP, Step.PROVEN, Step.PURGED, *WRITE, *LEDGER),
+    "stop": (
+        Step.READ,
+        Step.LOCK,
+        Step.INTENT,
+        Step.KEYS,
+        Step.HANGUP,
+        Step.PROVEN,
+        *WRITE,
+        *LEDGER,
+    ),
+    "kill": (
+        Step.READ,
+        Step.LOCK,
+        Step.INTENT,
+        Step.HANGUP,
+        Step.KILL,
+        Step.PROVEN,
+        *WRITE,
+        *LEDGER,
+    ),
+    "purge": (
+        Step.READ,
+        Step.LOCK,
+        Step.INTENT,
+        Step.KEYS,
+        Step.HANGUP,
+        Step.PROVEN,
+        Step.PURGED,
+        *WRITE,
+        *LEDGER,
+    ),
     "forget": (Step.READ, *WRITE, *LEDGER),
     "reconcile": (Step.READ, *WRITE, *LEDGER),
 }
-CALLS = (Step.CREATED, Step.CONFIRMED, Step.KEYS, Step.HANGUP, Step.KILL, Step.PROVEN, Step.PURGED)  # no file: no disk
+CALLS = (
+    Step.CREATED,
+    Step.CONFIRMED,
+    Step.KEYS,
+    Step.HANGUP,
+    Step.KILL,
+    Step.PROVEN,
+    Step.PURGED,
+)  # no file: no disk
 CASES = [
     (verb, step, fault)
     for verb, steps in PASSED.items()
@@ -99,12 +147,21 @@ class Bench:
         self.tmux("new-session", "-d", "-s", "quiet", "sleep", "7200")
 
     def close(self) -> None:
-        subprocess.run(["tmux", "-N", "-S", self.socket, "kill-server"], capture_output=True, timeout=5, check=False)
+        subprocess.run(
+            ["tmux", "-N", "-S", self.socket, "kill-server"],
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
 
     def tmux(self, *words: str) -> str:
         where = ["tmux", "-f", "/dev/null", "-S", self.socket]
-        environ = {name: value for name, value in os.environ.items() if name != "TESTED_BY"}  # it outlives a test
-        done = subprocess.run([*where, *words], env=environ, capture_output=True, text=True, timeout=10, check=True)
+        environ = {
+            name: value for name, value in os.environ.items() if name != "TESTED_BY"
+        }  # it outlives a test
+        done = subprocess.run(
+            [*where, *words], env=environ, capture_output=True, text=True, timeout=10, check=True
+        )
         return done.stdout
 
     def run(self, *words: str, fault: tuple[Step, str] | None = None) -> Answer:
@@ -112,8 +169,14 @@ class Bench:
             faults._fail = break_as(self.registry)
             opened = Ledger.open
             books.Ledger.open = lambda path, *, now: opened(path, now=now, busy_s=0.02)  # type: ignore
-            os.environ.update(HOME=str(self.folder), XDG_CONFIG_HOME=str(self.folder), TMUX_TMPDIR=str(self.folder))
-            os.environ.update(TMUXREAP_REGISTRY=str(self.registry), PATH=f"{self.folder}:{os.environ['PATH']}")
+            os.environ.update(
+                HOME=str(self.folder),
+                XDG_CONFIG_HOME=str(self.folder),
+                TMUX_TMPDIR=str(self.folder),
+            )
+            os.environ.update(
+                TMUXREAP_REGISTRY=str(self.registry), PATH=f"{self.folder}:{os.environ['PATH']}"
+            )
             os.environ["TMUXREAP_FAULT"] = f"{fault[0].value}={fault[1]}" if fault else ""
             for name in ("TMUX", "TMUX_PANE", "TMUXREAP_ID"):
                 os.environ.pop(name, None)
@@ -129,11 +192,28 @@ class Bench:
         environ = ["-e", f"HOME={self.folder}"]
         if verb == "adopt":
             self.tmux(
-                "new-session", "-d", "-s", "a", *environ, self.toy, "--id", "11111111-2222-4333-8444-555555555555"
+                "new-session",
+                "-d",
+                "-s",
+                "a",
+                *environ,
+                self.toy,
+                "--id",
+                "11111111-2222-4333-8444-555555555555",
             )
         elif verb != "start":
             stubborn = ("--", "env", "STUBBORN=1", self.toy) if verb == "kill" else ()
-            self.done("start", "a", "--agent", "toy", "--confirm", "0.02", "--server", self.socket, *stubborn)
+            self.done(
+                "start",
+                "a",
+                "--agent",
+                "toy",
+                "--confirm",
+                "0.02",
+                "--server",
+                self.socket,
+                *stubborn,
+            )
         if verb in ("resume", "forget"):
             self.done("stop", "a")
         if verb == "reconcile":
@@ -159,12 +239,18 @@ class Bench:
         """Of whatever is called a, session and processes."""
         listed = subprocess.run(
             ["tmux", "-N", "-S", self.socket, "list-panes", "-s", "-t", "=a:", "-F", "#{pane_pid}"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         for pid in map(int, listed.stdout.split()):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        subprocess.run(["tmux", "-N", "-S", self.socket, "kill-session", "-t", "=a:"], capture_output=True, check=False)
+        subprocess.run(
+            ["tmux", "-N", "-S", self.socket, "kill-session", "-t", "=a:"],
+            capture_output=True,
+            check=False,
+        )
 
     # What is to be seen
 
@@ -173,7 +259,9 @@ class Bench:
 
     def row(self) -> dict[str, Any] | None:
         text = re.sub(r"!x ", "", self.registry.read_bytes().decode())
-        return next((row for row in yaml.safe_load(text)["tmux_sessions"] if row["name"] == "a"), None)
+        return next(
+            (row for row in yaml.safe_load(text)["tmux_sessions"] if row["name"] == "a"), None
+        )
 
     def whole(self) -> None:
         text = self.registry.read_bytes().decode()
@@ -192,7 +280,9 @@ class Bench:
         if not ledger.exists():
             return []
         with contextlib.closing(sqlite3.connect(ledger)) as db:
-            return [name for (name,) in db.execute("SELECT name FROM intents WHERE outcome IS NULL")]
+            return [
+                name for (name,) in db.execute("SELECT name FROM intents WHERE outcome IS NULL")
+            ]
 
 
 def break_as(registry: Path) -> Any:
@@ -223,7 +313,8 @@ def break_as(registry: Path) -> Any:
 
 
 def check(bench: Bench, verb: str, step: Step, fault: str) -> str:
-    """Break it, reconcile twice, and say what is there then; whatever must hold after any of it is asserted."""
+    """Break it, reconcile twice, and say what is there then; whatever must hold after any of it is
+    asserted."""
     bench.prepare(verb)
     try:
         return _checked(bench, verb, step, fault)
@@ -273,17 +364,29 @@ def told_as(row: dict[str, Any] | None, alive: bool, drifts: dict[str, str]) -> 
 
 def table(found: dict[tuple[str, Step, str], str]) -> Iterator[str]:
     """Steps in a row that end alike stand in one line."""
-    heads = ["kill", "disk (ENOSPC, EIO, EROFS)", "clock set back", "ledger locked", "ledger broken"]
+    heads = [
+        "kill",
+        "disk (ENOSPC, EIO, EROFS)",
+        "clock set back",
+        "ledger locked",
+        "ledger broken",
+    ]
     yield "| verb | step | " + " | ".join(heads) + " |"
     yield "|---" * (len(heads) + 2) + "|"
     for verb, steps in PASSED.items():
-        lines = [(step.value, tuple(cell(found, verb, step, head) for head in heads)) for step in steps]
+        lines = [
+            (step.value, tuple(cell(found, verb, step, head) for head in heads)) for step in steps
+        ]
         for cells, same in groupby(lines, key=lambda line: line[1]):
             yield f"| {verb} | {', '.join(name for name, _ in same)} | {' | '.join(cells)} |"
 
 
 def cell(found: dict[tuple[str, Step, str], str], verb: str, step: Step, head: str) -> str:
-    kinds = ERRORS if head.startswith("disk") else (head.replace("clock set back", "clock back").replace(" ", "_"),)
+    kinds = (
+        ERRORS
+        if head.startswith("disk")
+        else (head.replace("clock set back", "clock back").replace(" ", "_"),)
+    )
     told = {found[(verb, step, fault)] for fault in kinds if (verb, step, fault) in found}
     return " / ".join(sorted(told)) or "-"
 
@@ -310,7 +413,14 @@ def main(words: Sequence[str]) -> int:
             except Exception as error:
                 failed += 1
                 found[case] = "**wrong**"
-                print(case[0], case[1].value, case[2], type(error).__name__, str(error)[:3000], file=sys.stderr)
+                print(
+                    case[0],
+                    case[1].value,
+                    case[2],
+                    type(error).__name__,
+                    str(error)[:3000],
+                    file=sys.stderr,
+                )
     print("\n".join(table(found)))
     print(f"\n{len(cases)} cases, {failed} wrong")
     return 1 if failed else 0

@@ -27,7 +27,9 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.registry = folder / ".hermes" / "agent-sessions.yaml"
         self.registry.parent.mkdir()
-        self.registry.write_text("tmux_sessions:\n- {name: acme, status: running}\n- {name: shop, status: running}\n")
+        self.registry.write_text(
+            "tmux_sessions:\n- {name: acme, status: running}\n- {name: shop, status: running}\n"
+        )
         self.path = self.registry.with_suffix(".db")
         self.folder = folder
         with self.ledger() as ledger:
@@ -37,10 +39,15 @@ class Desk:
     def row(self, name: str) -> MirrorRow:
         socket = str(self.folder / "s")
         data = {
-            "name": name, "agent": "claude", "pane": {"id": "%7"}, "tmux": {"socket": socket, "server_pid": 42},
+            "name": name,
+            "agent": "claude",
+            "pane": {"id": "%7"},
+            "tmux": {"socket": socket, "server_pid": 42},
             "claude_session_id_own": ID,
-        }  # fmt: skip
-        return MirrorRow(name, "running", "/x", {"name": name, "agent": "claude"} if name == "acme" else data)
+        }
+        return MirrorRow(
+            name, "running", "/x", {"name": name, "agent": "claude"} if name == "acme" else data
+        )
 
     def ledger(self) -> Ledger:
         return Ledger.open(self.path, now=time.time())
@@ -49,17 +56,39 @@ class Desk:
         with self.ledger() as ledger:
             return ledger.heartbeats(name)
 
-    def run(self, *words: str, said: bytes = b"", **environ: str) -> subprocess.CompletedProcess[bytes]:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("TMUX", "CLAUDE"))}
+    def run(
+        self, *words: str, said: bytes = b"", **environ: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("TMUX", "CLAUDE"))
+        }
         given = {"TMUXREAP_ID": "mark-1", "TMUXREAP_REGISTRY": str(self.registry), **environ}
         environ = {key: value for key, value in {**kept, **given}.items() if value}
         master, terminal = pty.openpty()
-        agent = [sys.executable, "-c", AGENT, str(terminal), sys.executable, "-m", "tmuxreap", *words]
+        agent = [
+            sys.executable,
+            "-c",
+            AGENT,
+            str(terminal),
+            sys.executable,
+            "-m",
+            "tmuxreap",
+            *words,
+        ]
         try:
             return subprocess.run(
-                agent, input=said, capture_output=True, timeout=20, check=False, env=environ, cwd=self.folder,
-                pass_fds=(terminal,), start_new_session=True,
-            )  # fmt: skip
+                agent,
+                input=said,
+                capture_output=True,
+                timeout=20,
+                check=False,
+                env=environ,
+                cwd=self.folder,
+                pass_fds=(terminal,),
+                start_new_session=True,
+            )
         finally:
             os.close(master)
             os.close(terminal)
@@ -70,15 +99,24 @@ class Desk:
     def ask_to_stop(self, waits_ms: int = 60_000, owner: ProcessId | None = None) -> None:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         new = NewIntent(
-            "acme", "stop", "tired", "agent", owner or me(), boot, time.time() + 99, (),
+            "acme",
+            "stop",
+            "tired",
+            "agent",
+            owner or me(),
+            boot,
+            time.time() + 99,
+            (),
             json.dumps({"after_turn": {"waits_ms": waits_ms}}),
-        )  # fmt: skip
+        )
         with self.ledger() as ledger:
             ledger.begin_intent(new, owner_alive=lambda _: False, take_over=True, now=time.time())
 
 
 def me() -> ProcessId:
-    return ProcessId(os.getpid(), int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]))
+    return ProcessId(
+        os.getpid(), int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    )
 
 
 def quiet(done: subprocess.CompletedProcess[bytes]) -> bool:

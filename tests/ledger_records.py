@@ -59,10 +59,14 @@ def row(name: str, status: str = "running", **data: object) -> MirrorRow:
 
 
 def intent(name: str = "api", verb: str = "stop", pid: int = 100, plan: str = "{}") -> NewIntent:
-    return NewIntent(name, verb, f"{verb} by hand", "agent", ProcessId(pid, 7), "boot-1", NOW + 30, (), plan)
+    return NewIntent(
+        name, verb, f"{verb} by hand", "agent", ProcessId(pid, 7), "boot-1", NOW + 30, (), plan
+    )
 
 
-def begin(ledger: Ledger, new: NewIntent, *, alive: bool = True, take_over: bool = False) -> Begun | Busy:
+def begin(
+    ledger: Ledger, new: NewIntent, *, alive: bool = True, take_over: bool = False
+) -> Begun | Busy:
     return ledger.begin_intent(new, owner_alive=lambda _: alive, take_over=take_over, now=NOW)
 
 

@@ -1,4 +1,5 @@
-"""The real MCP server from inside a test: by the SDK's own client, or by hand where the client would be too polite."""
+"""The real MCP server from inside a test: by the SDK's own client, or by hand where the client
+would be too polite."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ HELLO = {
 }
 
 
-def served(real: Real, talk: Callable[[Client], Awaitable[T]], env: Mapping[str, str] | None = None) -> T:
+def served(
+    real: Real, talk: Callable[[Client], Awaitable[T]], env: Mapping[str, str] | None = None
+) -> T:
     """What a talk with the server comes to; the server must write nothing but the protocol."""
     words = [*PROGRAM, "--registry", str(real.registry)]
     there = StdioServerParameters(
@@ -104,7 +107,9 @@ class ByHand:
         self.server.stdin.flush()
 
     def call(self, number: int, tool: str, **arguments: Any) -> None:
-        self.send({"id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+        self.send(
+            {"id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        )
 
     def hear(self) -> dict[str, Any]:
         assert self.server.stdout

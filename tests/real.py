@@ -1,4 +1,5 @@
-"""The whole program on a real tmux server of its own, with the demo agent: what the live tests stand on."""
+"""The whole program on a real tmux server of its own, with the demo agent: what the live tests
+stand on."""
 
 from __future__ import annotations
 
@@ -69,7 +70,9 @@ class Real:
 
     @contextlib.contextmanager
     def app(self) -> Iterator[Context]:
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")}
+        environ = {
+            key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")
+        }
         settings = Settings(environ, self.folder, os.getuid(), os.getpid(), sys.platform)
         app = real_app(settings, str(self.registry))
         if self.other_tmux is not None:
@@ -79,12 +82,18 @@ class Real:
         finally:
             app.close()
 
-    def start(self, name: str = "acme", *options: str, command: Sequence[str] = (), **more: Any) -> dict[str, Any]:
+    def start(
+        self, name: str = "acme", *options: str, command: Sequence[str] = (), **more: Any
+    ) -> dict[str, Any]:
         """A demo agent that is ready for keys."""
         request = start.StartRequest(
-            name, "demo", cwd=str(self.folder), server=self.socket, confirm_s=CONFIRM_S,
+            name,
+            "demo",
+            cwd=str(self.folder),
+            server=self.socket,
+            confirm_s=CONFIRM_S,
             command=tuple(command) or (*DEMO, *options),
-        )  # fmt: skip
+        )
         with self.app() as app:
             begun = answer(start.run(app, replace(request, **more)))
         self.shows(name, "demo agent · conversation")
@@ -96,7 +105,9 @@ class Real:
     def kill(self, *targets: str, dry_run: bool = False, **policy: Any) -> Result:
         return self._end(Policy(Verb.KILL, "killed"), targets, dry_run, policy)
 
-    def _end(self, policy: Policy, targets: Sequence[str], dry_run: bool, given: dict[str, Any]) -> Result:
+    def _end(
+        self, policy: Policy, targets: Sequence[str], dry_run: bool, given: dict[str, Any]
+    ) -> Result:
         request = stop.EndRequest(tuple(targets) or ("acme",), replace(policy, **given), dry_run)
         with self.app() as app:
             return checked(stop.run(app, request))
@@ -131,7 +142,10 @@ class Real:
         return self.rows()[name]
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        return {row["name"]: row for row in yaml.safe_load(self.registry.read_text())["tmux_sessions"] or []}
+        return {
+            row["name"]: row
+            for row in yaml.safe_load(self.registry.read_text())["tmux_sessions"] or []
+        }
 
     def edit(self, old: str, new: str) -> None:
         text = self.registry.read_text()
@@ -152,12 +166,17 @@ class Real:
 
     def tmux(self, *words: str, socket: str | None = None) -> str:
         where = ["tmux", "-u", "-f", "/dev/null", "-S", socket or self.socket]
-        return subprocess.run([*where, *words], capture_output=True, text=True, timeout=10, check=True).stdout.rstrip()
+        return subprocess.run(
+            [*where, *words], capture_output=True, text=True, timeout=10, check=True
+        ).stdout.rstrip()
 
     def sessions(self, socket: str | None = None) -> set[str]:
         where = ["tmux", "-N", "-S", socket or self.socket]
         told = subprocess.run(
-            [*where, "list-sessions", "-F", "#{session_name}"], capture_output=True, text=True, check=False
+            [*where, "list-sessions", "-F", "#{session_name}"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return set(told.stdout.split())
 
@@ -188,7 +207,9 @@ class Real:
         self.keys(name, "Enter")
 
     def session_file(self, name: str = "acme") -> dict[str, str]:
-        facts: dict[str, str] = json.loads((self.store / "sessions" / f"{self.pid(name)}.json").read_text())
+        facts: dict[str, str] = json.loads(
+            (self.store / "sessions" / f"{self.pid(name)}.json").read_text()
+        )
         return facts
 
     def bystander(self, name: str = "quiet", *command: str) -> int:

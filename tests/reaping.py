@@ -42,7 +42,9 @@ def hung(story: Story, name: str = "acme") -> FakeAgent:
     return agent
 
 
-def reaped(story: Story, *kinds: Kind, yes: bool = True, pid: int = OWN_PID, **request: Any) -> Result:
+def reaped(
+    story: Story, *kinds: Kind, yes: bool = True, pid: int = OWN_PID, **request: Any
+) -> Result:
     return reap.run(story.app(pid), ReapRequest(kinds, yes=yes, **request))
 
 

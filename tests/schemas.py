@@ -22,7 +22,10 @@ def validator(verb: str | None) -> Any:
 
 
 def troubles(answer: Mapping[str, object], verb: str | None) -> list[str]:
-    return [f"{'.'.join(map(str, one.path))}: {one.message[:200]}" for one in validator(verb).iter_errors(answer)]
+    return [
+        f"{'.'.join(map(str, one.path))}: {one.message[:200]}"
+        for one in validator(verb).iter_errors(answer)
+    ]
 
 
 def checked(result: Result) -> Result:

@@ -1,4 +1,5 @@
-"""What the benchmark makes of its figures; the figures are measured by `./scripts/bench`, and never by a test."""
+"""What the benchmark makes of its figures; the figures are measured by `./scripts/bench`, and never
+by a test."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def test_contenders_take_turns_and_none_is_always_first() -> None:
     assert "".join(order) == "abbaab"
 
 
-@pytest.mark.parametrize(("ratio", "kept", "said"), [(10.0, True, "(at most 11)"), (12.0, False, "ABOVE 11")])
+@pytest.mark.parametrize(
+    ("ratio", "kept", "said"), [(10.0, True, "(at most 11)"), (12.0, False, "ABOVE 11")]
+)
 def test_a_limit_is_told_as_kept_or_not(ratio: float, kept: bool, said: str) -> None:
     line = Line("stop one", "tmuxreap", 80.0, 90.0, ratio, "py", 11.0)
     assert line.kept is kept
@@ -40,13 +43,21 @@ def test_a_limit_is_told_as_kept_or_not(ratio: float, kept: bool, said: str) -> 
 
 
 def test_the_page_has_a_row_for_each_line() -> None:
-    lines = [Line("tmux ls", "", 2.0, 3.0, 0.2), Line("1 sessions", "peak memory (MB)", 20.0, 20.0, None, "")]
+    lines = [
+        Line("tmux ls", "", 2.0, 3.0, 0.2),
+        Line("1 sessions", "peak memory (MB)", 20.0, 20.0, None, ""),
+    ]
     rows = [row for row in page(lines, ABOUT).splitlines() if row.startswith("| ")][1:]
-    assert rows == ["| tmux ls |  | 2.0 | 3.0 | 0.2 py |  |", "| 1 sessions | peak memory (MB) | 20.0 | 20.0 |  |  |"]
+    assert rows == [
+        "| tmux ls |  | 2.0 | 3.0 | 0.2 py |  |",
+        "| 1 sessions | peak memory (MB) | 20.0 | 20.0 |  |  |",
+    ]
 
 
 def test_the_plot_rises_with_the_work() -> None:
-    tree = ElementTree.fromstring(plotted({"list": [(1, 0.05), (100, 0.07), (1000, 0.15)], "stop": [(1, 0.1)]}))
+    tree = ElementTree.fromstring(
+        plotted({"list": [(1, 0.05), (100, 0.07), (1000, 0.15)], "stop": [(1, 0.1)]})
+    )
     line = next(each for each in tree.iter() if each.tag.endswith("polyline"))
     places = [tuple(map(float, place.split(","))) for place in line.attrib["points"].split()]
     assert places == sorted(places)

@@ -1,4 +1,5 @@
-"""Holds docs/compared.md: each demand of others names tests, and each test that it names is there."""
+"""Holds docs/compared.md: each demand of others names tests, and each test that it names is
+there."""
 
 from __future__ import annotations
 
@@ -11,7 +12,11 @@ PAGE = TESTS.parent / "docs" / "compared.md"
 
 def demands() -> list[list[str]]:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("| ")
+    ]
     return [row for row in cells if row[0] != "asked for"]
 
 
@@ -19,7 +24,9 @@ def test_every_demand_has_an_answer_and_a_test_that_is_there() -> None:
     known = {
         name
         for path in TESTS.rglob("test_*.py")
-        for name in re.findall(r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for name in re.findall(
+            r"^ *(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
     }
     assert len(demands()) > 60
     for asked, does, tests in demands():

@@ -1,6 +1,8 @@
-"""Every command that a page names is one: parsed by the very command line, in the pages, the skills and the help.
+"""Every command that a page names is one: parsed by the very command line, in the pages, the skills
+and the help.
 
-The blocks of the skills are run as well, in `live/test_skill_workflows.py`; what stands here is never run."""
+The blocks of the skills are run as well, in `live/test_skill_workflows.py`; what stands here is
+never run."""
 
 from __future__ import annotations
 
@@ -14,9 +16,15 @@ from tests.test_docs import commands
 from tmuxreap.interfaces.cli.main import ALIASES, VERBS
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("skills/*/SKILL.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(ROOT.glob("skills/*/SKILL.md")),
+]
 COMMANDS = commands()
-CALL = re.compile(r"(?<![\w./-])tmuxreap(?! +-- )((?: +(?:'[^']*'|\"[^\"]*\"|[^\s`|;&()<>'\"]+|\|(?=\w)))+)")
+CALL = re.compile(
+    r"(?<![\w./-])tmuxreap(?! +-- )((?: +(?:'[^']*'|\"[^\"]*\"|[^\s`|;&()<>'\"]+|\|(?=\w)))+)"
+)
 SAID = re.compile(r"tmuxreap: |^(error|warning|hint|Usage): ")  # by the program itself
 # Not of the verbs: the program's own flags, and words that a shell completion passes on.
 OTHERS = {"--version", "--help", "VERB"}
@@ -27,13 +35,22 @@ def named(text: str) -> list[str]:
     parts = re.findall(r"```\w*\n(.*?)```", text, flags=re.DOTALL)
     rest = re.sub(r"```\w*\n.*?```", "", text, flags=re.DOTALL)
     parts += re.findall(r"`([^`\n]+)`", rest) + re.findall(r"^    .*$", rest, flags=re.MULTILINE)
-    code = [re.sub(r"(?:^|\s)#.*$", "", line) for part in parts for line in part.replace("\\\n", " ").splitlines()]
+    code = [
+        re.sub(r"(?:^|\s)#.*$", "", line)
+        for part in parts
+        for line in part.replace("\\\n", " ").splitlines()
+    ]
     return [call.strip() for line in code if not SAID.search(line) for call in CALL.findall(line)]
 
 
 def words_of(call: str) -> list[str]:
-    """A synopsis is a command, too: with what may be left out, and the first of what excludes each other."""
-    return [word.split("|")[0] for word in shlex.split(re.sub(r"\[|\]|\.\.\.", " ", call)) if word.strip("|")]
+    """A synopsis is a command, too: with what may be left out, and the first of what excludes each
+    other."""
+    return [
+        word.split("|")[0]
+        for word in shlex.split(re.sub(r"\[|\]|\.\.\.", " ", call))
+        if word.strip("|")
+    ]
 
 
 def trouble(call: str) -> str | None:
@@ -62,14 +79,19 @@ def test_every_command_of_a_page_is_one(page: Path) -> None:
 
 
 def test_every_example_of_the_help_is_a_command() -> None:
-    examples = [call for command in COMMANDS.values() for call in named(f"```\n{command.help}\n```")]
+    examples = [
+        call for command in COMMANDS.values() for call in named(f"```\n{command.help}\n```")
+    ]
     assert len(examples) >= 8
     assert not {call: why for call in examples if (why := trouble(call))}
 
 
 def test_commands_are_found_and_mistakes_seen() -> None:
     assert sum(len(named(page.read_text(encoding="utf-8"))) for page in PAGES) > 60
-    page = "Do `tmuxreap stop NAME --nosuch`, and\n\n```bash\nx=1 tmuxreap nosuch a | cat # tmuxreap off\n```\n"
+    page = (
+        "Do `tmuxreap stop NAME --nosuch`, and\n\n```bash\nx=1 tmuxreap nosuch a | cat # tmuxreap"
+        " off\n```\n"
+    )
     assert named(page) == ["nosuch a", "stop NAME --nosuch"]
     assert [bool(trouble(call)) for call in named(page)] == [True, True]
     assert trouble("stop 'acme-*' tag:x --reason 'two words' --yes") is None

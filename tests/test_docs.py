@@ -1,4 +1,5 @@
-"""The pages say what the program does: verbs and flags, tables, links, and the transcript, held against the code."""
+"""The pages say what the program does: verbs and flags, tables, links, and the transcript, held
+against the code."""
 
 from __future__ import annotations
 
@@ -37,7 +38,11 @@ from tmuxreap.system.environment import Settings
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 JSON = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
-PAGES = [str(page.relative_to(ROOT)) for folder in (ROOT, ROOT / "docs") for page in sorted(folder.glob("*.md"))]
+PAGES = [
+    str(page.relative_to(ROOT))
+    for folder in (ROOT, ROOT / "docs")
+    for page in sorted(folder.glob("*.md"))
+]
 AGENTS = load_profiles(None).agents
 CONVERSATION = "e4d745b8-0584-46dc-828b-77f88ae13a1a"
 
@@ -52,7 +57,11 @@ def headings(page: str) -> list[str]:
 
 def table(text: str) -> dict[str, list[str]]:
     """The cells of each row by its first cell, header and rule left out."""
-    rows = [[cell.strip() for cell in line.strip("|\n").split(" | ")] for line in text.splitlines() if line[:2] == "| "]
+    rows = [
+        [cell.strip() for cell in line.strip("|\n").split(" | ")]
+        for line in text.splitlines()
+        if line[:2] == "| "
+    ]
     return {row[0].strip("` "): [cell.strip(" |") for cell in row[1:]] for row in rows[1:]}
 
 
@@ -88,7 +97,11 @@ def test_every_verb_and_each_of_its_flags_is_told(verb: str) -> None:
     assert scope
     told = found[0].replace("[scope]", scope[0])
     common = part[part.index("All take") : part.index("**Targets**")]
-    missing = [flag for flag in flags(commands()[verb]) if not re.search(rf"{flag}(?![\w-])", told + common)]
+    missing = [
+        flag
+        for flag in flags(commands()[verb])
+        if not re.search(rf"{flag}(?![\w-])", told + common)
+    ]
     assert not missing
 
 
@@ -96,7 +109,10 @@ def test_no_verb_and_no_flag_is_told_that_is_not_there() -> None:
     part, known = section(README, "Verbs"), commands()
     synopses = re.findall(r"^    ([a-z]+) +(.*)$", part, flags=re.MULTILINE)
     assert {verb for verb, _ in synopses} == set(VERBS)
-    there = {flag for command in known.values() for flag in flags(command)} | {"--help", "--version"}
+    there = {flag for command in known.values() for flag in flags(command)} | {
+        "--help",
+        "--version",
+    }
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)) <= there
     for verb, synopsis in synopses:
         assert set(re.findall(r"--[a-z][a-z-]*", synopsis)) <= set(flags(known[verb])), verb
@@ -119,8 +135,13 @@ def test_every_agent_is_told_and_which_are_sent_keys() -> None:
 
 
 def test_the_table_of_exits_is_that_of_the_code() -> None:
-    told = {int(status): codes(cells[-1]) for status, cells in table(section(README, "Exit status")).items()}
-    assert told == {int(status): [code.text for code in Code if code.exit is status] for status in Exit}
+    told = {
+        int(status): codes(cells[-1])
+        for status, cells in table(section(README, "Exit status")).items()
+    }
+    assert told == {
+        int(status): [code.text for code in Code if code.exit is status] for status in Exit
+    }
 
 
 def test_the_table_of_rungs_is_that_of_the_code() -> None:
@@ -149,7 +170,10 @@ def test_the_table_of_states_is_that_of_the_code() -> None:
 def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     assert fields(section(JSON, "Envelope")) == set(Result("list", None, 0.0).as_json())
     end = table(section(JSON, "A result of stop and kill"))
-    assert fields(section(JSON, "A result of stop and kill")) == {*EndResult("a", Outcome.STOPPED).as_json(), "plan"}
+    assert fields(section(JSON, "A result of stop and kill")) == {
+        *EndResult("a", Outcome.STOPPED).as_json(),
+        "plan",
+    }
     assert [Outcome(name) for name in codes(end["outcome"][0])] == list(Outcome)
     assert {StoppedBy(name) for name in codes(end["stopped_by"][0])} == set(StoppedBy)
     assert [Kind(name) for name in table(section(JSON, "Reap"))] == list(Kind)
@@ -176,16 +200,37 @@ def fields(text: str) -> set[str]:
 # The transcript.
 
 SHOP = SessionResult(
-    name="shop", agent="demo", status=Status.RUNNING, live=Live.ALIVE, tmux_server=None, pane_id="%0", pid=16897,
-    cwd="/", tags=(), conversation_id=CONVERSATION, resumable=False, idle_s=0, memory_mb=13.8,
+    name="shop",
+    agent="demo",
+    status=Status.RUNNING,
+    live=Live.ALIVE,
+    tmux_server=None,
+    pane_id="%0",
+    pid=16897,
+    cwd="/",
+    tags=(),
+    conversation_id=CONVERSATION,
+    resumable=False,
+    idle_s=0,
+    memory_mb=13.8,
     told=Told(AgentState.IDLE, 0.0, "screen"),
-)  # fmt: skip
+)
 STOPPED = EndResult(
-    name="shop", outcome=Outcome.STOPPED, stopped_by=StoppedBy.EXIT_KEYS, freed_mb=13.8, resumable=True,
-    conversation=Conversation(CONVERSATION, "pidfile", None, exists=True), duration_ms=196,
+    name="shop",
+    outcome=Outcome.STOPPED,
+    stopped_by=StoppedBy.EXIT_KEYS,
+    freed_mb=13.8,
+    resumable=True,
+    conversation=Conversation(CONVERSATION, "pidfile", None, exists=True),
+    duration_ms=196,
     rungs=(RungReport(Rung.KEYS, 0.1251, enough=True),),
-)  # fmt: skip
-AGAIN = replace(STOPPED, outcome=Outcome.ALREADY_STOPPED, stop_reason="manual_stop", ended_at="2026-11-18T14:03:41Z")
+)
+AGAIN = replace(
+    STOPPED,
+    outcome=Outcome.ALREADY_STOPPED,
+    stop_reason="manual_stop",
+    ended_at="2026-11-18T14:03:41Z",
+)
 
 
 def test_the_transcript_is_what_the_program_says_today() -> None:
@@ -202,7 +247,9 @@ def test_the_transcript_is_what_the_program_says_today() -> None:
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
@@ -222,7 +269,8 @@ def test_every_link_within_leads_somewhere(page: str) -> None:
         there = here.parent / path if path else here
         assert there.exists(), target
         assert not anchor or anchor in [
-            heading.lower().replace(" ", "-") for heading in headings(there.read_text(encoding="utf-8"))
+            heading.lower().replace(" ", "-")
+            for heading in headings(there.read_text(encoding="utf-8"))
         ], target
 
 
@@ -237,7 +285,9 @@ def test_no_file_names_a_machine_or_a_package_registry() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
         for path in tracked()
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        for number, line in enumerate(
+            path.read_text(encoding="utf-8", errors="replace").splitlines(), 1
+        )
         if any(re.search(pattern, line) for pattern in forbidden)
     ]
     assert not found

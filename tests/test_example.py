@@ -1,4 +1,5 @@
-"""The example registry: a row of each kind, readable, and editable without a byte changed that was not meant."""
+"""The example registry: a row of each kind, readable, and editable without a byte changed that was
+not meant."""
 
 from __future__ import annotations
 
@@ -13,7 +14,14 @@ from tmuxreap.core.times import iso
 from tmuxreap.registry import edits
 from tmuxreap.registry.file import Registry, RegistryLook, edited
 from tmuxreap.registry.rows import conversation_field
-from tmuxreap.registry.transitions import TRANSITIONS, Changes, Ending, Event, end_changes, revive_changes
+from tmuxreap.registry.transitions import (
+    TRANSITIONS,
+    Changes,
+    Ending,
+    Event,
+    end_changes,
+    revive_changes,
+)
 
 EXAMPLE = Path(__file__).parent.parent / ".hermes-example" / "agent-sessions.yaml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
@@ -45,7 +53,8 @@ def row_of(name: str) -> Row:
 
 
 def chunks(text: str) -> list[str]:
-    """Around and between the rows, told by nothing but the dashes: [before, row, row, ...], tails belong to rows."""
+    """Around and between the rows, told by nothing but the dashes: [before, row, row, ...], tails
+    belong to rows."""
     return re.split(r"(?m)^(?=  - )", text)
 
 
@@ -83,14 +92,31 @@ def changes_of(row: Row, event: Event) -> Changes:
     field = conversation_field(row.agent or "claude")
     return end_changes(
         row.status,
-        Ending(event, 1795000000, StoppedBy.SIGKILL, "no: reason", None, conversation, field, True, "a\n  b # c"),
+        Ending(
+            event,
+            1795000000,
+            StoppedBy.SIGKILL,
+            "no: reason",
+            None,
+            conversation,
+            field,
+            True,
+            "a\n  b # c",
+        ),
     )
 
 
-POSSIBLE = [(name, event) for name in NAMES for event in Event if TRANSITIONS[event][row_of(name).status] is not None]
+POSSIBLE = [
+    (name, event)
+    for name in NAMES
+    for event in Event
+    if TRANSITIONS[event][row_of(name).status] is not None
+]
 
 
-@pytest.mark.parametrize(("name", "event"), POSSIBLE, ids=lambda value: getattr(value, "value", value))
+@pytest.mark.parametrize(
+    ("name", "event"), POSSIBLE, ids=lambda value: getattr(value, "value", value)
+)
 def test_an_event_changes_its_row_alone(name: str, event: Event) -> None:
     row = row_of(name)
     after = edited(look(), {name: changes_of(row, event)})
@@ -99,12 +125,18 @@ def test_an_event_changes_its_row_alone(name: str, event: Event) -> None:
     assert differing == [row.index + 1]
     # In the row itself only lines that it must change; in a row on one line, that line.
     meant = {path[0] for path in changes_of(row, event)}
-    below = bool(meant & {"last_visible_status", "pane", "tmux"})  # their lines are indented further
+    below = bool(
+        meant & {"last_visible_status", "pane", "tmux"}
+    )  # their lines are indented further
     if not old[row.index + 1].startswith("  - {"):
         for line in set(old[row.index + 1].splitlines()) - set(new[row.index + 1].splitlines()):
             key = line.strip().split(":")[0].strip("- ")
             assert key in meant or (below and line.startswith("      ")), line
-    assert {k for k, v in yaml.safe_load(after)["tmux_sessions"][row.index].items() if v != row.data.get(k)} <= meant
+    assert {
+        k
+        for k, v in yaml.safe_load(after)["tmux_sessions"][row.index].items()
+        if v != row.data.get(k)
+    } <= meant
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,7 +149,8 @@ def test_a_row_goes_alone(name: str) -> None:
     kept = "".join(old[: row.index + 1]), "".join(old[row.index + 2 :])
     assert joined.startswith(kept[0])
     assert joined.endswith(kept[1])
-    # Between them stands what stood between the rows: the blank line and the comment of the next one.
+    # Between them stands what stood between the rows: the blank line and the comment of the next
+    # one.
     between = joined[len(kept[0]) : len(joined) - len(kept[1])]
     assert re.fullmatch(r"\n( *#.*\n)+(owner:.*\n)?", between)
     assert old[row.index + 1].endswith(between)

@@ -1,4 +1,5 @@
-"""What a command may cost, counted and not timed. A number here grows only with a reason in the commit."""
+"""What a command may cost, counted and not timed. A number here grows only with a reason in the
+commit."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ class Budget:
     may_import: tuple[str, ...] = ()
 
 
-# The counts of modules are of 3.11, with a few to spare for the standard library of another version; a ledger that is
-# opened counts as one file written and one change.
+# The counts of modules are of 3.11, with a few to spare for the standard library of another
+# version; a ledger that is opened counts as one file written and one change.
 LEDGER = ("sqlite3",)
 BOTH = ("yaml", *LEDGER)
 VERSION = Budget(modules=208, may_import=LEDGER)
@@ -61,35 +62,51 @@ tmux_sessions:
     stopped_at: "2026-11-18T09:12:33Z"
     stop_reason: manual_stop
 """
-# On a registry without a ledger beside it, and no tmux server: 1 client finds that out. Looking makes no ledger.
+# On a registry without a ledger beside it, and no tmux server: 1 client finds that out. Looking
+# makes no ledger.
 AT_REST = {
     (RUNNING, "list"): Budget(modules=220, processes=1, may_import=BOTH),
     (RUNNING, "list --json"): Budget(modules=220, processes=1, may_import=BOTH),
     (RUNNING, "show shop"): Budget(modules=228, processes=1, may_import=BOTH),
     (RUNNING, "events"): Budget(modules=178, may_import=LEDGER),
-    # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its folder.
-    (RUNNING, "stop shop"): Budget(modules=246, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH),
+    # Gone already: the intent, the lock twice, a new registry and a new ledger, each with its
+    # folder.
+    (RUNNING, "stop shop"): Budget(
+        modules=246, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH
+    ),
     (STOPPED, "stop shop"): Budget(modules=242, processes=1, may_import=BOTH),
     # Found dead: written as such, as a stop writes it; a second look finds nothing to do.
-    (RUNNING, "reconcile"): Budget(modules=245, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH),
+    (RUNNING, "reconcile"): Budget(
+        modules=245, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH
+    ),
     (STOPPED, "reconcile"): Budget(modules=242, processes=1, may_import=BOTH),
     (STOPPED, "forget shop"): Budget(modules=216, written=3, changes=2, fsyncs=3, may_import=BOTH),
 }
-# One demo agent through its life. What is found out here in a row leans on what the line above it left.
+# One demo agent through its life. What is found out here in a row leans on what the line above it
+# left.
 LIFE = {
-    # A registry from nothing, the session, the second look after the time it has to live, the row and the ledger.
-    "start shop --agent demo": Budget(modules=247, processes=6, written=4, changes=6, fsyncs=5, may_import=BOTH),
-    # From here on what was read before is in the ledger: a look needs no YAML. One client for all, one for all screens.
+    # A registry from nothing, the session, the second look after the time it has to live, the row
+    # and the ledger.
+    "start shop --agent demo": Budget(
+        modules=247, processes=6, written=4, changes=6, fsyncs=5, may_import=BOTH
+    ),
+    # From here on what was read before is in the ledger: a look needs no YAML. One client for all,
+    # one for all screens.
     "list": Budget(modules=190, processes=2, written=1, changes=1, may_import=LEDGER),
     "show shop": Budget(modules=198, processes=2, written=1, changes=1, may_import=LEDGER),
     "reconcile": Budget(modules=214, processes=1, written=1, changes=1, may_import=LEDGER),
-    "stop shop --dry-run": Budget(modules=211, processes=2, written=1, changes=1, may_import=LEDGER),
+    "stop shop --dry-run": Budget(
+        modules=211, processes=2, written=1, changes=1, may_import=LEDGER
+    ),
     # What agents and shells call all the time: no command line is built for it.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     "_complete stop s": Budget(modules=50),
-    # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more where death is slow.
+    # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
+    # where death is slow.
     "stop shop": Budget(modules=249, processes=11, written=4, changes=2, fsyncs=2, may_import=BOTH),
-    "start shop --confirm 0.2": Budget(modules=250, processes=7, written=3, changes=3, fsyncs=2, may_import=BOTH),
+    "start shop --confirm 0.2": Budget(
+        modules=250, processes=7, written=3, changes=3, fsyncs=2, may_import=BOTH
+    ),
     "kill shop": Budget(modules=249, processes=5, written=4, changes=2, fsyncs=2, may_import=BOTH),
     "events": Budget(modules=180, written=1, changes=1, may_import=LEDGER),
     "forget shop": Budget(modules=216, written=3, changes=2, fsyncs=2, may_import=BOTH),
@@ -98,8 +115,13 @@ LIFE = {
 
 def counted(folder: Path, entry: str, *words: str) -> Counts:
     out = folder / "counts.json"
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("TMUXREAP_")}
-    environ |= {"PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]), "HOME": str(folder / "home")}
+    environ = {
+        name: value for name, value in os.environ.items() if not name.startswith("TMUXREAP_")
+    }
+    environ |= {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]),
+        "HOME": str(folder / "home"),
+    }
     command = [sys.executable, str(RUNNER), str(out), entry, *words]
     subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=30, check=True)
     facts = json.loads(out.read_text(encoding="utf-8"))
@@ -139,20 +161,28 @@ def test_the_version_keeps_to_its_budget(tmp_path: Path) -> None:
     keeps_to(VERSION, counted(tmp_path, MAIN, "--version"))
 
 
-@pytest.mark.parametrize(("registry", "line"), AT_REST, ids=[f"{r.split()[5]}-{line}" for r, line in AT_REST])
-def test_a_command_keeps_to_its_budget_at_rest(registry: str, line: str, tmp_path: Path, tmux_socket: str) -> None:
+@pytest.mark.parametrize(
+    ("registry", "line"), AT_REST, ids=[f"{r.split()[5]}-{line}" for r, line in AT_REST]
+)
+def test_a_command_keeps_to_its_budget_at_rest(
+    registry: str, line: str, tmp_path: Path, tmux_socket: str
+) -> None:
     registry_of(tmp_path, registry)
     keeps_to(AT_REST[registry, line], counted(tmp_path, MAIN, *line.split()))
 
 
 @pytest.mark.live
-def test_each_command_keeps_to_its_budget_in_the_life_of_an_agent(tmp_path: Path, tmux_socket: str) -> None:
+def test_each_command_keeps_to_its_budget_in_the_life_of_an_agent(
+    tmp_path: Path, tmux_socket: str
+) -> None:
     for line, budget in LIFE.items():
         keeps_to(budget, counted(tmp_path, MAIN, *line.split()))
 
 
 @pytest.mark.parametrize("with_ledger", [False, True])
-def test_a_stop_of_what_was_stopped_writes_not_a_byte(with_ledger: bool, tmp_path: Path, tmux_socket: str) -> None:
+def test_a_stop_of_what_was_stopped_writes_not_a_byte(
+    with_ledger: bool, tmp_path: Path, tmux_socket: str
+) -> None:
     registry = registry_of(tmp_path, RUNNING if with_ledger else STOPPED)
     if with_ledger:
         assert counted(tmp_path, MAIN, "stop", "shop").fsyncs > 0

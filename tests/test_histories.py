@@ -1,8 +1,9 @@
-"""Histories of many commands at once on one registry: whatever the order, whoever dies in between, what is written is
-true, and one reconcile brings everything to its end.
+"""Histories of many commands at once on one registry: whatever the order, whoever dies in between,
+what is written is true, and one reconcile brings everything to its end.
 
-Each command runs in a thread of its own and only while it has the baton; it gives it back where it waits for the world.
-So every interleaving of what can happen during a wait is a list of rules that hypothesis makes, and shrinks."""
+Each command runs in a thread of its own and only while it has the baton; it gives it back where it
+waits for the world. So every interleaving of what can happen during a wait is a list of rules that
+hypothesis makes, and shrinks."""
 
 from __future__ import annotations
 
@@ -60,7 +61,9 @@ class Crash(BaseException):
 
 
 class Actor:
-    def __init__(self, world: World, pid: int, verb: str, name: str, work: Callable[[Context], Result]) -> None:
+    def __init__(
+        self, world: World, pid: int, verb: str, name: str, work: Callable[[Context], Result]
+    ) -> None:
         self.world, self.pid, self.verb, self.name, self._work = world, pid, verb, name, work
         found = world.story.processes.identify(pid)
         self.process = found or world.story.processes.add("tmuxreap", pid=pid)
@@ -97,7 +100,11 @@ class Actor:
             return not self.done
         processes, until = self.awaited
         story = self.world.story
-        return self.crashed or until <= story.clock.monotonic() or not all(map(story.processes.alive, processes))
+        return (
+            self.crashed
+            or until <= story.clock.monotonic()
+            or not all(map(story.processes.alive, processes))
+        )
 
     def go_on(self) -> None:
         self.world.current = self
@@ -138,7 +145,9 @@ class World:
         self.story.processes.signal = lambda *words: self._entitled() and signal(*words)  # type: ignore[method-assign]
         run = self.story.tmux.run
         self.story.tmux.run = (  # type: ignore[method-assign]
-            lambda *words: self._living() and ("kill-" not in str(words) or self._entitled()) and run(*words)
+            lambda *words: (
+                self._living() and ("kill-" not in str(words) or self._entitled()) and run(*words)
+            )
         )
 
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
@@ -153,15 +162,24 @@ class World:
 
     def at(self, step: Step) -> None:
         actor = self.current
-        if actor is not None and step in RUNGS and actor.verb in ENDINGS and actor.pid != SERVER_PID:
+        if (
+            actor is not None
+            and step in RUNGS
+            and actor.verb in ENDINGS
+            and actor.pid != SERVER_PID
+        ):
             with self.story.ledger() as ledger:
-                actor.overtaken = all(intent.owner.pid != actor.pid for intent in ledger.open_intents())
+                actor.overtaken = all(
+                    intent.owner.pid != actor.pid for intent in ledger.open_intents()
+                )
         if self.current is not None and self.current.doomed_at is step:
             self.current.crash()
 
     def _entitled(self) -> bool:
         """Who was taken over before this rung has nobody to end any more."""
-        assert self.current is None or not self.current.overtaken or self.blind, f"{self.current.verb} goes on"
+        assert self.current is None or not self.current.overtaken or self.blind, (
+            f"{self.current.verb} goes on"
+        )
         return True
 
     def _living(self) -> bool:
@@ -169,7 +187,9 @@ class World:
         return self.current is None or not self.current.crashed
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        return {row["name"]: row for row in yaml.safe_load(self.story.path.read_text())["tmux_sessions"]}
+        return {
+            row["name"]: row for row in yaml.safe_load(self.story.path.read_text())["tmux_sessions"]
+        }
 
 
 class Histories(RuleBasedStateMachine):
@@ -180,7 +200,9 @@ class Histories(RuleBasedStateMachine):
         stubborn=st.booleans(),
         kills=st.booleans(),
         ledger_fails=st.sampled_from([False, False, False, True]),
-        children=st.lists(st.tuples(st.sampled_from(NAMES), st.booleans(), st.booleans()), max_size=3),
+        children=st.lists(
+            st.tuples(st.sampled_from(NAMES), st.booleans(), st.booleans()), max_size=3
+        ),
     )
     def begin(
         self,
@@ -212,7 +234,9 @@ class Histories(RuleBasedStateMachine):
         with story.ledger() as ledger:
             for name in NAMES:
                 ledger.remember_mark(name, f"mark-of-{name}", story.clock.now())
-        self.family = {story.agents[name].pane.process.pid: {story.agents[name].process} for name in NAMES}
+        self.family = {
+            story.agents[name].pane.process.pid: {story.agents[name].process} for name in NAMES
+        }
         for name, daemon, deaf in children:
             self.bear(name, daemon, deaf)
         self.actors: list[Actor] = []
@@ -225,9 +249,13 @@ class Histories(RuleBasedStateMachine):
 
     # What people and programs do
 
-    def act(self, verb: str, name: str, work: Callable[[Context], Result], *, server: bool = False) -> None:
+    def act(
+        self, verb: str, name: str, work: Callable[[Context], Result], *, server: bool = False
+    ) -> None:
         if len(self.actors) < BUSY:
-            self.actors.append(Actor(self.world, SERVER_PID if server else next(self.pids), verb, name, work))
+            self.actors.append(
+                Actor(self.world, SERVER_PID if server else next(self.pids), verb, name, work)
+            )
 
     @rule(
         name=st.sampled_from(NAMES),
@@ -240,7 +268,12 @@ class Histories(RuleBasedStateMachine):
         policy = Policy(verb, f"{verb.value} it", grace_s=1.0, force=force)
         if verb is Verb.KILL:
             self.killed.add(name)
-        self.act(verb.value, name, lambda app: ending.run(app, EndRequest((name,), policy, False)), server=server)
+        self.act(
+            verb.value,
+            name,
+            lambda app: ending.run(app, EndRequest((name,), policy, False)),
+            server=server,
+        )
 
     @rule(name=st.sampled_from(NAMES), verb=st.sampled_from(["adopt", "forget", "reap"]))
     def keep_books(self, name: str, verb: str) -> None:
@@ -256,11 +289,17 @@ class Histories(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES), daemon=st.booleans(), deaf=st.booleans())
     def bear(self, name: str, daemon: bool, deaf: bool) -> None:
-        """A child of the agent: as nohup or a daemon has it, out of the terminal; or one that hears no signal."""
+        """A child of the agent: as nohup or a daemon has it, out of the terminal; or one that hears
+        no signal."""
         agent = self.story.agents[name]
-        if self.story.processes.alive(agent.process) and len(self.family[agent.pane.process.pid]) < 5:
+        if (
+            self.story.processes.alive(agent.process)
+            and len(self.family[agent.pane.process.pid]) < 5
+        ):
             ignored = {SIGHUP, SIGTERM} if deaf else {SIGHUP}
-            child = self.story.processes.add("node", parent=agent.process, new_session=daemon, ignores=ignored)
+            child = self.story.processes.add(
+                "node", parent=agent.process, new_session=daemon, ignores=ignored
+            )
             self.family[agent.pane.process.pid].add(child)
 
     def set_the_clock(self, hours: int) -> None:
@@ -299,7 +338,9 @@ class Histories(RuleBasedStateMachine):
 
     def beat(self, name: str) -> None:
         with self.story.ledger() as ledger:
-            ledger.record_heartbeat(Heartbeat(name, self.story.clock.now(), "working", "prompt", None, {}))
+            ledger.record_heartbeat(
+                Heartbeat(name, self.story.clock.now(), "working", "prompt", None, {})
+            )
 
     def write_by_another(self) -> None:
         """One that knows nothing of us: in place, without the lock."""
@@ -353,12 +394,18 @@ class Histories(RuleBasedStateMachine):
             self.answered(actor)
 
     def answered(self, actor: Actor) -> None:
-        items = [item.as_json() for item in actor.result.results] if actor.result is not None else []
+        items = (
+            [item.as_json() for item in actor.result.results] if actor.result is not None else []
+        )
         for item in items:
             if item.get("outcome") == "taken_over":
-                assert item["name"] in self.killed or self.world.blind, f"taken over, and nobody killed: {item}"
+                assert item["name"] in self.killed or self.world.blind, (
+                    f"taken over, and nobody killed: {item}"
+                )
             if item.get("outcome") in ("stopped", "killed") and item.get("pid"):
-                assert self.story.processes.identify(item["pid"]) is None, f"told as ended, and alive: {item}"
+                assert self.story.processes.identify(item["pid"]) is None, (
+                    f"told as ended, and alive: {item}"
+                )
                 assert not self.left(item["pid"]), f"told as ended, and its children live: {item}"
                 if not item["joined"] and not self.world.blind:
                     assert item["pid"] not in self.ended, f"ended twice: {item}"
@@ -377,17 +424,26 @@ class Histories(RuleBasedStateMachine):
             old = self.before.get(name)
             if row["status"] != "running" and old is not None and old["status"] == "running":
                 process = ProcessId(old["pane"]["pid"], old["pane"]["start_ticks"])
-                assert not self.story.processes.alive(process), f"{name} is alive and written as {row['status']}"
-                assert not self.left(process.pid) or self.world.blind, f"{row['status']}, and children of {name} live"
+                assert not self.story.processes.alive(process), (
+                    f"{name} is alive and written as {row['status']}"
+                )
+                assert not self.left(process.pid) or self.world.blind, (
+                    f"{row['status']}, and children of {name} live"
+                )
         self.before = rows
 
     @invariant()
     def only_a_kill_takes_over_from_the_living(self) -> None:
         if self.world.blind:
             return
-        working = {(one.pid, one.name) for one in self.actors if one.verb in ENDINGS and not one.crashed}
+        working = {
+            (one.pid, one.name) for one in self.actors if one.verb in ENDINGS and not one.crashed
+        }
         with contextlib.closing(sqlite3.connect(ledger_path(self.story.path))) as db:
-            taken = "SELECT owner_pid, name, id FROM intents WHERE outcome = 'taken_over' AND result LIKE '%\"stop\"%'"
+            taken = (
+                "SELECT owner_pid, name, id FROM intents WHERE outcome = 'taken_over' AND result"
+                " LIKE '%\"stop\"%'"
+            )
             found = {number: (pid, name) for pid, name, number in db.execute(taken)}
         fresh = {found[number] for number in found.keys() - self.taken}
         self.taken.update(found)
@@ -428,11 +484,15 @@ class Histories(RuleBasedStateMachine):
                 self.what_is_written_is_true()
             if not ready:
                 self.world._wait((), 0.05)
-        assert not self.actors, f"never ends: {[(actor.verb, actor.name, actor.awaited) for actor in self.actors]}"
+        assert not self.actors, (
+            f"never ends: {[(actor.verb, actor.name, actor.awaited) for actor in self.actors]}"
+        )
         self.world._wait((), 20.0)
         self.world.locked = False
         if self.world.blind and (server := self.story.processes.identify(SERVER_PID)):
-            self.story.processes.die(server)  # else what it could not take back is its own for as long as it lives
+            self.story.processes.die(
+                server
+            )  # else what it could not take back is its own for as long as it lives
         apps = [self.story.app() for _ in range(2)]
         reconcile.run(apps[0])
         self.what_is_written_is_true()
@@ -444,7 +504,11 @@ class Histories(RuleBasedStateMachine):
             running = row is not None and row["status"] == "running"
             assert self.agrees(name, running=running) or name in told, (name, row, session, told)
             if session is not None and not self.world.blind:
-                assert session.panes[0].options == {}, (name, row, self.story.ledger().events({name}))
+                assert session.panes[0].options == {}, (
+                    name,
+                    row,
+                    self.story.ledger().events({name}),
+                )
         assert apps[1].books.open_intents().keys() <= told
         for app in self.story.apps:
             app.close()

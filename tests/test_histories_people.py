@@ -1,5 +1,5 @@
-"""The histories, with a person at work in the same tmux: who splits, joins, swaps, breaks, moves, respawns and renames
-while sessions are ended loses nothing, and what is written stays true."""
+"""The histories, with a person at work in the same tmux: who splits, joins, swaps, breaks, moves,
+respawns and renames while sessions are ended loses nothing, and what is written stays true."""
 
 from __future__ import annotations
 
@@ -15,7 +15,20 @@ from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core.model import ProcessId, Scope, Verb
 from tmuxreap.ending.plan import Policy
 
-DEEDS = ("split", "window", "shell", "work", "join", "swap", "break", "move", "leave", "respawn", "rename", "quit")
+DEEDS = (
+    "split",
+    "window",
+    "shell",
+    "work",
+    "join",
+    "swap",
+    "break",
+    "move",
+    "leave",
+    "respawn",
+    "rename",
+    "quit",
+)
 
 
 class WithPeople(Histories):
@@ -45,7 +58,8 @@ class WithPeople(Histories):
         self.story.tmux.split(self.story.SOCKET, session, "bash")
 
     def do_work(self, session: Any, number: int) -> None:
-        """In a shell that was idle: the job is a person's as long as nothing of that pane was struck."""
+        """In a shell that was idle: the job is a person's as long as nothing of that pane was
+        struck."""
         for pane in session.panes:
             shell = self.story.processes.table.get(pane.process.pid)
             if shell is not None and shell.argv == ("bash",) and pane not in self.agents_panes():
@@ -121,15 +135,24 @@ class WithPeople(Histories):
         return [agent.pane for agent in self.story.agents.values()]
 
     def agents_pane(self, session: Any) -> FakePane | None:
-        theirs = (pane for pane in session.panes if pane not in self.panes and pane.process != self.bystander)
+        theirs = (
+            pane
+            for pane in session.panes
+            if pane not in self.panes and pane.process != self.bystander
+        )
         return next(theirs, None)
 
     def session(self, name: str) -> Any:
         server = self.story.tmux.servers.get(self.story.SOCKET)
-        return next((one for one in server.sessions if one.name.rstrip("~") == name), None) if server else None
+        return (
+            next((one for one in server.sessions if one.name.rstrip("~") == name), None)
+            if server
+            else None
+        )
 
     def unsettled(self, actions: Any) -> list[object]:
-        """What a killed stop had begun, and a person's pane stands in the way of, is told until they decide."""
+        """What a killed stop had begun, and a person's pane stands in the way of, is told until
+        they decide."""
         return [one for one in actions if "other panes of the session" not in one["action"]]
 
     def agrees(self, name: str, *, running: bool) -> bool:

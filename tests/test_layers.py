@@ -1,5 +1,5 @@
-"""Holds the rooms: who may import whom, by which doors, and who owns which outside thing. One table each; the imports
-are read from the source."""
+"""Holds the rooms: who may import whom, by which doors, and who owns which outside thing. One table
+each; the imports are read from the source."""
 
 from __future__ import annotations
 
@@ -14,17 +14,25 @@ import tmuxreap
 
 PACKAGE = Path(tmuxreap.__file__).parent
 
-# Each room imports only from rooms above it, and from outside of a room only its doors may be imported.
+# Each room imports only from rooms above it, and from outside of a room only its doors may be
+# imported.
 ROOMS = {
     "core": "*",
-    "system": "files lock_holders environment git interrupts terminals tmux.commands tmux.sockets tmux.versions"
-    " processes.procfs",
+    "system": (
+        "files lock_holders environment git interrupts terminals tmux.commands tmux.sockets"
+        " tmux.versions processes.procfs"
+    ),
     "registry": "file rows transitions targets trees edits",
     "ledger": "books records database schema copy",
     "agents": "blocks load profiles spared programs screens conversations.* hooks.*",
-    "sessions": "context look sight conversation results observe world ownership panes identity shown siblings"
-    " elsewhere nested newcomers state caller configuration",
-    "ending": "end interrupt plan results prepare outcome one_at_a_time delegation handover ladder.execute",
+    "sessions": (
+        "context look sight conversation results observe world ownership panes identity shown"
+        " siblings elsewhere nested newcomers state caller configuration"
+    ),
+    "ending": (
+        "end interrupt plan results prepare outcome one_at_a_time delegation handover"
+        " ladder.execute"
+    ),
     "commands": "*",
     "hosts": "*",
     "app": "*",
@@ -51,7 +59,8 @@ interfaces.completion.vocabulary interfaces.python.options interfaces.python.err
 SWITCHES = {"core.faults"}  # the tests' way to make a step fail: that is I/O
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
 
-# An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it (shell patterns).
+# An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it
+# (shell patterns).
 OWNERS: dict[str, set[str]] = {
     "sqlite3": {"ledger.*", "agents.conversations.databases", "interfaces.hook.*"},
     # In `portable` for ps, where there is no /proc.
@@ -96,7 +105,9 @@ def room_of(module: str) -> str:
 
 def source_of(module: str) -> str:
     path = PACKAGE.joinpath(*module.split("."))
-    return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+    return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(
+        encoding="utf-8"
+    )
 
 
 def is_package(module: str) -> bool:
@@ -104,7 +115,8 @@ def is_package(module: str) -> bool:
 
 
 def imported(source: str, module: str, known: list[str]) -> set[str]:
-    """Everything imported anywhere in it: `x.y` for modules of the package, `/x` for the top package of a stranger."""
+    """Everything imported anywhere in it: `x.y` for modules of the package, `/x` for the top
+    package of a stranger."""
     full: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -113,11 +125,15 @@ def imported(source: str, module: str, known: list[str]) -> set[str]:
             above = ["tmuxreap", *module.split(".")][: -node.level] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             full |= {f"{base}.{alias.name}" for alias in node.names}
-    return {own_name(name, known) if name.split(".")[0] == "tmuxreap" else "/" + name.split(".")[0] for name in full}
+    return {
+        own_name(name, known) if name.split(".")[0] == "tmuxreap" else "/" + name.split(".")[0]
+        for name in full
+    }
 
 
 def own_name(dotted: str, known: list[str]) -> str:
-    """`tmuxreap.core.model.Row` is `core.model`; a name that is no module comes from the package itself."""
+    """`tmuxreap.core.model.Row` is `core.model`; a name that is no module comes from the package
+    itself."""
     parts = dotted.split(".")[1:]
     while parts and ".".join(parts) not in known:
         parts.pop()
@@ -125,13 +141,16 @@ def own_name(dotted: str, known: list[str]) -> str:
 
 
 def touched(source: str) -> set[str]:
-    """The names of outside things in it: top packages imported, and `os.something` however it is spelled."""
+    """The names of outside things in it: top packages imported, and `os.something` however it is
+    spelled."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module.split(".")[0]} | {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {node.module.split(".")[0]} | {
+                f"{node.module}.{alias.name}" for alias in node.names
+            }
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             names.add(f"{node.value.id}.{node.attr}")
     return names
@@ -173,7 +192,9 @@ def trespasses(module: str, source: str | None = None) -> list[str]:
 
 @pytest.mark.parametrize("module", NAMES)
 def test_a_module_lives_in_a_room(module: str) -> None:
-    assert room_of(module) in {*ORDER, *ABOVE_ALL, *BELOW_ALL} or module in ALONE, f"{module} is in no room"
+    assert room_of(module) in {*ORDER, *ABOVE_ALL, *BELOW_ALL} or module in ALONE, (
+        f"{module} is in no room"
+    )
 
 
 @pytest.mark.parametrize("module", NAMES)
@@ -188,7 +209,9 @@ def test_the_beginning_opens_doors_only(module: str) -> None:
 
 
 def test_every_door_leads_to_somebody_outside() -> None:
-    used = {name for module in NAMES for name in own_imports(module) if room_of(name) != room_of(module)}
+    used = {
+        name for module in NAMES for name in own_imports(module) if room_of(name) != room_of(module)
+    }
     idle = [
         f"{room}: {door}"
         for room, doors in ROOMS.items()
@@ -205,7 +228,8 @@ def test_nobody_but_the_beginning_and_the_interfaces_asks_for_the_real_thing() -
 
 
 def test_no_import_goes_round_in_a_circle() -> None:
-    # The package itself imports nothing: it gives its version, and loads its other names when they are used.
+    # The package itself imports nothing: it gives its version, and loads its other names when they
+    # are used.
     TopologicalSorter({module: own_imports(module) - ABOVE_ALL for module in NAMES}).prepare()
 
 
@@ -224,7 +248,9 @@ def test_a_room_names_what_is_its_own_and_what_it_never_does(room: str) -> None:
 
 
 def test_a_reader_sees_few_entries() -> None:
-    entries = {path.name for path in PACKAGE.iterdir() if path.name not in ("__pycache__", "_skills")}
+    entries = {
+        path.name for path in PACKAGE.iterdir() if path.name not in ("__pycache__", "_skills")
+    }
     assert len(entries) <= 15, sorted(entries)
 
 
@@ -243,20 +269,26 @@ def test_what_is_pure_reaches_for_nothing_outside(module: str) -> None:
 
 
 def strangers(thing: str, users: list[str]) -> list[str]:
-    return [module for module in users if not any(fnmatchcase(module, owner) for owner in OWNERS[thing])]
+    return [
+        module for module in users if not any(fnmatchcase(module, owner) for owner in OWNERS[thing])
+    ]
 
 
 @pytest.mark.parametrize("thing", OWNERS)
 def test_an_outside_thing_is_touched_by_its_owner_only(thing: str) -> None:
     users = [module for module in NAMES if thing in touched(source_of(module))]
     wrong = strangers(thing, users)
-    assert not wrong, f"{thing} belongs to {sorted(OWNERS[thing]) or 'nobody'}, and is used in {wrong}"
+    assert not wrong, (
+        f"{thing} belongs to {sorted(OWNERS[thing]) or 'nobody'}, and is used in {wrong}"
+    )
 
 
 @pytest.mark.parametrize("thing", [thing for thing, owners in OWNERS.items() if owners])
 def test_an_owner_touches_what_it_owns(thing: str) -> None:
     users = [module for module in NAMES if thing in touched(source_of(module))]
-    idle = {owner for owner in OWNERS[thing] if not any(fnmatchcase(module, owner) for module in users)}
+    idle = {
+        owner for owner in OWNERS[thing] if not any(fnmatchcase(module, owner) for module in users)
+    }
     assert not idle, f"{thing} is touched in {users}, not in {sorted(idle)}"
 
 
@@ -320,6 +352,12 @@ def late():
 def test_the_reader_sees_imports_of_every_form() -> None:
     known = ["core", "core.model", "registry", "registry.file", "commands", "commands.stop", "app"]
     assert imported(SAMPLE, "commands.show", known) == {
-        "/os", "/yaml", "__init__", "core.model", "registry.file", "commands.stop", "app",
-    }  # fmt: skip
+        "/os",
+        "/yaml",
+        "__init__",
+        "core.model",
+        "registry.file",
+        "commands.stop",
+        "app",
+    }
     assert touched(SAMPLE) >= {"os", "yaml", "os.getenv", "os.environ"}

@@ -1,4 +1,5 @@
-"""The test of a file is found by its name: tests/<room>/test_<file>.py for tmuxreap/<room>/<file>.py."""
+"""The test of a file is found by its name: tests/<room>/test_<file>.py for
+tmuxreap/<room>/<file>.py."""
 
 from __future__ import annotations
 

@@ -35,10 +35,19 @@ def test_the_wheel_holds_the_package_and_runs_alone(tmp_path: Path) -> None:
         packed.extractall(tmp_path / "alone")
     modules = {str(path.relative_to(PACKAGE.parent)) for path in PACKAGE.rglob("*.py")}
     assert modules | {"tmuxreap/agents/agents.yaml", "tmuxreap/py.typed"} <= names
-    assert {name.split("/")[0] for name in names} == {"tmuxreap", f"tmuxreap-{tmuxreap.__version__}.dist-info"}
+    assert {name.split("/")[0] for name in names} == {
+        "tmuxreap",
+        f"tmuxreap-{tmuxreap.__version__}.dist-info",
+    }
     run = [sys.executable, "-m", "tmuxreap", "agents", "--json"]
-    there = {"PYTHONPATH": str(tmp_path / "alone"), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    said = subprocess.run(run, cwd=tmp_path, env=there, capture_output=True, text=True, check=True).stdout
+    there = {
+        "PYTHONPATH": str(tmp_path / "alone"),
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+    }
+    said = subprocess.run(
+        run, cwd=tmp_path, env=there, capture_output=True, text=True, check=True
+    ).stdout
     assert [one["name"] for one in json.loads(said)["results"]] == list(load_profiles(None).agents)
     assert {f"tmuxreap/interfaces/cli/verbs/{verb}.py" for verb in VERBS} <= names
 
@@ -46,14 +55,27 @@ def test_the_wheel_holds_the_package_and_runs_alone(tmp_path: Path) -> None:
 def test_the_source_holds_what_git_holds_and_no_environment(tmp_path: Path) -> None:
     with tarfile.open(build("sdist", tmp_path)) as packed:
         names = {name.split("/", 1)[1] for name in packed.getnames()}
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if listed.returncode == 0:
         tracked = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
         assert tracked <= names
-    assert not {name.split("/")[0] for name in names} & {".venv", ".git", ".hypothesis", ".hermes", "dist", "build"}
+    assert not {name.split("/")[0] for name in names} & {
+        ".venv",
+        ".git",
+        ".hypothesis",
+        ".hermes",
+        "dist",
+        "build",
+    }
 
 
 def test_the_version_stands_in_one_place() -> None:
     assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
-    found = [path for path in PACKAGE.rglob("*.py") if f'"{tmuxreap.__version__}"' in path.read_text(encoding="utf-8")]
+    found = [
+        path
+        for path in PACKAGE.rglob("*.py")
+        if f'"{tmuxreap.__version__}"' in path.read_text(encoding="utf-8")
+    ]
     assert found == [PACKAGE / "__init__.py"]

@@ -1,4 +1,5 @@
-"""The pictures show what the program says today: its words, not its bytes. Made anew by scripts/pictures."""
+"""The pictures show what the program says today: its words, not its bytes. Made anew by
+scripts/pictures."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def test_the_receipt_has_the_words_of_a_receipt(tmp_path: Path) -> None:
 
 def test_the_popup_has_the_words_of_the_popup() -> None:
     shown = squeezed(seen("popup"))
-    words = [binding.description for binding in (*Popup.BINDINGS, *Sessions.BINDINGS) if binding.show]  # type: ignore[union-attr]
+    words = [
+        binding.description for binding in (*Popup.BINDINGS, *Sessions.BINDINGS) if binding.show
+    ]  # type: ignore[union-attr]
     assert len(words) == 8
     assert [word for word in (*words, *NARROW_COLUMNS) if word not in shown] == []
 

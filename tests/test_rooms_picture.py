@@ -15,7 +15,9 @@ NAMED = sorted(set(re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py|\.yaml)?)`", PAGE)
 
 
 def test_the_picture_is_what_the_imports_say() -> None:
-    ran = subprocess.run([sys.executable, "scripts/rooms", "--check"], cwd=ROOT, capture_output=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "scripts/rooms", "--check"], cwd=ROOT, capture_output=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr
 
 
@@ -27,7 +29,9 @@ def test_the_picture_of_other_imports_is_another(tmp_path: Path) -> None:
     script = tmp_path / "scripts" / "rooms"
     script.write_text((ROOT / "scripts" / "rooms").read_text())
     (tmp_path / "docs" / "pictures").mkdir(parents=True)
-    (tmp_path / "docs" / "pictures" / "rooms.svg").write_text((ROOT / "docs/pictures/rooms.svg").read_text())
+    (tmp_path / "docs" / "pictures" / "rooms.svg").write_text(
+        (ROOT / "docs/pictures/rooms.svg").read_text()
+    )
     ran = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, check=False)
     assert ran.returncode == 1
 
@@ -38,6 +42,8 @@ def test_a_place_that_the_page_names_is_there(place: str) -> None:
     assert any((folder / place).exists() for folder in folders), place
 
 
-@pytest.mark.parametrize("room", [path.parent.name for path in (ROOT / "tmuxreap").glob("*/__init__.py")])
+@pytest.mark.parametrize(
+    "room", [path.parent.name for path in (ROOT / "tmuxreap").glob("*/__init__.py")]
+)
 def test_the_page_names_every_room(room: str) -> None:
     assert f"`{room}/`" in PAGE

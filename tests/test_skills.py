@@ -1,4 +1,5 @@
-"""Our skills: valid by the format, and their copies: installed where agents look, never over what a person changed."""
+"""Our skills: valid by the format, and their copies: installed where agents look, never over what a
+person changed."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ ROOT = Path(__file__).parent.parent
 HOME = ROOT / "skills"
 FOLDERS = sorted(HOME.iterdir())
 SCRIPTS = sorted(HOME.glob("*/scripts/*"))
-NAMES = [f"tmux-agent-orchestrate-{what}" for what in ("create", "delegate-job", "monitor", "resume", "stop")]
+NAMES = [
+    f"tmux-agent-orchestrate-{what}"
+    for what in ("create", "delegate-job", "monitor", "resume", "stop")
+]
 ALLOWED = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 # Of the skills that these stand beside, which their loader reads.
 BESIDE = {"version", "author", "platforms", "environments"}

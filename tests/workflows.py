@@ -1,4 +1,5 @@
-"""A project as its users have it: our skills installed, `tmuxreap` on the PATH, a private tmux, the demo agent.
+"""A project as its users have it: our skills installed, `tmuxreap` on the PATH, a private tmux, the
+demo agent.
 
 Blocks of shell are run in it as they stand in a document."""
 
@@ -34,19 +35,30 @@ class Project:
         shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tmuxreap "$@"\n')
         shim.chmod(0o755)
         (programs / "python3").symlink_to(sys.executable)
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")}
+        environ = {
+            key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")
+        }
         path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         self.environ = {**environ, "PATH": path, "PYTHONPATH": str(ROOT)}
         for skill in our_skills():
             comparison = compare(skill, self.folder / ".agents" / "skills")
             write(comparison, comparison.missing)
 
-    def run(self, block: str, *, exit_code: int | None = 0, shell: str = "bash", **environ: str) -> str:
+    def run(
+        self, block: str, *, exit_code: int | None = 0, shell: str = "bash", **environ: str
+    ) -> str:
         """What it says, stdout and stderr as they come."""
         ended = subprocess.run(
-            [shell, "-c", block], cwd=self.folder, env={**self.environ, **environ}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S, check=False,
-        )  # fmt: skip
+            [shell, "-c", block],
+            cwd=self.folder,
+            env={**self.environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
         assert exit_code in (None, ended.returncode), f"{ended.returncode}: {ended.stdout}"
         return ended.stdout
 
@@ -55,7 +67,12 @@ class Project:
         ours, theirs = pty.openpty()
         try:
             asked = subprocess.Popen(
-                ["bash", "-c", block], cwd=self.folder, env=self.environ, stdin=theirs, stdout=theirs, stderr=theirs
+                ["bash", "-c", block],
+                cwd=self.folder,
+                env=self.environ,
+                stdin=theirs,
+                stdout=theirs,
+                stderr=theirs,
             )
             os.close(theirs)
             seen = b""

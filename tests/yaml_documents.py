@@ -147,7 +147,14 @@ class Writer:
             self.pick("tmux_sessions", "tmux_sessions", '"tmux_sessions"', "'tmux_sessions'")
             + self.pick(":", ":", " :")
         )
-        self.pick(self.block_list, self.block_list, self.block_list, self.block_list, self.flow_list, self.no_list)()
+        self.pick(
+            self.block_list,
+            self.block_list,
+            self.block_list,
+            self.block_list,
+            self.flow_list,
+            self.no_list,
+        )()
         for number in range(self.roll(3)):
             self.other(f"after{number}")
         if self.one_in(8):
@@ -225,7 +232,9 @@ class Writer:
     def keys(self, least: int) -> Sequence[str]:
         first = self.roll(len(KEYS))
         count = least + self.roll(5)
-        return [KEYS[(first + 5 * step) % len(KEYS)] for step in range(count)]  # 5 and 12 share no divisor
+        return [
+            KEYS[(first + 5 * step) % len(KEYS)] for step in range(count)
+        ]  # 5 and 12 share no divisor
 
     def block_mapping(self, column: int, path: tuple[str, ...]) -> None:
         names = self.keys(1)
@@ -268,14 +277,31 @@ class Writer:
         assert self.row
         self.row.clean = False
         self.anchors += 1
-        made = f"&a{self.anchors} x", "!!str x", f"&b{self.anchors} [1]", "! y", f"*a{self.anchors - 1}", "!foreign z"
-        options = made if self.anchors > 1 and f"&a{self.anchors - 1} " in self.out.text else (*made[:4], made[5])
+        made = (
+            f"&a{self.anchors} x",
+            "!!str x",
+            f"&b{self.anchors} [1]",
+            "! y",
+            f"*a{self.anchors - 1}",
+            "!foreign z",
+        )
+        options = (
+            made
+            if self.anchors > 1 and f"&a{self.anchors - 1} " in self.out.text
+            else (*made[:4], made[5])
+        )
         self.put(" " + self.pick(*options))
 
     def on_line(self, column: int, path: tuple[str, ...]) -> None:
         lead = "\n" + " " * (column + 2) if self.one_in(12) else " " * self.pick(1, 1, 2)
         self.put(lead)
-        self.pick(self.scalar, self.scalar, self.scalar, self.flow_sequence, lambda: self.flow_mapping(path))()
+        self.pick(
+            self.scalar,
+            self.scalar,
+            self.scalar,
+            self.flow_sequence,
+            lambda: self.flow_mapping(path),
+        )()
 
     def scalar(self) -> None:
         word = self.pick(*WORDS)
@@ -283,7 +309,16 @@ class Writer:
         double = odd.replace("\\", "\\\\").replace('"', '\\"')
         single = odd.replace("'", "''")
         self.put(
-            self.pick(word, word, self.pick(*SCALARS), f'"{double}"', f"'{single}'", '"\\n\\u00e9\\t"', '""', "''")
+            self.pick(
+                word,
+                word,
+                self.pick(*SCALARS),
+                f'"{double}"',
+                f"'{single}'",
+                '"\\n\\u00e9\\t"',
+                '""',
+                "''",
+            )
         )
 
     def flow_sequence(self) -> None:
@@ -300,20 +335,30 @@ class Writer:
             if number:
                 self.put(self.pick(", ", ", ", ",", ",\n          ", ", # c\n          "))
             self.flow_field(name, path, len(names) == 1)
-        self.put((self.pick("", "", "", ",", ", ") if names else "") + self.pick("", "", " ", "\n         ") + "}")
+        self.put(
+            (self.pick("", "", "", ",", ", ") if names else "")
+            + self.pick("", "", " ", "\n         ")
+            + "}"
+        )
 
     def flow_field(self, name: str, path: tuple[str, ...], only: bool) -> None:
         start, key = self.here, self.key(name)
         bare = self.one_in(15)
         self.put(key if bare else key + (":" if key[0] == '"' and self.one_in(3) else ": "))
         place = Field((*path, name), start, self.here, 0, True, only)
-        if self.row and place.path[:1] and len({f.path for f in self.row.fields} & {place.path}) == 0:
+        if (
+            self.row
+            and place.path[:1]
+            and len({f.path for f in self.row.fields} & {place.path}) == 0
+        ):
             self.row.fields.append(place)
         if not bare:
             place.value = self.out.text.rindex(":") + 1
             nest = len(path) < 2
             self.pick(
-                *[self.scalar] * 5, self.flow_sequence, (lambda: self.flow_mapping(place.path)) if nest else self.scalar
+                *[self.scalar] * 5,
+                self.flow_sequence,
+                (lambda: self.flow_mapping(place.path)) if nest else self.scalar,
             )()
         place.end = self.here
 
@@ -323,7 +368,13 @@ class Writer:
     def over_lines(self, column: int, path: tuple[str, ...]) -> None:
         pad = "\n" + " " * (column + self.pick(1, 2, 4))
         self.put(
-            " " + self.pick(f"one{pad}two", f"one{pad}two\n{pad}three", f'"one{pad}two \\{pad}x"', f"'one\n{pad}two'")
+            " "
+            + self.pick(
+                f"one{pad}two",
+                f"one{pad}two\n{pad}three",
+                f'"one{pad}two \\{pad}x"',
+                f"'one\n{pad}two'",
+            )
         )
 
     def block_scalar(self, column: int, path: tuple[str, ...]) -> None:
@@ -331,10 +382,19 @@ class Writer:
         pad = " " * (column + deep)
         digit = self.pick("", "", "", str(deep))
         self.put(
-            " " + self.pick("|", ">") + self.pick(digit + self.pick("", "-", "+"), digit) + self.pick("", "", " # head")
+            " "
+            + self.pick("|", ">")
+            + self.pick(digit + self.pick("", "-", "+"), digit)
+            + self.pick("", "", " # head")
         )
         for _ in range(self.roll(4)):
-            self.put("\n" + pad + self.pick("text", "# text", "a: b", "é😀", "- x", "  " + "deep" if digit else "deep"))
+            self.put(
+                "\n"
+                + pad
+                + self.pick(
+                    "text", "# text", "a: b", "é😀", "- x", "  " + "deep" if digit else "deep"
+                )
+            )
             if self.one_in(4):
                 self.put("\n" + self.pick("", pad, pad + "  ", " "))
 
@@ -346,7 +406,13 @@ class Writer:
             self.put(
                 "\n"
                 + indent
-                + self.pick("- a", "- 1 # one", "- k: v\n" + indent + "  l: w", "-", "- |\n" + indent + "   t")
+                + self.pick(
+                    "- a",
+                    "- 1 # one",
+                    "- k: v\n" + indent + "  l: w",
+                    "-",
+                    "- |\n" + indent + "   t",
+                )
             )
 
     def inner(self, column: int, path: tuple[str, ...]) -> None:
@@ -364,17 +430,24 @@ class Writer:
 
     def rest_of_line(self) -> None:
         line = self.out.text.replace("\r\n", "\n").rpartition("\n")[2]
-        comment = " " * self.pick(1, 2) + self.pick(*COMMENTS) if self.one_in(6) and not self.in_block_scalar() else ""
+        comment = (
+            " " * self.pick(1, 2) + self.pick(*COMMENTS)
+            if self.one_in(6) and not self.in_block_scalar()
+            else ""
+        )
         self.put((comment if line.strip() else "") + "\n")
 
     def in_block_scalar(self) -> bool:
-        """A comment here would be text; cheap and sure: no comment after lines that could be of a block scalar."""
+        """A comment here would be text; cheap and sure: no comment after lines that could be of a
+        block scalar."""
         tail = self.out.text.replace("\r\n", "\n").splitlines()[-9:]
         return any("|" in line or ">" in line for line in tail)
 
     def between(self, column: int) -> None:
         if self.one_in(5):
-            self.comments(self.pick(column, column, 0, column if self.in_block_scalar() else column + 2))
+            self.comments(
+                self.pick(column, column, 0, column if self.in_block_scalar() else column + 2)
+            )
         if self.one_in(6):
             self.put(self.pick("\n", "\n\n", "  \n"))
 
@@ -385,7 +458,8 @@ class Writer:
 
 @st.composite
 def documents(draw: st.DrawFn, troubled: bool = False) -> Made:
-    """One in two is thrown from a seed: large and ever new. The others hypothesis can make small."""
+    """One in two is thrown from a seed: large and ever new. The others hypothesis can make
+    small."""
     seed = draw(st.none() | st.integers(0, 2**48))
     if seed is not None:
         return Writer(Random(seed).randrange, troubled).document()

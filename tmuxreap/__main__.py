@@ -24,7 +24,8 @@ YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage,
 
 
 def run() -> None:
-    """The program. It leaves at once when all is said: to take an interpreter down lasts as long as a tmux call."""
+    """The program. It leaves at once when all is said: to take an interpreter down lasts as long as
+    a tmux call."""
     gc.set_threshold(YOUNG_OBJECTS)
     status = main()
     with contextlib.suppress(OSError, ValueError):
@@ -48,7 +49,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _let_go_of_talk() -> None:
-    """What nobody could be told must not become the exit status: Python tries once more at its end."""
+    """What nobody could be told must not become the exit status: Python tries once more at its
+    end."""
     try:
         sys.stderr.flush()
     except (OSError, ValueError):
@@ -57,8 +59,12 @@ def _let_go_of_talk() -> None:
 
 
 def _mend_streams() -> None:
-    """A caller may have closed them, and no file of ours may take their numbers; and no name may stop an answer."""
-    for name, mode, errors in (("stdin", "r", "surrogateescape"), *((out, "w", "backslashreplace") for out in OUT)):
+    """A caller may have closed them, and no file of ours may take their numbers; and no name may
+    stop an answer."""
+    for name, mode, errors in (
+        ("stdin", "r", "surrogateescape"),
+        *((out, "w", "backslashreplace") for out in OUT),
+    ):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - for as long as we run
@@ -120,7 +126,9 @@ def _bug(words: list[str], error: Exception) -> int:
 
     traceback.print_exception(error)
     message = f"could not go on: {type(error).__name__}: {error}"
-    return _told(words, Failure(Code.BUG, message, "this is a bug: please report it with the lines above"))
+    return _told(
+        words, Failure(Code.BUG, message, "this is a bug: please report it with the lines above")
+    )
 
 
 if __name__ == "__main__":

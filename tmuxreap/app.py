@@ -1,4 +1,5 @@
-"""Puts the program together: the real tmux, the real processes, the real clock. Holds nothing, does nothing."""
+"""Puts the program together: the real tmux, the real processes, the real clock. Holds nothing, does
+nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from tmuxreap.system.processes.linux import boot_id, host, real_processes
 from tmuxreap.system.tmux.server import RealTmux
 
 
-def real_app(settings: Settings, registry: str | None, tool: str = "cli", *, lock_held: bool = False) -> Context:
+def real_app(
+    settings: Settings, registry: str | None, tool: str = "cli", *, lock_held: bool = False
+) -> Context:
     if settings.platform.startswith("win"):
         raise Failure(Code.USAGE, "could not run: Windows has no tmux", "run it inside WSL")
     processes = real_processes()

@@ -18,11 +18,17 @@ from benchmark.world import World
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="./scripts/bench", description="How fast tmuxreap is, as ratios of one run.")
-    parser.add_argument("--quick", action="store_true", help="fewer turns, and no more than 100 sessions")
+    parser = argparse.ArgumentParser(
+        prog="./scripts/bench", description="How fast tmuxreap is, as ratios of one run."
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer turns, and no more than 100 sessions"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     parser.add_argument("--hcom", type=Path, help="the program hcom, to be measured beside")
-    parser.add_argument("--plot", type=Path, help="write how cost grows with the work into this SVG")
+    parser.add_argument(
+        "--plot", type=Path, help="write how cost grows with the work into this SVG"
+    )
     parser.add_argument("--page", type=Path, help="write the table into this Markdown file")
     asked = parser.parse_args()
     subprocess.run([sys.executable, "-m", "compileall", "-q", *map(str, _packages())], check=False)
@@ -33,7 +39,11 @@ def main() -> int:
         for line in case.lines():
             lines.append(line)
             print(told(line), file=sys.stderr if asked.json else sys.stdout, flush=True)
-        about = {"python": platform.python_version(), "tmux": world.tmux("-V").strip(), "machine": platform.machine()}
+        about = {
+            "python": platform.python_version(),
+            "tmux": world.tmux("-V").strip(),
+            "machine": platform.machine(),
+        }
     if asked.plot:
         asked.plot.write_text(plotted(case.points))
     if asked.page:
@@ -41,7 +51,13 @@ def main() -> int:
     broken = [line for line in lines if line.kept is False]
     if asked.json:
         print(
-            json.dumps({**about, "seconds": round(time.monotonic() - begun), "lines": [asdict(line) for line in lines]})
+            json.dumps(
+                {
+                    **about,
+                    "seconds": round(time.monotonic() - begun),
+                    "lines": [asdict(line) for line in lines],
+                }
+            )
         )
     else:
         print(f"\n{about}; {time.monotonic() - begun:.0f} s; {len(broken)} above the limit")
@@ -50,7 +66,13 @@ def main() -> int:
 
 def told(line: Line) -> str:
     ratio = "" if line.ratio is None else f"{line.ratio:7.1f} x {line.unit}" if line.unit else ""
-    limit = "" if line.kept is None else f"  (at most {line.limit:g})" if line.kept else f"  ABOVE {line.limit:g}"
+    limit = (
+        ""
+        if line.kept is None
+        else f"  (at most {line.limit:g})"
+        if line.kept
+        else f"  ABOVE {line.limit:g}"
+    )
     return f"{line.what:58} {line.who:32} {line.milliseconds:8.1f} ms  p95 {line.p95:8.1f} {ratio}{limit}"
 
 

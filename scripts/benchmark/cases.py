@@ -1,4 +1,5 @@
-"""What is measured. Each case makes its sessions, lets the contenders take turns, and gives rows of the table."""
+"""What is measured. Each case makes its sessions, lets the contenders take turns, and gives rows of
+the table."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ PLAIN = [sys.executable, "-c", "pass"]
 
 @dataclass
 class Line:
-    """One line of the table: a time, in units of something else of the same run, and what it may be at most."""
+    """One line of the table: a time, in units of something else of the same run, and what it may be
+    at most."""
 
     what: str
     who: str
@@ -76,14 +78,22 @@ class Case:
         def hooked() -> None:
             command = ["tmuxreap", "hook", "claude"]
             subprocess.run(
-                command, env=told, cwd=self.world.folder, input=hook, text=True, capture_output=True, check=True
+                command,
+                env=told,
+                cwd=self.world.folder,
+                input=hook,
+                text=True,
+                capture_output=True,
+                check=True,
             )
 
         samples = in_turns(
             {
                 "python -c pass": lambda: self.spawn(PLAIN),
                 "tmux ls": lambda: self.spawn(["tmux", "ls"]),
-                "heartbeat": lambda: self.spawn(["tmuxreap", "heartbeat", "one", "--state", "working"]),
+                "heartbeat": lambda: self.spawn(
+                    ["tmuxreap", "heartbeat", "one", "--state", "working"]
+                ),
                 "hook": hooked,
                 "completion": lambda: self.spawn(["tmuxreap", "_complete", "stop", "o"]),
                 "--version": lambda: self.spawn(["tmuxreap", "--version"]),
@@ -103,25 +113,41 @@ class Case:
 
     def stop_one(self) -> Iterator[Line]:
         turns = 3 if self.quick else 9
-        naive, floor = [sys.executable, str(HERE / "naive.py"), "stop"], [sys.executable, str(HERE / "floor.py")]
+        naive, floor = (
+            [sys.executable, str(HERE / "naive.py"), "stop"],
+            [sys.executable, str(HERE / "floor.py")],
+        )
         ways: dict[str, Callable[[str], object]] = {
             "tmuxreap": lambda name: self.spawn(["tmuxreap", "stop", name]),
-            "script of the same libraries": lambda name: self.spawn([*naive, name], self.world.folder / "naive"),
+            "script of the same libraries": lambda name: self.spawn(
+                [*naive, name], self.world.folder / "naive"
+            ),
             "shell loop": lambda name: self.spawn([str(HERE / "loop.sh"), name]),
             "floor": lambda name: self.spawn([*floor, name], self.world.folder / "floor"),
         }
         for delay, limit in ((0.0, None), (LEAVES_S, 11.0)):
-            yield from self._stops(f"stop one, agent takes {delay * 1000:g} ms", ways, delay, turns, limit)
+            yield from self._stops(
+                f"stop one, agent takes {delay * 1000:g} ms", ways, delay, turns, limit
+            )
         self.world.sessions([f"s{n}" for n in range(3)], str(self.world.stubborn))
         self.world.register()
         names = iter(f"s{n}" for n in range(3))
         command = ["--keys-timeout", "0.2", "--grace", "0.2"]
-        samples = in_turns({"t": lambda: self.spawn(["tmuxreap", "stop", next(names), *command])}, 3, 0.4)["t"]
-        yield self.line("stop one that ignores everything (0.2 s for keys, 0.2 s grace)", "tmuxreap", samples)
+        samples = in_turns(
+            {"t": lambda: self.spawn(["tmuxreap", "stop", next(names), *command])}, 3, 0.4
+        )["t"]
+        yield self.line(
+            "stop one that ignores everything (0.2 s for keys, 0.2 s grace)", "tmuxreap", samples
+        )
         self.world.clear()
 
     def _stops(
-        self, what: str, ways: dict[str, Callable[[str], object]], delay: float, turns: int, limit: float | None
+        self,
+        what: str,
+        ways: dict[str, Callable[[str], object]],
+        delay: float,
+        turns: int,
+        limit: float | None,
     ) -> Iterator[Line]:
         names = [f"a{number}" for number in range(turns * len(ways))]
         self.world.sessions(names, f"{self.world.agent} {delay:g}")
@@ -129,7 +155,9 @@ class Case:
         for other in ("naive", "floor"):
             self.world.copied(other)
         left = iter(names)
-        samples = in_turns({who: lambda way=way: way(next(left)) for who, way in ways.items()}, turns, delay)
+        samples = in_turns(
+            {who: lambda way=way: way(next(left)) for who, way in ways.items()}, turns, delay
+        )
         for who, found in samples.items():
             yield self.line(what, who, found, limit if who == "tmuxreap" else None)
         self.world.clear()
@@ -175,8 +203,24 @@ class Case:
         ratio = ours.median / theirs.median
         limit = 2.5 if (verb, count) == ("stop", 100) else None
         what = f"{verb} {count} at once"
-        yield Line(what, "tmuxreap", ours.median * 1000, ours.p95 * 1000, ratio, "kills in one client", limit)
-        yield Line(what, "kill-session in one tmux client", theirs.median * 1000, theirs.p95 * 1000, 1.0, "", None)
+        yield Line(
+            what,
+            "tmuxreap",
+            ours.median * 1000,
+            ours.p95 * 1000,
+            ratio,
+            "kills in one client",
+            limit,
+        )
+        yield Line(
+            what,
+            "kill-session in one tmux client",
+            theirs.median * 1000,
+            theirs.p95 * 1000,
+            1.0,
+            "",
+            None,
+        )
 
     # Looks
 
@@ -204,12 +248,20 @@ class Case:
                 limit = 6.0 if (who, count) == ("list --json", 1000) else None
                 unit = "tmux ls, after 7 py"
                 yield Line(
-                    f"{count} sessions", who, found.median * 1000, found.p95 * 1000, max(ratio, 0.0), unit, limit
+                    f"{count} sessions",
+                    who,
+                    found.median * 1000,
+                    found.p95 * 1000,
+                    max(ratio, 0.0),
+                    unit,
+                    limit,
                 )
                 if who not in ("tmux ls", "script of the same libraries"):
                     self.points.setdefault(who, []).append((count, found.median))
             peak = peak_mb(["tmuxreap", "list", "--json"], self.world.env, self.world.folder)
-            yield Line(f"{count} sessions", "peak memory of list --json (MB)", peak, peak, None, "", None)
+            yield Line(
+                f"{count} sessions", "peak memory of list --json (MB)", peak, peak, None, "", None
+            )
         self.world.clear()
 
     # Writes
@@ -219,7 +271,9 @@ class Case:
             turns = 3 if self.quick else 5
             self.world.register({f"r{number}": "bench" for number in range(count)})
             names = iter(f"r{number}" for number in range(turns))
-            found = in_turns({"t": lambda names=names: self.world.run("forget", next(names))}, turns)["t"]
+            found = in_turns(
+                {"t": lambda names=names: self.world.run("forget", next(names))}, turns
+            )["t"]
             self.points.setdefault("one row changed", []).append((count, found.median))
             yield self.line(f"one row changed among {count}", "tmuxreap", found)
 
@@ -228,11 +282,15 @@ class Case:
         times = {}
         for words in (("forget", "--dry-run"), ("forget",)):
             self.world.register(dict.fromkeys(names, "bench"))
-            times[words] = timed(lambda: self._at_once([["tmuxreap", *words, name] for name in names]))  # noqa: B023
+            times[words] = timed(
+                partial(self._at_once, [["tmuxreap", *words, name] for name in names])
+            )
         lost = self.world.registry.read_text().count("- name:")
         ratio = times[("forget",)] / times[("forget", "--dry-run")]
         what = f"100 processes change 100 rows at once ({lost} lost)"
-        yield Line(what, "tmuxreap", times[("forget",)] * 1000, 0.0, ratio, "the same with --dry-run", 3.0)
+        yield Line(
+            what, "tmuxreap", times[("forget",)] * 1000, 0.0, ratio, "the same with --dry-run", 3.0
+        )
 
     # Watching
 
@@ -243,7 +301,10 @@ class Case:
         self.world.register()
         pids = {line.split()[0]: int(line.split()[1]) for line in self.world.panes()}
         watcher = subprocess.Popen(
-            ["tmuxreap", "watch", "--json"], env=self.world.env, cwd=self.world.folder, stdout=subprocess.DEVNULL
+            ["tmuxreap", "watch", "--json"],
+            env=self.world.env,
+            cwd=self.world.folder,
+            stdout=subprocess.DEVNULL,
         )
         try:
             time.sleep(2)
@@ -254,7 +315,9 @@ class Case:
             watcher.wait()
         ratio = samples.median / 0.1
         what = f"death of an agent until its row is written, {count} of them"
-        yield Line(what, "watch", samples.median * 1000, samples.p95 * 1000, ratio, "of 100 ms", 1.0)
+        yield Line(
+            what, "watch", samples.median * 1000, samples.p95 * 1000, ratio, "of 100 ms", 1.0
+        )
         yield Line(what, "peak memory of watch (MB)", held, held, held / 60, "of 60 MB", 1.0)
         self.world.clear()
 
@@ -270,7 +333,9 @@ class Case:
     def _at_once(self, commands: list[list[str]]) -> None:
         quiet = subprocess.DEVNULL
         running = [
-            subprocess.Popen(command, env=self.world.env, cwd=self.world.folder, stdout=quiet, stderr=quiet)
+            subprocess.Popen(
+                command, env=self.world.env, cwd=self.world.folder, stdout=quiet, stderr=quiet
+            )
             for command in commands
         ]
         for process in running:

@@ -1,5 +1,6 @@
-"""The least that a Python program has to do to stop a session and write it down: two tmux clients, one wait, one atomic
-write. No proof, no conversation, no lock, no check: nothing that could be relied on."""
+"""The least that a Python program has to do to stop a session and write it down: two tmux clients,
+one wait, one atomic write. No proof, no conversation, no lock, no check: nothing that could be
+relied on."""
 
 import os
 import select
@@ -10,7 +11,9 @@ REGISTRY = ".hermes/agent-sessions.yaml"
 
 
 def main(names: list[str]) -> None:
-    told = subprocess.run(["tmux", "list-panes", "-a", "-F", "#{session_name} #{pane_pid}"], stdout=subprocess.PIPE)
+    told = subprocess.run(
+        ["tmux", "list-panes", "-a", "-F", "#{session_name} #{pane_pid}"], stdout=subprocess.PIPE
+    )
     pids = dict(line.split() for line in told.stdout.decode().splitlines())
     waited = {os.pidfd_open(int(pids[name])) for name in names}
     keys = "".join(f"send-keys -t ={name}: q\n" for name in names)

@@ -1,5 +1,6 @@
-"""hcom, where it does a comparable thing: launch an agent in tmux, and kill it. It signals the process, closes the pane
-and answers "sent"; it waits for nobody's death, looks for no stragglers, and keeps no registry of sessions."""
+"""hcom, where it does a comparable thing: launch an agent in tmux, and kill it. It signals the
+process, closes the pane and answers "sent"; it waits for nobody's death, looks for no stragglers,
+and keeps no registry of sessions."""
 
 from __future__ import annotations
 
@@ -24,7 +25,12 @@ class Hcom:
         (self.folder / "bin" / "claude").write_text(CLAUDE)
         (self.folder / "bin" / "claude").chmod(0o755)
         path = f"{self.folder}/bin:{world.env['PATH']}"
-        self.env = {**world.env, "PATH": path, "HOME": str(self.folder), "TMUX_TMPDIR": str(self.folder)}
+        self.env = {
+            **world.env,
+            "PATH": path,
+            "HOME": str(self.folder),
+            "TMUX_TMPDIR": str(self.folder),
+        }
         self.version = self._run("--version").strip()
 
     def launch(self) -> str:
@@ -41,5 +47,7 @@ class Hcom:
 
     def _run(self, *words: str) -> str:
         command = [str(self.program), *words]
-        done = subprocess.run(command, env=self.env, cwd=self.folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=self.env, cwd=self.folder, capture_output=True, text=True, check=False
+        )
         return done.stdout + done.stderr

@@ -1,5 +1,6 @@
-"""What somebody writes in an afternoon with the same libraries: stop one session, or list them. Part of the benchmark,
-and no example: it kills by name, believes tmux, and dumps the registry anew."""
+"""What somebody writes in an afternoon with the same libraries: stop one session, or list them.
+Part of the benchmark, and no example: it kills by name, believes tmux, and dumps the registry
+anew."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ def list_() -> None:
     for row in rows:
         alive = server.has_session(row["name"])
         memory = psutil.Process(row["pane"]["pid"]).memory_info().rss if alive else 0
-        found.append({"name": row["name"], "status": row["status"], "alive": alive, "memory": memory})
+        found.append(
+            {"name": row["name"], "status": row["status"], "alive": alive, "memory": memory}
+        )
     print(json.dumps(found))
 
 

@@ -37,5 +37,7 @@ def page(lines: Sequence[Line], about: Mapping[str, str]) -> str:
 
 def _row(line: Line) -> str:
     ratio = "" if line.ratio is None or not line.unit else f"{line.ratio:.1f} {line.unit}"
-    limit = "" if line.kept is None else f"{line.limit:g}" if line.kept else f"{line.limit:g} **above**"
+    limit = (
+        "" if line.kept is None else f"{line.limit:g}" if line.kept else f"{line.limit:g} **above**"
+    )
     return f"| {line.what} | {line.who} | {line.milliseconds:.1f} | {line.p95:.1f} | {ratio} | {limit} |\n"

@@ -21,7 +21,10 @@ def plotted(points: Points) -> str:
         ' font-family="sans-serif" font-size="13">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         *(_grid(across(10**n), "v", f"{10**n:,}") for n in _powers([c for c, _ in everything])),
-        *(_grid(up(ms), "h", f"{ms:,} ms") for ms in _round([seconds * 1000 for _, seconds in everything])),
+        *(
+            _grid(up(ms), "h", f"{ms:,} ms")
+            for ms in _round([seconds * 1000 for _, seconds in everything])
+        ),
         f'<text x="{(WIDTH - 106) / 2}" y="{HEIGHT - 16}" text-anchor="middle">sessions, or rows</text>',
     ]
     for (name, line), colour in zip(points.items(), COLOURS, strict=False):
@@ -36,11 +39,15 @@ def plotted(points: Points) -> str:
 
 def _scale(values: Sequence[float], first: float, last: float):  # type: ignore[no-untyped-def]
     low, high = math.log10(max(min(values), 0.001)), math.log10(max(values))
-    return lambda value: first + (math.log10(max(value, 0.001)) - low) / ((high - low) or 1) * (last - first)
+    return lambda value: (
+        first + (math.log10(max(value, 0.001)) - low) / ((high - low) or 1) * (last - first)
+    )
 
 
 def _powers(values: Sequence[float]) -> range:
-    return range(math.ceil(math.log10(max(min(values), 0.001))), math.floor(math.log10(max(values))) + 1)
+    return range(
+        math.ceil(math.log10(max(min(values), 0.001))), math.floor(math.log10(max(values))) + 1
+    )
 
 
 def _round(values: Sequence[float]) -> list[int]:

@@ -26,7 +26,9 @@ class Samples:
     @property
     def p95(self) -> float:
         ordered = sorted(self.seconds)
-        return max(ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))] - self.less, 0.0)
+        return max(
+            ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))] - self.less, 0.0
+        )
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -35,7 +37,9 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def in_turns(contenders: Mapping[str, Callable[[], object]], turns: int, less: float = 0.0) -> dict[str, Samples]:
+def in_turns(
+    contenders: Mapping[str, Callable[[], object]], turns: int, less: float = 0.0
+) -> dict[str, Samples]:
     samples = {name: Samples(less=less) for name in contenders}
     for turn in range(turns):
         names = list(contenders)
@@ -51,6 +55,11 @@ def peak_mb(command: Sequence[str], env: Mapping[str, str], folder: Path) -> flo
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, *command], env=dict(env), cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *command],
+        env=dict(env),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return int(done.stdout) / (1024 if os.uname().sysname == "Linux" else 1024 * 1024)

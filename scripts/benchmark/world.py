@@ -1,5 +1,5 @@
-"""A world of its own for the benchmark: a tmux server on a private socket, a HOME, a registry, agents that do nothing
-but leave. Whatever it starts it ends."""
+"""A world of its own for the benchmark: a tmux server on a private socket, a HOME, a registry,
+agents that do nothing but leave. Whatever it starts it ends."""
 
 from __future__ import annotations
 
@@ -76,26 +76,49 @@ class World:
 
     def tmux(self, *words: str, given: str = "") -> str:
         command = ["tmux", "-u", *words]
-        done = subprocess.run(command, env=self.env, input=given, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=self.env, input=given, capture_output=True, text=True, check=False
+        )
         return done.stdout
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """One command of tmuxreap, as a user calls it."""
         return subprocess.run(
-            ["tmuxreap", *words], env=self.env, cwd=self.folder, capture_output=True, text=True, check=False
+            ["tmuxreap", *words],
+            env=self.env,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def panes(self) -> list[str]:
-        fields = ("session_name", "pane_pid", "pane_id", "session_id", "session_created", "pid", "start_time")
+        fields = (
+            "session_name",
+            "pane_pid",
+            "pane_id",
+            "session_id",
+            "session_created",
+            "pid",
+            "start_time",
+        )
         listed = self.tmux("list-panes", "-a", "-F", " ".join(f"#{{{field}}}" for field in fields))
         return [line for line in listed.splitlines() if not line.startswith("keep ")]
 
     def sessions(self, names: Sequence[str], command: str, *, prompt: bool = True) -> None:
         for first in range(0, len(names), STEP):
             part = names[first : first + STEP]
-            self.tmux("source-file", "-", given="".join(f"new-session -d -s {name} '{command}'\n" for name in part))
+            self.tmux(
+                "source-file",
+                "-",
+                given="".join(f"new-session -d -s {name} '{command}'\n" for name in part),
+            )
             until = time.monotonic() + 20
-            while prompt and time.monotonic() < until and not all(self._prompts(name) for name in part):
+            while (
+                prompt
+                and time.monotonic() < until
+                and not all(self._prompts(name) for name in part)
+            ):
                 time.sleep(0.05)
         time.sleep(0.3)
 
@@ -103,8 +126,8 @@ class World:
         return ">" in self.tmux("capture-pane", "-p", "-t", f"={name}:")
 
     def register(self, ended: Mapping[str, str] | None = None) -> None:
-        """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones; then written and read
-        by tmuxreap itself: as in daily life, the ledger knows it."""
+        """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones;
+        then written and read by tmuxreap itself: as in daily life, the ledger knows it."""
         for path in self.registry.parent.iterdir():
             path.unlink()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -120,7 +143,10 @@ class World:
                 f" session_created: {created}}}\n"
             )
         others = {**(ended or {}), "dummy": "bench"}
-        rows += [f"  - name: {name}\n    status: stopped\n    agent: {agent}\n" for name, agent in others.items()]
+        rows += [
+            f"  - name: {name}\n    status: stopped\n    agent: {agent}\n"
+            for name, agent in others.items()
+        ]
         self.registry.write_text("tmux_sessions:\n" + "".join(rows))
         self.run("forget", "dummy")
         self.run("list")

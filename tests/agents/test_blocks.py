@@ -23,32 +23,61 @@ from tmuxreap.core.errors import Code, Failure
             "agents:\n  x:\n    keys: {idle: [{type: 1}]}",
             "line 3, column 18: agents.x.keys.idle: {'type': 1} is no key",
         ),
-        ("agents: {x: {keys: {idle: Enter}}}", "column 27: agents.x.keys.idle: a list is due where 'Enter' stands"),
+        (
+            "agents: {x: {keys: {idle: Enter}}}",
+            "column 27: agents.x.keys.idle: a list is due where 'Enter' stands",
+        ),
         ("agents: {x: {keys: {idle: [-1]}}}", "agents.x.keys.idle: -1 is no key, no pause"),
-        ("agents: {x: {screens: {sleepy: z}}}", "agents.x.screens.sleepy: 'sleepy' means nothing here"),
-        ("agents: {x: {screens: {idle: '('}}}", "column 30: agents.x.screens.idle: '(' is no pattern"),
-        ("agents: {x: {conversation: {locators: [launch, guess]}}}", "'guess' is no locator; there are hook,"),
+        (
+            "agents: {x: {screens: {sleepy: z}}}",
+            "agents.x.screens.sleepy: 'sleepy' means nothing here",
+        ),
+        (
+            "agents: {x: {screens: {idle: '('}}}",
+            "column 30: agents.x.screens.idle: '(' is no pattern",
+        ),
+        (
+            "agents: {x: {conversation: {locators: [launch, guess]}}}",
+            "'guess' is no locator; there are hook,",
+        ),
         (
             "agents: {x: {conversation: {locators: [{kind: pidfile}]}}}",
             "column 40: agents.x.conversation.locators.0: pidfile needs its path",
         ),
-        ("agents: {x: {conversation: {locators: [{kind: open-file, path: 'a'}]}}}", "no group (?P<id>...) says"),
-        ("agents: {x: {conversation: {locators: [{kind: argv, flags: --id}]}}}", "flags: a list is due"),
-        ("agents: {x: {conversation: {purge: ['../{id}']}}}", "'../{id}' does not lie in the store"),
+        (
+            "agents: {x: {conversation: {locators: [{kind: open-file, path: 'a'}]}}}",
+            "no group (?P<id>...) says",
+        ),
+        (
+            "agents: {x: {conversation: {locators: [{kind: argv, flags: --id}]}}}",
+            "flags: a list is due",
+        ),
+        (
+            "agents: {x: {conversation: {purge: ['../{id}']}}}",
+            "'../{id}' does not lie in the store",
+        ),
         ("agents: {x: {conversation: {purge: ['chats/*']}}}", "'chats/*' names no {id}"),
         ("agents: {x: {process: claude}}", "agents.x.process: a list is due where 'claude' stands"),
         ("agents: {x: {process: [[a]]}}", "a word is due where ['a'] stands"),
         ("agents: {x: {leave_s: soon}}", "agents.x.leave_s: 'soon' is no number of seconds"),
         ("agents: {x: {leave_s: .nan}}", "nan is no number of seconds"),
-        ("agents: {x: {proces: [a]}}", "agents.x.proces: 'proces' means nothing here; there are about,"),
-        ("agents: {x: {spare: [{arguments: a}]}}", "agents.x.spare.0: a program that is spared needs a name"),
+        (
+            "agents: {x: {proces: [a]}}",
+            "agents.x.proces: 'proces' means nothing here; there are about,",
+        ),
+        (
+            "agents: {x: {spare: [{arguments: a}]}}",
+            "agents.x.spare.0: a program that is spared needs a name",
+        ),
         (
             "common: {spare: ['\\x00']}\nagents: {claude: {keys: {safe: 3}}}",
             "line 2, column 32: agents.claude.keys.safe",
         ),
     ],
 )
-def test_a_block_that_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, words: str) -> None:
+def test_a_block_that_is_wrong_is_told_with_its_place(
+    tmp_path: Path, text: str, words: str
+) -> None:
     mine = tmp_path / "agents.yaml"
     mine.write_text(text)
     with pytest.raises(Failure) as raised:

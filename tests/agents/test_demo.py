@@ -35,12 +35,16 @@ def test_the_length_of_a_burst(agent: Agent, gap_s: float, leaves: bool) -> None
 
 
 @pytest.mark.parametrize(("gap_s", "leaves"), [(0.99, True), (1.01, False)])
-def test_the_second_interrupt_comes_within_a_second(agent: Agent, gap_s: float, leaves: bool) -> None:
+def test_the_second_interrupt_comes_within_a_second(
+    agent: Agent, gap_s: float, leaves: bool
+) -> None:
     press(agent, {1.0: "\x03", 1.0 + gap_s: "\x03"})
     assert (agent.leaves_at is not None) is leaves
 
 
-@pytest.mark.parametrize(("key", "clears"), [("\x15", True), ("\x03", True), ("\x1b", False), ("\x04", False)])
+@pytest.mark.parametrize(
+    ("key", "clears"), [("\x15", True), ("\x03", True), ("\x1b", False), ("\x04", False)]
+)
 def test_what_clears_a_draft(agent: Agent, key: str, clears: bool) -> None:
     assert press(agent, {1.0: "text", 2.0: key}).draft == ("" if clears else "text")
     assert agent.leaves_at is None
@@ -57,7 +61,9 @@ def test_an_interrupt_ends_the_turn_and_gives_the_queue_back(agent: Agent, key: 
 
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("draft", ["", "half", "three\nlines\nof it"])
-def test_escape_and_pairs_of_interrupts_leave_from_every_state(agent: Agent, state: State, draft: str) -> None:
+def test_escape_and_pairs_of_interrupts_leave_from_every_state(
+    agent: Agent, state: State, draft: str
+) -> None:
     agent.state, agent.draft = state, draft
     press(agent, {1.0: "\x1b", 1.8: "\x03", 2.1: "\x03", 5.1: "\x03", 5.4: "\x03"})
     assert agent.leaves_at is not None
@@ -71,7 +77,9 @@ def test_nothing_is_heard_while_it_leaves(agent: Agent) -> None:
 
 def test_it_stands_alone() -> None:
     code = "import sys, tmuxreap.agents.demo; print(*sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert [name for name in loaded if re.match(r"tmuxreap|typer|yaml|psutil", name)] == [
         "tmuxreap",
         "tmuxreap.agents",

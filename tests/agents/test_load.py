@@ -34,7 +34,9 @@ def test_each_agent_says_what_it_can(mine: Path) -> None:
 
 
 def test_a_new_agent_is_one_block_and_no_code(mine: Path) -> None:
-    mine.write_text("agents:\n  pi: {about: mine, process: [pi], command: [pi], resume: [--session, '{id}']}\n")
+    mine.write_text(
+        "agents:\n  pi: {about: mine, process: [pi], command: [pi], resume: [--session, '{id}']}\n"
+    )
     answer = run("agents", "--json")
     pi = of(answer, "pi")
     assert (pi["about"], pi["exit_keys"], pi["resume"]) == ("mine", False, "pi --session {id}")
@@ -55,7 +57,9 @@ def test_a_fault_in_the_user_s_file_is_told_with_its_place(mine: Path) -> None:
     assert answer.exit == 2
     assert answer.error["code"] == "usage"
     place = f"{mine}: line 4, column 18: agents.claude.conversation.locators.0.kind"
-    assert answer.error["message"].startswith(f"could not read the agents' profiles: {place}: 'guess' is no locator")
+    assert answer.error["message"].startswith(
+        f"could not read the agents' profiles: {place}: 'guess' is no locator"
+    )
 
 
 def test_without_a_home_there_is_no_file_of_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,9 +76,8 @@ def test_shared_programs(ours: Profiles) -> None:
 def test_the_user_s_file_is_merged_over_ours(tmp_path: Path) -> None:
     mine = tmp_path / "agents.yaml"
     mine.write_text(
-        "agents:\n"
-        "  demo: {leave_s: 9, keys: {idle: [C-d]}}\n"
-        "  mine: {process: [mine], command: [mine, '{python}'], conversation: {locators: [launch]}}\n"
+        "agents:\n  demo: {leave_s: 9, keys: {idle: [C-d]}}\n  mine: {process: [mine], command:"
+        " [mine, '{python}'], conversation: {locators: [launch]}}\n"
     )
     profiles = load_profiles(mine)
     demo = profiles.agents["demo"]
@@ -95,6 +94,10 @@ def test_a_user_s_file_that_is_not_there_is_none(tmp_path: Path) -> None:
 
 
 def test_the_head_of_the_file_explains_each_word_of_a_block() -> None:
-    head = (Path(load.__file__).with_name("agents.yaml")).read_text(encoding="utf-8").partition("common:")[0]
+    head = (
+        (Path(load.__file__).with_name("agents.yaml"))
+        .read_text(encoding="utf-8")
+        .partition("common:")[0]
+    )
     told = set(re.findall(r"[a-z_]+", head))
     assert {*load.BLOCK_KEYS, *load.TALK_KEYS, *blocks.KEYS} - told == set()

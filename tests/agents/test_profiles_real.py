@@ -1,6 +1,7 @@
-"""What the profiles say of the real agents: who is one, and what was on their screens when they were run."""
+"""What the profiles say of the real agents: who is one, and what was on their screens when they
+were run."""
 
-# ruff: noqa: E501, RUF001 - the screens as they are
+# ruff: noqa: RUF001 - the screens as they are
 
 from __future__ import annotations
 
@@ -23,8 +24,12 @@ def test_a_daemon_that_all_panes_share_is_no_agent_although_it_has_its_name() ->
     program = "/home/a/.codex/packages/codex"
     assert codex.recognises([program], "codex", program)
     assert codex.recognises([program, "resume", "0199"], "codex", program)
-    assert not codex.recognises([program, "app-server", "--listen", "unix://", "--managed-daemon"], "codex", program)
-    assert not codex.recognises([program, "app-server", "daemon", "pid-update-loop"], "codex", program)
+    assert not codex.recognises(
+        [program, "app-server", "--listen", "unix://", "--managed-daemon"], "codex", program
+    )
+    assert not codex.recognises(
+        [program, "app-server", "daemon", "pid-update-loop"], "codex", program
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,10 +56,14 @@ def test_a_claude_that_speaks_of_a_daemon_is_none(command: str) -> None:
 
 def test_a_script_with_a_name_of_many_is_known_by_its_package() -> None:
     script = "/home/a/lib/node_modules/@qwen-code/qwen-code/cli.js"
-    assert AGENTS["qwen"].recognises(["/usr/bin/node", "--expose-gc", script], "node", "/usr/bin/node")
+    assert AGENTS["qwen"].recognises(
+        ["/usr/bin/node", "--expose-gc", script], "node", "/usr/bin/node"
+    )
     other = "/home/a/node_modules/@qwen-code/qwen-code/node_modules/server/cli.js"
     assert not AGENTS["qwen"].recognises(["/usr/bin/node", other], "node", "/usr/bin/node")
-    assert AGENTS["qwen"].recognises(["node", "/home/a/node_modules/.bin/qwen"], "node", "/usr/bin/node")
+    assert AGENTS["qwen"].recognises(
+        ["node", "/home/a/node_modules/.bin/qwen"], "node", "/usr/bin/node"
+    )
 
 
 # Where the conversation is in something that does not have its name.
@@ -73,8 +82,12 @@ def test_a_file_that_is_named_by_the_beginning_of_an_id_holds_the_whole_id(tmp_p
     assert not checked(gemini, tmp_path, OTHER, None).exists
 
 
-@pytest.mark.parametrize(("content", "there"), [(CONTEXT, False), (f'{CONTEXT},{{"text":"hello"}}', True)])
-def test_what_gemini_tells_the_model_by_itself_is_no_message(tmp_path: Path, content: str, there: bool) -> None:
+@pytest.mark.parametrize(
+    ("content", "there"), [(CONTEXT, False), (f'{CONTEXT},{{"text":"hello"}}', True)]
+)
+def test_what_gemini_tells_the_model_by_itself_is_no_message(
+    tmp_path: Path, content: str, there: bool
+) -> None:
     chats = tmp_path / "tmp" / "shop" / "chats"
     chats.mkdir(parents=True)
     line = f'{{"id":"d0","type":"user","content":[{content}]}}\n'
@@ -115,34 +128,64 @@ def test_a_conversation_in_a_database(tmp_path: Path) -> None:
 # What was on their screens, shortened to what the patterns look at.
 
 RULE, ABOVE, BELOW = "─" * 40, "▄" * 40, "▀" * 40
-CLAUDE = "❯ please remember\n\n● The mock has read it.\n\n{above}" + RULE + "\n❯\xa0{prompt}\n" + RULE + "\n  {footer}"
-CODEX = "› please remember\n\n• The mock has read it.\n\n  Worked for <1s • 14:20\n\n{above}› {prompt}\n\n  mock · /shop\n  ? {footer}"
+CLAUDE = (
+    "❯ please remember\n\n● The mock has read it.\n\n{above}"
+    + RULE
+    + "\n❯\xa0{prompt}\n"
+    + RULE
+    + "\n  {footer}"
+)
+CODEX = (
+    "› please remember\n\n• The mock has read it.\n\n  Worked for <1s • 14:20\n\n{above}›"
+    " {prompt}\n\n  mock · /shop\n  ? {footer}"
+)
 GEMINI = (
-    f"{ABOVE}\n > please remember\n{BELOW}\n✦ The mock has read it.\n\n{{above}}{RULE}\n Shift+Tab to accept edits\n"
-    f"{ABOVE}\n > {{prompt}}\n{BELOW}\n{{footer}} workspace\n /shop      no sandbox"
+    f"{ABOVE}\n > please remember\n{BELOW}\n✦ The mock has read it.\n\n{{above}}{RULE}\n Shift+Tab"
+    f" to accept edits\n{ABOVE}\n > {{prompt}}\n{BELOW}\n{{footer}} workspace\n /shop      no"
+    " sandbox"
 )
-QWEN = f"  > please remember\n\n  ✦ The mock has read it.\n\n{{above}}{RULE}\n> {{prompt}}\n{RULE}\n  {{footer}}"
+QWEN = (
+    f"  > please remember\n\n  ✦ The mock has read it.\n\n{{above}}{RULE}\n> {{prompt}}\n{RULE}\n "
+    " {footer}"
+)
 OPENCODE = (
-    "  ┃\n  ┃  please remember\n  ┃\n\n     The mock has read it.\n\n     ▣  Build · Mock · 1.8s\n\n{above}"
-    f"  ┃\n  ┃  {{prompt}}\n  ┃\n  ┃  Build · Mock Mock\n  ╹{BELOW}\n   {{footer}}  tab agents  ctrl+p commands"
+    "  ┃\n  ┃  please remember\n  ┃\n\n     The mock has read it.\n\n     ▣  Build · Mock ·"
+    f" 1.8s\n\n{{above}}  ┃\n  ┃  {{prompt}}\n  ┃\n  ┃  Build · Mock Mock\n  ╹{BELOW}\n  "
+    " {footer}  tab agents  ctrl+p commands"
 )
-COPILOT = f" ❯ please remember      14:23\n\n ● The mock has read it.\n\n{{above}} /shop\n{RULE}\n❯ {{prompt}}\n{RULE}\n {{footer}}"
+COPILOT = (
+    f" ❯ please remember      14:23\n\n ● The mock has read it.\n\n{{above}} /shop\n{RULE}\n❯"
+    f" {{prompt}}\n{RULE}\n {{footer}}"
+)
 PLACEHOLDER = "  Type your message or @path/to/file"
 CLAUDE_QUEUE = (
-    "❯ BE_SLOW please\n\n❯ run it\n\n❯ and a second\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✻ Channeling…\n\n"
+    "❯ BE_SLOW please\n\n❯ run it\n\n❯ and a second\n  ⎿  Queued · ctrl+x ctrl+s to send now\n\n✻"
+    " Channeling…\n\n"
 )
-CLAUDE_KEY = "  Detected a custom API key in your environment\n\n  Do you want to use this API key?\n\n    Yes\n  ❯ No (recommended)\n\n  Enter to confirm · Esc to cancel"
+CLAUDE_KEY = (
+    "  Detected a custom API key in your environment\n\n  Do you want to use this API key?\n\n   "
+    " Yes\n  ❯ No (recommended)\n\n  Enter to confirm · Esc to cancel"
+)
 CLAUDE_TRUST = (
-    " Accessing workspace:\n\n /shop\n\n ❯ No, exit\n   Yes, I trust this folder\n\n Enter to confirm · Esc to cancel"
+    " Accessing workspace:\n\n /shop\n\n ❯ No, exit\n   Yes, I trust this folder\n\n Enter to"
+    " confirm · Esc to cancel"
 )
-CODEX_QUEUE = "• Working (4s • esc to interrupt)\n\n• Queued follow-up inputs\n  ↳ run it\n  ↳ and a second\n    shift+← edit last queued message\n\n"
+CODEX_QUEUE = (
+    "• Working (4s • esc to interrupt)\n\n• Queued follow-up inputs\n  ↳ run it\n  ↳ and a second\n"
+    "    shift+← edit last queued message\n\n"
+)
 QWEN_QUEUE = (
-    "  .. One moment (5s · esc to cancel)\n\n  run it\n  and a second\n  Ctrl+Q to queue · ↑ to edit queued messages\n"
+    "  .. One moment (5s · esc to cancel)\n\n  run it\n  and a second\n  Ctrl+Q to queue · ↑ to"
+    " edit queued messages\n"
 )
 COPILOT_QUEUE = " ❯ slowly      14:23\n\n ❯ run it\n   and a second\n   └ [pending · ↑ recall]\n\n"
-GEMINI_QUEUE = "\n  Queued (press ↑ to edit):\n    run it\n    and a second\n\n ⠼ Thinking... (esc to cancel, 5s)\n"
+GEMINI_QUEUE = (
+    "\n  Queued (press ↑ to edit):\n    run it\n    and a second\n\n ⠼ Thinking... (esc to cancel,"
+    " 5s)\n"
+)
 HOME = (
-    f'      ┃\n      ┃  Ask anything… "Fix it"\n      ┃\n      ┃  Build · Mock Mock\n      ╹{BELOW}\n  /shop   1.18.33'
+    '      ┃\n      ┃  Ask anything… "Fix it"\n      ┃\n      ┃  Build · Mock Mock\n     '
+    f" ╹{BELOW}\n  /shop   1.18.33"
 )
 
 
@@ -166,72 +209,234 @@ SCREENS = [
     ("claude", shown(CLAUDE, "half a thought"), Screen(State.DRAFT, "half a thought")),
     ("claude", shown(CLAUDE, "first\n\n  third"), Screen(State.DRAFT, "first\n\nthird")),
     ("claude", shown(CLAUDE, "\n  second"), Screen(State.DRAFT, "\nsecond")),
-    ("claude", shown(CLAUDE, "/exit", above="  ❯ /exit    Exit the CLI\n"), Screen(State.DRAFT, "/exit")),
+    (
+        "claude",
+        shown(CLAUDE, "/exit", above="  ❯ /exit    Exit the CLI\n"),
+        Screen(State.DRAFT, "/exit"),
+    ),
     ("claude", shown(CLAUDE, footer="⏸ manual mode on · esc to interrupt"), Screen(State.BUSY)),
-    ("claude", shown(CLAUDE, "next", footer="⏸ manual mode on · esc to interrupt"), Screen(State.BUSY, "next")),
+    (
+        "claude",
+        shown(CLAUDE, "next", footer="⏸ manual mode on · esc to interrupt"),
+        Screen(State.BUSY, "next"),
+    ),
     ("claude", shown(CLAUDE, above="✽ Baking… (esc to interrupt)\n\n"), Screen(State.BUSY)),
-    ("claude", shown(CLAUDE, "Press up to edit queued messages", above=CLAUDE_QUEUE, footer="esc to interrupt"), Screen(State.BUSY, queued="BE_SLOW please\n\nrun it\n\nand a second")),
-    ("claude", shown(CLAUDE, "half", above=CLAUDE_QUEUE), Screen(State.DRAFT, "half", "BE_SLOW please\n\nrun it\n\nand a second")),
-    ("claude", f"{RULE}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend", Screen(State.DIALOG)),
-    ("claude", f"{RULE}\n  Make auto mode your default?\n\n  ❯ Yes, set it\n    No, keep it", Screen(State.UNKNOWN)),
-    ("claude", sign(shown(CLAUDE, "echo half", footer="! for shell mode"), "❯", "!"), Screen(State.DRAFT, "!echo half")),
-    ("claude", shown(CLAUDE, "[Pasted text #1 +29 lines]"), Screen(State.DRAFT, "[Pasted text #1 +29 lines]", partial=True)),
-    ("claude", sign(shown(CLAUDE, LOW.format(*["  "] * 12)), "❯\xa0", ""), Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True)),
+    (
+        "claude",
+        shown(
+            CLAUDE,
+            "Press up to edit queued messages",
+            above=CLAUDE_QUEUE,
+            footer="esc to interrupt",
+        ),
+        Screen(State.BUSY, queued="BE_SLOW please\n\nrun it\n\nand a second"),
+    ),
+    (
+        "claude",
+        shown(CLAUDE, "half", above=CLAUDE_QUEUE),
+        Screen(State.DRAFT, "half", "BE_SLOW please\n\nrun it\n\nand a second"),
+    ),
+    (
+        "claude",
+        f"{RULE}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend",
+        Screen(State.DIALOG),
+    ),
+    (
+        "claude",
+        f"{RULE}\n  Make auto mode your default?\n\n  ❯ Yes, set it\n    No, keep it",
+        Screen(State.UNKNOWN),
+    ),
+    (
+        "claude",
+        sign(shown(CLAUDE, "echo half", footer="! for shell mode"), "❯", "!"),
+        Screen(State.DRAFT, "!echo half"),
+    ),
+    (
+        "claude",
+        shown(CLAUDE, "[Pasted text #1 +29 lines]"),
+        Screen(State.DRAFT, "[Pasted text #1 +29 lines]", partial=True),
+    ),
+    (
+        "claude",
+        sign(shown(CLAUDE, LOW.format(*["  "] * 12)), "❯\xa0", ""),
+        Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True),
+    ),
     ("claude", shown(CLAUDE, "\n  ".join(wrap(WORDS, 37))), Screen(State.DRAFT, WORDS)),
     ("claude", CLAUDE_KEY, Screen(State.DIALOG, setup=True)),
     ("claude", CLAUDE_TRUST, Screen(State.DIALOG, setup=True)),
-    ("codex", "  >_ OpenAI Codex\n\n› Ask Codex to do anything", Screen(State.UNKNOWN)),  # it starts
+    # it starts
+    ("codex", "  >_ OpenAI Codex\n\n› Ask Codex to do anything", Screen(State.UNKNOWN)),
     ("codex", shown(CODEX, "Ask Codex to do anything"), Screen(State.IDLE)),
     ("codex", sign(shown(CODEX, "echo half"), "›", "!"), Screen(State.DRAFT, "!echo half")),
-    ("codex", "• The mock has read it.\n\n› tall line 58\n  tall line 59", Screen(State.DRAFT, "tall line 58\ntall line 59", partial=True)),
-    ("codex", shown(CODEX, "[Pasted Content 1200 chars]"), Screen(State.DRAFT, "[Pasted Content 1200 chars]", partial=True)),
-    ("codex", shown(CODEX, "Ask Codex to do anything", above=CODEX_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
+    (
+        "codex",
+        "• The mock has read it.\n\n› tall line 58\n  tall line 59",
+        Screen(State.DRAFT, "tall line 58\ntall line 59", partial=True),
+    ),
+    (
+        "codex",
+        shown(CODEX, "[Pasted Content 1200 chars]"),
+        Screen(State.DRAFT, "[Pasted Content 1200 chars]", partial=True),
+    ),
+    (
+        "codex",
+        shown(CODEX, "Ask Codex to do anything", above=CODEX_QUEUE),
+        Screen(State.BUSY, queued="run it\nand a second"),
+    ),
     ("codex", shown(CODEX), Screen(State.IDLE)),
-    ("codex", shown(CODEX, "first line\n  second line"), Screen(State.DRAFT, "first line\nsecond line")),
-    ("codex", shown(CODEX, "first line\n\n  third line"), Screen(State.DRAFT, "first line\n\nthird line")),
+    (
+        "codex",
+        shown(CODEX, "first line\n  second line"),
+        Screen(State.DRAFT, "first line\nsecond line"),
+    ),
+    (
+        "codex",
+        shown(CODEX, "first line\n\n  third line"),
+        Screen(State.DRAFT, "first line\n\nthird line"),
+    ),
     ("codex", shown(CODEX, "/exit", above="› /exit  exit Codex\n\n"), Screen(State.DRAFT, "/exit")),
-    ("codex", shown(CODEX, "next", above="• Working (2s • esc to interrupt)\n\n"), Screen(State.BUSY, "next")),
-    ("codex", "  $ touch x\n\n› 1. Yes, proceed (y)\n  2. No (esc)\n\n  Press enter to confirm or esc to cancel", Screen(State.DIALOG)),
+    (
+        "codex",
+        shown(CODEX, "next", above="• Working (2s • esc to interrupt)\n\n"),
+        Screen(State.BUSY, "next"),
+    ),
+    (
+        "codex",
+        "  $ touch x\n\n› 1. Yes, proceed (y)\n  2. No (esc)\n\n  Press enter to confirm or esc to cancel",
+        Screen(State.DIALOG),
+    ),
     ("gemini", shown(GEMINI, PLACEHOLDER), Screen(State.IDLE)),
-    ("gemini", shown(GEMINI, "first line\n   second line"), Screen(State.DRAFT, "first line\nsecond line")),
-    ("gemini", shown(GEMINI, "/exit", footer=" quit    Exit the cli\n"), Screen(State.DRAFT, "/exit")),
-    ("gemini", shown(GEMINI, PLACEHOLDER, above=" ⠴ Thinking... (esc to cancel, 2s)\n"), Screen(State.BUSY)),
+    (
+        "gemini",
+        shown(GEMINI, "first line\n   second line"),
+        Screen(State.DRAFT, "first line\nsecond line"),
+    ),
+    (
+        "gemini",
+        shown(GEMINI, "/exit", footer=" quit    Exit the cli\n"),
+        Screen(State.DRAFT, "/exit"),
+    ),
+    (
+        "gemini",
+        shown(GEMINI, PLACEHOLDER, above=" ⠴ Thinking... (esc to cancel, 2s)\n"),
+        Screen(State.BUSY),
+    ),
     ("gemini", sign(shown(GEMINI, "echo half"), " >", " !"), Screen(State.DRAFT, "!echo half")),
-    ("gemini", shown(GEMINI, "[Pasted Text: 30 lines]"), Screen(State.DRAFT, "[Pasted Text: 30 lines]", partial=True)),
-    ("gemini", shown(GEMINI, LOW.format("", *["   "] * 11)), Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True)),
+    (
+        "gemini",
+        shown(GEMINI, "[Pasted Text: 30 lines]"),
+        Screen(State.DRAFT, "[Pasted Text: 30 lines]", partial=True),
+    ),
+    (
+        "gemini",
+        shown(GEMINI, LOW.format("", *["   "] * 11)),
+        Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True),
+    ),
     ("gemini", shown(GEMINI, "/quit"), Screen(State.UNKNOWN)),  # its own word while it leaves
-    ("gemini", shown(GEMINI, PLACEHOLDER, above=GEMINI_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
+    (
+        "gemini",
+        shown(GEMINI, PLACEHOLDER, above=GEMINI_QUEUE),
+        Screen(State.BUSY, queued="run it\nand a second"),
+    ),
     ("gemini", shown(GEMINI, PLACEHOLDER).replace("\n > ", "\n * "), Screen(State.IDLE)),
     ("gemini", shown(GEMINI, "half").replace("\n > ", "\n * "), Screen(State.DRAFT, "half")),
-    ("gemini", "│ Allow execution of [Shell]?\n│\n│ ● 1. Allow once    │\n│   3. No (esc)      │", Screen(State.DIALOG)),
+    (
+        "gemini",
+        "│ Allow execution of [Shell]?\n│\n│ ● 1. Allow once    │\n│   3. No (esc)      │",
+        Screen(State.DIALOG),
+    ),
     ("qwen", shown(QWEN, PLACEHOLDER, footer="? for shortcuts"), Screen(State.IDLE)),
-    ("qwen", shown(QWEN, "first line\n  second line \u200b"), Screen(State.DRAFT, "first line\nsecond line")),
+    (
+        "qwen",
+        shown(QWEN, "first line\n  second line \u200b"),
+        Screen(State.DRAFT, "first line\nsecond line"),
+    ),
     ("qwen", shown(QWEN, PLACEHOLDER).replace("\n> ", "\n* "), Screen(State.IDLE)),
     ("qwen", shown(QWEN, "half").replace("\n> ", "\n* "), Screen(State.DRAFT, "half")),
     ("qwen", sign(shown(QWEN, "echo half \u200b"), ">", "!"), Screen(State.DRAFT, "!echo half")),
-    ("qwen", shown(QWEN, "[Pasted Content 619 chars] \u200b"), Screen(State.DRAFT, "[Pasted Content 619 chars]", partial=True)),
-    ("qwen", shown(QWEN, PLACEHOLDER, above=QWEN_QUEUE), Screen(State.BUSY, queued="run it\nand a second")),
-    ("qwen", "│ Do you trust this folder?\n│\n│ › 1. Trust folder (project)\n│   3. Don't trust (esc)", Screen(State.DIALOG, setup=True)),
+    (
+        "qwen",
+        shown(QWEN, "[Pasted Content 619 chars] \u200b"),
+        Screen(State.DRAFT, "[Pasted Content 619 chars]", partial=True),
+    ),
+    (
+        "qwen",
+        shown(QWEN, PLACEHOLDER, above=QWEN_QUEUE),
+        Screen(State.BUSY, queued="run it\nand a second"),
+    ),
+    (
+        "qwen",
+        "│ Do you trust this folder?\n│\n│ › 1. Trust folder (project)\n│   3. Don't trust (esc)",
+        Screen(State.DIALOG, setup=True),
+    ),
     ("qwen", shown(QWEN, "/exit \u200b"), Screen(State.DRAFT, "/exit")),
-    ("qwen", shown(QWEN, PLACEHOLDER, above="  .. Thinking (0s · esc to cancel)\n"), Screen(State.BUSY)),
+    (
+        "qwen",
+        shown(QWEN, PLACEHOLDER, above="  .. Thinking (0s · esc to cancel)\n"),
+        Screen(State.BUSY),
+    ),
     ("opencode", shown(OPENCODE), Screen(State.IDLE)),
     ("opencode", HOME, Screen(State.IDLE)),
-    ("opencode", shown(OPENCODE, "echo half").replace("Build · Mock Mock", "Shell"), Screen(State.DRAFT, "!echo half")),
-    ("opencode", shown(OPENCODE, "[Pasted ~30 lines]"), Screen(State.DRAFT, "[Pasted ~30 lines]", partial=True)),
-    ("opencode", shown(OPENCODE, LOW.format("", *["  ┃  "] * 11)), Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True)),
-    ("opencode", shown(OPENCODE, "first line\n  ┃  second line"), Screen(State.DRAFT, "first line\nsecond line")),
-    ("opencode", shown(OPENCODE, "/exit", above="  ┃ /exit   Exit the app\n"), Screen(State.DRAFT, "/exit")),
+    (
+        "opencode",
+        shown(OPENCODE, "echo half").replace("Build · Mock Mock", "Shell"),
+        Screen(State.DRAFT, "!echo half"),
+    ),
+    (
+        "opencode",
+        shown(OPENCODE, "[Pasted ~30 lines]"),
+        Screen(State.DRAFT, "[Pasted ~30 lines]", partial=True),
+    ),
+    (
+        "opencode",
+        shown(OPENCODE, LOW.format("", *["  ┃  "] * 11)),
+        Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True),
+    ),
+    (
+        "opencode",
+        shown(OPENCODE, "first line\n  ┃  second line"),
+        Screen(State.DRAFT, "first line\nsecond line"),
+    ),
+    (
+        "opencode",
+        shown(OPENCODE, "/exit", above="  ┃ /exit   Exit the app\n"),
+        Screen(State.DRAFT, "/exit"),
+    ),
     ("opencode", shown(OPENCODE, footer="⬝⬝⬝⬝  esc interrupt"), Screen(State.BUSY)),
-    ("opencode", "  ┃  △ Permission required\n  ┃   Allow once   Reject    ⇆ select  enter confirm", Screen(State.DIALOG)),
+    (
+        "opencode",
+        "  ┃  △ Permission required\n  ┃   Allow once   Reject    ⇆ select  enter confirm",
+        Screen(State.DIALOG),
+    ),
     ("copilot", shown(COPILOT, footer="← open sidebar · Interactive"), Screen(State.IDLE)),
-    ("copilot", shown(COPILOT, "first line\n  second line"), Screen(State.DRAFT, "first line\nsecond line")),
-    ("copilot", shown(COPILOT, "/exit [print]", above="  ❯ /exit\n    /exit print\n"), Screen(State.DRAFT, "/exit")),
+    (
+        "copilot",
+        shown(COPILOT, "first line\n  second line"),
+        Screen(State.DRAFT, "first line\nsecond line"),
+    ),
+    (
+        "copilot",
+        shown(COPILOT, "/exit [print]", above="  ❯ /exit\n    /exit print\n"),
+        Screen(State.DRAFT, "/exit"),
+    ),
     ("copilot", shown(COPILOT, footer="◎ Working esc esc edit prompt"), Screen(State.BUSY)),
     ("copilot", sign(shown(COPILOT, "echo half"), "❯", "!"), Screen(State.DRAFT, "!echo half")),
-    ("copilot", shown(COPILOT, "[Paste #1 - 30 lines]"), Screen(State.DRAFT, "[Paste #1 - 30 lines]", partial=True)),
-    ("copilot", shown(COPILOT, above=COPILOT_QUEUE, footer="◎ Working esc esc interrupt"), Screen(State.BUSY, queued="run it\nand a second")),
-    ("copilot", "│ Do you want to run this command?  │\n│ ❯ 1. Yes        │\n│   3. No          │", Screen(State.DIALOG)),
-]  # fmt: skip
+    (
+        "copilot",
+        shown(COPILOT, "[Paste #1 - 30 lines]"),
+        Screen(State.DRAFT, "[Paste #1 - 30 lines]", partial=True),
+    ),
+    (
+        "copilot",
+        shown(COPILOT, above=COPILOT_QUEUE, footer="◎ Working esc esc interrupt"),
+        Screen(State.BUSY, queued="run it\nand a second"),
+    ),
+    (
+        "copilot",
+        "│ Do you want to run this command?  │\n│ ❯ 1. Yes        │\n│   3. No          │",
+        Screen(State.DIALOG),
+    ),
+]
 
 
 @pytest.mark.parametrize(("agent", "text", "screen"), SCREENS)

@@ -14,7 +14,10 @@ from tmuxreap.agents.programs import program_names
         (("/usr/local/bin/claude",), {"claude"}),
         (("node", "/usr/lib/codex.js", "--x"), {"node", "codex", "codex.js"}),
         (("node", "--inspect", "/srv/gemini/bin/gemini"), {"node", "gemini"}),
-        (("/usr/bin/python3.11", "-m", "tmuxreap.demo_agent", "--x"), {"python3.11", "tmuxreap.demo_agent"}),
+        (
+            ("/usr/bin/python3.11", "-m", "tmuxreap.demo_agent", "--x"),
+            {"python3.11", "tmuxreap.demo_agent"},
+        ),
         (("env", "A=1", "claude"), {"env", "claude"}),
         (("-bash",), {"bash"}),
         (("sh", "/srv/run-claude.sh"), {"sh", "run-claude", "run-claude.sh"}),

@@ -35,7 +35,11 @@ def test_the_states_of_the_demo_agent(text: str, screen: Screen) -> None:
 
 @pytest.mark.parametrize(
     ("text", "state"),
-    [(f"{DIALOG}\n{BUSY}\n>", State.DIALOG), (f"{BUSY}\n> typed ahead", State.BUSY), (f"{DIALOG}\n> x", State.DIALOG)],
+    [
+        (f"{DIALOG}\n{BUSY}\n>", State.DIALOG),
+        (f"{BUSY}\n> typed ahead", State.BUSY),
+        (f"{DIALOG}\n> x", State.DIALOG),
+    ],
 )
 def test_the_most_dangerous_reading_wins(text: str, state: State) -> None:
     assert read_screen(text, PATTERNS).state is state

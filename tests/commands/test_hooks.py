@@ -1,4 +1,5 @@
-"""`hooks install` and `remove` on real files: whose settings, what is refused, and what a dry run leaves alone."""
+"""`hooks install` and `remove` on real files: whose settings, what is refused, and what a dry run
+leaves alone."""
 
 from __future__ import annotations
 
@@ -69,7 +70,11 @@ def test_mode_and_link_stay_and_nothing_lies_around(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert json.loads(real.read_text())["model"] == "opus"
-    assert sorted(path.name for path in tmp_path.rglob("*")) == [".claude", "dotfiles.json", "settings.json"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        ".claude",
+        "dotfiles.json",
+        "settings.json",
+    ]
 
 
 DEEP = b'{"a": ' + b"[" * 700 + b"]" * 700 + b"}"
@@ -78,7 +83,9 @@ DEEP = b'{"a": ' + b"[" * 700 + b"]" * 700 + b"}"
 @pytest.mark.parametrize(
     "data", [b'{"a": 1,}', b"// mine\n{}", b"\xff\xfe{}", b'{"hooks": []}', b"\xef\xbb\xbf{}", DEEP]
 )
-def test_settings_that_are_not_plain_json_are_an_error_and_stay(tmp_path: Path, data: bytes) -> None:
+def test_settings_that_are_not_plain_json_are_an_error_and_stay(
+    tmp_path: Path, data: bytes
+) -> None:
     (tmp_path / ".claude").mkdir()
     file = tmp_path / ".claude" / "settings.json"
     file.write_bytes(data)

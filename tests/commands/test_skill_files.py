@@ -23,7 +23,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def outcomes(*words: str) -> list[tuple[str, str]]:
     answer = tmuxreap("skills", "install", *words, "--json").json
-    return [(one["name"].removeprefix("tmux-agent-orchestrate-"), one["outcome"]) for one in answer["results"]]
+    return [
+        (one["name"].removeprefix("tmux-agent-orchestrate-"), one["outcome"])
+        for one in answer["results"]
+    ]
 
 
 def test_what_a_person_changed_is_kept_until_they_say_so(project: Path) -> None:
@@ -48,14 +51,18 @@ def test_what_was_there_before_us_is_kept(project: Path) -> None:
     assert theirs.read_text() == "of another author"
 
 
-def test_an_old_copy_of_ours_is_brought_up_to_date(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_copy_of_ours_is_brought_up_to_date(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = [skill_files.Skill(STOP, {"SKILL.md": b"as it was"})]
     monkeypatch.setattr("tmuxreap.commands.skills.our_skills", lambda: old)
     assert outcomes() == [("stop", "installed")]
     monkeypatch.undo()
     monkeypatch.chdir(project)
     assert ("stop", "updated") in outcomes()
-    assert (project / ".agents" / "skills" / STOP / "SKILL.md").read_bytes() == (HOME / STOP / "SKILL.md").read_bytes()
+    assert (project / ".agents" / "skills" / STOP / "SKILL.md").read_bytes() == (
+        HOME / STOP / "SKILL.md"
+    ).read_bytes()
 
 
 def test_a_link_is_not_written_through(project: Path) -> None:

@@ -31,11 +31,16 @@ def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 def outcomes(*words: str) -> list[tuple[str, str]]:
     answer = tmuxreap("skills", "install", *words, "--json").json
-    return [(one["name"].removeprefix("tmux-agent-orchestrate-"), one["outcome"]) for one in answer["results"]]
+    return [
+        (one["name"].removeprefix("tmux-agent-orchestrate-"), one["outcome"])
+        for one in answer["results"]
+    ]
 
 
 def test_they_are_copied_to_where_agents_look(project: Path) -> None:
-    assert outcomes() == [(name, "installed") for name in ("create", "delegate-job", "monitor", "resume", "stop")]
+    assert outcomes() == [
+        (name, "installed") for name in ("create", "delegate-job", "monitor", "resume", "stop")
+    ]
     copies = {name: data for name, (data, _) in everything(project / ".agents" / "skills").items()}
     listed = copies.pop(skill_files.LISTED).decode()
     assert copies == {name: data for name, (data, _) in everything(HOME).items()}
@@ -69,7 +74,9 @@ def test_a_plan_writes_nothing(project: Path) -> None:
     assert not list(project.iterdir())
 
 
-@pytest.mark.parametrize("words", [("install", "--dest", ""), ("remove",), ("install", "--dest", "file/below")])
+@pytest.mark.parametrize(
+    "words", [("install", "--dest", ""), ("remove",), ("install", "--dest", "file/below")]
+)
 def test_what_cannot_be_done_is_refused(words: tuple[str, ...], project: Path) -> None:
     (project / "file").write_text("in the way")
     answer = tmuxreap("skills", *words)

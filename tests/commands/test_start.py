@@ -14,7 +14,9 @@ def test_a_second_agent_in_one_folder_is_told(story: Story, tmp_path: Path) -> N
     folder.mkdir()
     story.agent()
     story.path.write_text(story.path.read_text().replace('"cwd": "/"', f'"cwd": "{folder}"'))
-    wish = StartRequest("other", agent="demo", cwd=str(folder), command=("demo-agent",), dry_run=True)
+    wish = StartRequest(
+        "other", agent="demo", cwd=str(folder), command=("demo-agent",), dry_run=True
+    )
     (said,) = start.run(story.app(), wish).warnings
     assert said.startswith(f"folder_in_use: acme works in {folder} too")
     story.stop("acme")

@@ -1,4 +1,5 @@
-"""`stop` and `kill`: what is asked about, what needs a --yes, and what a name without a row means."""
+"""`stop` and `kill`: what is asked about, what needs a --yes, and what a name without a row
+means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What an operator of many needs: protected sessions, trees, who ended what, and how long things are kept."""
+"""What an operator of many needs: protected sessions, trees, who ended what, and how long things
+are kept."""
 
 from __future__ import annotations
 
@@ -29,12 +30,18 @@ def story(tmp_path: Path) -> Iterator[Story]:
 def test_the_end_of_a_parent_names_its_children(story: Story) -> None:
     story.agent("lead")
     story.agent("child")
-    story.path.write_text(story.path.read_text().replace('"name": "child"', '"name": "child", "parent": "lead"'))
+    story.path.write_text(
+        story.path.read_text().replace('"name": "child"', '"name": "child", "parent": "lead"')
+    )
     tree = listing.run(story.app(), ListRequest(tree=True)).results
-    assert [(one.as_json()["name"], one.as_json()["depth"]) for one in tree] == [("lead", 0), ("child", 1)]
+    assert [(one.as_json()["name"], one.as_json()["depth"]) for one in tree] == [
+        ("lead", 0),
+        ("child", 1),
+    ]
     (told,) = (item.as_json() for item in story.stop("lead").results)
     assert told["warnings"] == [
-        "children_running: lead started child, still running; end them with: tmuxreap stop tree:lead"
+        "children_running: lead started child, still running; end them with: tmuxreap stop"
+        " tree:lead"
     ]
     (told,) = (item.as_json() for item in story.stop("tree:lead").results)
     assert (told["name"], told["outcome"], told["warnings"]) == ("child", "stopped", [])
@@ -44,7 +51,9 @@ def test_only_what_ended_long_ago_is_forgotten(story: Story) -> None:
     for name in ("old", "new", "odd"):
         story.agent(name)
     story.stop("old", "odd")
-    story.path.write_text("".join(_without_end(line) for line in story.path.read_text().splitlines(keepends=True)))
+    story.path.write_text(
+        "".join(_without_end(line) for line in story.path.read_text().splitlines(keepends=True))
+    )
     story.clock.sleep(31 * DAY_S)
     story.stop("new")
     result = forget.run(story.app(), ForgetRequest((), older_than_s=30 * DAY_S))

@@ -42,7 +42,9 @@ class Hears:
         return Woken(gone, changed=True, ending=False)
 
 
-def awaits(story: Story, until: str, *history: Callable[[], object], **more: Any) -> tuple[list[dict[str, Any]], int]:
+def awaits(
+    story: Story, until: str, *history: Callable[[], object], **more: Any
+) -> tuple[list[dict[str, Any]], int]:
     request = WaitRequest(more.pop("targets", ("acme",)), Until(until), **more)
     result = wait.run(story.app(), request, Hears(story, *history))
     return [item.as_json() for item in result.results], int(result.exit)

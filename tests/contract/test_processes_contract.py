@@ -43,7 +43,11 @@ class Arena(Protocol):
     def own_pid(self) -> int: ...
 
     def start(
-        self, *, ignores: tuple[Signals, ...] = (), environ: Mapping[str, str] | None = None, opens: str | None = None
+        self,
+        *,
+        ignores: tuple[Signals, ...] = (),
+        environ: Mapping[str, str] | None = None,
+        opens: str | None = None,
     ) -> ProcessId: ...
 
 
@@ -56,12 +60,23 @@ class FakeArena:
         self.own = self.seam.add("pytest", pid=OWN_PID)
 
     def start(
-        self, *, ignores: tuple[Signals, ...] = (), environ: Mapping[str, str] | None = None, opens: str | None = None
+        self,
+        *,
+        ignores: tuple[Signals, ...] = (),
+        environ: Mapping[str, str] | None = None,
+        opens: str | None = None,
     ) -> ProcessId:
         return self.seam.add(
-            "python", "-c", PROGRAM, parent=self.own, new_session=True, cwd="/", ignores=ignores, environ=environ,
+            "python",
+            "-c",
+            PROGRAM,
+            parent=self.own,
+            new_session=True,
+            cwd="/",
+            ignores=ignores,
+            environ=environ,
             open_files=(opens,) if opens else (),
-        )  # fmt: skip
+        )
 
 
 class RealArena:
@@ -130,13 +145,21 @@ def stranger(process: ProcessId) -> ProcessId:
 def test_a_look_shows_who_leads_and_whose_child_it_is(arena: Arena) -> None:
     process = arena.start()
     seen = arena.seam.look()[process.pid]
-    assert (seen.id, seen.sid, seen.pgrp, seen.tty, seen.tpgid) == (process, process.pid, process.pid, 0, -1)
+    assert (seen.id, seen.sid, seen.pgrp, seen.tty, seen.tpgid) == (
+        process,
+        process.pid,
+        process.pid,
+        0,
+        -1,
+    )
     assert seen.ppid == arena.own_pid
     assert seen.state in "SR"
     assert arena.seam.again(process) is not None
 
 
-def test_what_is_known_of_one_process(arena: Arena, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_what_is_known_of_one_process(
+    arena: Arena, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     opened = tmp_path_factory.mktemp("open") / "a file"
     opened.touch()
     process = arena.start(environ={"MARK": "a=b"}, opens=str(opened))
@@ -157,8 +180,16 @@ def test_a_stranger_with_the_pid_is_left_alone(arena: Arena) -> None:
     assert arena.seam.signal(before, SIGKILL) is Sent.GONE
     assert arena.seam.wait({before, process}, PLENTY_S) == {before}
     assert arena.seam.again(before) is None
-    assert (arena.seam.argv(before), arena.seam.environ(before), arena.seam.cwd(before)) == ((), None, None)
-    assert (arena.seam.executable(before), arena.seam.open_files(before), arena.seam.memory(before)) == (None, (), 0)
+    assert (arena.seam.argv(before), arena.seam.environ(before), arena.seam.cwd(before)) == (
+        (),
+        None,
+        None,
+    )
+    assert (
+        arena.seam.executable(before),
+        arena.seam.open_files(before),
+        arena.seam.memory(before),
+    ) == (None, (), 0)
     assert arena.seam.identify(process.pid) == process
 
 
@@ -228,7 +259,10 @@ def test_groups_init_and_oneself_are_never_signalled(arena: Arena, pid: int | st
 def test_not_permitted_is_alive(arena: Arena) -> None:
     if isinstance(arena, FakeArena):
         process = arena.seam.add("sshd", denied=True)
-        assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (Sent.DENIED, set())
+        assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (
+            Sent.DENIED,
+            set(),
+        )
         return
     if os.geteuid() != 0:
         pytest.skip("only root can start a process of another user")
@@ -236,7 +270,10 @@ def test_not_permitted_is_alive(arena: Arena) -> None:
     process = arena.start(environ={"BECOME": "65533"})
     os.seteuid(65534)
     try:
-        assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (Sent.DENIED, set())
+        assert (arena.seam.signal(process, SIGCONT), arena.seam.wait({process}, 0.1)) == (
+            Sent.DENIED,
+            set(),
+        )
         assert arena.seam.environ(process) is None
         assert process.pid in arena.seam.look()
     finally:

@@ -80,7 +80,9 @@ class FakeArena:
 
     def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
         self.tmux.programs["python"] = {"ignores": ignores, "leaves_on": {("q",): 0.0}}
-        ok, printed = self.tmux.create(self.socket, new_session(name, "/", ["python", "-c", PROGRAM], {"MARK": "m"}))
+        ok, printed = self.tmux.create(
+            self.socket, new_session(name, "/", ["python", "-c", PROGRAM], {"MARK": "m"})
+        )
         assert ok, printed
         pane = self.tmux.servers[self.socket].sessions[-1].panes[0]
         pane.screen = "ready\n\n\n"
@@ -91,14 +93,21 @@ class FakeArena:
         self.tmux.split(self.socket, found, "python", "-c", PROGRAM, leaves_on={("q",): 0.0})
 
     def enter_mode(self, pane: str) -> None:
-        found = next(one for s in self.tmux.servers[self.socket].sessions for one in s.panes if one.now.id == pane)
+        found = next(
+            one
+            for s in self.tmux.servers[self.socket].sessions
+            for one in s.panes
+            if one.now.id == pane
+        )
         self.tmux.change(found, in_mode=True)
 
     def hang(self) -> None:
         self.tmux.hung.add(self.socket)
 
     def deny(self) -> None:
-        self.tmux.answers[self.socket] = Unreachable(self.socket, "permission denied", "", denied=True)
+        self.tmux.answers[self.socket] = Unreachable(
+            self.socket, "permission denied", "", denied=True
+        )
 
 
 class RealArena:
@@ -121,7 +130,9 @@ class RealArena:
 
     def split(self, session: Session) -> None:
         program = [sys.executable, "-c", PROGRAM, ""]
-        pane = self.told("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", session.panes[0].id, *program).strip()
+        pane = self.told(
+            "split-window", "-d", "-P", "-F", "#{pane_id}", "-t", session.panes[0].id, *program
+        ).strip()
         self.ready(pane)
 
     def enter_mode(self, pane: str) -> None:
@@ -140,7 +151,11 @@ class RealArena:
 
     def told(self, *words: str) -> str:
         return subprocess.run(
-            ["tmux", "-S", self.socket, *words], capture_output=True, text=True, check=True, timeout=5
+            ["tmux", "-S", self.socket, *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=5,
         ).stdout
 
     def ready(self, pane: str) -> None:
@@ -255,7 +270,9 @@ def test_that_session_is_killed_and_its_neighbours_live(arena: Arena) -> None:
     assert not gone(arena, other, within_s=0.0)
 
 
-@pytest.mark.parametrize("what", ["another server", "another start", "another session", "another moment"])
+@pytest.mark.parametrize(
+    "what", ["another server", "another start", "another session", "another moment"]
+)
 def test_a_session_that_is_not_the_one_seen_is_left(arena: Arena, what: str) -> None:
     session, _ = arena.open("a"), arena.open("b")
     server = look(arena)
@@ -297,7 +314,9 @@ def test_one_pane_is_killed_and_the_other_lives(arena: Arena) -> None:
     session = again(arena, session)
     first, second = leader(arena, session), leader(arena, session, at=1)
     pane = session.panes[0]
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, replace(pane, pid=pane.pid + 1))])
+    arena.tmux.run(
+        arena.socket, [kill_pane_command(look(arena), session, replace(pane, pid=pane.pid + 1))]
+    )
     assert len(again(arena, session).panes) == 2
     arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, pane)])
     assert gone(arena, first)
@@ -346,7 +365,9 @@ def test_an_option_is_the_panes_own_or_it_is_not_set(arena: Arena) -> None:
 def test_a_pane_that_remains_keeps_its_screen_and_has_no_other_pid(arena: Arena) -> None:
     session = arena.open("one")
     pane, process = session.panes[0], leader(arena, session)
-    arena.tmux.run(arena.socket, [set_pane_option(pane.id, "remain-on-exit", "on"), send_text(pane.id, "q")])
+    arena.tmux.run(
+        arena.socket, [set_pane_option(pane.id, "remain-on-exit", "on"), send_text(pane.id, "q")]
+    )
     assert gone(arena, process)
     for _ in range(100):
         if again(arena, session).panes[0].dead:
@@ -362,7 +383,9 @@ def test_a_pane_that_remains_keeps_its_screen_and_has_no_other_pid(arena: Arena)
 def test_a_dead_pane_is_killed_as_it_was_seen(arena: Arena) -> None:
     session, _ = arena.open("one"), arena.open("two")
     pane, process = session.panes[0], leader(arena, session)
-    arena.tmux.run(arena.socket, [set_pane_option(pane.id, "remain-on-exit", "on"), send_text(pane.id, "q")])
+    arena.tmux.run(
+        arena.socket, [set_pane_option(pane.id, "remain-on-exit", "on"), send_text(pane.id, "q")]
+    )
     assert gone(arena, process)
     for _ in range(100):
         if again(arena, session).panes[0].dead:
@@ -378,7 +401,10 @@ def test_a_dead_pane_is_killed_as_it_was_seen(arena: Arena) -> None:
 def test_text_and_keys_reach_the_program(arena: Arena) -> None:
     session, _ = arena.open("one"), arena.open("two")
     process = leader(arena, session)
-    arena.tmux.run(arena.socket, [send_text(session.panes[0].id, "-l Enter;"), send_keys(session.panes[0].id, ["Up"])])
+    arena.tmux.run(
+        arena.socket,
+        [send_text(session.panes[0].id, "-l Enter;"), send_keys(session.panes[0].id, ["Up"])],
+    )
     assert not gone(arena, process, within_s=0.1)
     arena.tmux.run(arena.socket, [send_keys(session.panes[0].id, ["q"])])
     assert gone(arena, process)
@@ -424,8 +450,17 @@ def test_the_screen_is_text_without_its_empty_end(arena: Arena) -> None:
 
 def test_many_questions_are_answered_in_one_call(arena: Arena) -> None:
     pane = arena.open("one").panes[0].id
-    asked = [Question(pane), Question("%99"), Question(pane, "@x"), Question(pane, "@y"), Question("%99", "@x")]
-    first = [["set-option", "-p", "-t", "%99", "--", "@x", "1"], set_pane_option(pane, "@x", "two words")]
+    asked = [
+        Question(pane),
+        Question("%99"),
+        Question(pane, "@x"),
+        Question(pane, "@y"),
+        Question("%99", "@x"),
+    ]
+    first = [
+        ["set-option", "-p", "-t", "%99", "--", "@x", "1"],
+        set_pane_option(pane, "@x", "two words"),
+    ]
     assert arena.tmux.ask(arena.socket, asked, first) == ["ready", None, "two words", None, None]
     assert arena.tmux.ask(arena.socket, [Question(pane, joined=True)]) == ["ready"]
     assert arena.tmux.ask(arena.socket, []) == []

@@ -1,4 +1,5 @@
-"""What was slow to read is kept in the ledger, and counts for the very files that it was made from alone."""
+"""What was slow to read is kept in the ledger, and counts for the very files that it was made from
+alone."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ import pytest
 from tests.command_line import tmuxreap
 from tmuxreap.core import cache
 
-ROWS = "".join(f"- name: r{number:03}\n  status: stopped\n  agent: claude\n" for number in range(120))
+ROWS = "".join(
+    f"- name: r{number:03}\n  status: stopped\n  agent: claude\n" for number in range(120)
+)
 TEXT = f"tmux_sessions:\n{ROWS}"
 
 
@@ -34,7 +37,10 @@ def known(registry: Path) -> Path:
     registry.write_text(TEXT)
     names()
     with sqlite3.connect(ledger_of(registry)) as db:
-        assert {what for (what,) in db.execute("SELECT what FROM readings")} == {"profiles", "registry"}
+        assert {what for (what,) in db.execute("SELECT what FROM readings")} == {
+            "profiles",
+            "registry",
+        }
     return registry
 
 
@@ -54,7 +60,9 @@ def by_rename(registry: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [in_place, by_rename])
-def test_a_registry_of_the_same_size_and_time_is_read_anew(change: Callable[[Path], None], known: Path) -> None:
+def test_a_registry_of_the_same_size_and_time_is_read_anew(
+    change: Callable[[Path], None], known: Path
+) -> None:
     change(known)
     assert names()[0] == "x000"
 
@@ -71,9 +79,23 @@ def test_a_ledger_of_another_registry_says_nothing(known: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("what", ["profiles", "registry"])
 @pytest.mark.parametrize(
-    "data", ["null", "[]", "{}", "5", '["a"]', '[{"name": "a", "status": "running"}]', "[" * 3000, "{", b"\xff\xfe", ""]
+    "data",
+    [
+        "null",
+        "[]",
+        "{}",
+        "5",
+        '["a"]',
+        '[{"name": "a", "status": "running"}]',
+        "[" * 3000,
+        "{",
+        b"\xff\xfe",
+        "",
+    ],
 )
-def test_what_somebody_wrote_into_the_ledger_is_not_believed(what: str, data: str | bytes, known: Path) -> None:
+def test_what_somebody_wrote_into_the_ledger_is_not_believed(
+    what: str, data: str | bytes, known: Path
+) -> None:
     with sqlite3.connect(ledger_of(known)) as db:
         assert db.execute("UPDATE readings SET data = ? WHERE what = ?", (data, what)).rowcount == 1
     assert len(names()) == 120
@@ -85,7 +107,9 @@ def test_what_was_changed_in_it_is_not_believed(known: Path) -> None:
     assert names()[0] == "r000"
 
 
-def test_a_profile_that_was_changed_in_place_is_read_anew(known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_that_was_changed_in_place_is_read_anew(
+    known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine = known.parent / "tmuxreap" / "agents.yaml"
     mine.parent.mkdir()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(known.parent))

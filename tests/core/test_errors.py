@@ -10,15 +10,20 @@ from tmuxreap.core.errors import Code, Exit, Failure, command, shared_exit
 
 # As the contract's table has it.
 CONTRACT = {
-    1: "still_running session_alive session_replaced own_session foreign_panes ambiguous_pane kill_failed"
-    " cleanup_failed pane_close_failed ambiguous_conversation session_exists start_failed"
-    " not_resumable conversation_in_use registered_elsewhere beyond_reach timed_out gone"
-    " not_interruptible",
+    1: (
+        "still_running session_alive session_replaced own_session foreign_panes ambiguous_pane"
+        " kill_failed cleanup_failed pane_close_failed ambiguous_conversation session_exists"
+        " start_failed not_resumable conversation_in_use registered_elsewhere beyond_reach"
+        " timed_out gone not_interruptible"
+    ),
     2: "usage host_unknown config_invalid",
     3: "session_not_registered process_not_found no_tracked_pid",
     4: "tmux_unreachable tmux_missing host_unreachable host_without_tmuxreap host_incompatible",
     5: "permission_denied",
-    6: "registry_not_found registry_invalid registry_untrusted registry_unwritable row_invalid lock_timeout",
+    6: (
+        "registry_not_found registry_invalid registry_untrusted registry_unwritable row_invalid"
+        " lock_timeout"
+    ),
     70: "bug",
     130: "interrupted",
 }
@@ -52,13 +57,20 @@ def test_the_status_that_all_failures_share(codes: list[Code], status: int) -> N
 
 def test_a_failure_speaks_json() -> None:
     failure = Failure(Code.USAGE, "could not do it: no", "do that")
-    assert failure.as_json() == {"code": "usage", "message": "could not do it: no", "hint": "do that"}
+    assert failure.as_json() == {
+        "code": "usage",
+        "message": "could not do it: no",
+        "hint": "do that",
+    }
     assert str(failure) == "could not do it: no"
 
 
 def test_a_way_out_can_be_copied_into_a_shell_whatever_the_name() -> None:
     assert command("stop", "acme-2") == "tmuxreap stop acme-2"
-    assert command("adopt", "x; reboot", "--agent", "demo") == "tmuxreap adopt 'x; reboot' --agent demo"
+    assert (
+        command("adopt", "x; reboot", "--agent", "demo")
+        == "tmuxreap adopt 'x; reboot' --agent demo"
+    )
 
 
 def test_the_name_of_a_strangers_session_is_no_command_of_ours(story: Story) -> None:

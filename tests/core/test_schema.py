@@ -1,4 +1,5 @@
-"""The schemas say what answers look like: derived from the types, written down as files, and true for ever."""
+"""The schemas say what answers look like: derived from the types, written down as files, and true
+for ever."""
 
 from __future__ import annotations
 

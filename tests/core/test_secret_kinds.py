@@ -17,7 +17,9 @@ from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.secret_kinds import KINDS, PREFIXES, Kind
 
 LENGTH = 100_000
-CPU_S = 1.0  # hundredths are needed; a pattern with steps in the square of the length needs far more
+CPU_S = (
+    1.0  # hundredths are needed; a pattern with steps in the square of the length needs far more
+)
 FILLINGS = ("a", "0", "-", " ", "/", '"', "\\", "\n", "a.", "aA0", "=a ", '="')
 
 
@@ -70,7 +72,14 @@ def test_no_mixture_is_slow() -> None:
 
 def test_what_was_masked_stays_as_it_is() -> None:
     chance = random.Random(11)
-    parts = ["hello ", "\n", '"', ": ", "= ", *(word for kind in KINDS for word in kind.words if len(word) > 3)]
+    parts = [
+        "hello ",
+        "\n",
+        '"',
+        ": ",
+        "= ",
+        *(word for kind in KINDS for word in kind.words if len(word) > 3),
+    ]
     for _ in range(300):
         once = mask_secrets("".join(chance.choices(parts, k=12)))
         assert len(mask_secrets(once)) <= len(once) + 3
@@ -81,7 +90,9 @@ def test_nothing_is_compiled_before_a_screen_needs_it() -> None:
         "from tmuxreap.core import masking as mask; mask.mask_secrets('all is well ' * 100);"
         " print(mask._pattern.cache_info().currsize)"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert ran.stdout.strip() == "0"
 
 

@@ -14,7 +14,16 @@ ACCENT = "cafe\u0301"  # the accent takes none
 
 @pytest.mark.parametrize(
     ("text", "cells"),
-    [("shop", 4), (FULL, 6), (ACCENT, 4), ("", 0), ("한글", 4), ("\u1112\u1161\u11ab", 2), ("👩\u200d💻", 4), ("ｱ", 1)],
+    [
+        ("shop", 4),
+        (FULL, 6),
+        (ACCENT, 4),
+        ("", 0),
+        ("한글", 4),
+        ("\u1112\u1161\u11ab", 2),
+        ("👩\u200d💻", 4),
+        ("ｱ", 1),
+    ],
 )
 def test_the_width_is_that_of_the_terminal(text: str, cells: int) -> None:
     assert width(text) == cells
@@ -71,9 +80,17 @@ def test_what_people_write_stays_as_it_is(name: str) -> None:
 
 
 def test_a_value_is_made_plain_to_its_depth() -> None:
-    facts = {"why": ["\x1b[2J"], "screen": "a\n\x1bb", "id": ProcessId(1, 2), "pane": RecordedPane(cmd="\a")}
+    facts = {
+        "why": ["\x1b[2J"],
+        "screen": "a\n\x1bb",
+        "id": ProcessId(1, 2),
+        "pane": RecordedPane(cmd="\a"),
+    }
     assert plain_value(facts) == {
-        "why": ["\\x1b[2J"], "screen": "a\n\\x1bb", "id": ProcessId(1, 2), "pane": RecordedPane(cmd="\\x07"),
-    }  # fmt: skip
+        "why": ["\\x1b[2J"],
+        "screen": "a\n\\x1bb",
+        "id": ProcessId(1, 2),
+        "pane": RecordedPane(cmd="\\x07"),
+    }
     failure = Failure(Code.USAGE, "\x1b")  # told elsewhere
     assert plain_value(failure) is failure

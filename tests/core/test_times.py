@@ -25,7 +25,9 @@ def test_spans_as_people_write_them(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", " ", "s", "m", "soon", "1x", "-1", "-1s", "inf", "nan", "infs", "1h30m", "1 h x"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "s", "m", "soon", "1x", "-1", "-1s", "inf", "nan", "infs", "1h30m", "1 h x"]
+)
 def test_what_is_no_span(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration; use for example 90, 90s"):
         parse_duration(text)

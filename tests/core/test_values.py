@@ -93,6 +93,11 @@ def test_what_changes_is_itself_alone() -> None:
 
 
 def test_nothing_is_compiled_before_the_first_value_is_made() -> None:
-    program = "import sys, tmuxreap.core.model as m; print('dataclasses' in sys.modules, m.Pane.__init__.__name__)"
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    program = (
+        "import sys, tmuxreap.core.model as m; print('dataclasses' in sys.modules,"
+        " m.Pane.__init__.__name__)"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
     assert out.split() == ["False", "_first"]

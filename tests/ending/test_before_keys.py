@@ -17,7 +17,9 @@ def failures(result: Result) -> list[Code]:
 def explicit(story: Story) -> None:
     """A row that can be read, and not edited."""
     text = story.path.read_text().replace('"status": "running", ', "", 1)
-    story.path.write_text(text.replace('- {"name": "acme",', '- {? "status"\n    : "running", "name": "acme",', 1))
+    story.path.write_text(
+        text.replace('- {"name": "acme",', '- {? "status"\n    : "running", "name": "acme",', 1)
+    )
 
 
 def test_a_row_that_cannot_be_edited_is_found_before_the_first_key(story: Story) -> None:
@@ -45,7 +47,11 @@ def test_a_kill_ends_it_all_the_same_and_says_so(story: Story) -> None:
     explicit(story)
     result = story.kill()
     (told,) = [item.as_json() for item in result.results]
-    assert (failures(result), result.exit, told["status"]) == ([Code.ROW_INVALID], Exit.REGISTRY, "running")
+    assert (failures(result), result.exit, told["status"]) == (
+        [Code.ROW_INVALID],
+        Exit.REGISTRY,
+        "running",
+    )
     assert "was ended" in str(told["error"])
     assert story.processes.again(agent.process) is None
 

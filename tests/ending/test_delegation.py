@@ -27,13 +27,19 @@ def story(tmp_path: Path) -> Iterator[Story]:
 def delegated(story: Story, job: str = "job-7", **agent: object) -> FakeAgent:
     one = story.agent(**agent)  # type: ignore[arg-type]
     text = story.path.read_text()
-    story.path.write_text(text.replace('"agent": "demo"', f'"agent": "demo", "delegate_job_id": {json.dumps(job)}'))
+    story.path.write_text(
+        text.replace('"agent": "demo"', f'"agent": "demo", "delegate_job_id": {json.dumps(job)}')
+    )
     return one
 
 
 def noted(story: Story) -> list[tuple[object, object]]:
     with story.ledger() as ledger:
-        return [(event.data["event"], event.data["detail"]) for event in ledger.events() if event.kind == "job"]
+        return [
+            (event.data["event"], event.data["detail"])
+            for event in ledger.events()
+            if event.kind == "job"
+        ]
 
 
 def logged(story: Story) -> list[tuple[str, str]]:
@@ -42,9 +48,12 @@ def logged(story: Story) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("verb", "event", "reason"), [("stop", "completed", "manual_stop"), ("kill", "cancelled", "killed")]
+    ("verb", "event", "reason"),
+    [("stop", "completed", "manual_stop"), ("kill", "cancelled", "killed")],
 )
-def test_a_job_is_told_before_the_first_key_and_after_the_end(story: Story, verb: str, event: str, reason: str) -> None:
+def test_a_job_is_told_before_the_first_key_and_after_the_end(
+    story: Story, verb: str, event: str, reason: str
+) -> None:
     agent = delegated(story)
     job, log = (story.folder / "jobs" / f"job-7.{end}" for end in ("json", "events.log"))
     job.write_text('{"id": "job-7", "status": "running", "prompt": "größer"}\n')
@@ -52,12 +61,20 @@ def test_a_job_is_told_before_the_first_key_and_after_the_end(story: Story, verb
     heard: list[str] = []
     press = agent.pane.on_key
     assert press is not None
-    agent.pane.on_key = lambda key: (heard.append(json.loads(job.read_text())["detail"]), press(key))[-1]
+    agent.pane.on_key = lambda key: (
+        heard.append(json.loads(job.read_text())["detail"]),
+        press(key),
+    )[-1]
     result = getattr(story, verb)("acme")
     assert result.exit == 0
     assert set(heard) == ({"terminating"} if verb == "stop" else set())
     facts = json.loads(job.read_text())
-    assert (facts["id"], facts["status"], facts["detail"], facts["prompt"]) == ("job-7", event, reason, "größer")
+    assert (facts["id"], facts["status"], facts["detail"], facts["prompt"]) == (
+        "job-7",
+        event,
+        reason,
+        "größer",
+    )
     assert "größer" in job.read_text()
     assert logged(story) == noted(story) == [("progress", "terminating"), (event, reason)]
 
@@ -66,7 +83,7 @@ def test_a_survivor_makes_it_an_error(story: Story) -> None:
     delegated(story, unkillable=True, ignores=set(Signals), leaves=False)
     result = story.stop("acme")
     assert result.exit == 1
-    (first, (event, detail)) = noted(story)
+    first, (event, detail) = noted(story)
     assert first == ("progress", "terminating")
     assert event == "error"
     assert "still alive" in str(detail)
@@ -88,11 +105,25 @@ def test_what_an_ended_session_left_says_nothing_of_its_job(story: Story) -> Non
 
 
 @pytest.mark.parametrize(("verb", "event"), [("stop", "completed"), ("kill", "cancelled")])
-def test_who_died_before_he_told_it_is_helped_out_by_reconcile(story: Story, verb: str, event: str) -> None:
+def test_who_died_before_he_told_it_is_helped_out_by_reconcile(
+    story: Story, verb: str, event: str
+) -> None:
     agent = delegated(story)
-    intent = NewIntent("acme", verb, "enough", "agent", ProcessId(4242, 1), story.BOOT, story.clock.now() + 9, (), "{}")
+    intent = NewIntent(
+        "acme",
+        verb,
+        "enough",
+        "agent",
+        ProcessId(4242, 1),
+        story.BOOT,
+        story.clock.now() + 9,
+        (),
+        "{}",
+    )
     with story.ledger() as ledger:
-        ledger.begin_intent(intent, owner_alive=lambda _: False, take_over=False, now=story.clock.now())
+        ledger.begin_intent(
+            intent, owner_alive=lambda _: False, take_over=False, now=story.clock.now()
+        )
     story.tmux.servers[story.SOCKET].sessions.clear()
     story.processes.die(agent.process)
     reconcile.run(story.app())

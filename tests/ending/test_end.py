@@ -1,4 +1,5 @@
-"""The one path: the answers in the order of the rows, and what changed meanwhile is seen under the lock."""
+"""The one path: the answers in the order of the rows, and what changed meanwhile is seen under the
+lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The caller's own session is handed to a finisher: how it is started, what it is told, and when it begins."""
+"""The caller's own session is handed to a finisher: how it is started, what it is told, and when it
+begins."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ POLICY = Policy(
 
 
 def begun(app: Context, owner: ProcessId) -> Intent:
-    new = NewIntent("acme", "stop", "manual_stop", "agent", owner, Story.BOOT, app.clock.now() + 60, (), "{}")
+    new = NewIntent(
+        "acme", "stop", "manual_stop", "agent", owner, Story.BOOT, app.clock.now() + 60, (), "{}"
+    )
     (answer,) = app.books.begin([new], lambda intent: True, take_over=False)
     assert isinstance(answer, Begun)
     return answer.intent
@@ -60,7 +63,9 @@ class Started:
 def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     story.agent()
     app = story.app()
-    app.settings.environ.update({"TMUX": "/tmp/s,1,0", "TMUX_PANE": "%0", "TMUXREAP_ID": "x", "PATH": "/bin"})  # type: ignore[attr-defined]
+    app.settings.environ.update(
+        {"TMUX": "/tmp/s,1,0", "TMUX_PANE": "%0", "TMUXREAP_ID": "x", "PATH": "/bin"}
+    )  # type: ignore[attr-defined]
     started = Started(story)
     monkeypatch.setattr(handover.subprocess, "Popen", started)
     caller = story.processes.identify(OWN_PID)
@@ -68,18 +73,29 @@ def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPat
     intent = begun(app, caller)
     handover.hand_over(app, intent, "acme", POLICY)
 
-    assert started.given["env"] == {"PATH": "/bin", "HOME": str(story.folder), "TMUX_TMPDIR": "/tmp"}
+    assert started.given["env"] == {
+        "PATH": "/bin",
+        "HOME": str(story.folder),
+        "TMUX_TMPDIR": "/tmp",
+    }
     assert (started.given["start_new_session"], started.given["cwd"]) == (True, "/")
-    assert {started.given[name] for name in ("stdin", "stdout", "stderr")} == {handover.subprocess.DEVNULL}
+    assert {started.given[name] for name in ("stdin", "stdout", "stderr")} == {
+        handover.subprocess.DEVNULL
+    }
     assert started.given.get("close_fds", True)
     assert list(started.words[1:4]) == ["-m", "tmuxreap", handover.FINISH]
-    assert (started.words[4], json.loads(started.words[6])["reason"]) == (str(story.path), POLICY.reason)
+    assert (started.words[4], json.loads(started.words[6])["reason"]) == (
+        str(story.path),
+        POLICY.reason,
+    )
     now = app.books.intent(intent.id)
     assert now is not None
     assert (now.owner.pid, now.handed_from) == (started.pid, OWN_PID)
 
 
-def test_one_that_does_not_live_is_no_finisher(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_not_live_is_no_finisher(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = story.app()
     monkeypatch.setattr(handover.subprocess, "Popen", Started(story, lives=False))
     caller = story.processes.identify(OWN_PID)
@@ -92,7 +108,9 @@ def test_one_that_does_not_live_is_no_finisher(story: Story, monkeypatch: pytest
     )
 
 
-def test_without_an_intent_nothing_is_handed_over(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_intent_nothing_is_handed_over(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started = Started(story)
     monkeypatch.setattr(handover.subprocess, "Popen", started)
     with pytest.raises(Failure) as failure:

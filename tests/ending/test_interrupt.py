@@ -27,7 +27,9 @@ def told(story: Story, *, pid: int = OWN_PID, dry_run: bool = False) -> dict[str
     return item.as_json()
 
 
-def refused(story: Story, agent: FakeAgent, code: str = "not_interruptible", outcome: str = "refused") -> None:
+def refused(
+    story: Story, agent: FakeAgent, code: str = "not_interruptible", outcome: str = "refused"
+) -> None:
     """Without a key, also in the plan."""
     for dry_run in (True, False):
         one = told(story, dry_run=dry_run)

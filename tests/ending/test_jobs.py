@@ -40,20 +40,28 @@ def tell(folder: Path, word: Word = WORD, **limit: float) -> str | None:
 def delegated(story: Story, job: str = "job-7", **agent: object) -> FakeAgent:
     one = story.agent(**agent)  # type: ignore[arg-type]
     text = story.path.read_text()
-    story.path.write_text(text.replace('"agent": "demo"', f'"agent": "demo", "delegate_job_id": {json.dumps(job)}'))
+    story.path.write_text(
+        text.replace('"agent": "demo"', f'"agent": "demo", "delegate_job_id": {json.dumps(job)}')
+    )
     return one
 
 
 def noted(story: Story) -> list[tuple[object, object]]:
     with story.ledger() as ledger:
-        return [(event.data["event"], event.data["detail"]) for event in ledger.events() if event.kind == "job"]
+        return [
+            (event.data["event"], event.data["detail"])
+            for event in ledger.events()
+            if event.kind == "job"
+        ]
 
 
 def test_readers_of_a_job_find_its_words_and_its_numbers(story: Story) -> None:
     agent = delegated(story)
     job, log = (story.folder / "jobs" / f"job-7.{end}" for end in ("json", "events.log"))
     job.write_text('{"schema_version": 1, "id": "job-7", "status": "running", "last_seq": 2}')
-    log.write_text('{"schema_version": 1, "seq": 1, "event": "started"}\n{"schema_version": 1, "seq": 2}\n')
+    log.write_text(
+        '{"schema_version": 1, "seq": 1, "event": "started"}\n{"schema_version": 1, "seq": 2}\n'
+    )
     heard: list[tuple[str, str, int]] = []
     press = agent.pane.on_key
     assert press is not None
@@ -93,8 +101,12 @@ def test_without_a_line_the_number_of_the_last_one_stays(folder: Path) -> None:
     assert json.loads((folder / "job-7.json").read_text())["last_seq"] == 7
 
 
-@pytest.mark.parametrize("job", ["../../x", "/etc/passwd", "a/b", ".", "", "a\0b", "x" * 500, "-rf", "job 7"])
-def test_an_id_that_is_no_name_of_a_file_reaches_none(tmp_path: Path, folder: Path, job: str) -> None:
+@pytest.mark.parametrize(
+    "job", ["../../x", "/etc/passwd", "a/b", ".", "", "a\0b", "x" * 500, "-rf", "job 7"]
+)
+def test_an_id_that_is_no_name_of_a_file_reaches_none(
+    tmp_path: Path, folder: Path, job: str
+) -> None:
     outside = tmp_path / "x.json"
     outside.write_text("{}")
     warning = tell(folder, Word(job, "acme", "completed", None, 1.0))
@@ -135,7 +147,9 @@ def test_a_broken_job_is_left_as_it_is(folder: Path, text: str, said: str) -> No
 
 
 @pytest.mark.parametrize("end", [".json", ".events.log"])
-def test_neither_links_nor_pipes_nor_folders_are_written_to(tmp_path: Path, folder: Path, end: str) -> None:
+def test_neither_links_nor_pipes_nor_folders_are_written_to(
+    tmp_path: Path, folder: Path, end: str
+) -> None:
     outside = tmp_path / "elsewhere"
     outside.write_text("{}")
     for make in (lambda p: p.symlink_to(outside), os.mkfifo, lambda p: p.mkdir()):
@@ -173,9 +187,10 @@ def test_the_layout_and_the_mode_of_a_job_stay(folder: Path) -> None:
     job.write_text('{\n    "status": "running",\n    "by": ["me"]\n}\n')
     job.chmod(0o640)
     assert tell(folder) is None
-    assert job.read_text() == (
-        '{\n    "status": "completed",\n    "by": [\n        "me"\n    ],\n    "detail": "manual_stop",\n'
-        f'    "updated_at": "{AT}"\n}}\n'
+    assert (
+        job.read_text()
+        == '{\n    "status": "completed",\n    "by": [\n        "me"\n    ],\n    "detail":'
+        f' "manual_stop",\n    "updated_at": "{AT}"\n}}\n'
     )
     assert job.stat().st_mode & 0o777 == 0o640
 
@@ -183,11 +198,14 @@ def test_the_layout_and_the_mode_of_a_job_stay(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "line"),
     [
-        ('{"event": "started"}', '{"timestamp": "%s", "event": "completed", "job_id": "job-7", "session": "acme", '
-         '"detail": "manual_stop"}'),
+        (
+            '{"event": "started"}',
+            '{"timestamp": "%s", "event": "completed", "job_id": "job-7", "session": "acme", '
+            '"detail": "manual_stop"}',
+        ),
         ("10:00 started", "%s completed acme manual_stop"),
     ],
-)  # fmt: skip
+)
 def test_a_line_more_in_the_form_of_the_others(folder: Path, before: str, line: str) -> None:
     log = folder / "job-7.events.log"
     log.write_text(before)  # without an end of line
@@ -195,7 +213,9 @@ def test_a_line_more_in_the_form_of_the_others(folder: Path, before: str, line: 
     assert log.read_text() == f"{before}\n{line % AT}\n"
 
 
-def test_a_job_that_another_changes_meanwhile_is_his(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_another_changes_meanwhile_is_his(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = folder / "job-7.json"
     job.write_text("{}")
     monkeypatch.setattr(jobs, "_like", lambda *_: job.write_text('{"his": 1}') and "{}")

@@ -1,4 +1,5 @@
-"""One ending at a time, also in a process that lives on: what it could not finish is nobody's, not its own for ever."""
+"""One ending at a time, also in a process that lives on: what it could not finish is nobody's, not
+its own for ever."""
 
 from __future__ import annotations
 
@@ -50,14 +51,17 @@ def unwritten_stop(story: Story) -> None:
 
 
 def test_a_stop_after_one_that_could_not_be_written_does_not_wait_for_itself(story: Story) -> None:
-    """In one process, as a server has it: the owner of the open intent is alive, and does no more about it."""
+    """In one process, as a server has it: the owner of the open intent is alive, and does no more
+    about it."""
     unwritten_stop(story)
     assert story.row()["status"] == "running"
     assert (only(story.stop())["outcome"], story.row()["status"]) == ("stopped", "stopped")
     assert story.app().books.open_intents() == {}
 
 
-def test_not_even_when_the_ledger_could_not_be_told_of_it(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_not_even_when_the_ledger_could_not_be_told_of_it(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tmuxreap.ledger.books.Books.release", lambda self, numbers: None)
     unwritten_stop(story)
     assert story.app().books.open_intents()["acme"].owner.pid == OWN_PID
@@ -69,7 +73,11 @@ def test_reconcile_of_another_finishes_it_while_its_owner_lives_on(story: Story)
     story.processes.add("tmuxreap", pid=OTHER_PID)
     reconcile.run(story.app(OTHER_PID))
     row = story.row()
-    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == (
+        "stopped",
+        "night",
+        "graceful",
+    )
     assert reconcile.run(story.app(OTHER_PID)).more["drifts"] == []
 
 
@@ -136,26 +144,39 @@ def test_a_taker_that_died_over_it_is_no_success(story: Story) -> None:
     assert (story.row()["status"], story.row()["termination_mode"]) == ("stopped", "kill")
 
 
-def test_a_row_that_was_adopted_under_our_hands_is_still_of_the_session_that_was_ended(story: Story) -> None:
-    """An adoption writes of the pane what our row did not say: the session is the same, and it is no more."""
+def test_a_row_that_was_adopted_under_our_hands_is_still_of_the_session_that_was_ended(
+    story: Story,
+) -> None:
+    """An adoption writes of the pane what our row did not say: the session is the same, and it is
+    no more."""
     story.agent(exit_delay_s=1.0)
-    story.processes.after(0.5, lambda: adopt.run(story.app(OTHER_PID), AdoptRequest("acme", "demo")) and None)
+    story.processes.after(
+        0.5, lambda: adopt.run(story.app(OTHER_PID), AdoptRequest("acme", "demo")) and None
+    )
     story.processes.add("tmuxreap", pid=OTHER_PID)
     told = only(story.stop())
     assert (told["outcome"], told["warnings"], story.row()["status"]) == ("stopped", [], "stopped")
     assert "created_epoch" in story.row()["pane"]  # type: ignore[operator]
 
 
-def died_in_the_middle(story: Story, pid: int, options: tuple[PaneOption, ...], verb: str = "stop") -> None:
+def died_in_the_middle(
+    story: Story, pid: int, options: tuple[PaneOption, ...], verb: str = "stop"
+) -> None:
     facts = {"socket": story.SOCKET, "server": None, "agent": "demo", "marks": ["mark-of-acme"]}
     plan = json.dumps(facts)
     with story.ledger() as ledger:
         owner = ProcessId(pid, 1)  # nobody's
-        new = NewIntent("acme", verb, "night", "session", owner, story.BOOT, story.clock.now(), options, plan)
-        ledger.begin_intents([new], owner_alive=lambda intent: False, take_over=False, now=story.clock.now())
+        new = NewIntent(
+            "acme", verb, "night", "session", owner, story.BOOT, story.clock.now(), options, plan
+        )
+        ledger.begin_intents(
+            [new], owner_alive=lambda intent: False, take_over=False, now=story.clock.now()
+        )
 
 
-def test_what_the_first_of_two_dead_owners_changed_on_the_pane_is_still_put_back(story: Story) -> None:
+def test_what_the_first_of_two_dead_owners_changed_on_the_pane_is_still_put_back(
+    story: Story,
+) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
     agent.pane.options["remain-on-exit"] = "on"
     kept = PaneOption(story.SOCKET, agent.pane.now.id, "remain-on-exit", None)
@@ -167,13 +188,17 @@ def test_what_the_first_of_two_dead_owners_changed_on_the_pane_is_still_put_back
 
 def test_who_ends_what_a_dead_start_has_made_puts_its_option_back(story: Story) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
-    story.tmux.run(story.SOCKET, [commands.set_pane_option(agent.pane.now.id, "remain-on-exit", "on")])
+    story.tmux.run(
+        story.SOCKET, [commands.set_pane_option(agent.pane.now.id, "remain-on-exit", "on")]
+    )
     died_in_the_middle(story, 700, (), "start")
     told = only(story.kill(force=False))
     assert (told["outcome"], agent.pane.options) == ("survived", {})
 
 
-def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_ended_while_it_is_adopted_is_told_as_not_there(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     agent = story.agent()
 
     def look_too_late(*given: object, **more: object) -> object:
@@ -214,7 +239,9 @@ def another_stop(story: Story, deadline_s: float, state: str = "S") -> FakeProce
     with story.ledger() as ledger:
         deadline = story.clock.now() + deadline_s
         new = NewIntent("acme", "stop", "night", "agent", owner, story.BOOT, deadline, (), plan)
-        ledger.begin_intents([new], owner_alive=lambda intent: True, take_over=False, now=story.clock.now())
+        ledger.begin_intents(
+            [new], owner_alive=lambda intent: True, take_over=False, now=story.clock.now()
+        )
     return process
 
 

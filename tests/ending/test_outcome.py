@@ -122,7 +122,11 @@ def test_an_event_notes_a_dialog_that_no_key_closed(story: Story) -> None:
     found.plan = replace(found.plan, screen=Screen(State.DIALOG))
     hung_up = replace(DONE, stopped_by=StoppedBy.HANGUP)
     told = event_record(found, hung_up, LEFT, "before", {"pid": 7})
-    assert (told.data["state"], told.data["ended_by"], told.before) == ("dialog", {"pid": 7}, "before")
+    assert (told.data["state"], told.data["ended_by"], told.before) == (
+        "dialog",
+        {"pid": 7},
+        "before",
+    )
     assert "state" not in event_record(found, DONE, LEFT, "before", {}).data
     found.plan = replace(found.plan, screen=Screen(State.IDLE))
     assert "state" not in event_record(found, hung_up, LEFT, "before", {}).data

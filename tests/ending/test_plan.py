@@ -40,18 +40,30 @@ OTHER = replace(PANE, id="%1", pid=300)
         (SIGHT, DEMO, STOP, None),
         (SIGHT, DEMO, replace(STOP, keys_timeout_s=0.0), "--keys-timeout 0"),
         (SIGHT, None, STOP, "no keys are known for this agent"),
-        (SIGHT, replace(DEMO, idle_keys=(), safe_keys=()), STOP, "no keys are known for this agent"),
+        (
+            SIGHT,
+            replace(DEMO, idle_keys=(), safe_keys=()),
+            STOP,
+            "no keys are known for this agent",
+        ),
         (replace(SIGHT, live=Live.AGENT_GONE, agent=()), DEMO, STOP, "the agent is gone"),
         (replace(SIGHT, live=Live.GONE, session=None, pane=None), DEMO, STOP, "the agent is gone"),
         (replace(SIGHT, pane=replace(PANE, input_off=True)), DEMO, STOP, "the pane takes no input"),
         (replace(SIGHT, keyed=(BEHIND,)), DEMO, STOP, "the agent is not in front"),
-        (replace(SIGHT, keyed=(replace(AGENT, tpgid=-1),)), DEMO, STOP, "the agent is not in front"),
+        (
+            replace(SIGHT, keyed=(replace(AGENT, tpgid=-1),)),
+            DEMO,
+            STOP,
+            "the agent is not in front",
+        ),
         (replace(SIGHT, keyed=()), DEMO, STOP, "the agent is not in front"),
         (replace(SIGHT, keyed=(BEHIND, AGENT)), DEMO, STOP, None),
         (SIGHT, DEMO, KILL, "a kill sends none"),
     ],
 )
-def test_why_no_keys(sight: Sight, profile: Profile | None, policy: Policy, reason: str | None) -> None:
+def test_why_no_keys(
+    sight: Sight, profile: Profile | None, policy: Policy, reason: str | None
+) -> None:
     assert why_no_keys(sight, profile, policy) == reason
 
 
@@ -101,19 +113,36 @@ AMBIGUOUS = Failure(Code.AMBIGUOUS_PANE, "no")
         (replace(SIGHT, trouble=TROUBLE), Status.RUNNING, STOP, "tmux_unreachable"),
         (replace(SIGHT, trouble=TROUBLE), Status.STOPPED, STOP, "tmux_unreachable"),
         (replace(SIGHT, trouble=AMBIGUOUS), Status.RUNNING, STOP, "ambiguous_pane"),
-        (replace(SIGHT, trouble=AMBIGUOUS), Status.RUNNING, replace(STOP, scope=Scope.SESSION), None),
+        (
+            replace(SIGHT, trouble=AMBIGUOUS),
+            Status.RUNNING,
+            replace(STOP, scope=Scope.SESSION),
+            None,
+        ),
         (SIGHT, Status.STOPPED, STOP, "session_alive"),
         (SIGHT, Status.TERMINATED, KILL, "session_alive"),
         (replace(SIGHT, session=None, live=Live.GONE), Status.STOPPED, STOP, None),
         (replace(SIGHT, mine=True), Status.RUNNING, STOP, "own_session"),
         (replace(SIGHT, mine=True), Status.RUNNING, KILL, "own_session"),
-        (replace(SIGHT, mine=True), Status.RUNNING, replace(STOP, scope=Scope.SESSION), "own_session"),
+        (
+            replace(SIGHT, mine=True),
+            Status.RUNNING,
+            replace(STOP, scope=Scope.SESSION),
+            "own_session",
+        ),
         (replace(SIGHT, foreign=(OTHER,)), Status.RUNNING, STOP, "foreign_panes"),
-        (replace(SIGHT, foreign=(OTHER,)), Status.RUNNING, replace(STOP, scope=Scope.SESSION), None),
+        (
+            replace(SIGHT, foreign=(OTHER,)),
+            Status.RUNNING,
+            replace(STOP, scope=Scope.SESSION),
+            None,
+        ),
         (replace(SIGHT, foreign=(OTHER,)), Status.RUNNING, replace(STOP, scope=Scope.PANE), None),
     ],
 )
-def test_what_is_refused(sight: Sight, status: Status, policy: Policy, expected: str | None) -> None:
+def test_what_is_refused(
+    sight: Sight, status: Status, policy: Policy, expected: str | None
+) -> None:
     assert code(refusal(sight, status, policy, "acme")) == expected
 
 
@@ -125,7 +154,12 @@ def test_foreign_panes_are_listed() -> None:
 
 @pytest.mark.parametrize(
     ("screen", "quick"),
-    [(Screen(State.IDLE), True), (Screen(State.DRAFT, "x"), False), (Screen(State.UNKNOWN), False), (None, False)],
+    [
+        (Screen(State.IDLE), True),
+        (Screen(State.DRAFT, "x"), False),
+        (Screen(State.UNKNOWN), False),
+        (None, False),
+    ],
 )
 def test_the_quick_keys_go_to_an_empty_prompt_only(screen: Screen | None, quick: bool) -> None:
     assert fast(screen, DEMO) is quick

@@ -26,10 +26,14 @@ def anchored(text: str) -> str:
 
 
 @pytest.mark.parametrize("spoilt", [doubled, anchored])
-def test_a_row_that_goes_bad_during_the_stop_is_not_called_gone(story: Story, spoilt: Callable[[str], str]) -> None:
+def test_a_row_that_goes_bad_during_the_stop_is_not_called_gone(
+    story: Story, spoilt: Callable[[str], str]
+) -> None:
     story.agent(exit_delay_s=0.5)
     good = story.path.read_text()
-    story.processes.after(0.3, lambda: story.path.write_text(spoilt(story.path.read_text())) and None)
+    story.processes.after(
+        0.3, lambda: story.path.write_text(spoilt(story.path.read_text())) and None
+    )
     result = story.stop(reason="night")
     assert (failures(result), result.exit) == ([Code.ROW_INVALID], Exit.REGISTRY)
     assert result.results[0].as_json()["outcome"] == "failed"
@@ -40,7 +44,11 @@ def test_a_row_that_goes_bad_during_the_stop_is_not_called_gone(story: Story, sp
     story.path.write_text(good)
     reconcile.run(story.app())
     row: Any = story.row()
-    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == (
+        "stopped",
+        "night",
+        "graceful",
+    )
 
 
 def test_a_row_that_was_removed_meanwhile_is_not_made_again(story: Story) -> None:

@@ -7,7 +7,9 @@ from tests.fakes import Story
 
 def with_fields(story: Story, **fields: str) -> None:
     words = "".join(f'"{name}": {value}, ' for name, value in fields.items())
-    story.path.write_text(story.path.read_text().replace('"agent": "demo"', f'{words}"agent": "demo"'))
+    story.path.write_text(
+        story.path.read_text().replace('"agent": "demo"', f'{words}"agent": "demo"')
+    )
 
 
 def test_endings_are_summed_up(story: Story) -> None:
@@ -29,7 +31,10 @@ def test_an_ending_names_task_time_and_grace(story: Story) -> None:
     assert (told["task_id"], told["grace_s"]) == ("TASK-31-1", 10.0)
     assert told["ended_at"] == story.row()["stopped_at"]
     (again,) = story.kill("task:TASK-31-1").results
-    assert (again.as_json()["outcome"], again.as_json()["ended_at"]) == ("already_stopped", told["ended_at"])
+    assert (again.as_json()["outcome"], again.as_json()["ended_at"]) == (
+        "already_stopped",
+        told["ended_at"],
+    )
 
 
 def test_a_cancelled_task_is_told_so(story: Story) -> None:
@@ -37,4 +42,6 @@ def test_a_cancelled_task_is_told_so(story: Story) -> None:
     with_fields(story, task_id='"T-1"')
     story.kill("task:T-1", task_status="cancelled")
     with story.ledger() as ledger:
-        assert ledger._db.fetch("SELECT status FROM orchestrator_task WHERE task_id = 'T-1'") == [("cancelled",)]
+        assert ledger._db.fetch("SELECT status FROM orchestrator_task WHERE task_id = 'T-1'") == [
+            ("cancelled",)
+        ]

@@ -25,9 +25,15 @@ def test_the_other_row_is_recorded_with_it_and_named(story: Story) -> None:
     twins(story)
     story.agent("quiet")
     (told,) = [item.as_json() for item in story.stop("acme", reason="night").results]
-    assert told["warnings"] == ["same_pane: twin had the same pane, and is recorded as stopped with it"]
+    assert told["warnings"] == [
+        "same_pane: twin had the same pane, and is recorded as stopped with it"
+    ]
     twin = story.row("twin")
-    assert (twin["status"], twin["stop_reason"], twin["stopped_by"]) == ("stopped", "night", "exit_keys")
+    assert (twin["status"], twin["stop_reason"], twin["stopped_by"]) == (
+        "stopped",
+        "night",
+        "exit_keys",
+    )
     assert twin["resumable"] is True
     assert story.row("quiet")["status"] == "running"
     assert reconcile.run(story.app()).more["drifts"] == []
@@ -36,7 +42,10 @@ def test_the_other_row_is_recorded_with_it_and_named(story: Story) -> None:
 def test_a_row_of_another_tool_with_that_pid_is_one_too(story: Story) -> None:
     twins(story, tmux=None, tmux_server=story.SOCKET)
     story.kill("acme")
-    assert (story.row("twin")["status"], story.row("twin")["termination_mode"]) == ("stopped", "kill")
+    assert (story.row("twin")["status"], story.row("twin")["termination_mode"]) == (
+        "stopped",
+        "kill",
+    )
 
 
 def test_a_row_of_an_older_session_is_none(story: Story) -> None:

@@ -1,4 +1,5 @@
-"""`--cleanup` on real repositories: what git refuses stays, and the session is ended all the same."""
+"""`--cleanup` on real repositories: what git refuses stays, and the session is ended all the
+same."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ def stopped(story: Story, **environ: str) -> dict[str, Any]:
 
     app = story.app()
     app.settings.environ.update({"PATH": "/usr/bin:/bin", **environ})  # type: ignore[attr-defined]
-    (item,) = stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))).results
+    (item,) = stop.run(
+        app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))
+    ).results
     told = item.as_json()
     assert (told["outcome"], story.row()["status"]) == ("stopped", "stopped")
     return told
@@ -79,7 +82,10 @@ REFUSED: dict[str, tuple[Given, str]] = {
     "main": (lambda main, _: str(main), "is a main working tree"),
     "missing": (lambda _, tree: f"{tree}-2", "No such file or directory"),
     "no worktree": (foreign, "not a git repository"),
-    "a folder within": (lambda _, tree: (tree / "src").mkdir() or str(tree / "src"), "is not a working tree"),
+    "a folder within": (
+        lambda _, tree: (tree / "src").mkdir() or str(tree / "src"),
+        "is not a working tree",
+    ),
     "an option": (lambda *_: "--force", "No such file or directory"),
 }
 
@@ -97,22 +103,33 @@ def test_what_git_refuses_stays(story: Story, trees: tuple[Path, Path], kind: st
 
 
 @pytest.mark.parametrize("how", ["whole", "relative", "in a git hook"])
-def test_a_clean_one_is_removed(story: Story, trees: tuple[Path, Path], tmp_path: Path, how: str) -> None:
+def test_a_clean_one_is_removed(
+    story: Story, trees: tuple[Path, Path], tmp_path: Path, how: str
+) -> None:
     main, tree = trees
     at_work(story, '"work"' if how == "relative" else f'"{tree}"', cwd=str(tree.parent))
-    other = {"GIT_DIR": str(tmp_path / "x"), "GIT_WORK_TREE": "/", "GIT_INDEX_FILE": "/x"} if "hook" in how else {}
+    other = (
+        {"GIT_DIR": str(tmp_path / "x"), "GIT_WORK_TREE": "/", "GIT_INDEX_FILE": "/x"}
+        if "hook" in how
+        else {}
+    )
     assert stopped(story, **other)["error"] is None
     assert not tree.exists()
     assert (main / ".git").exists()
 
 
 @pytest.mark.parametrize("cwd", ["", "/src"])
-def test_it_is_not_removed_from_under_another_session(story: Story, trees: tuple[Path, Path], cwd: str) -> None:
+def test_it_is_not_removed_from_under_another_session(
+    story: Story, trees: tuple[Path, Path], cwd: str
+) -> None:
     _, tree = trees
     at_work(story, f'"{tree}"')
     at_work(story, "null", "other", cwd=f"{tree}{cwd}")
     error = stopped(story)["error"]
-    assert (error["code"], error["hint"]) == ("cleanup_failed", "stop that first: tmuxreap stop other")
+    assert (error["code"], error["hint"]) == (
+        "cleanup_failed",
+        "stop that first: tmuxreap stop other",
+    )
     assert tree.exists()
 
 
@@ -136,7 +153,10 @@ def unheld(main: Path, tree: Path) -> None:
 
 @pytest.mark.parametrize(
     ("lose", "said"),
-    [(ignored, "ignored ones: local.env"), (unheld, "its commits are held by no branch, tag or remote")],
+    [
+        (ignored, "ignored ones: local.env"),
+        (unheld, "its commits are held by no branch, tag or remote"),
+    ],
 )
 def test_what_git_would_lose_stays(
     story: Story, trees: tuple[Path, Path], lose: Callable[[Path, Path], None], said: str
@@ -164,7 +184,9 @@ def again(story: Story) -> tuple[object, object]:
 
     app = story.app()
     app.settings.environ["PATH"] = "/usr/bin:/bin"  # type: ignore[index]
-    (item,) = stop.run(app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))).results
+    (item,) = stop.run(
+        app, stop.EndRequest(("acme",), Policy(Verb.STOP, "manual_stop", cleanup=True))
+    ).results
     told = item.as_json()
     return told["outcome"], told["error"]
 

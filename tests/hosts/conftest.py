@@ -1,4 +1,5 @@
-"""Hosts that are folders: each with a HOME, a place for tmux and a registry of its own, reached by a command."""
+"""Hosts that are folders: each with a HOME, a place for tmux and a registry of its own, reached by
+a command."""
 
 from __future__ import annotations
 
@@ -92,14 +93,18 @@ class Fleet:
 
     def begin(self, *words: str) -> subprocess.Popen[str]:
         me = self.home("me")
-        environ = {key: value for key, value in os.environ.items() if not key.startswith(("TMUX", "XDG"))} | {
+        environ = {
+            key: value for key, value in os.environ.items() if not key.startswith(("TMUX", "XDG"))
+        } | {
             "HOME": str(me),
             "TMUX_TMPDIR": f"{me}/t",
             **self.environ,
         }
         pipe = subprocess.PIPE
         command = [str(PROGRAM), *words]
-        return subprocess.Popen(command, cwd=me, env=environ, text=True, stdin=pipe, stdout=pipe, stderr=pipe)
+        return subprocess.Popen(
+            command, cwd=me, env=environ, text=True, stdin=pipe, stdout=pipe, stderr=pipe
+        )
 
     def run(self, *words: str, stdin: str = "") -> Said:
         process = self.begin(*words)

@@ -6,7 +6,9 @@ from tests.hosts.conftest import Fleet
 
 
 def test_hosts_and_tags_are_offered(fleet: Fleet) -> None:
-    fleet.configure({"never": {"via": [fleet.script("engine", f"touch {fleet.folder}/asked")], "tags": ["big"]}})
+    fleet.configure(
+        {"never": {"via": [fleet.script("engine", f"touch {fleet.folder}/asked")], "tags": ["big"]}}
+    )
     said = fleet.run("_complete", "list", "--host", "")
     offered = [line.split("\t")[0] for line in said.out.splitlines()]
     assert sorted(offered) == ["@big", "a", "all", "b", "local", "never"]

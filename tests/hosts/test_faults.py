@@ -43,7 +43,9 @@ def test_each_fault_has_its_code(fleet: Fleet, script: str, code: str, verb: str
 
 
 def test_the_engines_own_words_are_told(fleet: Fleet) -> None:
-    error = failing(fleet, [fleet.script("engine", "echo 'Permission denied (publickey).' >&2; exit 255")])
+    error = failing(
+        fleet, [fleet.script("engine", "echo 'Permission denied (publickey).' >&2; exit 255")]
+    )
     assert "Permission denied (publickey)." in error["message"]
 
 
@@ -67,7 +69,12 @@ ANSWER = {
     "answer": {
         "exit_code": 0,
         "warnings": ["\x1b[31mred"],
-        "results": [{"name": "\x1b[31mevil", "error": {"code": "\x1b]", "message": "\x1b[5m", "hint": "\x9b2J"}}],
+        "results": [
+            {
+                "name": "\x1b[31mevil",
+                "error": {"code": "\x1b]", "message": "\x1b[5m", "hint": "\x9b2J"},
+            }
+        ],
     },
 }
 HELLO = {"schema": "tmuxreap/1", "at": "hello", "version": "\x1b[31m9"}
@@ -93,7 +100,11 @@ def test_nothing_of_a_host_commands_the_terminal(fleet: Fleet, verb: list[str]) 
         {"results": [{"name": ["x"]}], "exit_code": "x", "warnings": 3},
         {"results": [], "exit_code": 10**30},
         {"results": [{"name": "x", "error": 3, "tags": 3, "live": [], "status": {}}]},
-        {"results": [{"name": "x", "live": "alive", "status": "running", "memory_mb": "x", "pid": True}]},
+        {
+            "results": [
+                {"name": "x", "live": "alive", "status": "running", "memory_mb": "x", "pid": True}
+            ]
+        },
     ],
 )
 def test_odd_answers_are_no_bug(fleet: Fleet, answer: object) -> None:
@@ -149,7 +160,11 @@ def test_what_cannot_be_heard_is_unknown(fleet: Fleet) -> None:
     said = fleet.run("stop", "web@b", "--json")
     assert said.exit == 4
     (one,) = said.results
-    assert (one["target"], one["outcome"], one["error"]["code"]) == ("web@b", "unknown", "host_unreachable")
+    assert (one["target"], one["outcome"], one["error"]["code"]) == (
+        "web@b",
+        "unknown",
+        "host_unreachable",
+    )
     deadline = time.monotonic() + 20
     while fleet.rows("b")["web"]["status"] != "stopped":  # it went on by itself
         assert time.monotonic() < deadline

@@ -24,8 +24,8 @@ def test_a_bare_name_is_an_ssh_destination() -> None:
 
 def test_everything_that_a_host_may_say() -> None:
     found = read(
-        "hosts:\n  gpu: {ssh: me@gpu-7, tags: [big], registry: work/r.yaml, program: ~/.local/bin/tmuxreap}\n"
-        "  dev: {via: [docker, exec, -i, dev]}\n"
+        "hosts:\n  gpu: {ssh: me@gpu-7, tags: [big], registry: work/r.yaml, program:"
+        " ~/.local/bin/tmuxreap}\n  dev: {via: [docker, exec, -i, dev]}\n"
     )
     gpu = Host("gpu", "me@gpu-7", (), ("big",), "work/r.yaml", "~/.local/bin/tmuxreap")
     assert found == {"gpu": gpu, "dev": Host("dev", via=("docker", "exec", "-i", "dev"))}
@@ -103,8 +103,12 @@ def test_without_a_file_there_is_this_machine_alone(tmp_path: Path) -> None:
     assert hosts.named("local") == Host("local")
 
 
-@pytest.mark.parametrize(("of_folder", "mode"), [(False, 0o664), (False, 0o646), (True, 0o775), (True, 0o757)])
-def test_a_file_that_others_may_write_is_refused(file: Path, tmp_path: Path, of_folder: bool, mode: int) -> None:
+@pytest.mark.parametrize(
+    ("of_folder", "mode"), [(False, 0o664), (False, 0o646), (True, 0o775), (True, 0o757)]
+)
+def test_a_file_that_others_may_write_is_refused(
+    file: Path, tmp_path: Path, of_folder: bool, mode: int
+) -> None:
     (file.parent if of_folder else file).chmod(mode)
     with pytest.raises(Failure, match="others may write") as caught:
         read_hosts(settings(tmp_path, file.stat().st_uid))
@@ -120,7 +124,9 @@ def test_a_link_to_a_file_that_others_may_write_is_refused(file: Path, tmp_path:
         read_hosts(settings(tmp_path, elsewhere.stat().st_uid))
 
 
-def test_a_file_of_another_user_is_refused(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_user_is_refused(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = type(file).stat(file)
     if found.st_uid == 0:  # root's is trusted: as another user sees a third one's
         import os

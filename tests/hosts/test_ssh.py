@@ -1,4 +1,5 @@
-"""The same over real OpenSSH: a server of the test's own on loopback, with its own keys and configuration."""
+"""The same over real OpenSSH: a server of the test's own on loopback, with its own keys and
+configuration."""
 
 from __future__ import annotations
 
@@ -37,14 +38,18 @@ def over_ssh(fleet: Fleet) -> Iterator[Fleet]:
     folder, home, port = fleet.folder, fleet.home("b"), free_port()
     server, client = key(folder / "server"), key(folder / "client")
     Path("/run/sshd").mkdir(exist_ok=True)
-    forced = fleet.script("there", f'cd {home}; export HOME={home} TMUX_TMPDIR={home}/t; eval "$SSH_ORIGINAL_COMMAND"')
+    forced = fleet.script(
+        "there", f'cd {home}; export HOME={home} TMUX_TMPDIR={home}/t; eval "$SSH_ORIGINAL_COMMAND"'
+    )
     (folder / "sshd_config").write_text(
-        f"ListenAddress 127.0.0.1:{port}\nHostKey {server}\nAuthorizedKeysFile {client}.pub\nStrictModes no\n"
-        f"PidFile none\nUsePAM no\nPasswordAuthentication no\nForceCommand {forced}\n"
+        f"ListenAddress 127.0.0.1:{port}\nHostKey {server}\nAuthorizedKeysFile"
+        f" {client}.pub\nStrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication"
+        f" no\nForceCommand {forced}\n"
     )
     (folder / "ssh_config").write_text(
-        f"Host far\n HostName 127.0.0.1\n Port {port}\n IdentityFile {client}\n IdentitiesOnly yes\n"
-        f" UserKnownHostsFile {folder}/known\nHost down\n HostName 127.0.0.1\n Port {free_port()}\n"
+        f"Host far\n HostName 127.0.0.1\n Port {port}\n IdentityFile {client}\n IdentitiesOnly"
+        f" yes\n UserKnownHostsFile {folder}/known\nHost down\n HostName 127.0.0.1\n Port"
+        f" {free_port()}\n"
     )
     (folder / "known").write_text(f"[127.0.0.1]:{port} {server.with_suffix('.pub').read_text()}")
     (folder / "bin").mkdir()
@@ -63,7 +68,11 @@ def over_ssh(fleet: Fleet) -> Iterator[Fleet]:
         yield fleet
     finally:
         for shared in (runtime / "tmuxreap").glob("*"):
-            subprocess.run([SSH, "-O", "exit", "-o", f"ControlPath={shared}", "far"], capture_output=True, check=False)
+            subprocess.run(
+                [SSH, "-O", "exit", "-o", f"ControlPath={shared}", "far"],
+                capture_output=True,
+                check=False,
+            )
         daemon.kill()
         daemon.wait()
         shutil.rmtree(runtime)
@@ -82,15 +91,20 @@ def wait_for(port: int) -> None:
 
 
 def test_verbs_go_over_ssh_and_the_connection_is_kept(over_ssh: Fleet) -> None:
-    assert [one["target"] for one in over_ssh.run("list", "--host", "b", "--json").results] == ["web@b", "db@b"]
+    assert [one["target"] for one in over_ssh.run("list", "--host", "b", "--json").results] == [
+        "web@b",
+        "db@b",
+    ]
     shared = Path(over_ssh.environ["XDG_RUNTIME_DIR"]) / "tmuxreap"
     assert shared.stat().st_mode & 0o777 == 0o700
     assert len(list(shared.iterdir())) == 1
     said = over_ssh.run("stop", "all", "--host", "b,a", "--json")
     assert said.exit == 0
     assert {one["target"]: one["outcome"] for one in said.results} == {
-        "web@b": "stopped", "db@b": "stopped", "web@a": "stopped",
-    }  # fmt: skip
+        "web@b": "stopped",
+        "db@b": "stopped",
+        "web@a": "stopped",
+    }
     assert over_ssh.rows("b")["db"]["status"] == "stopped"
 
 
@@ -104,7 +118,10 @@ def test_a_host_that_is_down_stops_no_other(over_ssh: Fleet) -> None:
 
 def test_a_program_that_is_not_there(over_ssh: Fleet) -> None:
     over_ssh.configure({"b": {"ssh": "far", "program": "~/no/tmuxreap"}})
-    assert over_ssh.run("list", "--host", "b", "--json").hosts["b"]["error"]["code"] == "host_without_tmuxreap"
+    assert (
+        over_ssh.run("list", "--host", "b", "--json").hosts["b"]["error"]["code"]
+        == "host_without_tmuxreap"
+    )
 
 
 def test_a_changed_host_key_is_ssh_s_own_refusal(over_ssh: Fleet) -> None:

@@ -19,12 +19,21 @@ def test_every_host_answers_for_itself(fleet: Fleet) -> None:
     assert [one["host"] for one in said.results] == ["a", "b", "b"]
     assert said.json["registry"] is None
     ok = {"ok": True, "exit_code": 0, "error": None}
-    assert said.json["hosts"] == [{"host": h, **ok, "registry": str(fleet.registry(h))} for h in "ab"]
+    assert said.json["hosts"] == [
+        {"host": h, **ok, "registry": str(fleet.registry(h))} for h in "ab"
+    ]
 
 
 def test_hosts_are_named_by_lists_tags_and_local(fleet: Fleet) -> None:
-    assert targets(fleet.run("list", "--host", "@big,local", "--json").results) == ["web@a", "mine@local"]
-    assert targets(fleet.run("list", "--host", "b", "--host", "a,b", "--json").results) == ["web@b", "db@b", "web@a"]
+    assert targets(fleet.run("list", "--host", "@big,local", "--json").results) == [
+        "web@a",
+        "mine@local",
+    ]
+    assert targets(fleet.run("list", "--host", "b", "--host", "a,b", "--json").results) == [
+        "web@b",
+        "db@b",
+        "web@a",
+    ]
 
 
 def test_without_a_host_nothing_is_said_of_hosts(fleet: Fleet) -> None:
@@ -90,8 +99,10 @@ def test_a_stop_of_all_on_all_hosts(fleet: Fleet) -> None:
     said = fleet.run("stop", "all", "--host", "all", "--reason", "night", "--json")
     assert said.exit == 0
     assert {one["target"]: one["outcome"] for one in said.results} == {
-        "web@a": "stopped", "web@b": "stopped", "db@b": "stopped",
-    }  # fmt: skip
+        "web@a": "stopped",
+        "web@b": "stopped",
+        "db@b": "stopped",
+    }
     assert {row["stop_reason"] for row in fleet.rows("b").values()} == {"night"}
     assert fleet.rows("me")["mine"]["status"] == "running"
 
@@ -106,7 +117,10 @@ def test_a_dry_run_changes_nothing_there(fleet: Fleet) -> None:
 def test_what_one_host_has_not_stops_no_other(fleet: Fleet) -> None:
     said = fleet.run("stop", "db", "--host", "a,b", "--json")
     assert said.exit == 3
-    assert {one["target"]: one["outcome"] for one in said.results} == {"db@a": "failed", "db@b": "stopped"}
+    assert {one["target"]: one["outcome"] for one in said.results} == {
+        "db@a": "failed",
+        "db@b": "stopped",
+    }
     assert said.hosts["b"]["ok"]
     assert said.hosts["a"]["exit_code"] == 3
 
@@ -177,7 +191,10 @@ def test_a_purge_off_a_terminal_needs_yes(fleet: Fleet) -> None:
 def test_hosts_are_listed_with_what_they_are(fleet: Fleet) -> None:
     said = fleet.run("hosts", "--json")
     assert said.exit == 0
-    assert [(one["name"], one["state"], one["sessions"]) for one in said.results] == [("a", "ok", 1), ("b", "ok", 2)]
+    assert [(one["name"], one["state"], one["sessions"]) for one in said.results] == [
+        ("a", "ok", 1),
+        ("b", "ok", 2),
+    ]
     assert said.results[0]["version"]
     assert said.results[0]["round_trip_ms"] > 0
     assert [one["name"] for one in fleet.run("hosts", "check", "b", "--json").results] == ["b"]

@@ -1,4 +1,5 @@
-"""Registry and ledger together: the registry first and true, the ledger a servant that follows or is missed."""
+"""Registry and ledger together: the registry first and true, the ledger a servant that follows or
+is missed."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewEvent, NewI
 from tmuxreap.registry.file import Registry, RegistryLook, edited
 from tmuxreap.registry.transitions import Changes
 
-TEXT = "tmux_sessions:\n  - name: a\n    status: running\n    pane: {cwd: /x}\n  - name: b\n    status: stopped\n"
+TEXT = (
+    "tmux_sessions:\n  - name: a\n    status: running\n    pane: {cwd: /x}\n  - name: b\n   "
+    " status: stopped\n"
+)
 
 
 class Bench:
@@ -45,7 +49,9 @@ class Bench:
         db.close()
         return found
 
-    def begin(self, name: str = "a", *, alive: bool = False, take_over: bool = False) -> Begun | Busy | None:
+    def begin(
+        self, name: str = "a", *, alive: bool = False, take_over: bool = False
+    ) -> Begun | Busy | None:
         return self.books.begin([new_intent(name)], lambda _intent: alive, take_over=take_over)[0]
 
 
@@ -65,14 +71,21 @@ def test_the_ledger_lies_beside_the_resolved_registry(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "real.yaml").write_text(TEXT)
     (tmp_path / "link.yaml").symlink_to("deep/real.yaml")
-    assert Books(Registry(tmp_path / "link.yaml"), FakeClock(), []).path == tmp_path / "deep" / "real.db"
+    assert (
+        Books(Registry(tmp_path / "link.yaml"), FakeClock(), []).path
+        == tmp_path / "deep" / "real.db"
+    )
 
 
 def test_reading_makes_no_ledger(bench: Bench) -> None:
     assert bench.books.events(None, None) == []
     assert bench.books.open_intents() == {}
     assert bench.books.heartbeats() == {}
-    assert (bench.books.survivors("boot"), bench.books.mark("a"), bench.books.intent(1)) == ({}, None, None)
+    assert (bench.books.survivors("boot"), bench.books.mark("a"), bench.books.intent(1)) == (
+        {},
+        None,
+        None,
+    )
     assert [one.name for one in bench.registry.path.parent.iterdir()] == ["rows.yaml"]
     assert bench.warnings == []
 
@@ -111,7 +124,10 @@ def test_a_mirror_that_fell_behind_is_rebuilt(bench: Bench) -> None:
     look = bench.registry.look()
     assert bench.books.is_behind(look)
     bench.books.follow(look)
-    assert bench.sql("SELECT name, status FROM sessions ORDER BY name") == [("a", "running"), ("c", "stopped")]
+    assert bench.sql("SELECT name, status FROM sessions ORDER BY name") == [
+        ("a", "running"),
+        ("c", "stopped"),
+    ]
     assert not bench.books.is_behind(look)
 
 
@@ -125,7 +141,12 @@ def test_a_row_in_the_mirror_is_the_row(bench: Bench) -> None:
     row = bench.registry.look().rows[0]
     assert isinstance(row, Row)
     mirrored = mirror_row(row)
-    assert (mirrored.name, mirrored.status, mirrored.pane_cwd, mirrored.data) == ("a", "running", "/x", row.data)
+    assert (mirrored.name, mirrored.status, mirrored.pane_cwd, mirrored.data) == (
+        "a",
+        "running",
+        "/x",
+        row.data,
+    )
 
 
 def test_an_intent_is_begun_and_closed_with_the_row(bench: Bench) -> None:
@@ -181,7 +202,9 @@ def test_a_locked_ledger_is_gone_without(bench: Bench, monkeypatch: pytest.Monke
     other = sqlite3.connect(bench.books.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     opened = ledger.Ledger.open
-    monkeypatch.setattr("tmuxreap.ledger.books.Ledger.open", lambda path, *, now: opened(path, now=now, busy_s=0.01))
+    monkeypatch.setattr(
+        "tmuxreap.ledger.books.Ledger.open", lambda path, *, now: opened(path, now=now, busy_s=0.01)
+    )
     later = Books(bench.registry, FakeClock(), bench.warnings)
     assert later.begin([new_intent("a")], lambda _intent: True, take_over=False) == [None]
     assert [warning.split(":")[0] for warning in bench.warnings] == ["intent_not_recorded"]
@@ -191,7 +214,10 @@ def test_a_locked_ledger_is_gone_without(bench: Bench, monkeypatch: pytest.Monke
 
 
 def test_a_note_says_its_number(bench: Bench) -> None:
-    first, second = bench.books.note("a", "draft", {"text": "hm"}), bench.books.note("a", "draft", {"text": "ho"})
+    first, second = (
+        bench.books.note("a", "draft", {"text": "hm"}),
+        bench.books.note("a", "draft", {"text": "ho"}),
+    )
     assert first is not None
     assert second == first + 1
     assert [event.data["text"] for event in bench.books.events({"a"}, None, first)] == ["ho"]
@@ -204,7 +230,9 @@ def test_marks_and_survivors_are_remembered(bench: Bench) -> None:
     assert (bench.books.mark("a"), bench.books.name_of("mark-1")) == ("a" and "mark-1", "a")
     bench.books.remember_survivors("a", [Survivor(ProcessId(7, 8), "boot", "x")], None)
     assert bench.books.survivors("boot") == {"a": frozenset({ProcessId(7, 8)})}
-    assert bench.books.survivors("another boot").get("a", frozenset()) == frozenset()  # its pids say nothing
+    assert (
+        bench.books.survivors("another boot").get("a", frozenset()) == frozenset()
+    )  # its pids say nothing
 
 
 def test_forgotten_history_is_gone(bench: Bench) -> None:

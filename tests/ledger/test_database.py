@@ -35,7 +35,9 @@ from tmuxreap.ledger.records import (
         ("/p/rows.db", "/p/rows.db.db"),
     ],
 )
-def test_it_lies_beside_the_registry_and_is_never_the_registry(registry: str, expected: str) -> None:
+def test_it_lies_beside_the_registry_and_is_never_the_registry(
+    registry: str, expected: str
+) -> None:
     assert ledger_path(Path(registry)) == Path(expected)
 
 
@@ -112,8 +114,12 @@ def without_its_tables(path: Path) -> None:
     execute(path, "DROP TABLE events")
 
 
-@pytest.mark.parametrize("spoil", [not_a_database, truncated, overwritten_header, from_the_future, without_its_tables])
-def test_an_unreadable_ledger_is_kept_and_made_anew(path: Path, spoil: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize(
+    "spoil", [not_a_database, truncated, overwritten_header, from_the_future, without_its_tables]
+)
+def test_an_unreadable_ledger_is_kept_and_made_anew(
+    path: Path, spoil: Callable[[Path], None]
+) -> None:
     spoil(path)
     content = path.read_bytes()
     with Ledger.open(path, now=NOW + 5) as ledger:
@@ -149,7 +155,12 @@ def test_the_write_ahead_log_goes_with_a_ledger_that_is_set_aside(path: Path) ->
         user.execute("INSERT INTO future VALUES ('kept')")
         Ledger.open(path, now=NOW).close()
         aside = f"{path.name}.broken-1795000000"
-        assert {file.name for file in path.parent.iterdir()} == {path.name, aside, f"{aside}-wal", f"{aside}-shm"}
+        assert {file.name for file in path.parent.iterdir()} == {
+            path.name,
+            aside,
+            f"{aside}-wal",
+            f"{aside}-shm",
+        }
     finally:
         user.close()
     assert rows_of(path.with_name(aside), "SELECT word FROM future") == [("kept",)]
@@ -203,7 +214,9 @@ def test_a_ledger_that_was_deleted_is_made_anew(ledger: Ledger, path: Path) -> N
     assert len(ledger.events()) == 1
 
 
-def test_who_waited_while_another_set_it_aside_takes_the_new_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waited_while_another_set_it_aside_takes_the_new_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     not_a_database(path)
 
     def another_was_first(descriptor: int, operation: int) -> None:
@@ -215,10 +228,14 @@ def test_who_waited_while_another_set_it_aside_takes_the_new_one(path: Path, mon
     with Ledger.open(path, now=NOW + 1) as ledger:
         assert ledger.warnings == []
         assert [event.kind for event in ledger.events()] == ["by other"]
-    assert [file.name for file in path.parent.glob("*.broken-*")] == [f"{path.name}.broken-1795000000"]
+    assert [file.name for file in path.parent.glob("*.broken-*")] == [
+        f"{path.name}.broken-1795000000"
+    ]
 
 
-def test_a_broken_one_that_vanished_is_made_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_one_that_vanished_is_made_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     not_a_database(path)
 
     def vanishing(db: sqlite3.Connection, now: float) -> None:
@@ -246,7 +263,9 @@ def test_one_that_vanishes_while_it_is_opened_is_made_anew_and_private(
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_one_that_vanishes_before_it_is_opened_is_made_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_vanishes_before_it_is_opened_is_made_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def vanishing(path: Path) -> None:
         monkeypatch.undo()
 
@@ -255,7 +274,9 @@ def test_one_that_vanishes_before_it_is_opened_is_made_anew(path: Path, monkeypa
         assert (ledger.events(), ledger.warnings) == ([], [])
 
 
-def test_a_newer_process_that_was_faster_is_not_turned_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_process_that_was_faster_is_not_turned_back(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from_the_future(path)
 
     def version_of_old(db: sqlite3.Connection) -> int:
@@ -309,7 +330,10 @@ def test_a_lock_of_another_process(path: Path) -> None:
     process.start()
     assert held.wait(30)
     try:
-        with Ledger.open(path, now=NOW, busy_s=0.1) as ledger, pytest.raises(LedgerUnavailable, match="locked"):
+        with (
+            Ledger.open(path, now=NOW, busy_s=0.1) as ledger,
+            pytest.raises(LedgerUnavailable, match="locked"),
+        ):
             begin(ledger, intent())
     finally:
         release.set()
@@ -432,11 +456,16 @@ def test_fifty_writers_at_once_lose_nothing(path: Path) -> None:
 
     assert all_at_once(50, work) == [0] * 50
     with Ledger.open(path, now=NOW) as ledger:
-        kinds = {name: [e.kind for e in ledger.events({name})] for name in (f"n{number}" for number in range(50))}
+        kinds = {
+            name: [e.kind for e in ledger.events({name})]
+            for name in (f"n{number}" for number in range(50))
+        }
         assert kinds == {f"n{number}": ["0", "1", "2", "3", "4"] for number in range(50)}
         assert len(ledger.open_intents()) == 50
         assert len({found.id for found in ledger.open_intents()}) == 50
-    assert len(rows_of(path, "SELECT name FROM sessions")) == 1  # each full mirror shows its own rows and no others
+    assert (
+        len(rows_of(path, "SELECT name FROM sessions")) == 1
+    )  # each full mirror shows its own rows and no others
 
 
 def test_a_death_in_the_middle_of_a_transaction_leaves_what_was_there(path: Path) -> None:

@@ -1,4 +1,5 @@
-"""The ledger on real files: what is recorded, who may end what, and what happens when the file or the disk is bad."""
+"""The ledger on real files: what is recorded, who may end what, and what happens when the file or
+the disk is bad."""
 
 from __future__ import annotations
 
@@ -50,7 +51,10 @@ def test_before_the_first_mirror_there_is_no_digest(ledger: Ledger) -> None:
 def test_a_mirror_replaces_the_one_before(ledger: Ledger, path: Path) -> None:
     ledger.mirror([row("api"), row("web")], "d1")
     ledger.mirror([row("web", "stopped"), row("new")], "d2")
-    assert sorted(rows_of(path, "SELECT name, status FROM sessions")) == [("new", "running"), ("web", "stopped")]
+    assert sorted(rows_of(path, "SELECT name, status FROM sessions")) == [
+        ("new", "running"),
+        ("web", "stopped"),
+    ]
     assert ledger.mirrored_digest() == "d2"
 
 
@@ -70,19 +74,28 @@ def test_only_rows_that_differ_are_rewritten(ledger: Ledger, path: Path) -> None
 def test_a_change_needs_only_the_changed_row(ledger: Ledger, path: Path) -> None:
     ledger.mirror([row("api"), row("web")], "d1")
     ledger.write(Mirror([row("api", "stopped")], "d2", base="d1"), now=NOW)
-    assert sorted(rows_of(path, "SELECT name, status FROM sessions")) == [("api", "stopped"), ("web", "running")]
+    assert sorted(rows_of(path, "SELECT name, status FROM sessions")) == [
+        ("api", "stopped"),
+        ("web", "running"),
+    ]
     assert ledger.mirrored_digest() == "d2"
 
 
-def test_a_change_to_a_registry_that_is_not_mirrored_is_left_to_the_rebuild(ledger: Ledger, path: Path) -> None:
+def test_a_change_to_a_registry_that_is_not_mirrored_is_left_to_the_rebuild(
+    ledger: Ledger, path: Path
+) -> None:
     ledger.mirror([row("api"), row("web")], "d1")
-    ledger.write(Mirror([row("api", "stopped")], "d9", base="d8"), [NewEvent("api", "stopped")], now=NOW)
+    ledger.write(
+        Mirror([row("api", "stopped")], "d9", base="d8"), [NewEvent("api", "stopped")], now=NOW
+    )
     assert rows_of(path, "SELECT status FROM sessions WHERE name = 'api'") == [("running",)]
     assert ledger.mirrored_digest() == "d1"
     assert len(ledger.events()) == 1
 
 
-def test_rows_that_are_hard_to_write_as_json_do_not_stop_the_mirror(ledger: Ledger, path: Path) -> None:
+def test_rows_that_are_hard_to_write_as_json_do_not_stop_the_mirror(
+    ledger: Ledger, path: Path
+) -> None:
     cycle: dict[str, object] = {}
     cycle["self"] = cycle
     ledger.mirror(
@@ -94,7 +107,10 @@ def test_rows_that_are_hard_to_write_as_json_do_not_stop_the_mirror(ledger: Ledg
         ],
         "d1",
     )
-    data = {name: json.loads(str(text)) for name, text in rows_of(path, "SELECT name, data FROM sessions")}
+    data = {
+        name: json.loads(str(text))
+        for name, text in rows_of(path, "SELECT name, data FROM sessions")
+    }
     assert data["dates"]["at"] == "2026-11-18 00:00:00+00:00"
     assert data["keys"]["odd"] == {"good": 1}
     assert data["cycle"] == {}
@@ -109,7 +125,12 @@ def test_an_event_keeps_the_row_as_it_was(ledger: Ledger) -> None:
     ledger.record_event(NewEvent("api", "stopped", {"rungs": ["keys"]}, before), NOW)
     [event] = ledger.events()
     assert (event.at, event.timestamp) == (NOW, "2026-11-18T11:06:40Z")
-    assert (event.name, event.kind, event.data, event.before) == ("api", "stopped", {"rungs": ["keys"]}, before)
+    assert (event.name, event.kind, event.data, event.before) == (
+        "api",
+        "stopped",
+        {"rungs": ["keys"]},
+        before,
+    )
 
 
 def test_events_by_name_time_and_number(ledger: Ledger) -> None:
@@ -128,13 +149,29 @@ def test_mirror_events_and_ends_are_written_together_or_not_at_all(ledger: Ledge
     number = begun(ledger, intent("api"))
     unwritable = NewEvent("api", "stopped", {}, "\ud800")
     with pytest.raises(LedgerUnavailable):
-        ledger.write(Mirror([row("api", "stopped")], "d2"), [unwritable], [Closing(number, "stopped")], now=NOW)
-    assert (ledger.mirrored_digest(), ledger.events(), ledger.still_open(number)) == ("d1", [], True)
+        ledger.write(
+            Mirror([row("api", "stopped")], "d2"),
+            [unwritable],
+            [Closing(number, "stopped")],
+            now=NOW,
+        )
+    assert (ledger.mirrored_digest(), ledger.events(), ledger.still_open(number)) == (
+        "d1",
+        [],
+        True,
+    )
     closed = ledger.write(
-        Mirror([row("api", "stopped")], "d2"), [NewEvent("api", "stopped")], [Closing(number, "stopped")], now=NOW
+        Mirror([row("api", "stopped")], "d2"),
+        [NewEvent("api", "stopped")],
+        [Closing(number, "stopped")],
+        now=NOW,
     )
     assert closed == {number}
-    assert (ledger.mirrored_digest(), len(ledger.events()), ledger.still_open(number)) == ("d2", 1, False)
+    assert (ledger.mirrored_digest(), len(ledger.events()), ledger.still_open(number)) == (
+        "d2",
+        1,
+        False,
+    )
 
 
 def test_history_is_dropped_for_one_name_and_what_is_under_way_stays(ledger: Ledger) -> None:
@@ -157,12 +194,17 @@ def test_history_is_dropped_for_one_name_and_what_is_under_way_stays(ledger: Led
 
 
 def test_an_intent_is_kept_as_it_was_given(ledger: Ledger) -> None:
-    plan = '{"schema": "tmuxreap/1",\n\t"nach": "\u00fc\u2028\U0001f600 \\u00fc", "n": 1.0,  "nul": "\x00"}\n'
+    plan = (
+        '{"schema": "tmuxreap/1",\n\t"nach": "\u00fc\u2028\U0001f600 \\u00fc", "n": 1.0,  "nul":'
+        ' "\x00"}\n'
+    )
     options = (
         PaneOption("/tmp/s", "%3", "remain-on-exit", None),
         PaneOption("/tmp/s", "%3", "synchronize-panes", "on"),
     )
-    new = NewIntent("api", "stop", "tidy up", "pane", ProcessId(42, 99), "boot-1", NOW + 30, options, plan)
+    new = NewIntent(
+        "api", "stop", "tidy up", "pane", ProcessId(42, 99), "boot-1", NOW + 30, options, plan
+    )
     answer = begin(ledger, new)
     assert isinstance(answer, Begun)
     assert answer.inherited is None
@@ -170,9 +212,24 @@ def test_an_intent_is_kept_as_it_was_given(ledger: Ledger) -> None:
     assert kept == answer.intent == ledger.intent(answer.intent.id)
     assert kept is not None
     assert kept.plan.encode() == plan.encode()
-    assert (kept.verb, kept.reason, kept.scope, kept.owner) == ("stop", "tidy up", "pane", ProcessId(42, 99))
-    assert (kept.boot_id, kept.created_at, kept.deadline, kept.options) == ("boot-1", NOW, NOW + 30, options)
-    assert (kept.outcome, kept.result, kept.closed_at, kept.taken_over_by) == (None, None, None, None)
+    assert (kept.verb, kept.reason, kept.scope, kept.owner) == (
+        "stop",
+        "tidy up",
+        "pane",
+        ProcessId(42, 99),
+    )
+    assert (kept.boot_id, kept.created_at, kept.deadline, kept.options) == (
+        "boot-1",
+        NOW,
+        NOW + 30,
+        options,
+    )
+    assert (kept.outcome, kept.result, kept.closed_at, kept.taken_over_by) == (
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 def test_while_its_owner_lives_the_row_is_its_own(ledger: Ledger) -> None:
@@ -191,7 +248,11 @@ def test_a_kill_takes_over_and_the_owner_can_see_it(ledger: Ledger) -> None:
     assert (answer.inherited.id, answer.inherited.reason) == (first, "stop by hand")
     seen = ledger.intent(first)
     assert seen is not None
-    assert (seen.outcome, seen.taken_over_by, seen.closed_at) == ("taken_over", answer.intent.id, NOW)
+    assert (seen.outcome, seen.taken_over_by, seen.closed_at) == (
+        "taken_over",
+        answer.intent.id,
+        NOW,
+    )
     assert seen.result == {"by_verb": "kill", "owner_was_alive": True}
     assert not ledger.still_open(first)
     assert ledger.still_open(answer.intent.id)
@@ -228,7 +289,11 @@ def test_a_closed_intent_has_no_effect_any_more(ledger: Ledger) -> None:
     assert not ledger.close_intent(Closing(number, "stopped"), NOW + 2)
     closed = ledger.intent(number)
     assert closed is not None
-    assert (closed.outcome, closed.result, closed.closed_at) == ("survived", {"survivors": [5]}, NOW + 1)
+    assert (closed.outcome, closed.result, closed.closed_at) == (
+        "survived",
+        {"survivors": [5]},
+        NOW + 1,
+    )
     assert ledger.open_intent("api") is None
     assert not ledger.hand_over(number, ProcessId(300, 8))
     assert isinstance(begin(ledger, intent()), Begun)
@@ -288,9 +353,14 @@ def test_a_heartbeat_at_no_moment_is_none(at: str, ledger: Ledger, path: Path) -
     ledger.record_heartbeat(Heartbeat("web", NOW, "working", "prompt", None, {}))
     with sqlite3.connect(path) as other:
         other.execute(
-            f"INSERT INTO heartbeats (name, at, state, kind, data) VALUES ('api', {at}, 'working', 'x', '{{}}')"
+            f"INSERT INTO heartbeats (name, at, state, kind, data) VALUES ('api', {at}, 'working',"
+            " 'x', '{}')"
         )
-    assert (list(ledger.pulses()), list(ledger.last_heartbeats()), ledger.heartbeats("api")) == (["web"], ["web"], [])
+    assert (list(ledger.pulses()), list(ledger.last_heartbeats()), ledger.heartbeats("api")) == (
+        ["web"],
+        ["web"],
+        [],
+    )
     assert ledger.last_heartbeat("api") is None
 
 
@@ -302,7 +372,10 @@ def test_the_last_heartbeat_of_each(ledger: Ledger) -> None:
     ledger.record_heartbeat(Heartbeat("web", 5.0, "waiting", "dialog", None, {}))
     assert ledger.last_heartbeat("api") == ended
     assert ledger.heartbeats("api") == [ended, tool]
-    assert {name: beat.state for name, beat in ledger.last_heartbeats().items()} == {"api": "idle", "web": "waiting"}
+    assert {name: beat.state for name, beat in ledger.last_heartbeats().items()} == {
+        "api": "idle",
+        "web": "waiting",
+    }
     assert ledger.last_heartbeat("nobody") is None
 
 

@@ -1,4 +1,5 @@
-"""`agent_lifecycle` and `orchestrator_task`: what others write is heard, and their own tables are written."""
+"""`agent_lifecycle` and `orchestrator_task`: what others write is heard, and their own tables are
+written."""
 
 from __future__ import annotations
 
@@ -49,7 +50,11 @@ def ours(story: Story, *agents: str) -> None:
 
 
 def life(story: Story, name: str = "acme") -> tuple[Any, ...]:
-    (found,) = sql(story, "SELECT status, completed_at, error_message FROM agent_lifecycle WHERE agent_id = ?", name)
+    (found,) = sql(
+        story,
+        "SELECT status, completed_at, error_message FROM agent_lifecycle WHERE agent_id = ?",
+        name,
+    )
     return found
 
 
@@ -64,7 +69,11 @@ def test_who_is_called_stalled_there_is_reaped_and_is_killed_in_all_places(story
     sql(story, "UPDATE agent_lifecycle SET status = 'stalled' WHERE agent_id = 'acme'")
     assert life(story)[0] == "stalled"
     (told,) = stalled(story)
-    assert (told["name"], told["verdict"], told["evidence"]["said"]) == ("acme", "stalled", "stalled")
+    assert (told["name"], told["verdict"], told["evidence"]["said"]) == (
+        "acme",
+        "stalled",
+        "stalled",
+    )
     row = story.row()
     assert life(story) == ("killed", row["stopped_at"], "Agent killed: stalled")
     assert life(story, "web") == ("running", None, None)
@@ -72,7 +81,10 @@ def test_who_is_called_stalled_there_is_reaped_and_is_killed_in_all_places(story
 
 def test_a_heartbeat_that_another_writes_is_one(story: Story) -> None:
     ours(story, "acme")
-    sql(story, "UPDATE agent_lifecycle SET last_heartbeat = '2026-11-18 11:06:40' WHERE agent_id = 'acme'")
+    sql(
+        story,
+        "UPDATE agent_lifecycle SET last_heartbeat = '2026-11-18 11:06:40' WHERE agent_id = 'acme'",
+    )
     with story.ledger() as ledger:
         beat = ledger.last_heartbeat("acme")
     assert beat is not None
@@ -94,8 +106,14 @@ def test_what_another_says_of_a_running_one_stands_until_its_row_ends(story: Sto
 
 def test_agents_without_a_row_can_be_kept_there_and_dropped(story: Story) -> None:
     ours(story)
-    sql(story, "INSERT INTO agent_lifecycle (agent_id, pid, status, task_id) VALUES ('code-1', 7, 'running', 'T-1')")
-    assert sql(story, "SELECT agent_id, pid, status, task_id FROM agent_lifecycle") == [("code-1", 7, "running", "T-1")]
+    sql(
+        story,
+        "INSERT INTO agent_lifecycle (agent_id, pid, status, task_id) VALUES ('code-1', 7,"
+        " 'running', 'T-1')",
+    )
+    assert sql(story, "SELECT agent_id, pid, status, task_id FROM agent_lifecycle") == [
+        ("code-1", 7, "running", "T-1")
+    ]
     sql(story, "DELETE FROM agent_lifecycle WHERE agent_id = 'code-1'")
     assert sql(story, "SELECT * FROM agent_lifecycle") == []
 
@@ -103,7 +121,10 @@ def test_agents_without_a_row_can_be_kept_there_and_dropped(story: Story) -> Non
 def theirs(story: Story, rule: str = "") -> None:
     story.agent("acme")
     sql(story, THEIRS.format(rule=rule))
-    sql(story, "INSERT INTO agent_lifecycle VALUES ('acme', 1, 'running', 'T-1', NULL, NULL, NULL, 'us')")
+    sql(
+        story,
+        "INSERT INTO agent_lifecycle VALUES ('acme', 1, 'running', 'T-1', NULL, NULL, NULL, 'us')",
+    )
 
 
 def test_a_table_of_another_tool_is_written_and_not_altered(story: Story) -> None:
@@ -120,7 +141,10 @@ def test_a_table_of_another_tool_is_written_and_not_altered(story: Story) -> Non
 def test_also_after_a_crash_of_ours(story: Story) -> None:
     theirs(story)
     story.kill("acme", reason="stuck")
-    sql(story, "UPDATE agent_lifecycle SET status = 'running', completed_at = NULL, error_message = NULL")
+    sql(
+        story,
+        "UPDATE agent_lifecycle SET status = 'running', completed_at = NULL, error_message = NULL",
+    )
     sql(story, "DELETE FROM sessions")
     sql(story, "DELETE FROM mirrored")
     reconcile.run(story.app())
@@ -133,8 +157,10 @@ def test_rules_of_its_maker_are_in_nobodys_way_and_told(story: Story) -> None:
     assert life(story)[0] == "running"
     with story.ledger() as ledger:
         (said,) = ledger.lifecycle_troubles()
-    assert said == (
-        "the table agent_lifecycle is another tool's and says that acme is running, not killed: its rules refuse that"
+    assert (
+        said
+        == "the table agent_lifecycle is another tool's and says that acme is running, not killed:"
+        " its rules refuse that"
     )
 
 
@@ -145,8 +171,14 @@ def test_a_column_that_is_not_there_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.db").chmod(0o600)
     with Ledger.open(tmp_path / "x.db", now=1.0) as ledger:
         assert ledger.lifecycle_troubles() == [
-            "the table agent_lifecycle is another tool's and has no completed_at, error_message: not written",
-            "the table orchestrator_task is another tool's and has no error_message, updated_at: not written",
+            (
+                "the table agent_lifecycle is another tool's and has no completed_at,"
+                " error_message: not written"
+            ),
+            (
+                "the table orchestrator_task is another tool's and has no error_message,"
+                " updated_at: not written"
+            ),
         ]
 
 

@@ -16,7 +16,9 @@ from tmuxreap.ledger.records import (
 
 def test_the_mirror_has_the_form_that_existing_readers_know(ledger: Ledger, path: Path) -> None:
     ledger.mirror([MirrorRow("api", "running", None, {"name": "api", "tags": ["x"]})], "d1")
-    assert rows_of(path, "SELECT * FROM sessions") == [("api", "running", None, '{"name": "api", "tags": ["x"]}')]
+    assert rows_of(path, "SELECT * FROM sessions") == [
+        ("api", "running", None, '{"name": "api", "tags": ["x"]}')
+    ]
     assert ledger.mirrored_digest() == "d1"
 
 
@@ -25,8 +27,16 @@ def test_the_view_of_lives(ledger: Ledger, path: Path) -> None:
     ledger.mirror(
         [
             row("alive", pane={"pid": 41}, task_id="t1", stopped_at="old", termination_mode="kill"),
-            row("killed", "stopped", stopped_at="2026-11-18T09:12:33Z", termination_mode="kill", stop_reason="stuck"),
-            row("stopped", "stopped", stopped_at="2026-11-18T09:12:33Z", termination_mode="graceful"),
+            row(
+                "killed",
+                "stopped",
+                stopped_at="2026-11-18T09:12:33Z",
+                termination_mode="kill",
+                stop_reason="stuck",
+            ),
+            row(
+                "stopped", "stopped", stopped_at="2026-11-18T09:12:33Z", termination_mode="graceful"
+            ),
             row("lost", "terminated", terminated_at="2026-11-18T10:00:00Z", pane="no mapping"),
             row("odd", "running", weight=float("nan")),
         ],
@@ -34,7 +44,15 @@ def test_the_view_of_lives(ledger: Ledger, path: Path) -> None:
     )
     execute(path, "INSERT INTO sessions VALUES ('broken', 'running', NULL, '{oops')")
     seen = {found[0]: found[1:] for found in rows_of(path, "SELECT * FROM agent_lifecycle")}
-    columns = ["agent_id", "pid", "status", "task_id", "last_heartbeat", "completed_at", "error_message"]
+    columns = [
+        "agent_id",
+        "pid",
+        "status",
+        "task_id",
+        "last_heartbeat",
+        "completed_at",
+        "error_message",
+    ]
     assert [found[1] for found in rows_of(path, "PRAGMA table_info(agent_lifecycle)")] == columns
     assert seen == {
         "alive": (41, "running", "t1", "2026-11-18T11:06:40Z", None, None),
@@ -51,7 +69,9 @@ def test_the_view_without_json_functions(path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("tmuxreap.ledger.ledger.speaks_json", lambda db: False)
     with Ledger.open(path, now=NOW) as ledger:
         ledger.mirror([row("api", "stopped", termination_mode="kill")], "d1")
-    assert rows_of(path, "SELECT * FROM agent_lifecycle") == [("api", None, "stopped", None, None, None, None)]
+    assert rows_of(path, "SELECT * FROM agent_lifecycle") == [
+        ("api", None, "stopped", None, None, None, None)
+    ]
 
 
 def test_tables_of_another_tool_are_joined_not_replaced(path: Path) -> None:

@@ -1,4 +1,5 @@
-"""`stop --after-turn` on real tmux: the turn is awaited, cut off when its time is up, and given way to others."""
+"""`stop --after-turn` on real tmux: the turn is awaited, cut off when its time is up, and given way
+to others."""
 
 from __future__ import annotations
 
@@ -43,7 +44,11 @@ def test_the_turn_is_awaited_and_then_it_goes_quickly(real: Real) -> None:
     assert "working" in real.screen()
     real.keys("acme", "Escape")  # the person ends the turn
     result = stopping.result(PATIENCE_S)  # and not in ten minutes
-    assert (result["outcome"], result["stopped_by"], result["warnings"]) == ("stopped", "exit_keys", [])
+    assert (result["outcome"], result["stopped_by"], result["warnings"]) == (
+        "stopped",
+        "exit_keys",
+        [],
+    )
     assert result["duration_ms"] >= 800
 
 
@@ -88,5 +93,7 @@ def test_one_that_leaves_by_itself_is_swept_up_after(real: Real) -> None:
 
 def test_the_plan_says_so(real: Real) -> None:
     real.start()
-    assert answer(real.stop(dry_run=True, after_turn_s=90.0))["plan"]["after_turn"] == {"waits_ms": 90_000}
+    assert answer(real.stop(dry_run=True, after_turn_s=90.0))["plan"]["after_turn"] == {
+        "waits_ms": 90_000
+    }
     assert "after_turn" not in answer(real.stop(dry_run=True))["plan"]

@@ -1,4 +1,5 @@
-"""Antigravity as its maker documents it, on a stand-in: C-c twice ends it, a purge takes the one conversation."""
+"""Antigravity as its maker documents it, on a stand-in: C-c twice ends it, a purge takes the one
+conversation."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def begun(real: Real, store: Path) -> Real:
     program.write_text(STAND_IN)
     program.chmod(0o755)
     words = [str(program), f"--conversation={ONE}"]
-    request = start.StartRequest("acme", "agy", str(real.folder), server=real.socket, confirm_s=CONFIRM_S)
+    request = start.StartRequest(
+        "acme", "agy", str(real.folder), server=real.socket, confirm_s=CONFIRM_S
+    )
     with real.app() as app:
         start.run(app, replace(request, command=tuple(words)))
     real.shows("acme", "agy stand-in")
@@ -61,7 +64,10 @@ def test_it_leaves_by_c_c_twice(begun: Real) -> None:
 def test_a_purge_takes_its_own_and_nothing_else(begun: Real, store: Path) -> None:
     policy = Policy(Verb.STOP, "manual_stop", purge=True)
     with begun.app() as app:
-        (told,) = [one.as_json() for one in stop.run(app, stop.EndRequest(("acme",), policy, yes=True)).results]
+        (told,) = [
+            one.as_json()
+            for one in stop.run(app, stop.EndRequest(("acme",), policy, yes=True)).results
+        ]
     assert told["outcome"] == "terminated"
     left = {str(path.relative_to(store)) for path in store.rglob("*") if path.is_file()}
     assert left == set(KEPT)

@@ -1,5 +1,5 @@
-"""What the documents of docs/compared.md ask for, in the order of each, on a real tmux. The skill's blocks are run in
-test_given_workflow."""
+"""What the documents of docs/compared.md ask for, in the order of each, on a real tmux. The skill's
+blocks are run in test_given_workflow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def test_kill_stalled_agent_its_output_and_its_tables(real: Real) -> None:
 
 
 def test_kill_by_name_by_tag_by_pid_and_all(real: Real) -> None:
-    pids = {name: real.start(name, tags=("red",) if name == "two" else ())["pid"] for name in ("one", "two", "six")}
+    pids = {
+        name: real.start(name, tags=("red",) if name == "two" else ())["pid"]
+        for name in ("one", "two", "six")
+    }
     for target, name in (("one", "one"), ("tag:red", "two"), (str(pids["six"]), "six")):
         result = real.kill(target)
         assert (int(result.exit), answer(result)["name"]) == (0, name)

@@ -19,12 +19,15 @@ pytestmark = pytest.mark.live
 
 
 def daemon_of(folder: Path) -> str:
-    """A shell command: a process without a terminal that carries its pane's environment and writes down its pid."""
+    """A shell command: a process without a terminal that carries its pane's environment and writes
+    down its pid."""
     return f"setsid -f sh -c 'echo $$ > {folder}/daemon; exec sleep 600'"
 
 
 def daemon_in(folder: Path) -> int:
-    until("the pid", lambda: (folder / "daemon").exists() and (folder / "daemon").read_text().strip())
+    until(
+        "the pid", lambda: (folder / "daemon").exists() and (folder / "daemon").read_text().strip()
+    )
     return int((folder / "daemon").read_text())
 
 
@@ -37,7 +40,11 @@ def test_a_new_server_on_the_old_socket_has_the_old_pane_ids_and_is_a_neighbour(
     neighbour = daemon_in(real.folder)
     assert real.ask("quiet", "#{pane_id}") == old
     result = answer(real.stop())
-    assert (result["outcome"], result["stopped_by"], result["swept"]) == ("stopped", "already_gone", [])
+    assert (result["outcome"], result["stopped_by"], result["swept"]) == (
+        "stopped",
+        "already_gone",
+        [],
+    )
     assert alive(neighbour)
     real.tmux("kill-server")
     subprocess.run(["kill", str(neighbour)], check=True)
@@ -68,12 +75,14 @@ def test_a_pane_that_was_moved_is_not_mistaken_for_the_one_that_stayed(real: Rea
 
 def legacy(real: Real, name: str, pid: int, server: str) -> None:
     real.registry.write_text(
-        f"tmux_sessions:\n- name: {name}\n  status: running\n  agent: demo\n  tmux_server: {server}\n"
-        f"  pane: {{pid: {pid}, cmd: python, cwd: {real.folder}}}\n"
+        f"tmux_sessions:\n- name: {name}\n  status: running\n  agent: demo\n  tmux_server:"
+        f" {server}\n  pane: {{pid: {pid}, cmd: python, cwd: {real.folder}}}\n"
     )
 
 
-def test_without_the_users_tmux_tmpdir_no_server_says_nothing(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_users_tmux_tmpdir_no_server_says_nothing(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real.start()
     agent = real.pid()
     legacy(real, "acme", agent, Path(real.socket).name)
@@ -95,8 +104,17 @@ def test_a_row_of_another_tool_whose_session_was_renamed_is_not_gone(real: Real)
 
 
 def test_an_agent_that_outlived_its_session_is_found_by_its_recorded_start(real: Real) -> None:
-    """Its environment is empty, its terminal is closed: only the pid and the start in the row tell."""
-    naked = ["env", "-i", f"PYTHONPATH={Path(__file__).parents[2]}", f"HOME={real.folder}", *DEMO, "--ignore", "hup"]
+    """Its environment is empty, its terminal is closed: only the pid and the start in the row
+    tell."""
+    naked = [
+        "env",
+        "-i",
+        f"PYTHONPATH={Path(__file__).parents[2]}",
+        f"HOME={real.folder}",
+        *DEMO,
+        "--ignore",
+        "hup",
+    ]
     real.start(command=naked)
     agent = real.pid()
     real.bystander()
@@ -152,7 +170,12 @@ def test_an_agent_on_a_terminal_of_its_own_is_not_in_front_of_the_pane(real: Rea
     assert log.read_bytes() == b""
 
 
-HOOKS = ["rename-session hooked", "display-message -p '$7:%8:9'", "run-shell 'exit 3'", "split-window -d 'sleep 600'"]
+HOOKS = [
+    "rename-session hooked",
+    "display-message -p '$7:%8:9'",
+    "run-shell 'exit 3'",
+    "split-window -d 'sleep 600'",
+]
 
 
 @pytest.mark.parametrize("hook", HOOKS)
@@ -166,7 +189,10 @@ def test_a_hook_on_new_sessions_leaves_no_session_without_a_row(real: Real, hook
         assert real.sessions() == {"quiet"}
     else:
         assert real.sessions() == {"quiet", "acme"}
-        assert real.row()["pane"]["id"] in real.tmux("list-panes", "-s", "-t", "=acme:", "-F", "#{pane_id}").split()
+        assert (
+            real.row()["pane"]["id"]
+            in real.tmux("list-panes", "-s", "-t", "=acme:", "-F", "#{pane_id}").split()
+        )
 
 
 def test_a_name_that_tmux_changes_leaves_no_session(real: Real) -> None:
@@ -175,17 +201,37 @@ def test_a_name_that_tmux_changes_leaves_no_session(real: Real) -> None:
     assert (real.sessions(), real.rows()) == ({"quiet"}, {})
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_an_interrupted_start_leaves_no_session_and_one_document(real: Real, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
+def test_an_interrupted_start_leaves_no_session_and_one_document(
+    real: Real, number: signal.Signals
+) -> None:
     real.bystander()
-    words = [sys.executable, "-m", "tmuxreap", "start", "acme", "--agent", "demo", "--server", real.socket]
+    words = [
+        sys.executable,
+        "-m",
+        "tmuxreap",
+        "start",
+        "acme",
+        "--agent",
+        "demo",
+        "--server",
+        real.socket,
+    ]
     words += ["--confirm", "60", "--json", "--registry", str(real.registry)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=hears_interrupts) as child:
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, text=True, preexec_fn=hears_interrupts
+    ) as child:
         until("the session", lambda: "acme" in real.sessions())
         real.shows("acme", "demo agent")
         child.send_signal(number)
         answered = json.loads(child.communicate(timeout=20)[0])
-    assert (child.returncode, answered["exit_code"], answered["error"]["code"]) == (130, 130, "interrupted")
+    assert (child.returncode, answered["exit_code"], answered["error"]["code"]) == (
+        130,
+        130,
+        "interrupted",
+    )
     assert (real.sessions(), real.rows()) == ({"quiet"}, {})
 
 
@@ -193,10 +239,27 @@ def hears_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def run(real: Real, redirection: str, *words: str, last: bool = True, **env: str) -> subprocess.CompletedProcess[str]:
-    line = shlex.join([sys.executable, "-m", "tmuxreap", *words, *(["--registry", str(real.registry)] if last else [])])
+def run(
+    real: Real, redirection: str, *words: str, last: bool = True, **env: str
+) -> subprocess.CompletedProcess[str]:
+    line = shlex.join(
+        [
+            sys.executable,
+            "-m",
+            "tmuxreap",
+            *words,
+            *(["--registry", str(real.registry)] if last else []),
+        ]
+    )
     environ = {**os.environ, **env}
-    return subprocess.run(f"{line} {redirection}", shell=True, capture_output=True, text=True, env=environ, check=False)
+    return subprocess.run(
+        f"{line} {redirection}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        env=environ,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -213,7 +276,10 @@ def test_closed_streams_stop_no_stop(real: Real) -> None:
 
 def test_a_full_disk_behind_stdout_is_said_plainly(real: Real) -> None:
     told = run(real, "> /dev/full", "list", "--json")
-    assert (told.returncode, told.stderr) == (1, "error: could not write the answer: No space left on device\n")
+    assert (told.returncode, told.stderr) == (
+        1,
+        "error: could not write the answer: No space left on device\n",
+    )
 
 
 def test_names_that_stdout_cannot_hold_are_escaped(real: Real) -> None:
@@ -227,7 +293,12 @@ def test_names_that_stdout_cannot_hold_are_escaped(real: Real) -> None:
 
 def test_nobody_listening_to_the_talk_stops_no_stop(real: Real) -> None:
     real.start("acme", "--ignore", "hup,term,int")
-    assert run(real, "2> /dev/full", "stop", "acme", "--keys-timeout", "0", "--grace", "0.1").returncode == 0
+    assert (
+        run(
+            real, "2> /dev/full", "stop", "acme", "--keys-timeout", "0", "--grace", "0.1"
+        ).returncode
+        == 0
+    )
     assert real.row()["status"] == "stopped"
 
 
@@ -238,7 +309,8 @@ def test_a_wait_of_a_month_is_no_overflow(real: Real) -> None:
 
 
 @pytest.mark.parametrize(
-    ("registry", "code"), [("", "usage"), ("~nosuchuser/x", "registry_not_found"), ("/nosuch/x", "registry_not_found")]
+    ("registry", "code"),
+    [("", "usage"), ("~nosuchuser/x", "registry_not_found"), ("/nosuch/x", "registry_not_found")],
 )
 def test_a_registry_that_means_nothing(real: Real, registry: str, code: str) -> None:
     told = run(real, "", "list", "--json", "--registry", registry, last=False)
@@ -247,4 +319,7 @@ def test_a_registry_that_means_nothing(real: Real, registry: str, code: str) -> 
 
 def test_a_number_too_long_for_a_pid_is_no_target(real: Real) -> None:
     told = run(real, "", "stop", "9" * 5000, "--json")
-    assert (told.returncode, json.loads(told.stdout)["results"][0]["error"]["code"]) == (3, "session_not_registered")
+    assert (told.returncode, json.loads(told.stdout)["results"][0]["error"]["code"]) == (
+        3,
+        "session_not_registered",
+    )

@@ -1,4 +1,5 @@
-"""Many targets at once: all together, each with its own ladder; asked about, watched, interrupted."""
+"""Many targets at once: all together, each with its own ladder; asked about, watched,
+interrupted."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def real(tmux_socket: str, tmp_path: Path) -> Real:
     return Real(tmux_socket, tmp_path)
 
 
-def herd(real: Real, names: Sequence[str], *options: str, tags: Sequence[str] = ()) -> dict[str, int]:
+def herd(
+    real: Real, names: Sequence[str], *options: str, tags: Sequence[str] = ()
+) -> dict[str, int]:
     """Demo agents that run and are registered; their pids."""
     for name in names:
         mark = ["-e", f"TMUXREAP_ID={uuid.uuid4()}"]
@@ -48,7 +51,9 @@ def herd(real: Real, names: Sequence[str], *options: str, tags: Sequence[str] = 
 def call(real: Real, *words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Any:
     given = [*PROGRAM, *words, "--registry", str(real.registry)]
     environ = {**os.environ, **(env or {})}
-    return subprocess.run(given, capture_output=True, text=True, input=stdin, env=environ, check=False)
+    return subprocess.run(
+        given, capture_output=True, text=True, input=stdin, env=environ, check=False
+    )
 
 
 def told(done: Any) -> dict[str, dict[str, Any]]:
@@ -67,7 +72,8 @@ def test_all_are_ended_together(real: Real) -> None:
     assert not any(map(alive, pids.values()))
     assert {row["status"] for row in real.rows().values()} == {"stopped"}
     assert {one["stopped_by"] for one in results.values()} == {"exit_keys"}
-    # Each waited its second, and the waits lie above one another: the longest is nowhere near their sum.
+    # Each waited its second, and the waits lie above one another: the longest is nowhere near their
+    # sum.
     took_s = [one["duration_ms"] / 1000 for one in results.values()]
     assert min(took_s) >= SLOW_S
     assert max(took_s) < sum(took_s) / 4
@@ -76,11 +82,17 @@ def test_all_are_ended_together(real: Real) -> None:
 
 def test_one_that_fails_does_not_stop_the_others(real: Real) -> None:
     pids = herd(real, ["good", "bad", "fine"])
-    other = int(real.tmux("split-window", "-d", "-P", "-F", "#{pane_pid}", "-t", "=bad:", "sleep", "600"))
+    other = int(
+        real.tmux("split-window", "-d", "-P", "-F", "#{pane_pid}", "-t", "=bad:", "sleep", "600")
+    )
     done = call(real, "stop", "good", "bad", "nosuch", "fine", "--json")
     results = told(done)
     assert done.returncode == 1  # two kinds of failure
-    assert [results[name]["outcome"] for name in ("good", "bad", "fine")] == ["stopped", "refused", "stopped"]
+    assert [results[name]["outcome"] for name in ("good", "bad", "fine")] == [
+        "stopped",
+        "refused",
+        "stopped",
+    ]
     assert results["nosuch"]["error"]["code"] == "session_not_registered"
     assert [alive(pids[name]) for name in ("good", "bad", "fine")] == [False, True, False]
     assert alive(other)
@@ -89,17 +101,25 @@ def test_one_that_fails_does_not_stop_the_others(real: Real) -> None:
 
 
 def test_every_way_to_mean_a_session(real: Real) -> None:
-    pids = herd(real, ["red", "blue"], tags=["night"]) | herd(real, ["acme-1", "acme-2", "green", "quick", "last"])
+    pids = herd(real, ["red", "blue"], tags=["night"]) | herd(
+        real, ["acme-1", "acme-2", "green", "quick", "last"]
+    )
     assert sorted(told(call(real, "stop", "tag:night", "--json"))) == ["blue", "red"]
     assert sorted(told(call(real, "stop", "acme-*", "acme-1", "--json"))) == ["acme-1", "acme-2"]
     assert sorted(told(call(real, "stop", f"pid:{pids['green']}", "--json"))) == ["green"]
-    assert sorted(told(call(real, "stop", "-", "--json", stdin="quick\n\nred\n"))) == ["quick", "red"]
+    assert sorted(told(call(real, "stop", "-", "--json", stdin="quick\n\nred\n"))) == [
+        "quick",
+        "red",
+    ]
     assert [name for name, pid in pids.items() if alive(pid)] == ["last"]
     assert sorted(told(call(real, "kill", "agent:demo", "--json"))) == ["last"]
     nothing = call(real, "stop", "all", "--json")
     assert (nothing.returncode, told(nothing)) == (0, {})
     unknown = call(real, "stop", f"pid:{os.getpid()}", "--json")
-    assert (unknown.returncode, told(unknown)[f"pid:{os.getpid()}"]["error"]["code"]) == (3, "process_not_found")
+    assert (unknown.returncode, told(unknown)[f"pid:{os.getpid()}"]["error"]["code"]) == (
+        3,
+        "process_not_found",
+    )
 
 
 # An agent that calls
@@ -127,7 +147,10 @@ def test_an_agent_is_known_by_its_pane_too(real: Real) -> None:
     """No mark: it sits in the pane of a row."""
     pids = herd(real, ["other"])
     words = " ".join([*PROGRAM, "stop", "all", "--json", "--registry", str(real.registry)])
-    tool = f"while [ ! -e go ]; do sleep 0.02; done; {words} >out 2>err; echo $? >code.new; mv code.new code"
+    tool = (
+        f"while [ ! -e go ]; do sleep 0.02; done; {words} >out 2>err; echo $? >code.new; mv"
+        " code.new code"
+    )
     script = f"sh -c '{tool}' & exec {' '.join(DEMO)}"
     real.tmux("new-session", "-d", "-s", "caller", "-c", str(real.folder), "sh", "-c", script)
     until("the caller", (real.store / "sessions" / f"{real.pid('caller')}.json").exists)
@@ -135,7 +158,10 @@ def test_an_agent_is_known_by_its_pane_too(real: Real) -> None:
     (real.folder / "go").touch()
     until("the answer", (real.folder / "code").exists)
     assert (real.folder / "code").read_text().strip() == "2"
-    answers = {one["name"]: one["outcome"] for one in json.loads((real.folder / "out").read_text())["results"]}
+    answers = {
+        one["name"]: one["outcome"]
+        for one in json.loads((real.folder / "out").read_text())["results"]
+    }
     assert answers == {"other": "planned", "caller": "refused"}
     assert alive(pids["other"])
 
@@ -198,8 +224,12 @@ def person(real: Real) -> Iterator[Callable[..., Person]]:
         one.close()
 
 
-@pytest.mark.parametrize(("target", "said"), [("all", "y"), ("o*", "yes"), ("all", "n"), ("o*", "")])
-def test_a_person_is_asked_and_sees_the_plan(real: Real, person: Callable[..., Person], target: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "said"), [("all", "y"), ("o*", "yes"), ("all", "n"), ("o*", "")]
+)
+def test_a_person_is_asked_and_sees_the_plan(
+    real: Real, person: Callable[..., Person], target: str, said: str
+) -> None:
     pid = herd(real, ["one"])["one"]
     asked = person("stop", target)
     asked.sees("stop them? [y/N]")
@@ -231,7 +261,9 @@ def test_a_person_is_asked_before_a_conversation_is_deleted(
     assert alive(pid)
 
 
-def test_what_ends_sessions_without_a_row_too_asks_all_the_same(real: Real, person: Callable[..., Person]) -> None:
+def test_what_ends_sessions_without_a_row_too_asks_all_the_same(
+    real: Real, person: Callable[..., Person]
+) -> None:
     pid = herd(real, ["one"])["one"]
     asked = person("stop", "all", "--force-no-yaml")
     asked.sees("stop them? [y/N]")
@@ -240,7 +272,9 @@ def test_what_ends_sessions_without_a_row_too_asks_all_the_same(real: Real, pers
     assert alive(pid)
     words = [*PROGRAM, "stop", "o*", "--force-no-yaml", "--json", "--registry", str(real.registry)]
     environ = {**os.environ, "TMUXREAP_ID": "mark"}
-    told = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, env=environ, check=False)
+    told = subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, env=environ, check=False
+    )
     assert told.returncode == 2
     assert alive(pid)
 
@@ -286,8 +320,19 @@ def test_no_progress_for_those_who_want_none(real: Real, flag: str) -> None:
 
 
 def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
-    pids = herd(real, ["quick"]) | herd(real, ["slow-1", "slow-2"], "--exit-delay", "30", "--ignore", "hup,term")
-    given = [*PROGRAM, "stop", "all", "--json", "--keys-timeout", "30", "--registry", str(real.registry)]
+    pids = herd(real, ["quick"]) | herd(
+        real, ["slow-1", "slow-2"], "--exit-delay", "30", "--ignore", "hup,term"
+    )
+    given = [
+        *PROGRAM,
+        "stop",
+        "all",
+        "--json",
+        "--keys-timeout",
+        "30",
+        "--registry",
+        str(real.registry),
+    ]
     program = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until("the first", lambda: real.events("stopped"))
     assert real.tmux("show-options", "-p", "-v", "-t", "=slow-1:", "remain-on-exit") == "on"
@@ -305,7 +350,10 @@ def test_an_interrupted_bulk_stop_says_what_was_done(real: Real) -> None:
         assert (alive(pids[name]), real.row(name)["status"]) == (True, "running")
         assert real.tmux("show-options", "-p", "-v", "-t", f"={name}:", "remain-on-exit") == ""
     after = told(call(real, "kill", "all", "--grace", "0", "--json"))
-    assert {name: one["outcome"] for name, one in after.items()} == {"slow-1": "killed", "slow-2": "killed"}
+    assert {name: one["outcome"] for name, one in after.items()} == {
+        "slow-1": "killed",
+        "slow-2": "killed",
+    }
 
 
 def test_interrupted_while_it_waits_for_another_s_stop(real: Real) -> None:
@@ -314,7 +362,9 @@ def test_interrupted_while_it_waits_for_another_s_stop(real: Real) -> None:
     given = [*PROGRAM, "stop", "--json", "--keys-timeout", "600", "--registry", str(real.registry)]
     owner = subprocess.Popen([*given, "slow"], stdout=subprocess.PIPE, text=True)
     until("its keys", lambda: "/exit" in real.screen("slow"))
-    both = subprocess.Popen([*given, "slow", "quick"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    both = subprocess.Popen(
+        [*given, "slow", "quick"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     until("the quick one", lambda: real.events("stopped"))
     both.send_signal(signal.SIGINT)
     out, err = both.communicate(timeout=PATIENCE_S)

@@ -1,5 +1,5 @@
-"""Agents that a pane only carries: stand-ins for docker, kubectl and ssh, a real sshd on loopback, real sudo and real
-process namespaces."""
+"""Agents that a pane only carries: stand-ins for docker, kubectl and ssh, a real sshd on loopback,
+real sudo and real process namespaces."""
 
 from __future__ import annotations
 
@@ -75,14 +75,20 @@ def keys_of(result: dict[str, object]) -> object:
     return rungs[0]["skipped"]
 
 
-@pytest.mark.parametrize("client", [DOCKER, ("kubectl", "exec", "-it", "pod", "--"), ("ssh", "-t", "far", "--")])
+@pytest.mark.parametrize(
+    "client", [DOCKER, ("kubectl", "exec", "-it", "pod", "--"), ("ssh", "-t", "far", "--")]
+)
 def test_it_leaves_by_its_own_keys_and_what_was_not_proven_is_said(
     real: Real, container: Container, client: tuple[str, ...]
 ) -> None:
     agent = start(real, container, *client)
     real.bystander()
     result = answer(real.stop())
-    assert (result["outcome"], result["stopped_by"], result["error"]) == ("stopped", "exit_keys", None)
+    assert (result["outcome"], result["stopped_by"], result["error"]) == (
+        "stopped",
+        "exit_keys",
+        None,
+    )
     assert f"beyond_reach: it ran behind {client[0]}" in result["warnings"][0]
     assert not alive(agent)
     assert real.row()["status"] == "stopped"
@@ -133,13 +139,19 @@ def test_no_key_to_a_tmux_behind_it(real: Real, container: Container) -> None:
 def test_a_dialog_behind_it_is_closed_and_never_approved(real: Real, container: Container) -> None:
     agent = start(real, container, options=["--state", "dialog"])
     result = answer(real.stop())
-    assert (result["outcome"], result["stopped_by"], result["error"]) == ("stopped", "exit_keys", None), result
+    assert (result["outcome"], result["stopped_by"], result["error"]) == (
+        "stopped",
+        "exit_keys",
+        None,
+    ), result
     assert not alive(agent)
     said = [file.read_text() for file in (container.store / "conversations").glob("*.jsonl")]
     assert not any("approved" in text for text in said)
 
 
-def test_a_person_who_went_elsewhere_from_the_agents_shell(real: Real, container: Container) -> None:
+def test_a_person_who_went_elsewhere_from_the_agents_shell(
+    real: Real, container: Container
+) -> None:
     """The agent that was here is gone; where the person is now is no agent's."""
     real.tmux("new-session", "-d", "-s", "acme", "bash", "--norc", "--noprofile", "-i")
     real.keys("acme", f"{' '.join(DEMO)}", "Enter")
@@ -152,14 +164,22 @@ def test_a_person_who_went_elsewhere_from_the_agents_shell(real: Real, container
     real.shows("acme", "ready")
     assert real.show()["live"] == "agent_gone"
     result = answer(real.stop(grace_s=1.0))
-    assert (result["outcome"], result["stopped_by"], result["error"]) == ("stopped", "already_gone", None)
+    assert (result["outcome"], result["stopped_by"], result["error"]) == (
+        "stopped",
+        "already_gone",
+        None,
+    )
 
 
 # What this kernel can see
 
 
 def sudo(real: Real) -> tuple[str, ...]:
-    environ = (f"TMUXREAP_DEMO_HOME={real.store}", f"PYTHONPATH={os.environ['PYTHONPATH']}", "TERM=screen")
+    environ = (
+        f"TMUXREAP_DEMO_HOME={real.store}",
+        f"PYTHONPATH={os.environ['PYTHONPATH']}",
+        "TERM=screen",
+    )
     return ("sudo", "-n", "env", *environ, *DEMO)
 
 
@@ -180,7 +200,9 @@ def test_a_real_process_namespace(real: Real, keys: float | None) -> None:
     """What leads one ignores what it has no handler for: only a kill ends it, and all of it."""
     marker = str(real.folder / "deep")
     deep = ["sh", "-c", f"setsid sleep 300.125 & touch {marker}; {' '.join(DEMO)}; true"]
-    real.start(command=("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", *deep))
+    real.start(
+        command=("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", *deep)
+    )
     inside = descendants(real.pid())
     assert len(inside) >= 3
     result = answer(real.stop(keys_timeout_s=keys, grace_s=0.5))
@@ -189,7 +211,9 @@ def test_a_real_process_namespace(real: Real, keys: float | None) -> None:
 
 
 def descendants(pid: int) -> list[int]:
-    told = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
+    ).stdout
     pairs = [tuple(map(int, line.split())) for line in told.splitlines()]
     found = [pid]
     for one in found:
@@ -215,8 +239,9 @@ class Far:
             words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)]
             subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
         (folder / "config").write_text(
-            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nUsePAM no\n"
-            f"StrictModes no\nPasswordAuthentication no\nAuthorizedKeysFile {folder}/mine.pub\nPermitRootLogin yes\n"
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile"
+            " none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nAuthorizedKeysFile"
+            f" {folder}/mine.pub\nPermitRootLogin yes\n"
         )
         program = shutil.which("sshd") or "/usr/sbin/sshd"
         if os.getuid() == 0:
@@ -227,7 +252,14 @@ class Far:
         until("the sshd", lambda: "listening" in (folder / "log").read_text())
 
     def client(self, *options: str) -> tuple[str, ...]:
-        known = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
+        known = (
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-o",
+            "UserKnownHostsFile=/dev/null",
+            "-o",
+            "LogLevel=ERROR",
+        )
         where = ("-F", "none", "-i", str(self.folder / "mine"), "-p", str(self.port), *known)
         return ("ssh", *where, *options, "-t", "127.0.0.1", "--")
 
@@ -261,7 +293,11 @@ def over_ssh(real: Real, far: Far, *options: str) -> int:
 def test_over_a_real_ssh(real: Real, far: Far) -> None:
     agent = over_ssh(real, far)
     result = answer(real.stop())
-    assert (result["outcome"], result["stopped_by"], result["error"]) == ("stopped", "exit_keys", None)
+    assert (result["outcome"], result["stopped_by"], result["error"]) == (
+        "stopped",
+        "exit_keys",
+        None,
+    )
     assert "behind ssh" in result["warnings"][0]
     assert not alive(agent)
 

@@ -1,4 +1,5 @@
-"""Killed at any step of a stop of a real agent: what is left is readable, and the next reconcile settles it."""
+"""Killed at any step of a stop of a real agent: what is left is readable, and the next reconcile
+settles it."""
 
 from __future__ import annotations
 
@@ -19,16 +20,28 @@ NEIGHBOUR = """
   # a row of somebody else
   - {name: other, status: stopped, note: 'kept: as it is'}
 """
-# The lock and the look come before anything is done; the kill rung is not reached by an agent that leaves; and other
-# verbs pass the rest (fault_matrix).
+# The lock and the look come before anything is done; the kill rung is not reached by an agent that
+# leaves; and other verbs pass the rest (fault_matrix).
 OTHERS = (Step.LOCK, Step.READ, Step.KILL, Step.CREATED, Step.CONFIRMED, Step.PURGED)
 STEPS = [step for step in Step if step not in OTHERS]
 
 
 def crash(real: Real, step: Step, fault: str) -> int:
     environ = {**os.environ, "TMUXREAP_FAULT": f"{step.value}={fault}"}
-    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--reason", "night", "--registry", str(real.registry)]
-    return subprocess.run(words, env=environ, capture_output=True, timeout=30, check=False).returncode
+    words = [
+        sys.executable,
+        "-m",
+        "tmuxreap",
+        "stop",
+        "acme",
+        "--reason",
+        "night",
+        "--registry",
+        str(real.registry),
+    ]
+    return subprocess.run(
+        words, env=environ, capture_output=True, timeout=30, check=False
+    ).returncode
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.value)
@@ -44,7 +57,9 @@ def test_killed_at_any_step_the_next_reconcile_settles_it(real: Real, step: Step
     with real.app() as app:
         reconcile.run(app)
     assert list(real.folder.glob(".*.tmp")) == []
-    if real.row()["status"] == "running":  # it was not asked to leave yet: it lives, and nothing of ours is on its pane
+    if (
+        real.row()["status"] == "running"
+    ):  # it was not asked to leave yet: it lives, and nothing of ours is on its pane
         assert alive(pid)
         assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
         assert step in (Step.INTENT, Step.KEYS)
@@ -59,8 +74,12 @@ def test_killed_at_any_step_the_next_reconcile_settles_it(real: Real, step: Step
 
 
 @pytest.mark.parametrize("fault", ["ENOSPC", "EIO", "EROFS"])
-@pytest.mark.parametrize("step", [Step.WRITE_LOCK, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value)
-def test_a_disk_that_fails_after_the_agent_left_is_said_and_mended_later(real: Real, step: Step, fault: str) -> None:
+@pytest.mark.parametrize(
+    "step", [Step.WRITE_LOCK, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value
+)
+def test_a_disk_that_fails_after_the_agent_left_is_said_and_mended_later(
+    real: Real, step: Step, fault: str
+) -> None:
     real.start()
     before = real.registry.read_bytes()
     assert crash(real, step, fault) == 6
@@ -69,15 +88,33 @@ def test_a_disk_that_fails_after_the_agent_left_is_said_and_mended_later(real: R
     with real.app() as app:
         reconcile.run(app)
     row = real.row()
-    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == (
+        "stopped",
+        "night",
+        "graceful",
+    )
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
 def test_an_interrupt_says_so_and_puts_the_pane_back(real: Real, number: signal.Signals) -> None:
     real.start("acme", "--ignore", "hup,term", "--exit-delay", "30")
-    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry), "--json"]
+    words = [
+        sys.executable,
+        "-m",
+        "tmuxreap",
+        "stop",
+        "acme",
+        "--registry",
+        str(real.registry),
+        "--json",
+    ]
     stop = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
+    until(
+        "the pane made ready",
+        lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"),
+    )
     stop.send_signal(number)
     out, _ = stop.communicate(timeout=10)
     assert stop.returncode == 130
@@ -91,7 +128,10 @@ def test_a_stop_whose_terminal_is_closed_puts_the_pane_back(real: Real) -> None:
     real.start("acme", "--ignore", "hup,term", "--exit-delay", "30")
     words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
     caller = real.bystander("caller", *words)
-    until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
+    until(
+        "the pane made ready",
+        lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"),
+    )
     real.tmux("kill-session", "-t", "=caller")
     until("its end", lambda: not alive(caller))
     assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
@@ -101,9 +141,23 @@ def test_a_stop_whose_terminal_is_closed_puts_the_pane_back(real: Real) -> None:
 
 def test_nohup_keeps_its_word(real: Real) -> None:
     real.start("acme", "--exit-delay", "1")
-    words = ["nohup", sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
-    stop = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
+    words = [
+        "nohup",
+        sys.executable,
+        "-m",
+        "tmuxreap",
+        "stop",
+        "acme",
+        "--registry",
+        str(real.registry),
+    ]
+    stop = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    until(
+        "the pane made ready",
+        lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"),
+    )
     stop.send_signal(signal.SIGHUP)
     assert stop.wait(timeout=10) == 0
     assert real.row()["status"] == "stopped"
@@ -113,7 +167,10 @@ def test_killed_between_the_keys_reconcile_puts_the_pane_back(real: Real) -> Non
     real.start("acme", "--exit-delay", "30")
     words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
     stop = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until("the pane made ready", lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"))
+    until(
+        "the pane made ready",
+        lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"),
+    )
     stop.kill()
     stop.wait(timeout=10)
     assert "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:")

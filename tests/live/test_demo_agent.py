@@ -35,12 +35,25 @@ class Demo:
     def tmux(self, *words: str) -> str:
         return subprocess.run(
             ["tmux", "-u", "-f", "/dev/null", "-S", self.socket, *words],
-            capture_output=True, text=True, timeout=10, check=True,
-        ).stdout.rstrip("\n")  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        ).stdout.rstrip("\n")
 
     def start(self, *options: str) -> Demo:
         stay = ["start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"]
-        place = ["-d", "-s", "demo", "-x", "90", "-y", "12", "-e", f"TMUXREAP_DEMO_HOME={self.home}"]
+        place = [
+            "-d",
+            "-s",
+            "demo",
+            "-x",
+            "90",
+            "-y",
+            "12",
+            "-e",
+            f"TMUXREAP_DEMO_HOME={self.home}",
+        ]
         self.tmux(*stay, "new-session", *place, *AGENT, *options)
         return self.shows("demo agent · conversation")
 
@@ -64,7 +77,10 @@ class Demo:
         return self
 
     def prompt_is(self, text: str) -> Demo:
-        until(f"the prompt {text!r}", lambda: f"\n> {text}".rstrip() == "\n" + self.screen().rstrip().split("\n")[-1])
+        until(
+            f"the prompt {text!r}",
+            lambda: f"\n> {text}".rstrip() == "\n" + self.screen().rstrip().split("\n")[-1],
+        )
         return self
 
     def keys(self, *names: str) -> Demo:
@@ -85,7 +101,8 @@ class Demo:
         return self.keys("Enter")
 
     def left(self) -> Demo:
-        """The status is not asked for: tmux 3.3a does not always hear of the death of a new server's child."""
+        """The status is not asked for: tmux 3.3a does not always hear of the death of a new
+        server's child."""
         until("the end of the agent", lambda: self.ask("#{pane_dead}") == "1")
         return self
 
@@ -111,7 +128,10 @@ class Demo:
         return [(line["role"], line["text"]) for line in lines]
 
     def children(self) -> list[int]:
-        return [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
+        return [
+            int(pid)
+            for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        ]
 
 
 @pytest.fixture
@@ -149,7 +169,10 @@ def test_a_message_begins_the_conversation_and_exit_names_it(demo: Demo) -> None
     assert demo.said() == [("user", "good day"), ("assistant", "You said: good day")]
     file = demo.session_file
     demo.submit("/exit").left()
-    assert f"Resume this conversation with: tmuxreap-demo --resume {SOME_ID}" in demo.history().splitlines()
+    assert (
+        f"Resume this conversation with: tmuxreap-demo --resume {SOME_ID}"
+        in demo.history().splitlines()
+    )
     assert not file.exists()
 
 
@@ -185,11 +208,15 @@ def test_two_interrupts_leave_an_empty_prompt(demo: Demo) -> None:
 
 @live
 def test_what_is_drawn_tells_the_state(demo: Demo) -> None:
-    demo.start("--state", "dialog").shows("Allow the tool `rm -rf build`? [Enter] yes  [Esc] no").status_is("waiting")
+    demo.start("--state", "dialog").shows(
+        "Allow the tool `rm -rf build`? [Enter] yes  [Esc] no"
+    ).status_is("waiting")
     demo.keys("Escape").prompt_is("").status_is("idle")
     demo.submit("/work 600").shows("· working (esc to interrupt)").status_is("busy")
     demo.keys("Escape").status_is("idle")
-    until("an end of the work on the screen", lambda: "working" not in demo.screen())  # it is told before it is drawn
+    until(
+        "an end of the work on the screen", lambda: "working" not in demo.screen()
+    )  # it is told before it is drawn
 
 
 @live
@@ -208,7 +235,11 @@ def test_work_has_a_child_and_leaves_a_trace_when_it_is_done(demo: Demo) -> None
     demo.start().submit("/work 0.5").status_is("busy")
     (tool,) = demo.children()
     demo.submit("and then").shows("You said: and then")
-    assert demo.said() == [("tool", "work done"), ("user", "and then"), ("assistant", "You said: and then")]
+    assert demo.said() == [
+        ("tool", "work done"),
+        ("user", "and then"),
+        ("assistant", "You said: and then"),
+    ]
     assert gone(tool)
 
 
@@ -221,19 +252,25 @@ def test_clear_begins_another_conversation(demo: Demo) -> None:
 
 @live
 def test_resume_shows_what_was_said(demo: Demo) -> None:
-    demo.start("--session-id", SOME_ID).submit("remember me").shows("You said").submit("/exit").left()
+    demo.start("--session-id", SOME_ID).submit("remember me").shows("You said").submit(
+        "/exit"
+    ).left()
     demo.start_again("--resume", SOME_ID).shows("user: remember me")
     assert demo.session()["sessionId"] == SOME_ID
 
 
 @pytest.mark.parametrize("option", ["--resume", "--session-id"])
-def test_it_never_opens_a_blank_or_a_second_conversation_in_silence(tmp_path: Path, option: str) -> None:
+def test_it_never_opens_a_blank_or_a_second_conversation_in_silence(
+    tmp_path: Path, option: str
+) -> None:
     there = tmp_path / "conversations" / f"{SOME_ID}.jsonl"
     if option == "--session-id":
         there.parent.mkdir(parents=True)
         there.write_text("")
     environ = {**os.environ, "TMUXREAP_DEMO_HOME": str(tmp_path)}
-    answer = subprocess.run([*AGENT, option, SOME_ID], capture_output=True, text=True, env=environ, check=False)
+    answer = subprocess.run(
+        [*AGENT, option, SOME_ID], capture_output=True, text=True, env=environ, check=False
+    )
     reason = "none such" if option == "--resume" else "it exists"
     assert (answer.returncode, answer.stderr) == (1, f"could not open {SOME_ID}: {reason}\n")
     assert there.exists() is (option == "--session-id")
@@ -269,7 +306,9 @@ def test_it_can_ignore_signals_and_the_loss_of_its_terminal(demo: Demo) -> None:
     demo.tmux("new-session", "-d", "-s", "other", "sleep", "600")
     demo.tmux("kill-session", "-t", "demo:")
     os.kill(pid, signal.SIGTERM)
-    os.kill(helper, signal.SIGTERM)  # helpers ignore nothing, and stay zombies of a parent that does not look
+    os.kill(
+        helper, signal.SIGTERM
+    )  # helpers ignore nothing, and stay zombies of a parent that does not look
     until("the end of the helper", lambda: gone(helper))
     time.sleep(0.2)  # that something does not happen has no event
     assert not gone(pid)
@@ -296,7 +335,9 @@ def test_it_takes_its_time_to_leave(demo: Demo) -> None:
 
 @live
 @pytest.mark.parametrize(("options", "alternate"), [((), "1"), (("--plain",), "0")])
-def test_plain_stays_on_the_normal_screen(demo: Demo, options: tuple[str, ...], alternate: str) -> None:
+def test_plain_stays_on_the_normal_screen(
+    demo: Demo, options: tuple[str, ...], alternate: str
+) -> None:
     assert demo.start(*options).ask("#{alternate_on}") == alternate
 
 

@@ -1,4 +1,5 @@
-"""`scripts/demo` does what it says, fails loudly when the promise is not kept, and leaves nothing behind."""
+"""`scripts/demo` does what it says, fails loudly when the promise is not kept, and leaves nothing
+behind."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ LIMIT_S = 60
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.skipif(not (ROOT / ".venv" / "installed-from").exists(), reason="./scripts/test makes the venv"),
+    pytest.mark.skipif(
+        not (ROOT / ".venv" / "installed-from").exists(), reason="./scripts/test makes the venv"
+    ),
 ]
 
 
@@ -27,9 +30,13 @@ class Show:
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
-            [DEMO], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            [DEMO],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             start_new_session=True,
-        )  # fmt: skip
+        )
         self.lines: list[str] = []
 
     def until(self, beginning: str) -> Show:
@@ -48,13 +55,18 @@ class Show:
     @property
     def world(self) -> Path:
         """The folder that everything happens in."""
-        (folder,) = {match for line in self.lines for match in re.findall(r"folder +(/tmp/tmuxreap\.\w+)/shop", line)}
+        (folder,) = {
+            match
+            for line in self.lines
+            for match in re.findall(r"folder +(/tmp/tmuxreap\.\w+)/shop", line)
+        }
         return Path(folder)
 
 
 @pytest.fixture
 def show(no_leftovers: None) -> Iterator[Show]:
-    """That no process is left is seen by the guard, also for what the demo's tmux server carries."""
+    """That no process is left is seen by the guard, also for what the demo's tmux server
+    carries."""
     show = Show()
     yield show
     if show.process.poll() is None:
@@ -75,7 +87,12 @@ def test_the_demo_keeps_its_word_and_leaves_nothing(show: Show) -> None:
         "  | user: remember: the tests need a database",
     ):
         assert line in show.lines, text
-    assert len(re.findall(r"^shop: stopped, left by its own exit keys, \d+\.\d s$", text, re.MULTILINE)) == 2
+    assert (
+        len(
+            re.findall(r"^shop: stopped, left by its own exit keys, \d+\.\d s$", text, re.MULTILINE)
+        )
+        == 2
+    )
     assert "hanging up" not in text  # it had left: only its session is closed
     assert "shop: already stopped (manual_stop at " in text
     before, after = re.findall(r"\| demo agent · conversation (\S+)", text)

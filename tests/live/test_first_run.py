@@ -1,4 +1,5 @@
-"""Whoever has agents running and no registry: from the first command typed to all of them registered."""
+"""Whoever has agents running and no registry: from the first command typed to all of them
+registered."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from tests.command_line import Answer, tmuxreap
 from tests.real import until
 
 NAMES = ["api", "docs", "web"]
-AGENT = shlex.join(["env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", "tmuxreap.demo_agent"])
+AGENT = shlex.join(
+    ["env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", "tmuxreap.demo_agent"]
+)
 
 
 def tmux(*words: str) -> str:
@@ -33,7 +36,10 @@ def project(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in NAMES:
         tmux("new-session", "-d", "-s", name, AGENT)
     tmux("new-session", "-d", "-s", "mine", "sleep 600")
-    until("the agents were ready", lambda: all(">" in tmux("capture-pane", "-p", "-t", f"={n}:") for n in NAMES))
+    until(
+        "the agents were ready",
+        lambda: all(">" in tmux("capture-pane", "-p", "-t", f"={n}:") for n in NAMES),
+    )
     return folder
 
 
@@ -62,8 +68,14 @@ def test_what_is_not_registered_is_told_until_it_is(project: Path) -> None:
     assert f"new registry: {project}" in adopted.err
     assert "nobody" in adopted.err
     told = tmuxreap("list")
-    assert "2 agents are not registered: docs (demo), web (demo); register with: tmuxreap adopt --all" in told.err
-    assert [one["name"] for one in tmuxreap("list", "--json").json["unregistered"]] == ["docs", "web"]
+    assert (
+        "2 agents are not registered: docs (demo), web (demo); register with: tmuxreap adopt --all"
+        in told.err
+    )
+    assert [one["name"] for one in tmuxreap("list", "--json").json["unregistered"]] == [
+        "docs",
+        "web",
+    ]
     missed = tmuxreap("stop", "web", "--json")
     assert (missed.exit, missed.codes) == (3, ["session_not_registered"])
     assert "tmuxreap adopt web" in missed.error["hint"]
@@ -83,7 +95,9 @@ def test_all_is_shown_before_it_is_taken(project: Path) -> None:
     assert tmuxreap("stop", *NAMES, "--unregistered").exit == 0
 
 
-def test_in_the_home_folder_a_registry_has_to_be_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_the_home_folder_a_registry_has_to_be_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(project))
     assert "adopt --all --registry PATH" in tmuxreap("list", "--json").error["hint"]
     refused = tmuxreap("adopt", "--all", "--json")

@@ -28,7 +28,9 @@ def small(real: Real, tmp_path: Path) -> Iterator[Real]:
     """The registry on 1 MB, and an agent that runs elsewhere."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True, timeout=10)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True, timeout=10
+    )
     try:
         small = Real(real.socket, disk)
         small.start(cwd=str(tmp_path))
@@ -98,7 +100,11 @@ def test_a_disk_that_fills_during_the_stop(small: Real) -> None:
     with small.app() as app:
         reconcile.run(app)
     row = small.row()
-    assert (row["status"], row["termination_mode"], row["stop_reason"]) == ("stopped", "graceful", reason)
+    assert (row["status"], row["termination_mode"], row["stop_reason"]) == (
+        "stopped",
+        "graceful",
+        reason,
+    )
 
 
 def test_a_disk_that_is_read_only(small: Real) -> None:
@@ -108,7 +114,11 @@ def test_a_disk_that_is_read_only(small: Real) -> None:
         refused = small.fails(small.stop)
         assert (refused.code, alive(pid)) == (Code.REGISTRY_UNWRITABLE, True)
         result = small.kill(reason="runs away")
-        assert (code(result), answer(result)["status"], alive(pid)) == (Code.REGISTRY_UNWRITABLE, "running", False)
+        assert (code(result), answer(result)["status"], alive(pid)) == (
+            Code.REGISTRY_UNWRITABLE,
+            "running",
+            False,
+        )
     finally:
         remount(small, "rw")
     assert small.registry.read_bytes() == before

@@ -1,5 +1,5 @@
-"""The workflow that users had before us, run against us: its blocks stand here as they stand in their document, but for
-the placeholders in angle brackets, which are filled in."""
+"""The workflow that users had before us, run against us: its blocks stand here as they stand in
+their document, but for the placeholders in angle brackets, which are filled in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ print(s.get('status', 'unknown'))
 if [ "$ALREADY" = "stopped" ]; then
   echo "Already stopped."
 fi
-"""  # noqa: E501
+"""
 
 STOP = """
 bash .agents/skills/tmux-agent-orchestrate-stop/scripts/stop_session.sh \\
@@ -65,18 +65,23 @@ assert s.get('stopped_at'), 'missing stopped_at'
 print(f'OK: stopped at {s[\\"stopped_at\\"]}')
 print(f'    preserved: pane.pid={s[\\"pane\\"][\\"pid\\"]}, cmd={s[\\"pane\\"][\\"cmd\\"]}, cwd={s[\\"pane\\"][\\"cwd\\"]}')
 "
-"""  # noqa: E501
+"""
 PURGED = """
 # 3. (if --purge-conversation) disk artifacts gone
 [ -f "${CLAUDE_PROJECT_DIR:-$HOME/.claude/projects}/<projkey>/<uuid>.jsonl" ] && echo "WARN: jsonl still exists" || echo "OK: jsonl purged"
-"""  # noqa: E501
+"""
 
 NAME = "acme-creator-demo"
 UUID = "5b0f6d0e-6d0c-4f3a-9a59-0d7f1f9f6a11"
 
 
 def filled(block: str, agent: str = "demo") -> str:
-    values = {"<workspace>": "acme", "<agent>": agent, "<projkey>": "-home-dev-acme", "<uuid>": UUID}
+    values = {
+        "<workspace>": "acme",
+        "<agent>": agent,
+        "<projkey>": "-home-dev-acme",
+        "<uuid>": UUID,
+    }
     for placeholder, value in values.items():
         block = block.replace(placeholder, value)
     return block
@@ -92,7 +97,10 @@ def test_pre_flight_workflow_idempotence_and_verification(project: Project) -> N
     before = project.row(NAME)
     assert project.run(filled(PRE_FLIGHT)) == ""
     said = project.run(filled(PRE_FLIGHT + WORKFLOW), exit_code=2)
-    first, again, refused = said.partition("\nalready ")[0], *said.partition("\nalready ")[2].split("\n", 1)
+    first, again, refused = (
+        said.partition("\nalready ")[0],
+        *said.partition("\nalready ")[2].split("\n", 1),
+    )
     assert f"{NAME}: stopped, left by its own exit keys" in first
     assert again.startswith("stopped (manual_stop at ")
     assert "deletes for good" in refused
@@ -103,9 +111,16 @@ def test_pre_flight_workflow_idempotence_and_verification(project: Project) -> N
         "Already stopped.",
         "OK: tmux gone",
         f"OK: stopped at {row['stopped_at']}",
-        f"    preserved: pane.pid={before['pane']['pid']}, cmd={before['pane']['cmd']}, cwd={before['pane']['cwd']}",
+        (
+            f"    preserved: pane.pid={before['pane']['pid']}, cmd={before['pane']['cmd']},"
+            f" cwd={before['pane']['cwd']}"
+        ),
     ]
-    assert (row["stop_reason"], row["termination_mode"], row["resumable"]) == ("manual_stop", "graceful", True)
+    assert (row["stop_reason"], row["termination_mode"], row["resumable"]) == (
+        "manual_stop",
+        "graceful",
+        True,
+    )
     assert row["start_command"] == before["start_command"]
     assert row["demo_conversation_id_own"] == before["demo_conversation_id_own"]
 
@@ -115,13 +130,17 @@ def test_a_second_stop_writes_nothing(project: Project) -> None:
     project.run(filled(PRE_FLIGHT + STOP_WITH_REASON))
     assert project.row(NAME)["stop_reason"] == "api_error"
     text = project.registry.read_bytes()
-    assert project.run(filled(PRE_FLIGHT + STOP)).startswith("Already stopped.\nalready stopped (api_error at ")
+    assert project.run(filled(PRE_FLIGHT + STOP)).startswith(
+        "Already stopped.\nalready stopped (api_error at "
+    )
     assert project.registry.read_bytes() == text
 
 
 def test_what_is_not_registered_is_refused_by_the_pre_flight_and_by_us(project: Project) -> None:
     project.start("other")
-    assert project.run(filled(PRE_FLIGHT.partition("# 2)")[0]), exit_code=1).startswith("NOT in YAML")
+    assert project.run(filled(PRE_FLIGHT.partition("# 2)")[0]), exit_code=1).startswith(
+        "NOT in YAML"
+    )
     said = project.run(f"SESSION_NAME={NAME}{STOP}", exit_code=3)
     assert NAME in said
     assert "\nhint: " in said
@@ -135,19 +154,25 @@ def test_on_a_terminal_the_purge_asks_and_does_it(project: Project) -> None:
     assert (project.row(NAME)["status"], conversation.exists()) == ("running", True)
     assert project.answered(filled(PRE_FLIGHT + PURGE), "y") == 0
     row = project.row(NAME)
-    assert (row["status"], row["termination_mode"], row["resumable"]) == ("terminated", "purge", False)
+    assert (row["status"], row["termination_mode"], row["resumable"]) == (
+        "terminated",
+        "purge",
+        False,
+    )
     assert (isinstance(row["terminated_at_epoch"], int), conversation.exists()) == (True, False)
 
 
 def test_the_purge_of_a_claude_conversation_is_verified_as_it_stands(project: Project) -> None:
     name = "acme-creator-claude"
-    transcript = Path(project.environ["HOME"]) / ".claude" / "projects" / "-home-dev-acme" / f"{UUID}.jsonl"
+    transcript = (
+        Path(project.environ["HOME"]) / ".claude" / "projects" / "-home-dev-acme" / f"{UUID}.jsonl"
+    )
     transcript.parent.mkdir(parents=True)
     transcript.write_text('{"type":"user","cwd":"/home/dev/acme"}\n')
     project.registry.parent.mkdir()
     project.registry.write_text(
-        f"tmux_sessions:\n  - name: {name}\n    status: stopped\n    agent: claude\n"
-        f"    claude_session_id_own: {UUID}\n    conversation_source: pidfile\n    resumable: true\n"
+        f"tmux_sessions:\n  - name: {name}\n    status: stopped\n    agent: claude\n   "
+        f" claude_session_id_own: {UUID}\n    conversation_source: pidfile\n    resumable: true\n"
     )
     assert project.run(filled(PURGED)) == "WARN: jsonl still exists\n"
     project.run(filled(PRE_FLIGHT + PURGE.rstrip() + " --yes", "claude"))
@@ -164,4 +189,8 @@ def test_a_placeholder_stays_where_no_message_was_sent(project: Project) -> None
     )
     project.run(filled(PRE_FLIGHT + STOP, "claude"))
     row = project.row(name)
-    assert (row["status"], "claude_session_id_own" in row, row["claude_session_id_own"]) == ("stopped", True, None)
+    assert (row["status"], "claude_session_id_own" in row, row["claude_session_id_own"]) == (
+        "stopped",
+        True,
+        None,
+    )

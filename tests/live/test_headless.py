@@ -1,4 +1,5 @@
-"""Sessions without tmux: known by a process and its start, or by our mark; and panes of kitty and WezTerm."""
+"""Sessions without tmux: known by a process and its start, or by our mark; and panes of kitty and
+WezTerm."""
 
 from __future__ import annotations
 
@@ -116,7 +117,11 @@ def test_by_our_mark(real: Real, start: Start) -> None:
 
 
 def test_no_grace_is_sigkill_at_once(real: Real, start: Start) -> None:
-    pid = start("sh", "-c", f"trap 'touch {real.folder}/asked; exit' TERM; touch {real.folder}/ready; sleep 600 & wait")
+    pid = start(
+        "sh",
+        "-c",
+        f"trap 'touch {real.folder}/asked; exit' TERM; touch {real.folder}/ready; sleep 600 & wait",
+    )
     until("the trap", (real.folder / "ready").exists)
     register(real, f"pid: {pid}, created_epoch: {started(pid):.2f}")
     told = answer(real.kill(grace_s=0.0))
@@ -145,7 +150,9 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., P
     def make(name: str, *, status: int = 0) -> Path:
         program, calls = tmp_path / "bin" / name, tmp_path / f"{name}.calls"
         program.parent.mkdir(exist_ok=True)
-        program.write_text(f'#!/bin/sh\necho "$@" >> {calls}\necho "no such window" >&2\nexit {status}\n')
+        program.write_text(
+            f'#!/bin/sh\necho "$@" >> {calls}\necho "no such window" >&2\nexit {status}\n'
+        )
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
         return calls
@@ -158,7 +165,9 @@ CALLS = {"kitty": "@ close-window --match id:7\n", "wezterm": "cli kill-pane --p
 
 @pytest.mark.parametrize("terminal", ["kitty", "wezterm"])
 @pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
-def test_its_pane_is_closed(real: Real, start: Start, stand_in: Callable[..., Path], terminal: str, verb: Verb) -> None:
+def test_its_pane_is_closed(
+    real: Real, start: Start, stand_in: Callable[..., Path], terminal: str, verb: Verb
+) -> None:
     calls = stand_in(terminal)
     pid = start("sleep", "600")
     register(real, f"id: 7, pid: {pid}, created_epoch: {started(pid):.2f}", terminal)
@@ -170,19 +179,27 @@ def test_its_pane_is_closed(real: Real, start: Start, stand_in: Callable[..., Pa
 
 
 @pytest.mark.parametrize("terminal", ["kitty", "wezterm"])
-def test_a_pane_that_stays_is_said(real: Real, start: Start, stand_in: Callable[..., Path], terminal: str) -> None:
+def test_a_pane_that_stays_is_said(
+    real: Real, start: Start, stand_in: Callable[..., Path], terminal: str
+) -> None:
     stand_in(terminal, status=1)
     pid = start("sleep", "600")
     register(real, f"id: 7, pid: {pid}, created_epoch: {started(pid):.2f}", terminal)
     result = real.kill()
     told = answer(result)
-    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (1, "killed", "pane_close_failed")
+    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (
+        1,
+        "killed",
+        "pane_close_failed",
+    )
     assert f"{terminal} said: no such window" in told["error"]["message"]
     assert CALLS[terminal].strip() in told["error"]["hint"]
     assert (alive(pid), real.row()["status"]) == (False, "stopped")
 
 
-def test_a_pane_whose_process_had_gone_is_a_stranger_s(real: Real, start: Start, stand_in: Callable[..., Path]) -> None:
+def test_a_pane_whose_process_had_gone_is_a_stranger_s(
+    real: Real, start: Start, stand_in: Callable[..., Path]
+) -> None:
     calls = stand_in("kitty")
     stranger = start("sleep", "600")
     register(real, f"id: 7, pid: {stranger}, created_epoch: {started(stranger) - 9:.2f}", "kitty")
@@ -191,7 +208,9 @@ def test_a_pane_whose_process_had_gone_is_a_stranger_s(real: Real, start: Start,
 
 
 @pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
-def test_a_row_of_another_tool_outlives_its_tmux_session(real: Real, start: Start, verb: Verb) -> None:
+def test_a_row_of_another_tool_outlives_its_tmux_session(
+    real: Real, start: Start, verb: Verb
+) -> None:
     """Its pid and start tell the process, also where no session and no server is left."""
     pid, neighbour = start("sleep", "600"), start("sleep", "600")
     pane = f"pane: {{pid: {pid}, created_epoch: {started(pid):.2f}}}"
@@ -241,7 +260,11 @@ def test_a_process_is_taken_in_and_ended(real: Real, start: Start) -> None:
     assert abs(row["pane"]["created_epoch"] - started(pid)) < 0.02
     assert set(row["tmux"]) == {"host", "boot_id"}
     assert answer(real.stop())["stopped_by"] == "hangup"
-    assert (any(map(alive, family)), alive(neighbour), real.row()["status"]) == (False, True, "stopped")
+    assert (any(map(alive, family)), alive(neighbour), real.row()["status"]) == (
+        False,
+        True,
+        "stopped",
+    )
 
 
 def test_an_ended_row_is_taken_up_again_by_another_process(real: Real, start: Start) -> None:
@@ -271,7 +294,9 @@ def test_what_is_no_agent_and_what_is_another_s_is_refused(real: Real, start: St
     real.kill()
 
 
-def test_the_shell_that_an_agent_was_started_from_is_not_ended_with_it(real: Real, tmp_path: Path) -> None:
+def test_the_shell_that_an_agent_was_started_from_is_not_ended_with_it(
+    real: Real, tmp_path: Path
+) -> None:
     """In a terminal of somebody's own the agent is theirs to give; the shell is not."""
     program = tmp_path / "tmuxreap-demo"
     program.write_text("#!/bin/sh\nsleep 600 & wait\n")
@@ -296,18 +321,27 @@ def name_of(pid: int) -> str:
 
 
 LISTS = {
-    "kitty": '[{{"id": 1, "tabs": [{{"id": 1, "windows": [{{"id": 7, "pid": {pid}, "cwd": "/", "cmdline": []}}]}}]}}]',
-    "wezterm": '[{{"window_id": 0, "tab_id": 0, "pane_id": 7, "tty_name": "{tty}", "cwd": "file:///"}}]',
+    "kitty": (
+        '[{{"id": 1, "tabs": [{{"id": 1, "windows": [{{"id": 7, "pid": {pid}, "cwd": "/",'
+        ' "cmdline": []}}]}}]}}]'
+    ),
+    "wezterm": (
+        '[{{"window_id": 0, "tab_id": 0, "pane_id": 7, "tty_name": "{tty}", "cwd": "file:///"}}]'
+    ),
 }
 ASKED = {"kitty": "@ --to unix:/run/k ls", "wezterm": "cli list --format json /run/w"}
-CLOSED = {"kitty": "@ --to unix:/run/k close-window --match id:7", "wezterm": "cli kill-pane --pane-id 7 /run/w"}
+CLOSED = {
+    "kitty": "@ --to unix:/run/k close-window --match id:7",
+    "wezterm": "cli kill-pane --pane-id 7 /run/w",
+}
 
 
 @pytest.mark.parametrize("kind", ["kitty", "wezterm"])
 def test_a_pane_of_another_terminal_is_taken_in(
     real: Real, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """On stand-ins that answer as the terminals do; its listen address is kept, for who ends it from elsewhere."""
+    """On stand-ins that answer as the terminals do; its listen address is kept, for who ends it
+    from elsewhere."""
     program = tmp_path / "tmuxreap-demo"
     program.write_text("#!/bin/sh\nsleep 600 & wait\n")
     program.chmod(0o755)
@@ -326,14 +360,20 @@ def test_a_pane_of_another_terminal_is_taken_in(
         monkeypatch.setenv("PATH", f"{control.parent}:{os.environ['PATH']}")
         monkeypatch.delenv("KITTY_LISTEN_ON", raising=False)
         monkeypatch.delenv("WEZTERM_UNIX_SOCKET", raising=False)
-        address = {"kitty": ("KITTY_LISTEN_ON", "unix:/run/k"), "wezterm": ("WEZTERM_UNIX_SOCKET", "/run/w")}[kind]
+        address = {
+            "kitty": ("KITTY_LISTEN_ON", "unix:/run/k"),
+            "wezterm": ("WEZTERM_UNIX_SOCKET", "/run/w"),
+        }[kind]
         with monkeypatch.context() as within:
             within.setenv(*address)
             adopted(real, pane=f"{kind}:7")
         row = real.row()
         assert (row["terminal"], row["pane"]["id"], row["pane"]["pid"]) == (kind, "7", pid)
         assert row["pane"]["listen_on"] == address[1]
-        assert real.fails(lambda: adopted(real, name="other", pane=f"{kind}:8")).code.text == "no_tracked_pid"
+        assert (
+            real.fails(lambda: adopted(real, name="other", pane=f"{kind}:8")).code.text
+            == "no_tracked_pid"
+        )
         result = real.kill()
         assert (int(result.exit), answer(result)["error"]) == (0, None)
         assert [calls.read_text().splitlines()[at] for at in (0, -1)] == [ASKED[kind], CLOSED[kind]]

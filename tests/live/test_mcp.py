@@ -1,4 +1,5 @@
-"""The MCP server as its clients see it: the answers of the command line, many at once, and a clean end."""
+"""The MCP server as its clients see it: the answers of the command line, many at once, and a clean
+end."""
 
 from __future__ import annotations
 
@@ -39,7 +40,12 @@ def printed(real: Real, *words: str) -> Any:
 def test_the_server_says_who_it_is(real: Real) -> None:
     async def talk(client: Client) -> tuple[str, str, str, set[str]]:
         who = client.server_info
-        return who.name, who.version, client.instructions or "", {one.name for one in (await client.list_tools()).tools}
+        return (
+            who.name,
+            who.version,
+            client.instructions or "",
+            {one.name for one in (await client.list_tools()).tools},
+        )
 
     name, version, instructions, tools = served(real, talk)
     assert (name, version) == ("tmuxreap", __version__)
@@ -56,22 +62,36 @@ def test_every_answer_is_the_json_of_the_command_line(real: Real) -> None:
     pairs: list[tuple[tuple[str, dict[str, Any]], tuple[str, ...]]] = [
         (("list_sessions", {}), ("list",)),
         (("list_sessions", {"live": True}), ("list", "--live")),
-        (("list_sessions", {"status": "stopped", "sort": "name"}), ("list", "--status", "stopped", "--sort", "name")),
+        (
+            ("list_sessions", {"status": "stopped", "sort": "name"}),
+            ("list", "--status", "stopped", "--sort", "name"),
+        ),
         (("show_session", {"targets": ["acme"]}), ("show", "acme")),
-        (("stop_session", {"targets": ["gone"], "reason": "again"}), ("stop", "gone", "--reason", "again")),
+        (
+            ("stop_session", {"targets": ["gone"], "reason": "again"}),
+            ("stop", "gone", "--reason", "again"),
+        ),
         (("stop_session", {"targets": "quiet", "reason": "x"}), ("stop", "quiet", "--reason", "x")),
         (
             ("kill_session", {"targets": ["acme"], "reason": "r", "grace": 1, "dry_run": True}),
             ("kill", "acme", "--reason", "r", "--grace", "1", "--dry-run"),
         ),
         (("reconcile", {}), ("reconcile",)),
-        (("reap", {"reason": "r", "expired": True, "idle_after": "1h"}), ("reap", "--expired", "--idle-after", "1h")),
+        (
+            ("reap", {"reason": "r", "expired": True, "idle_after": "1h"}),
+            ("reap", "--expired", "--idle-after", "1h"),
+        ),
         (("resume_session", {"targets": ["acme"], "print": True}), ("resume", "acme", "--print")),
         (("resume_session", {"targets": ["gone"]}), ("resume", "gone")),
         (("remove_session", {"targets": ["acme"], "reason": "r"}), ("forget", "acme")),
-        (("stop_session", {"targets": ["all"], "reason": "r", "whole_session": True, "pane_only": True}),
-         ("stop", "all", "--whole-session", "--pane-only")),
-    ]  # fmt: skip
+        (
+            (
+                "stop_session",
+                {"targets": ["all"], "reason": "r", "whole_session": True, "pane_only": True},
+            ),
+            ("stop", "all", "--whole-session", "--pane-only"),
+        ),
+    ]
     answers = calls(real, *(asked for asked, _ in pairs))
     for told, (_, words) in zip(answers, pairs, strict=True):
         assert timeless(told) == printed(real, *words), words
@@ -90,9 +110,18 @@ def test_a_session_is_stopped_resumed_killed_and_removed(real: Real) -> None:
         ("kill_session", {"targets": ["acme"], "reason": "it hangs"}),
         ("remove_session", {"targets": ["acme"], "reason": "not needed"}),
     )
-    assert (stopped["results"][0]["stopped_by"], stopped["results"][0]["stop_reason"]) == ("exit_keys", "all done")
-    assert (resumed["results"][0]["live"], resumed["results"][0]["conversation_id"]) == ("alive", conversation)
-    assert (killed["results"][0]["outcome"], killed["results"][0]["stop_reason"]) == ("killed", "it hangs")
+    assert (stopped["results"][0]["stopped_by"], stopped["results"][0]["stop_reason"]) == (
+        "exit_keys",
+        "all done",
+    )
+    assert (resumed["results"][0]["live"], resumed["results"][0]["conversation_id"]) == (
+        "alive",
+        conversation,
+    )
+    assert (killed["results"][0]["outcome"], killed["results"][0]["stop_reason"]) == (
+        "killed",
+        "it hangs",
+    )
     assert removed["ok"] and real.rows() == {}
     assert real.events("forgotten") == [{"reason": "not needed"}]
 
@@ -100,13 +129,17 @@ def test_a_session_is_stopped_resumed_killed_and_removed(real: Real) -> None:
 def test_twenty_calls_at_once_end_each_session_once(real: Real) -> None:
     names = [f"a{number}" for number in range(10)]
     pids = herd(real, names)
-    wanted = [("stop_session", {"targets": [name], "reason": f"reason of {name}"}) for name in names * 2]
+    wanted = [
+        ("stop_session", {"targets": [name], "reason": f"reason of {name}"}) for name in names * 2
+    ]
     answers = together(real, *wanted)
     told = [answer["results"][0] for answer in answers]
     assert Counter(one["outcome"] for one in told if not one["joined"])["stopped"] == 10
     assert {one["outcome"] for one in told} <= {"stopped", "already_stopped"}
     assert not [pid for pid in pids.values() if alive(pid)]
-    assert {name: row["stop_reason"] for name, row in real.rows().items()} == {n: f"reason of {n}" for n in names}
+    assert {name: row["stop_reason"] for name, row in real.rows().items()} == {
+        n: f"reason of {n}" for n in names
+    }
     assert len(real.events("stopped")) == 10
 
 
@@ -117,7 +150,9 @@ def test_a_server_keeps_nothing_open_from_call_to_call(real: Real) -> None:
     client.answer("list_sessions")
     before = len(list(kept.iterdir()))
     for _ in range(3):  # each waits in vain for one that stays
-        told = client.answer("stop_session", targets="acme", reason="r", keys_timeout=0, grace=0.05, no_force=True)
+        told = client.answer(
+            "stop_session", targets="acme", reason="r", keys_timeout=0, grace=0.05, no_force=True
+        )
         assert told["results"][0]["outcome"] == "survived"
     assert len(list(kept.iterdir())) == before
     assert client.answer("kill_session", targets="acme", reason="r", grace=0)["ok"]
@@ -127,14 +162,20 @@ def test_a_server_keeps_nothing_open_from_call_to_call(real: Real) -> None:
 def test_what_is_reaped_was_told_before_with_its_evidence(real: Real) -> None:
     herd(real, ["idle", "young"])
     real.edit("- name: idle", "- ttl: 0s\n    name: idle")
-    told, done = calls(real, ("reap", {"reason": "night", "expired": True}),
-                       ("reap", {"reason": "night", "expired": True, "yes": True}))  # fmt: skip
+    told, done = calls(
+        real,
+        ("reap", {"reason": "night", "expired": True}),
+        ("reap", {"reason": "night", "expired": True, "yes": True}),
+    )
     assert [(one["name"], one["outcome"], one["verdict"]) for one in told["results"]] == [
         ("idle", "planned", "expired")
     ]
     assert told["results"][0]["evidence"]
     assert [(one["name"], one["outcome"]) for one in done["results"]] == [("idle", "stopped")]
-    assert (real.row("idle")["stop_reason"], real.row("young")["status"]) == ("expired: night", "running")
+    assert (real.row("idle")["stop_reason"], real.row("young")["status"]) == (
+        "expired: night",
+        "running",
+    )
 
 
 def test_a_turn_may_be_ended_first(real: Real) -> None:
@@ -160,7 +201,9 @@ def test_the_own_session_is_answered_first_and_ended_then(real: Real) -> None:
     real.bystander()
 
     async def talk(client: Client) -> tuple[dict[str, Any], str]:
-        told = envelope(await client.call_tool("stop_session", {"targets": ["acme"], "reason": "all done"}))
+        told = envelope(
+            await client.call_tool("stop_session", {"targets": ["acme"], "reason": "all done"})
+        )
         return told["results"][0], real.row()["status"]
 
     told, status = served(real, talk, inside(real))
@@ -175,12 +218,17 @@ def test_a_server_that_lives_on_in_the_session_goes_with_it(real: Real) -> None:
     told, there = real.folder / "told", real.folder / "there"
     told.touch()
     os.mkfifo(there)
-    server = f"{' '.join(PROGRAM)} mcp --registry {real.registry} <{there} >{told} 2>{real.folder}/err"
+    server = (
+        f"{' '.join(PROGRAM)} mcp --registry {real.registry} <{there} >{told} 2>{real.folder}/err"
+    )
     real.start(command=["sh", "-c", f"{server} & exec {' '.join(DEMO)}"])
     call = {"name": "stop_session", "arguments": {"targets": ["acme"], "reason": "all done"}}
     with there.open("w") as talk:  # open to the end: as a client that goes on with its work
-        for message in ({"id": 0, "method": "initialize", "params": HELLO}, {"method": "notifications/initialized"},
-                        {"id": 1, "method": "tools/call", "params": call}):  # fmt: skip
+        for message in (
+            {"id": 0, "method": "initialize", "params": HELLO},
+            {"method": "notifications/initialized"},
+            {"id": 1, "method": "tools/call", "params": call},
+        ):
             talk.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         talk.flush()
         until("the answer", lambda: '"handed_over"' in told.read_text())
@@ -205,7 +253,10 @@ def test_one_who_means_many_has_to_say_so_and_spares_himself(real: Real) -> None
         assert (refused["exit_code"], refused["error"]["code"]) == (2, "usage")
     assert {one["outcome"] for one in tagged["results"]} == {"planned"}
     assert (dropped["exit_code"], dropped["error"]["code"]) == (2, "usage")
-    assert {one["name"]: one["outcome"] for one in sure["results"]} == {"acme": "refused", "other": "stopped"}
+    assert {one["name"]: one["outcome"] for one in sure["results"]} == {
+        "acme": "refused",
+        "other": "stopped",
+    }
     assert alive(real.pid("acme"))
 
 
@@ -217,7 +268,10 @@ def test_all_reaches_the_own_session_when_it_is_said(real: Real) -> None:
         ("stop_session", {"targets": ["all"], "reason": "night", "yes": True, "self": True}),
         env=inside(real),
     )
-    assert {one["name"]: one["outcome"] for one in told["results"]} == {"acme": "handed_over", "other": "stopped"}
+    assert {one["name"]: one["outcome"] for one in told["results"]} == {
+        "acme": "handed_over",
+        "other": "stopped",
+    }
     until("the end", lambda: real.row()["status"] == "stopped")
 
 
@@ -241,7 +295,10 @@ def test_a_purge_needs_the_name_said_twice(real: Real) -> None:
         {"targets": ["acme"], "yes": True},
     ]
     wanted = [("stop_session", {"reason": "r", "purge_conversation": True, **one}) for one in wrong]
-    right = ("kill_session", {"reason": "r", "purge_conversation": True, "targets": "acme", "confirm_purge": "acme"})
+    right = (
+        "kill_session",
+        {"reason": "r", "purge_conversation": True, "targets": "acme", "confirm_purge": "acme"},
+    )
     *refused, purged = calls(real, *wanted, right)
     assert {one["error"]["code"] for one in refused} == {"usage"}
     assert (purged["ok"], purged["results"][0]["outcome"]) == (True, "terminated")
@@ -294,7 +351,11 @@ NOBODY = [
 def test_bad_arguments_are_answered_and_touch_nothing(real: Real) -> None:
     pid = herd(real, ["acme"])["acme"]
     before = real.registry.read_bytes()
-    answers = calls(real, *BAD, *(("kill_session", {"targets": [name], "reason": "r", "grace": 0}) for name in NOBODY))
+    answers = calls(
+        real,
+        *BAD,
+        *(("kill_session", {"targets": [name], "reason": "r", "grace": 0}) for name in NOBODY),
+    )
     bad, nobody = answers[: len(BAD)], answers[len(BAD) :]
     for told, asked in zip(bad, BAD, strict=True):
         assert (told["exit_code"], told["error"]["code"]) == (2, "usage"), asked
@@ -311,10 +372,14 @@ def test_what_is_no_text_and_no_call_does_not_end_the_server(real: Real) -> None
     client.write(b"\xff\xfe not json\n[]\n{}\n\n")
     client.send({"id": 7, "method": "tools/call", "params": {"name": "shutdown", "arguments": {}}})
     assert "error" in client.hear()
-    client.send({"id": 8, "method": "tools/call", "params": {"name": "list_sessions", "arguments": [1]}})
+    client.send(
+        {"id": 8, "method": "tools/call", "params": {"name": "list_sessions", "arguments": [1]}}
+    )
     assert "error" in client.hear()
-    client.write(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"show_session","arguments":'
-                 b'{"targets":["\\ud800"]}}}\n')  # fmt: skip
+    client.write(
+        b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"show_session","arguments":'
+        b'{"targets":["\\ud800"]}}}\n'
+    )
     client.call(10, "list_sessions")
     heard = client.hear()
     heard = client.hear() if heard["id"] == 9 else heard
@@ -334,11 +399,16 @@ def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(real: Real) -> Non
 def test_a_name_that_is_no_text_is_answered_all_the_same(real: Real) -> None:
     odd = os.fsencode(real.folder) + b"/odd\xff"
     os.symlink(b"/bin/sleep", odd)
-    started = f"for odd in {real.folder}/odd*; do $odd 600 & done; exec {sys.executable} -m tmuxreap.demo_agent"
+    started = (
+        f"for odd in {real.folder}/odd*; do $odd 600 & done; exec {sys.executable} -m"
+        " tmuxreap.demo_agent"
+    )
     real.start(command=["sh", "-c", started])
     until("the odd one", lambda: "odd" in str(real.show()["processes"]))
     (told,) = calls(real, ("show_session", {"targets": ["acme"]}))
-    assert [one["name"] for one in told["results"][0]["processes"] if one["name"].startswith("odd")] == ["odd?"]
+    assert [
+        one["name"] for one in told["results"][0]["processes"] if one["name"].startswith("odd")
+    ] == ["odd?"]
     real.kill()
 
 
@@ -366,8 +436,12 @@ def test_what_was_begun_is_finished_when_the_client_leaves(real: Real) -> None:
     assert (real.row()["status"], real.row()["stopped_by"]) == ("stopped", "exit_keys")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_signal_between_the_keys_leaves_the_pane_as_it_was(real: Real, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
+)
+def test_a_signal_between_the_keys_leaves_the_pane_as_it_was(
+    real: Real, number: signal.Signals
+) -> None:
     client = slow(real)
     client.server.send_signal(number)
     status, _ = client.leaves()
@@ -410,8 +484,13 @@ def test_a_client_that_died_ends_the_server_in_silence(real: Real) -> None:
 
 
 def test_without_the_sdk_the_extra_is_named(real: Real) -> None:
-    blocked = "import sys; sys.modules['mcp'] = None; from tmuxreap.__main__ import main; sys.exit(main(['mcp']))"
-    done = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=False, stdin=-3)
+    blocked = (
+        "import sys; sys.modules['mcp'] = None; from tmuxreap.__main__ import main;"
+        " sys.exit(main(['mcp']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", blocked], capture_output=True, text=True, check=False, stdin=-3
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert "could not serve" in done.stderr
     assert "tmuxreap[mcp]" in done.stderr
@@ -419,24 +498,33 @@ def test_without_the_sdk_the_extra_is_named(real: Real) -> None:
 
 def test_nothing_but_the_server_imports_the_sdk() -> None:
     others = (
-        "import sys\nfrom tmuxreap.interfaces.cli.main import VERBS, declared\nfrom tmuxreap.__main__ import main\n"
-        "for verb in VERBS: declared(verb)\nmain(['list', '--quiet'])\n"
-        "print(sorted({'mcp', 'mcp_types', 'pydantic', 'anyio'} & set(sys.modules)))"
+        "import sys\nfrom tmuxreap.interfaces.cli.main import VERBS, declared\nfrom"
+        " tmuxreap.__main__ import main\nfor verb in VERBS: declared(verb)\nmain(['list',"
+        " '--quiet'])\nprint(sorted({'mcp', 'mcp_types', 'pydantic', 'anyio'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", others], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", others], capture_output=True, text=True, check=False
+    )
     assert done.stdout.strip() == "[]"
 
 
 def test_a_server_needs_no_registry_to_begin(tmp_path: Path, no_leftovers: None) -> None:
     environ = {key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")}
     done = subprocess.run(
-        [*PROGRAM, "mcp"], input=b"", cwd=tmp_path, env=environ, capture_output=True, timeout=20, check=False
+        [*PROGRAM, "mcp"],
+        input=b"",
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        timeout=20,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_what_is_no_text_and_what_is_no_time_is_answered(real: Real) -> None:
-    """Half a surrogate pair, which JSON can say and UTF-8 cannot; a grace longer than any clock goes."""
+    """Half a surrogate pair, which JSON can say and UTF-8 cannot; a grace longer than any clock
+    goes."""
     by_hand = ByHand(real)
     told = by_hand.answer("stop_session", targets=["\ud800"], reason="night")
     assert (told["ok"], told["exit_code"]) == (False, 3)

@@ -1,4 +1,5 @@
-"""A person works in the session while it is being ended, on real tmux: who comes after the plan keeps what he has."""
+"""A person works in the session while it is being ended, on real tmux: who comes after the plan
+keeps what he has."""
 
 from __future__ import annotations
 
@@ -24,10 +25,16 @@ LEAVES_LATE = ["--exit-delay", "1.5"]
 
 def under_way(real: Real) -> bool:
     with closing(sqlite3.connect(ledger_path(real.registry))) as db:
-        return bool(db.execute("SELECT 1 FROM intents WHERE outcome IS NULL AND verb IN ('stop', 'kill')").fetchall())
+        return bool(
+            db.execute(
+                "SELECT 1 FROM intents WHERE outcome IS NULL AND verb IN ('stop', 'kill')"
+            ).fetchall()
+        )
 
 
-def meanwhile(real: Real, end: Callable[[], Result], deed: Callable[[], object]) -> dict[str, object]:
+def meanwhile(
+    real: Real, end: Callable[[], Result], deed: Callable[[], object]
+) -> dict[str, object]:
     """The deed is done when the ending has begun."""
     with ThreadPoolExecutor() as pool:
         ended = pool.submit(end)
@@ -45,7 +52,9 @@ DEEDS: dict[str, Callable[[Real], int]] = {
     "split-window": lambda real: work_in(real, "split-window", "-d", "-t", "=acme:"),
     "new-window": lambda real: work_in(real, "new-window", "-d", "-t", "=acme:"),
     "join-pane": lambda real: moved(real, "join-pane", "-d", "-s", "=theirs:0.0", "-t", "=acme:0"),
-    "move-window": lambda real: moved(real, "move-window", "-d", "-s", "=theirs:0", "-t", "=acme:7"),
+    "move-window": lambda real: moved(
+        real, "move-window", "-d", "-s", "=theirs:0", "-t", "=acme:7"
+    ),
     "respawn-pane": lambda real: respawned(real),
 }
 
@@ -69,7 +78,9 @@ def test_what_came_meanwhile_lives(real: Real, deed: str, scope: Scope) -> None:
     agent, came = real.pid("acme"), list[int]()
     real.tmux("split-window", "-d", "-t", "=acme:0", "env", "sh")
     until("an idle shell", lambda: answer(real.stop(dry_run=True))["outcome"] == "planned")
-    result: Any = meanwhile(real, lambda: real.stop(scope=scope), lambda: came.append(DEEDS[deed](real)))
+    result: Any = meanwhile(
+        real, lambda: real.stop(scope=scope), lambda: came.append(DEEDS[deed](real))
+    )
     assert (result["outcome"], real.row()["scope"]) == ("stopped", "pane")
     assert [str(one).partition(":")[0] for one in result["warnings"]] == ["foreign_panes"]
     assert (alive(agent), alive(came[0])) == (False, True)

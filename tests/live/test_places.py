@@ -1,4 +1,5 @@
-"""The same session by another path, on another width, from another folder: where a name alone would mislead."""
+"""The same session by another path, on another width, from another folder: where a name alone would
+mislead."""
 
 from __future__ import annotations
 
@@ -58,8 +59,20 @@ def test_a_daemon_is_found_through_a_link_to_the_socket(real: Real, tmp_path: Pa
 
 def test_a_secret_that_the_terminal_wrapped_is_masked_whole(real: Real) -> None:
     secret = "sk-" + "a1b2c3d4" * 40
-    real.tmux("new-session", "-d", "-x", "60", "-y", "30", "-s", "acme", f"echo key {secret} end; sleep 600")
-    real.registry.write_text(f"tmux_sessions:\n- {{name: acme, status: running, tmux_server: {real.socket}}}\n")
+    real.tmux(
+        "new-session",
+        "-d",
+        "-x",
+        "60",
+        "-y",
+        "30",
+        "-s",
+        "acme",
+        f"echo key {secret} end; sleep 600",
+    )
+    real.registry.write_text(
+        f"tmux_sessions:\n- {{name: acme, status: running, tmux_server: {real.socket}}}\n"
+    )
     until("the end of it", lambda: " end" in real.screen())
     assert answer(real.stop())["outcome"] == "stopped"
     assert real.row()["last_visible_status"] == "key *** end"
@@ -67,7 +80,16 @@ def test_a_secret_that_the_terminal_wrapped_is_masked_whole(real: Real) -> None:
 
 def test_a_relative_server_is_recorded_whole(real: Real) -> None:
     folder = Path(real.socket).parent
-    words = ["--registry", str(real.registry), "--agent", "demo", "--server", "./s", "--cwd", str(real.folder)]
+    words = [
+        "--registry",
+        str(real.registry),
+        "--agent",
+        "demo",
+        "--server",
+        "./s",
+        "--cwd",
+        str(real.folder),
+    ]
     assert cli("start", "acme", *words, cwd=folder).returncode == 0
     assert real.row()["tmux_server"] == real.socket
     assert cli("stop", "acme", "--registry", str(real.registry), cwd=real.folder).returncode == 0
@@ -129,7 +151,9 @@ def by_other_tools(real: Real, *fields: str) -> None:
     real.shows("acme", "demo agent · conversation")
     real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")
     row = "".join(f", {field}" for field in fields)
-    real.registry.write_text(f"tmux_sessions:\n- {{name: acme, status: running, tmux_server: {real.socket}{row}}}\n")
+    real.registry.write_text(
+        f"tmux_sessions:\n- {{name: acme, status: running, tmux_server: {real.socket}{row}}}\n"
+    )
 
 
 def test_the_agent_of_a_row_that_does_not_say_it_is_seen_in_its_pane(real: Real) -> None:
@@ -138,7 +162,11 @@ def test_the_agent_of_a_row_that_does_not_say_it_is_seen_in_its_pane(real: Real)
     assert (shown["agent"], shown["pane_id"]) == ("demo", "%0")
     assert answer(real.stop())["error"]["code"] == "foreign_panes"
     result = answer(real.stop(scope=Scope.SESSION))
-    assert (result["outcome"], result["agent"], result["stopped_by"]) == ("stopped", "demo", "exit_keys")
+    assert (result["outcome"], result["agent"], result["stopped_by"]) == (
+        "stopped",
+        "demo",
+        "exit_keys",
+    )
     assert real.row()["demo_conversation_id_own"] == result["conversation"]["id"]
 
 
@@ -150,7 +178,9 @@ def test_two_agents_in_one_session_are_not_told_apart(real: Real) -> None:
 
 
 def test_what_other_tools_saw_in_its_pane_tells_the_agent(real: Real) -> None:
-    real.registry.write_text("tmux_sessions:\n- {name: acme, status: stopped, pane: {pid: 4, cmd: /usr/bin/claude}}\n")
+    real.registry.write_text(
+        "tmux_sessions:\n- {name: acme, status: stopped, pane: {pid: 4, cmd: /usr/bin/claude}}\n"
+    )
     (row,) = real.list()
     assert row["agent"] == "claude"
 

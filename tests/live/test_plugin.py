@@ -19,7 +19,14 @@ from tmuxreap.sessions.sight import Sight
 pytestmark = pytest.mark.live
 
 PLUGIN = Path(__file__).parent.parent.parent / "tmuxreap.tmux"
-OUTER = ["tmux", "-u", "-f", "/dev/null", "-L", "outer"]  # a server whose only pane is the client's terminal
+OUTER = [
+    "tmux",
+    "-u",
+    "-f",
+    "/dev/null",
+    "-L",
+    "outer",
+]  # a server whose only pane is the client's terminal
 COLOURS = re.compile(r"\x1b\[[0-9;]*?(?:3[0-7]|4[0-7]|9[0-7]|10[0-7]|[34]8;)[0-9;]*m")
 
 
@@ -33,14 +40,18 @@ class Seat:
         words = f"exec env -u TMUX -u TMUX_PANE tmux -u -S {self.real.socket} attach -t ={name}"
         place = ["-d", "-s", "seat", "-x", str(size[0]), "-y", str(size[1])]
         subprocess.run([*OUTER, "new-session", *place, words], check=True)
-        subprocess.run([*OUTER, "resize-window", "-t", "seat:", *place[3:]], check=True)  # 3.2a takes no size above
+        subprocess.run(
+            [*OUTER, "resize-window", "-t", "seat:", *place[3:]], check=True
+        )  # 3.2a takes no size above
         until("a client", lambda: self.real.tmux("list-clients"))
 
     def keys(self, *keys: str) -> None:
         subprocess.run([*OUTER, "send-keys", "-t", "seat:", *keys], check=True)
 
     def screen(self, *flags: str) -> str:
-        told = subprocess.run([*OUTER, "capture-pane", "-p", *flags, "-t", "seat:"], capture_output=True, text=True)
+        told = subprocess.run(
+            [*OUTER, "capture-pane", "-p", *flags, "-t", "seat:"], capture_output=True, text=True
+        )
         return told.stdout
 
     def shows(self, *texts: str) -> None:
@@ -86,7 +97,9 @@ def keys_of(real: Real) -> str:
 def popups(real: Real) -> list[str]:
     """On that server."""
     lines = {pid: _command_line(pid) for pid in os.listdir("/proc") if pid.isdigit()}
-    return [pid for pid, line in lines.items() if b"\0popup\0" in line and real.socket.encode() in line]
+    return [
+        pid for pid, line in lines.items() if b"\0popup\0" in line and real.socket.encode() in line
+    ]
 
 
 def _command_line(pid: str) -> bytes:
@@ -142,7 +155,9 @@ def test_enter_goes_to_the_session(seat: Seat) -> None:
     seat.shows("acme", "idle")
     assert not COLOURS.search(seat.screen("-e").partition("└")[0])
     seat.keys("Enter")
-    until("the client is there", lambda: real.tmux("list-clients", "-F", "#{session_name}") == "acme")
+    until(
+        "the client is there", lambda: real.tmux("list-clients", "-F", "#{session_name}") == "acme"
+    )
     until("the popup closed", lambda: not popups(real))
 
 
@@ -184,7 +199,9 @@ def without_textual(folder: Path) -> str:
         (lambda folder: f"{folder}/nowhere", "nowhere"),
     ],
 )
-def test_what_is_missing_is_said(seat: Seat, command: Callable[[Path], str], told: str, tmp_path: Path) -> None:
+def test_what_is_missing_is_said(
+    seat: Seat, command: Callable[[Path], str], told: str, tmp_path: Path
+) -> None:
     real = seat.real
     real.tmux("set-option", "-g", "@tmuxreap-command", command(tmp_path))
     plugin(real)

@@ -43,12 +43,20 @@ def test_this_conversation_alone_is_deleted(real: Real) -> None:
     (real.store / "conversations" / mine / "notes").write_text("deep")
     (real.store / "history.jsonl").write_text(f"{mine} hello\n{other} hello\n")
     result = answer(purged(real))
-    assert (result["outcome"], result["status"], result["resumable"]) == ("terminated", "terminated", False)
+    assert (result["outcome"], result["status"], result["resumable"]) == (
+        "terminated",
+        "terminated",
+        False,
+    )
     assert [Path(path).name for path in result["purged"]] == [mine, f"{mine}.jsonl"]
     assert result["left"] == [str(real.store / "history.jsonl")]
     assert conversations(real) == {other}
     row = real.row()
-    assert (row["status"], row["termination_mode"], row["resumable"]) == ("terminated", "purge", False)
+    assert (row["status"], row["termination_mode"], row["resumable"]) == (
+        "terminated",
+        "purge",
+        False,
+    )
     assert row["demo_conversation_id_own"] == mine
     assert "stopped_at" not in row
     assert "other" in real.sessions()
@@ -73,7 +81,9 @@ def test_a_conversation_that_another_row_has_is_kept(real: Real) -> None:
     other = f"  - {{name: other, status: stopped, agent: demo, demo_conversation_id_own: {mine}}}\n"
     real.registry.write_text(real.registry.read_text() + other)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.CONVERSATION_IN_USE]
+    assert [item.failure.code for item in result.results if item.failure] == [
+        Code.CONVERSATION_IN_USE
+    ]
     assert conversations(real) == {mine}
     assert "acme" in real.sessions()
 
@@ -87,7 +97,9 @@ def test_an_id_that_is_no_id_deletes_nothing(real: Real, hostile: str) -> None:
     field = "demo_conversation_id_own: "
     real.edit(f"{field}{real.row()['demo_conversation_id_own']}", f'{field}"{hostile}"')
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert [item.failure.code for item in result.results if item.failure] == [
+        Code.AMBIGUOUS_CONVERSATION
+    ]
     assert victim.read_text() == "precious"
     assert real.row()["status"] == "stopped"
 
@@ -99,7 +111,9 @@ def test_a_link_out_of_the_store_is_not_followed(real: Real, tmp_path: Path) -> 
     (precious / "file").write_text("keep")
     os.symlink(precious, real.store / "conversations" / mine)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert [item.failure.code for item in result.results if item.failure] == [
+        Code.AMBIGUOUS_CONVERSATION
+    ]
     assert (precious / "file").exists()
     assert mine in conversations(real)
     assert "acme" in real.sessions()
@@ -107,11 +121,25 @@ def test_a_link_out_of_the_store_is_not_followed(real: Real, tmp_path: Path) -> 
 
 def test_off_a_terminal_it_has_to_be_said(real: Real) -> None:
     mine = talked(real)
-    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--purge-conversation", "--registry", str(real.registry)]
-    refused = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=30, check=False)
+    words = [
+        sys.executable,
+        "-m",
+        "tmuxreap",
+        "stop",
+        "acme",
+        "--purge-conversation",
+        "--registry",
+        str(real.registry),
+    ]
+    refused = subprocess.run(
+        words, capture_output=True, stdin=subprocess.DEVNULL, timeout=30, check=False
+    )
     assert refused.returncode == 2
     assert (mine in conversations(real), "acme" in real.sessions()) == (True, True)
-    assert subprocess.run([*words, "--yes"], capture_output=True, timeout=30, check=False).returncode == 0
+    assert (
+        subprocess.run([*words, "--yes"], capture_output=True, timeout=30, check=False).returncode
+        == 0
+    )
     assert conversations(real) == set()
 
 
@@ -138,10 +166,15 @@ def test_what_was_ambiguous_at_the_kill_is_not_purged_as_nothing(guessed: Real) 
     talked(guessed, "other")
     kept = conversations(guessed)
     ended = answer(guessed.kill(grace_s=0.0))
-    assert (ended["conversation"]["id"], ended["warnings"][0].split(":")[0]) == (None, "ambiguous_conversation")
+    assert (ended["conversation"]["id"], ended["warnings"][0].split(":")[0]) == (
+        None,
+        "ambiguous_conversation",
+    )
     before = guessed.registry.read_bytes()
     result = purged(guessed)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert [item.failure.code for item in result.results if item.failure] == [
+        Code.AMBIGUOUS_CONVERSATION
+    ]
     assert (answer(result)["purged"], conversations(guessed)) == ([], kept)
     assert guessed.registry.read_bytes() == before
 
@@ -151,14 +184,20 @@ def test_an_unknown_conversation_is_not_purged(real: Real) -> None:
     real.stop()
     real.edit(f"demo_conversation_id_own: {mine}", "demo_conversation_id_own: null")
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert [item.failure.code for item in result.results if item.failure] == [
+        Code.AMBIGUOUS_CONVERSATION
+    ]
     assert (conversations(real), real.row()["status"]) == ({mine}, "stopped")
 
 
 def test_without_a_message_there_is_nothing_to_purge(guessed: Real) -> None:
     guessed.start()
     result = answer(purged(guessed))
-    assert (result["conversation"]["id"], result["outcome"], result["purged"]) == (None, "terminated", [])
+    assert (result["conversation"]["id"], result["outcome"], result["purged"]) == (
+        None,
+        "terminated",
+        [],
+    )
     assert [warning.split(":")[0] for warning in result["warnings"]] == ["nothing_purged"]
 
 
@@ -180,7 +219,15 @@ def test_the_plan_names_every_file(real: Real) -> None:
     assert plan["purges"] == [str(side), f"{side}.jsonl"]
     assert plan["left"] == [str(real.store / "history.jsonl")]
     told = list(lines(result, Voice(json=False, quiet=False, colour=False, width=None)))
-    assert [line for line in told if line.startswith("  deletes")] == [f"  deletes {side}", f"  deletes {side}.jsonl"]
+    assert [line for line in told if line.startswith("  deletes")] == [
+        f"  deletes {side}",
+        f"  deletes {side}.jsonl",
+    ]
     receipt = list(lines(purged(real), Voice(json=False, quiet=False, colour=False, width=None)))
-    assert [line.split()[-1] for line in receipt if "purged" in line] == [str(side), f"{side}.jsonl"]
-    assert [line.split()[-1] for line in receipt if "left" in line.split()[:1]] == [str(real.store / "history.jsonl")]
+    assert [line.split()[-1] for line in receipt if "purged" in line] == [
+        str(side),
+        f"{side}.jsonl",
+    ]
+    assert [line.split()[-1] for line in receipt if "left" in line.split()[:1]] == [
+        str(real.store / "history.jsonl")
+    ]

@@ -97,10 +97,16 @@ def test_a_healthy_tool_call_lives_and_a_hung_one_is_ended(real: Real) -> None:
 def test_an_orchestrator_lives_as_long_as_the_agent_that_it_started(real: Real) -> None:
     real.start("boss")
     environ = dict(
-        pair.split("=", 1) for pair in Path(f"/proc/{real.pid('boss')}/environ").read_text().split("\0")[:-1]
+        pair.split("=", 1)
+        for pair in Path(f"/proc/{real.pid('boss')}/environ").read_text().split("\0")[:-1]
     )
     request = start.StartRequest(
-        "worker", "demo", cwd=str(real.folder), server=real.socket, confirm_s=0.02, command=tuple(DEMO)
+        "worker",
+        "demo",
+        cwd=str(real.folder),
+        server=real.socket,
+        confirm_s=0.02,
+        command=tuple(DEMO),
     )
     with real.app() as app:
         app.settings.environ["TMUXREAP_ID"] = environ["TMUXREAP_ID"]  # type: ignore[index]
@@ -116,13 +122,19 @@ def test_an_orchestrator_lives_as_long_as_the_agent_that_it_started(real: Real) 
 
 def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
     for name in ("idle", "asks", "watched", "parent", "works"):
-        background = "sh -c 'sleep 600; true' & exec " if name == "parent" else "tail -f /dev/null | cat & exec "
+        background = (
+            "sh -c 'sleep 600; true' & exec "
+            if name == "parent"
+            else "tail -f /dev/null | cat & exec "
+        )
         real.start(name, command=["sh", "-c", background + " ".join(DEMO)])
     real.submit("/ask", "asks")
     real.submit("/work 600", "works")
     real.shows("works", "esc to interrupt")
     watcher = subprocess.Popen(
-        ["tmux", "-C", "-S", real.socket, "attach", "-t", "=watched"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        ["tmux", "-C", "-S", real.socket, "attach", "-t", "=watched"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
     )
     try:
         until("the client", lambda: real.ask("watched", "#{session_attached}") == "1")
@@ -181,7 +193,9 @@ def test_an_orphan_without_a_mark_is_known_by_the_ledger(real: Real) -> None:
         identity = LinuxProcesses().identify(stray.pid)
         assert identity is not None
         with ledger(real) as books:
-            books.remember_survivors("old", [Survivor(identity, boot_id(), "sleep")], now=time.time())
+            books.remember_survivors(
+                "old", [Survivor(identity, boot_id(), "sleep")], now=time.time()
+            )
         assert told(reaped(real, Kind.ORPHAN)) == {"old": ("orphan", "stopped")}
         assert stray.wait(5) != 0
         assert alive(other.pid)
@@ -192,20 +206,38 @@ def test_an_orphan_without_a_mark_is_known_by_the_ledger(real: Real) -> None:
 
 def test_peoples_own_agents_live(real: Real) -> None:
     helper = left_behind(real)
-    ours = dict(pair.split("=", 1) for pair in Path(f"/proc/{helper}/environ").read_text().split("\0")[:-1])
+    ours = dict(
+        pair.split("=", 1) for pair in Path(f"/proc/{helper}/environ").read_text().split("\0")[:-1]
+    )
     marks = {name: ours[name] for name in ("TMUXREAP_ID", "TMUXREAP_REGISTRY")}
     other = f"{real.socket}2"  # a server that a person began from within the agent's session
     plain = {**os.environ, **marks, "TMUX": ours["TMUX"], "TMUX_PANE": ours["TMUX_PANE"]}
     tmux = ["tmux", "-f", "/dev/null", "-S", other]
-    agent = "nohup setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $! > daemon; exec " + " ".join(DEMO)
-    subprocess.run([*tmux, "new-session", "-d", "-s", "mine", "-c", str(real.folder), agent], env=plain, check=True)
+    agent = (
+        "nohup setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $! > daemon; exec "
+        + " ".join(DEMO)
+    )
+    subprocess.run(
+        [*tmux, "new-session", "-d", "-s", "mine", "-c", str(real.folder), agent],
+        env=plain,
+        check=True,
+    )
     elsewhere = subprocess.Popen(
-        ["sleep", "600"], env={**os.environ, **marks, "TMUXREAP_REGISTRY": "/else.yaml"}, start_new_session=True
+        ["sleep", "600"],
+        env={**os.environ, **marks, "TMUXREAP_REGISTRY": "/else.yaml"},
+        start_new_session=True,
     )
     try:
-        until("its daemon", lambda: (real.folder / "daemon").is_file() and (real.folder / "daemon").read_text().strip())
+        until(
+            "its daemon",
+            lambda: (
+                (real.folder / "daemon").is_file() and (real.folder / "daemon").read_text().strip()
+            ),
+        )
         daemon = int((real.folder / "daemon").read_text())
-        person = int(real.tmux("display-message", "-p", "-t", "=mine:", "#{pane_pid}", socket=other))
+        person = int(
+            real.tmux("display-message", "-p", "-t", "=mine:", "#{pane_pid}", socket=other)
+        )
         assert told(reaped(real)) == {"acme": ("orphan", "stopped")}
         assert not alive(helper)
         assert [alive(pid) for pid in (person, daemon, elsewhere.pid)] == [True, True, True]
@@ -228,8 +260,19 @@ def test_a_ttl_that_is_over_ends_who_has_it(real: Real) -> None:
 def test_a_watch_reaps_what_it_is_told_to(real: Real) -> None:
     for name in ("short", "stays"):
         real.start(name, ttl="1" if name == "short" else None)
-    words = ["watch", "--json", "--interval", "0.2", "--reap", "expired", "--registry", str(real.registry)]
-    watch = subprocess.Popen([sys.executable, "-m", "tmuxreap", *words], stdout=subprocess.PIPE, text=True)
+    words = [
+        "watch",
+        "--json",
+        "--interval",
+        "0.2",
+        "--reap",
+        "expired",
+        "--registry",
+        str(real.registry),
+    ]
+    watch = subprocess.Popen(
+        [sys.executable, "-m", "tmuxreap", *words], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert watch.stdout is not None
         assert select.select([watch.stdout], [], [], PATIENCE_S)[0], "no event came"
@@ -237,11 +280,17 @@ def test_a_watch_reaps_what_it_is_told_to(real: Real) -> None:
     finally:
         watch.terminate()
         watch.communicate()
-    facts = {key: event[key] for key in ("event", "name", "verdict", "outcome", "stop_reason", "error")}
+    facts = {
+        key: event[key] for key in ("event", "name", "verdict", "outcome", "stop_reason", "error")
+    }
     assert facts == {
-        "event": "reaped", "name": "short", "verdict": "expired", "outcome": "stopped", "stop_reason": "expired",
+        "event": "reaped",
+        "name": "short",
+        "verdict": "expired",
+        "outcome": "stopped",
+        "stop_reason": "expired",
         "error": None,
-    }  # fmt: skip
+    }
     assert event["evidence"]["ttl"] == "1"
     assert real.sessions() == {"stays"}
     assert real.row("stays")["status"] == "running"

@@ -55,7 +55,11 @@ def test_a_session_that_died_is_recorded_once(real: Real) -> None:
     assert result.more["tmux_confirmed"] is True
     assert [action["name"] for action in result.more["actions"]] == ["acme"]  # type: ignore[attr-defined]
     row = real.row()
-    assert (row["status"], row["termination_mode"], row["resumable"]) == ("terminated", "lost", True)
+    assert (row["status"], row["termination_mode"], row["resumable"]) == (
+        "terminated",
+        "lost",
+        True,
+    )
     assert "stopped_at" not in row
     with unchanged(real):
         assert drifts(run(real)) == {}
@@ -136,11 +140,15 @@ def test_processes_that_outlived_the_session_are_no_death(real: Real) -> None:
 
 def test_a_mirror_that_fell_behind_is_healed(real: Real) -> None:
     real.start()
-    real.registry.write_text(real.registry.read_text().replace("agent: demo", "agent: demo # by hand"))
+    real.registry.write_text(
+        real.registry.read_text().replace("agent: demo", "agent: demo # by hand")
+    )
     assert drifts(run(real)) == {"": "ledger"}
     assert drifts(run(real)) == {}
     with contextlib.closing(sqlite3.connect(ledger_path(real.registry))) as ledger:
-        assert ledger.execute("SELECT name, status FROM sessions").fetchall() == [("acme", "running")]
+        assert ledger.execute("SELECT name, status FROM sessions").fetchall() == [
+            ("acme", "running")
+        ]
 
 
 def test_tmux_that_cannot_be_asked_says_nothing_of_death(real: Real) -> None:
@@ -152,8 +160,12 @@ def test_tmux_that_cannot_be_asked_says_nothing_of_death(real: Real) -> None:
             result = run(real)
         assert result.more["tmux_confirmed"] is False
         assert (result.exit, result.more["drifts"]) == (4, [])
-        assert [warning.partition(": ")[0] for warning in result.warnings] == ["could not look at acme"]
-        assert list(lines(result, Voice())) == ["nothing to settle among the sessions that could be looked at"]
+        assert [warning.partition(": ")[0] for warning in result.warnings] == [
+            "could not look at acme"
+        ]
+        assert list(lines(result, Voice())) == [
+            "nothing to settle among the sessions that could be looked at"
+        ]
     finally:
         os.rename(socket + ".away", socket)
 
@@ -176,7 +188,11 @@ def test_what_a_dead_owner_had_begun_keeps_its_reason(real: Real) -> None:
     intend(real, ProcessId(999_999, 1))
     assert drifts(run(real)) == {"acme": "dead"}
     row = real.row()
-    assert (row["status"], row["stop_reason"], row["termination_mode"]) == ("stopped", "night", "graceful")
+    assert (row["status"], row["stop_reason"], row["termination_mode"]) == (
+        "stopped",
+        "night",
+        "graceful",
+    )
 
 
 @pytest.mark.parametrize("status", ["running", "stopped"])
@@ -194,7 +210,11 @@ def test_a_purge_that_had_deleted_the_conversation_is_told_as_one(real: Real, st
         path.unlink()
     run(real)
     row = real.row()
-    assert (row["status"], row["termination_mode"], row["resumable"]) == ("terminated", "purge", False)
+    assert (row["status"], row["termination_mode"], row["resumable"]) == (
+        "terminated",
+        "purge",
+        False,
+    )
     assert drifts(run(real)) == {}
 
 

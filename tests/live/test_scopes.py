@@ -1,4 +1,5 @@
-"""How far an ending reaches: the agent's pane, the whole session, the caller's own; and what is cleared up after it."""
+"""How far an ending reaches: the agent's pane, the whole session, the caller's own; and what is
+cleared up after it."""
 
 from __future__ import annotations
 
@@ -48,7 +49,11 @@ def test_other_panes_at_work_are_a_reason_to_refuse(real: Real) -> None:
     before = real.registry.read_bytes()
     result = real.stop()
     told = answer(result)
-    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (1, "refused", "foreign_panes")
+    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (
+        1,
+        "refused",
+        "foreign_panes",
+    )
     assert f"(pid {other})" in told["error"]["message"]
     assert alive(agent) and alive(other)
     assert real.registry.read_bytes() == before
@@ -82,9 +87,18 @@ def test_the_whole_session(real: Real, verb: Verb) -> None:
 def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
     """The mark reaches the other pane too: there it is no evidence."""
     real.start("acme", "--spawn", "1")
-    daemon = "setsid env -u TMUX -u TMUX_PANE sh -c 'echo $$ >daemon; exec sleep 600' </dev/null >/dev/null 2>&1"
-    agent, other = real.pid(), beside(real, "sh", "-c", f"cd {real.folder}; {daemon} & exec sleep 600")
-    until("the other pane's daemon", lambda: (real.folder / "daemon").exists() and (real.folder / "daemon").read_text())
+    daemon = (
+        "setsid env -u TMUX -u TMUX_PANE sh -c 'echo $$ >daemon; exec sleep 600' </dev/null"
+        " >/dev/null 2>&1"
+    )
+    agent, other = (
+        real.pid(),
+        beside(real, "sh", "-c", f"cd {real.folder}; {daemon} & exec sleep 600"),
+    )
+    until(
+        "the other pane's daemon",
+        lambda: (real.folder / "daemon").exists() and (real.folder / "daemon").read_text(),
+    )
     marked = int((real.folder / "daemon").read_text())
     (helper,) = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
     end = real.stop if verb is Verb.STOP else real.kill
@@ -92,22 +106,37 @@ def test_the_agent_s_pane_alone(real: Real, verb: Verb) -> None:
     assert result["stopped_by"] == {Verb.STOP: "exit_keys", Verb.KILL: "sigterm"}[verb]
     assert not alive(agent) and not alive(int(helper))
     assert other not in [one["pid"] for one in (*result["swept"], *result["survivors"])]
-    assert (alive(other), real.sessions(), real.ask("acme", "#{window_panes}")) == (True, {"acme"}, "1")
+    assert (alive(other), real.sessions(), real.ask("acme", "#{window_panes}")) == (
+        True,
+        {"acme"},
+        "1",
+    )
     assert alive(marked)
     assert (real.row()["status"], real.row()["scope"]) == ("stopped", "pane")
 
     before = real.registry.read_bytes()
     again = answer(end(scope=Scope.PANE))
     assert (again["outcome"], again["error"]) == ("already_stopped", None)
-    assert (answer(end())["outcome"], alive(other), alive(marked)) == ("already_stopped", True, True)
+    assert (answer(end())["outcome"], alive(other), alive(marked)) == (
+        "already_stopped",
+        True,
+        True,
+    )
     assert real.show()["processes"] == []
     assert real.registry.read_bytes() == before
     os.kill(marked, 9)
 
 
 def test_a_pane_that_the_agent_itself_opened_lives_on(real: Real) -> None:
-    """Whatever runs in another pane is not the agent's own, though the agent's own child started it."""
-    real.start(command=["sh", "-c", f"tmux -S {real.socket} split-window -d sleep 600; exec {' '.join(DEMO)}"])
+    """Whatever runs in another pane is not the agent's own, though the agent's own child started
+    it."""
+    real.start(
+        command=[
+            "sh",
+            "-c",
+            f"tmux -S {real.socket} split-window -d sleep 600; exec {' '.join(DEMO)}",
+        ]
+    )
     until("the other pane", lambda: real.ask("acme", "#{window_panes}") == "2")
     other = int(real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()[1])
     assert answer(real.stop(scope=Scope.PANE))["outcome"] == "stopped"
@@ -145,12 +174,23 @@ def test_the_own_session_is_handed_over(real: Real, verb: str) -> None:
     """The answer comes first; then the session ends, by a hand that is no part of it."""
     real.bystander()
     told = call_from_inside(real, verb, "acme", "--self", "--reason", "all_done")
-    assert (told["exit"], told["outcome"], told["status"], told["error"]) == (0, "handed_over", "running", None)
+    assert (told["exit"], told["outcome"], told["status"], told["error"]) == (
+        0,
+        "handed_over",
+        "running",
+        None,
+    )
     until("the end", lambda: real.row()["status"] == "stopped")
     row = real.row()
-    assert (row["stop_reason"], row["stopped_by"]) == ("all_done", {"stop": "exit_keys", "kill": "sigterm"}[verb])
+    assert (row["stop_reason"], row["stopped_by"]) == (
+        "all_done",
+        {"stop": "exit_keys", "kill": "sigterm"}[verb],
+    )
     assert real.sessions() == {"quiet"}
-    until("the closed intent", lambda: asked(real, "SELECT outcome FROM intents WHERE verb <> 'start'") != [(None,)])
+    until(
+        "the closed intent",
+        lambda: asked(real, "SELECT outcome FROM intents WHERE verb <> 'start'") != [(None,)],
+    )
     ((finisher, outcome, recorded),) = asked(
         real, "SELECT owner_pid, outcome, result FROM intents WHERE verb <> 'start'"
     )
@@ -201,7 +241,11 @@ def test_work_that_would_be_lost_keeps_it(real: Real, worktree: Path) -> None:
     (worktree / "draft.txt").write_text("half a thought")
     result = real.kill(cleanup=True)
     told = answer(result)
-    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (1, "killed", "cleanup_failed")
+    assert (int(result.exit), told["outcome"], told["error"]["code"]) == (
+        1,
+        "killed",
+        "cleanup_failed",
+    )
     assert "contains modified or untracked files" in told["error"]["message"]
     assert (worktree / "draft.txt").read_text() == "half a thought"
     assert real.row()["status"] == "stopped"

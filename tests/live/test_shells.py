@@ -48,16 +48,23 @@ class Terminal:
             self.project.run(f"tmux send-keys -t '=shell:' {key}")
 
     def shows(self, text: str) -> None:
-        until(f"{text!r} in\n{self.project.screen('shell')}", lambda: text in self.project.screen("shell"))
+        until(
+            f"{text!r} in\n{self.project.screen('shell')}",
+            lambda: text in self.project.screen("shell"),
+        )
 
     def clears(self) -> None:
         self.project.run("tmux send-keys -t '=shell:' C-u C-l")
 
 
 SHELLS = [
-    pytest.param("bash --norc --noprofile", "source <(tmuxreap completion bash)", marks=needs("bash")),
     pytest.param(
-        "zsh -f", "autoload -Uz compinit; compinit -u -D; source <(tmuxreap completion zsh)", marks=needs("zsh")
+        "bash --norc --noprofile", "source <(tmuxreap completion bash)", marks=needs("bash")
+    ),
+    pytest.param(
+        "zsh -f",
+        "autoload -Uz compinit; compinit -u -D; source <(tmuxreap completion zsh)",
+        marks=needs("zsh"),
     ),
 ]
 
@@ -96,6 +103,8 @@ def test_fish_completes(project: Project) -> None:
 
     assert offered("tmuxreap stop sh") == ["shop-one\trunning, demo"]
     assert offered("tmuxreap stop tag:") == ["tag:acme\t1 session"]
-    assert offered("tmuxreap recon") == ["reconcile\tCompare the registry with what runs and fix what is certain."]
+    assert offered("tmuxreap recon") == [
+        "reconcile\tCompare the registry with what runs and fix what is certain."
+    ]
     assert ".hermes/" in offered("tmuxreap list --registry .h")
     assert len(offered("tmuxreap ")) > 10

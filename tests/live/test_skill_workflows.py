@@ -1,4 +1,5 @@
-"""Every block of shell in our skills is run, in order, as it stands; and the scripts in what the skills do not show."""
+"""Every block of shell in our skills is run, in order, as it stands; and the scripts in what the
+skills do not show."""
 
 from __future__ import annotations
 
@@ -25,11 +26,16 @@ RECONCILE = ".agents/skills/tmux-agent-orchestrate-monitor/scripts/reconcile.sh"
 
 
 def blocks(what: str) -> list[str]:
-    text = (ROOT / "skills" / f"tmux-agent-orchestrate-{what}" / "SKILL.md").read_text(encoding="utf-8")
+    text = (ROOT / "skills" / f"tmux-agent-orchestrate-{what}" / "SKILL.md").read_text(
+        encoding="utf-8"
+    )
     found = re.findall(r"^```bash\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     # As an agent reads it: relative to the folder of the skill.
     return [
-        block.replace("bash scripts/", f"bash .agents/skills/tmux-agent-orchestrate-{what}/scripts/") for block in found
+        block.replace(
+            "bash scripts/", f"bash .agents/skills/tmux-agent-orchestrate-{what}/scripts/"
+        )
+        for block in found
     ]
 
 
@@ -45,7 +51,9 @@ def told(project: Project, what: str) -> list[str]:
 
 def test_every_block_of_shell_is_marked_as_one() -> None:
     for what in ("create", "stop", "resume", "monitor", "delegate-job"):
-        text = (ROOT / "skills" / f"tmux-agent-orchestrate-{what}" / "SKILL.md").read_text(encoding="utf-8")
+        text = (ROOT / "skills" / f"tmux-agent-orchestrate-{what}" / "SKILL.md").read_text(
+            encoding="utf-8"
+        )
         assert text.count("```") == 2 * len(blocks(what)) > 4
 
 
@@ -82,7 +90,11 @@ def test_the_blocks_of_delegate_job(project: Project) -> None:
     assert project.row(NAME)["delegate_job_id"] == "readme-1"
     log = (project.folder / ".hermes" / "jobs" / "readme-1.events.log").read_text().splitlines()
     told_of = [(line["seq"], line["event"], line.get("detail")) for line in map(json.loads, log)]
-    assert told_of[1:] == [(2, "progress", "half of it"), (3, "progress", "terminating"), (4, "cancelled", "cancelled")]
+    assert told_of[1:] == [
+        (2, "progress", "half of it"),
+        (3, "progress", "terminating"),
+        (4, "cancelled", "cancelled"),
+    ]
 
 
 def test_a_job_is_assigned_in_one_line_of_the_row(project: Project) -> None:
@@ -134,9 +146,14 @@ class Watcher:
 
     def __init__(self, project: Project, block: str) -> None:
         self.process = subprocess.Popen(
-            ["bash", "-c", f"exec {block.strip()}"], cwd=project.folder, env=project.environ, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            ["bash", "-c", f"exec {block.strip()}"],
+            cwd=project.folder,
+            env=project.environ,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+        )
 
     def line(self) -> str:
         assert self.process.stdout is not None
@@ -153,35 +170,52 @@ class Watcher:
 
 def test_the_environment_stands_in_for_flags(project: Project, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.yaml"
-    environ = {"SESSION_NAME": NAME, "AGENT_SESSIONS_YAML": str(elsewhere), "TMUX_SERVER_NAME": "farm"}
+    environ = {
+        "SESSION_NAME": NAME,
+        "AGENT_SESSIONS_YAML": str(elsewhere),
+        "TMUX_SERVER_NAME": "farm",
+    }
     project.run(f"{CREATE} --agent demo --quiet", **environ)
     assert not project.registry.exists()
     assert "tmux_server: farm" in elsewhere.read_text()
     assert project.run("tmux -L farm ls").startswith(f"{NAME}:")
     project.run(STOP.partition(" ")[0], **environ)
     assert "status: stopped" in elsewhere.read_text()
-    assert f"no server running on {os.environ['TMUX_TMPDIR']}" in project.run("tmux -L farm ls", exit_code=1)
+    assert f"no server running on {os.environ['TMUX_TMPDIR']}" in project.run(
+        "tmux -L farm ls", exit_code=1
+    )
     assert "already stopped (manual_stop" in project.run(STOP.partition(" ")[0], **environ)
 
 
 def test_the_command_of_a_start_is_kept_as_it_stands(project: Project) -> None:
     command = "python3 -m tmuxreap.demo_agent --say 'two words'"
-    said = project.run(f"{CREATE} --session {NAME} --agent demo --dry-run --json --tag x -- {command}")
+    said = project.run(
+        f"{CREATE} --session {NAME} --agent demo --dry-run --json --tag x -- {command}"
+    )
     words = json.loads(said)["plan"]["command"]
     assert words[:5] == ["python3", "-m", "tmuxreap.demo_agent", "--say", "two words"]
 
 
 @pytest.mark.parametrize("server", ["", "farm"])
-def test_a_session_without_a_row_is_ended_where_the_caller_says(server: str, project: Project) -> None:
+def test_a_session_without_a_row_is_ended_where_the_caller_says(
+    server: str, project: Project
+) -> None:
     tmux = f"tmux {'-L ' + server if server else ''}"
-    project.run(f"{tmux} new-session -d -s {NAME} 'exec sleep 600'; {tmux} new-session -d -s {NAME}-2 'exec sleep 600'")
+    project.run(
+        f"{tmux} new-session -d -s {NAME} 'exec sleep 600'; {tmux} new-session -d -s {NAME}-2 'exec"
+        " sleep 600'"
+    )
     assert project.run(STOP, exit_code=None, TMUX_SERVER_NAME=server).count("could not") == 1
     project.run(f"{STOP} --force-no-yaml", TMUX_SERVER_NAME=server)
-    assert [line.partition(":")[0] for line in project.run(f"{tmux} ls").splitlines()] == [f"{NAME}-2"]
+    assert [line.partition(":")[0] for line in project.run(f"{tmux} ls").splitlines()] == [
+        f"{NAME}-2"
+    ]
     assert not project.registry.exists()
 
 
-def test_a_row_is_stopped_by_what_it_says_whatever_server_the_caller_names(project: Project) -> None:
+def test_a_row_is_stopped_by_what_it_says_whatever_server_the_caller_names(
+    project: Project,
+) -> None:
     project.start(NAME)
     project.run(f"tmux -L farm new-session -d -s {NAME} 'exec sleep 600'")
     project.run(f"{STOP} --force-no-yaml", TMUX_SERVER_NAME="farm")
@@ -194,7 +228,9 @@ def test_no_script_means_more_than_one_session(wide: str, project: Project) -> N
     project.start(NAME)
     for script in (STOP.partition(" ")[0], RESUME):
         assert "could not" in project.run(f"{script} --session '{wide}'", exit_code=2)
-        assert "could not read" in project.run(f"{script} --session {NAME} {wide or 'more'}", exit_code=2)
+        assert "could not read" in project.run(
+            f"{script} --session {NAME} {wide or 'more'}", exit_code=2
+        )
     assert project.row(NAME)["status"] == "running"
 
 
@@ -208,7 +244,10 @@ def test_a_reconcile_tells_agreement_disagreement_and_ignorance_apart(project: P
     project.start(NAME)
     assert project.run(f"{RECONCILE} --once --emit-diff") == ""
     project.run("tmux kill-session -t '=shop-demo:'")
-    until("the agent is gone", lambda: "tmux_confirmed" in project.run("tmuxreap reconcile --dry-run --json"))
+    until(
+        "the agent is gone",
+        lambda: "tmux_confirmed" in project.run("tmuxreap reconcile --dry-run --json"),
+    )
     planned = project.run(f"{RECONCILE} --once --emit-diff --dry-run", exit_code=1)
     assert planned.startswith(f"{NAME}\t")
     assert "written" not in planned

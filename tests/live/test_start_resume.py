@@ -1,4 +1,5 @@
-"""Start, adopt and resume with a real tmux: what is alive is recorded, what does not come to life leaves nothing."""
+"""Start, adopt and resume with a real tmux: what is alive is recorded, what does not come to life
+leaves nothing."""
 
 from __future__ import annotations
 
@@ -44,9 +45,12 @@ def test_what_is_recorded(real: Real) -> None:
 
 
 def test_a_command_that_exits_at_once(real: Real) -> None:
-    """Once its words are read: tmux 3.3a forgets those that it reads after the death of who said them."""
+    """Once its words are read: tmux 3.3a forgets those that it reads after the death of who said
+    them."""
     read = 'until tmux capture-pane -p -t "$TMUX_PANE" | grep -q licence; do :; done'
-    failure = start_fails(real, ["sh", "-c", f"echo no licence for you; {read}; exit 3"], confirm_s=PATIENCE_S)
+    failure = start_fails(
+        real, ["sh", "-c", f"echo no licence for you; {read}; exit 3"], confirm_s=PATIENCE_S
+    )
     assert failure.code.text == "start_failed"
     assert "no licence for you" in failure.message
     nothing_is_left(real)
@@ -122,7 +126,9 @@ def test_an_ended_row_runs_again_and_its_old_conversation_goes_to_the_events(rea
     assert row["status"] == "running"
     assert row["demo_conversation_id_own"] not in (None, old)
     assert row["tags"] == ["red"]
-    assert {"stopped_at", "stopped_at_epoch", "stop_reason", "stopped_by", "resumable"} & set(row) == set()
+    assert {"stopped_at", "stopped_at_epoch", "stop_reason", "stopped_by", "resumable"} & set(
+        row
+    ) == set()
     assert [event["conversation_before"] for event in real.events("started")] == [None, old]
 
 
@@ -198,7 +204,9 @@ def test_resume_goes_back_to_its_folder(real: Real) -> None:
 
 
 def test_an_adopted_session_is_stopped_like_any_other(real: Real) -> None:
-    real.tmux("new-session", "-d", "-x", "100", "-y", "20", "-s", "acme", "-c", str(real.folder), *DEMO)
+    real.tmux(
+        "new-session", "-d", "-x", "100", "-y", "20", "-s", "acme", "-c", str(real.folder), *DEMO
+    )
     real.shows("acme", "demo agent · conversation")
     real.say("hello")
     adopted = real.adopt(agent=None)

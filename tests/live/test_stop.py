@@ -53,7 +53,11 @@ def test_idle(real: Real) -> None:
     assert real.sessions() == {"quiet"}
     assert int(str(rung(result, "hangup")["waited_ms"])) < 1000
     row = real.row()
-    assert (row["termination_mode"], row["stop_reason"], row["resumable"]) == ("graceful", "manual_stop", False)
+    assert (row["termination_mode"], row["stop_reason"], row["resumable"]) == (
+        "graceful",
+        "manual_stop",
+        False,
+    )
 
 
 def test_a_draft_is_kept_and_never_sent(real: Real) -> None:
@@ -95,7 +99,9 @@ def test_under_a_shell(real: Real) -> None:
 def test_stopped_by_c_z_with_another_program_in_front(real: Real) -> None:
     """Keys would go to that program: none is sent."""
     log = real.folder / "typed"
-    real.start(command=["bash", "--norc", "--noprofile", "-ic", f"{' '.join(DEMO)}; exec bash --norc -i"])
+    real.start(
+        command=["bash", "--norc", "--noprofile", "-ic", f"{' '.join(DEMO)}; exec bash --norc -i"]
+    )
     (file,) = (real.store / "sessions").glob("*.json")
     pid = int(file.stem)
     os.kill(pid, 19)
@@ -113,7 +119,10 @@ def test_a_pane_that_takes_no_input(real: Real) -> None:
     real.start("acme", "--state", "dialog")
     real.tmux("select-pane", "-d", "-t", "=acme:")
     result = ended(real)
-    assert (result["stopped_by"], rung(result, "keys")["skipped"]) == ("hangup", "the pane takes no input")
+    assert (result["stopped_by"], rung(result, "keys")["skipped"]) == (
+        "hangup",
+        "the pane takes no input",
+    )
 
 
 def test_a_synchronized_sibling_gets_nothing(real: Real) -> None:
@@ -156,7 +165,9 @@ def test_a_window_that_belongs_to_another_session_lives_on(real: Real) -> None:
 
 
 def windows(real: Real, name: str = "quiet") -> set[int]:
-    return set(map(int, real.tmux("list-windows", "-t", f"={name}", "-F", "#{window_index}").split()))
+    return set(
+        map(int, real.tmux("list-windows", "-t", f"={name}", "-F", "#{window_index}").split())
+    )
 
 
 def test_nothing_of_a_linked_window_stays(real: Real) -> None:
@@ -203,7 +214,16 @@ def test_a_user_s_option_stays_as_it_was(real: Real) -> None:
 
 def test_from_the_command_line(real: Real) -> None:
     real.start()
-    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--json", "--registry", str(real.registry)]
+    words = [
+        sys.executable,
+        "-m",
+        "tmuxreap",
+        "stop",
+        "acme",
+        "--json",
+        "--registry",
+        str(real.registry),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     (result,) = json.loads(done.stdout)["results"]
@@ -214,7 +234,9 @@ def test_a_session_without_a_row(real: Real, monkeypatch: pytest.MonkeyPatch) ->
     before = real.registry.read_bytes()
     default = f"{os.environ['TMUX_TMPDIR']}/tmux-{os.getuid()}/default"
     Path(default).parent.mkdir(mode=0o700)
-    real.tmux("new-session", "-d", "-s", "loose", "sh", "-c", "trap '' HUP; sleep 600", socket=default)
+    real.tmux(
+        "new-session", "-d", "-s", "loose", "sh", "-c", "trap '' HUP; sleep 600", socket=default
+    )
     pid = int(real.tmux("list-panes", "-a", "-F", "#{pane_pid}", socket=default))
     refused = real.stop("loose")
     assert int(refused.exit) == 3

@@ -1,4 +1,5 @@
-"""Two registries on one tmux server: the session of the other one is neither told of, nor taken, nor ended."""
+"""Two registries on one tmux server: the session of the other one is neither told of, nor taken,
+nor ended."""
 
 from __future__ import annotations
 
@@ -85,9 +86,14 @@ def test_it_is_not_ended_as_one_without_a_row(verb: str, real: Real, other: Real
 
 def test_it_is_not_replaced_by_a_start(real: Real, other: Real) -> None:
     wish = start.StartRequest(
-        "theirs", "demo", cwd=str(real.folder), server=real.socket, confirm_s=CONFIRM_S,
-        command=tuple(DEMO), replace=True,
-    )  # fmt: skip
+        "theirs",
+        "demo",
+        cwd=str(real.folder),
+        server=real.socket,
+        confirm_s=CONFIRM_S,
+        command=tuple(DEMO),
+        replace=True,
+    )
     pid = other.pid("theirs")
     with real.app() as app:
         failure = real.fails(lambda: start.run(app, wish))
@@ -133,7 +139,9 @@ def test_a_row_without_its_identity_is_known_by_its_mark(real: Real, other: Real
 def test_an_inherited_mark_is_no_mark(real: Real, other: Real) -> None:
     """The server's environment, or that of an agent which makes sessions, is everybody's."""
     mark = next(
-        line for line in real.tmux("show-environment", "-t", "=theirs").splitlines() if line.startswith("TMUXREAP_ID=")
+        line
+        for line in real.tmux("show-environment", "-t", "=theirs").splitlines()
+        if line.startswith("TMUXREAP_ID=")
     )
     for word in (mark, f"TMUXREAP_REGISTRY={other.registry}"):
         real.tmux("set-environment", "-g", *word.split("=", 1))

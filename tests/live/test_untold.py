@@ -1,5 +1,5 @@
-"""Agents that do not tell their conversation, or tell it with their last words alone; and those that go on without
-their pane."""
+"""Agents that do not tell their conversation, or tell it with their last words alone; and those
+that go on without their pane."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def told_by(*locators: object, **more: object) -> None:
     folder = Path(os.environ["XDG_CONFIG_HOME"], "tmuxreap")
     folder.mkdir()
     talk = {"locators": list(locators), **more}
-    (folder / "agents.yaml").write_text(json.dumps({"agents": {"demo": {"launch": [], "conversation": talk}}}))
+    (folder / "agents.yaml").write_text(
+        json.dumps({"agents": {"demo": {"launch": [], "conversation": talk}}})
+    )
 
 
 def talked(real: Real, name: str = "acme") -> str:
@@ -37,7 +39,9 @@ def talked(real: Real, name: str = "acme") -> str:
 
 
 def purged(real: Real, name: str = "acme", **policy: Any) -> Result:
-    request = stop.EndRequest((name,), Policy(Verb.STOP, "manual_stop", purge=True, **policy), yes=True)
+    request = stop.EndRequest(
+        (name,), Policy(Verb.STOP, "manual_stop", purge=True, **policy), yes=True
+    )
     with real.app() as app:
         return stop.run(app, request)
 
@@ -50,7 +54,10 @@ def test_who_is_killed_is_told_by_its_folder_and_resumed(real: Real) -> None:
     told_by("sole-candidate")
     mine = talked(real)
     killed = answer(real.kill())
-    assert (killed["conversation"]["id"], killed["conversation"]["source"]) == (mine, "sole-candidate")
+    assert (killed["conversation"]["id"], killed["conversation"]["source"]) == (
+        mine,
+        "sole-candidate",
+    )
     assert (killed["resumable"], killed["warnings"]) == (True, [])
     real.resume()
     real.shows("acme", "hello from acme")
@@ -59,10 +66,14 @@ def test_who_is_killed_is_told_by_its_folder_and_resumed(real: Real) -> None:
 def test_of_two_in_one_folder_none_is_guessed(real: Real) -> None:
     told_by("sole-candidate")
     one = talked(real)
-    real.start("other")  # has not said a word: the only conversation there is could still be its own
+    real.start(
+        "other"
+    )  # has not said a word: the only conversation there is could still be its own
     killed = answer(real.kill())
     assert (killed["conversation"]["id"], killed["resumable"]) == (None, False)
-    reason = f"it could be {one}, but another agent of its kind runs in its folder; none was recorded"
+    reason = (
+        f"it could be {one}, but another agent of its kind runs in its folder; none was recorded"
+    )
     assert killed["warnings"] == [f"ambiguous_conversation: {reason}"]
 
 
@@ -71,7 +82,10 @@ def test_last_words_decide_between_two(real: Real) -> None:
     one, two = talked(real), talked(real, "other")
     for name, mine in (("acme", one), ("other", two)):
         stopped = answer(real.stop(name))
-        assert (stopped["conversation"]["id"], stopped["conversation"]["source"]) == (mine, "exit-banner")
+        assert (stopped["conversation"]["id"], stopped["conversation"]["source"]) == (
+            mine,
+            "exit-banner",
+        )
         assert (stopped["resumable"], stopped["warnings"]) == (True, [])
 
 
@@ -94,7 +108,9 @@ def test_a_guess_is_never_purged(real: Real) -> None:
     told_by("sole-candidate")
     mine = talked(real)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert [item.failure.code for item in result.results if item.failure] == [
+        Code.AMBIGUOUS_CONVERSATION
+    ]
     assert (conversations(real), "acme" in real.sessions()) == ({mine}, True)
 
 
@@ -103,13 +119,25 @@ def test_without_last_words_the_session_is_ended_and_the_guess_is_kept(real: Rea
     told_by({**BANNER, "pattern": "never said (?P<id>{id})"}, "sole-candidate")
     mine = talked(real)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.AMBIGUOUS_CONVERSATION]
+    assert [item.failure.code for item in result.results if item.failure] == [
+        Code.AMBIGUOUS_CONVERSATION
+    ]
     row = real.row()
-    assert (row["status"], row["termination_mode"], row["resumable"]) == ("stopped", "graceful", True)
+    assert (row["status"], row["termination_mode"], row["resumable"]) == (
+        "stopped",
+        "graceful",
+        True,
+    )
     assert (conversations(real), "acme" in real.sessions()) == ({mine}, False)
 
 
-ROSTER = {"roster": "roster.json", "entries": "workers", "pid": "pid", "started": "start", "end": "demo stop {entry}"}
+ROSTER = {
+    "roster": "roster.json",
+    "entries": "workers",
+    "pid": "pid",
+    "started": "start",
+    "end": "demo stop {entry}",
+}
 
 
 def in_the_background(real: Real, conversation: str) -> None:
@@ -133,6 +161,8 @@ def test_a_conversation_that_goes_on_is_not_purged(real: Real) -> None:
     mine = talked(real)
     in_the_background(real, mine)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.CONVERSATION_IN_USE]
+    assert [item.failure.code for item in result.results if item.failure] == [
+        Code.CONVERSATION_IN_USE
+    ]
     assert (conversations(real), "quiet" in real.sessions()) == ({mine}, True)
     assert real.row()["termination_mode"] == "graceful"

@@ -1,4 +1,5 @@
-"""`wait` on real sessions: the kernel tells of deaths and words, a screen is seen within a second."""
+"""`wait` on real sessions: the kernel tells of deaths and words, a screen is seen within a
+second."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ pytestmark = pytest.mark.live
 SOON_S = 2.0  # on a busy machine; docs/figures.md has what it takes on an idle one
 
 
-def awaited(real: Real, until: Until, happens: Callable[[], object]) -> tuple[dict[str, Any], float]:
+def awaited(
+    real: Real, until: Until, happens: Callable[[], object]
+) -> tuple[dict[str, Any], float]:
     """The answer, and how long after it happened it came."""
     found: list[tuple[dict[str, Any], float]] = []
 

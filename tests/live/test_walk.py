@@ -1,7 +1,9 @@
-"""A random walk on the real thing: several tmuxreap processes at once on one registry, some of them killed on the way,
-beside a writer that knows no lock. Whatever happened: what is written is true, and one reconcile settles it.
+"""A random walk on the real thing: several tmuxreap processes at once on one registry, some of them
+killed on the way, beside a writer that knows no lock. Whatever happened: what is written is true,
+and one reconcile settles it.
 
-The seed is in the test's name and in each failure. For longer: WALK_S=300 WALK_SEED=7 pytest tests/live/test_walk.py"""
+The seed is in the test's name and in each failure. For longer: WALK_S=300 WALK_SEED=7 pytest
+tests/live/test_walk.py"""
 
 from __future__ import annotations
 
@@ -23,13 +25,30 @@ from tests.real import DEMO, Real, alive
 pytestmark = [pytest.mark.live, pytest.mark.long]
 
 SECONDS = float(os.environ.get("WALK_S", "4"))
-SEED = int(os.environ.get("WALK_SEED", "1"))  # always the same here: who looks for more walks by hand
+SEED = int(
+    os.environ.get("WALK_SEED", "1")
+)  # always the same here: who looks for more walks by hand
 NAMES = ("a", "b", "c")
 AT_ONCE = 4
 ROUND = 10  # steps between two settlings
-ABOVE = "# of somebody else\r\ntmux_sessions:\r\n  - {name: flow,  status: stopped, note: 'n00000'}   # as it is\r\n"
+ABOVE = (
+    "# of somebody else\r\ntmux_sessions:\r\n  - {name: flow,  status: stopped, note: 'n00000'}   #"
+    " as it is\r\n"
+)
 NOTE = re.compile(rb"n(\d{5})")
-DEEDS = ("start", "start", "stop", "kill", "adopt", "reconcile", "write", "die", "crash", "crash", "pause")
+DEEDS = (
+    "start",
+    "start",
+    "stop",
+    "kill",
+    "adopt",
+    "reconcile",
+    "write",
+    "die",
+    "crash",
+    "crash",
+    "pause",
+)
 
 
 def lives(row: dict[str, Any]) -> bool:
@@ -53,8 +72,20 @@ class Walk:
 
     def begin(self, verb: str, *words: str) -> None:
         # Before the words: behind -- it would be the agent's.
-        line = [sys.executable, "-m", "tmuxreap", verb, "--registry", str(self.real.registry), *words]
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        line = [
+            sys.executable,
+            "-m",
+            "tmuxreap",
+            verb,
+            "--registry",
+            str(self.real.registry),
+            *words,
+        ]
+        quiet = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.PIPE,
+        }
         self.running.append(subprocess.Popen(line, **quiet))  # type: ignore[call-overload]
 
     def step(self) -> None:
@@ -65,9 +96,23 @@ class Walk:
             self.ended(self.running.pop(0))
         if deed == "start":
             more = ["--ignore", "hup,term"] if self.random.random() < 0.2 else []
-            self.begin("start", name, "--agent", "demo", "--confirm", "0.1", *server, "--quiet", "--", *DEMO, *more)
+            self.begin(
+                "start",
+                name,
+                "--agent",
+                "demo",
+                "--confirm",
+                "0.1",
+                *server,
+                "--quiet",
+                "--",
+                *DEMO,
+                *more,
+            )
         elif deed in ("stop", "kill"):
-            self.begin(deed, name, "--grace", "0.3", *(("--keys-timeout", "0.5") if deed == "stop" else ()))
+            self.begin(
+                deed, name, "--grace", "0.3", *(("--keys-timeout", "0.5") if deed == "stop" else ())
+            )
         elif deed == "adopt":
             self.begin("adopt", name, "--agent", "demo", *server)
         elif deed == "reconcile":
@@ -106,7 +151,9 @@ class Walk:
         assert self.names <= rows.keys(), "a row is lost"
         self.names = set(rows)
         for name, row in rows.items():
-            assert row["status"] == "running" or not lives(row), f"{name} lives and is {row['status']}"
+            assert row["status"] == "running" or not lives(row), (
+                f"{name} lives and is {row['status']}"
+            )
         assert alive(self.bystander)
 
     def settle(self) -> None:
@@ -121,7 +168,9 @@ class Walk:
         running = {name for name, row in self.real.rows().items() if row["status"] == "running"}
         assert running ^ sessions <= told, (running, sessions, told)
         for name in sessions:
-            assert self.real.tmux("show-options", "-p", "-t", f"={name}:") == "" or name in told, name
+            assert self.real.tmux("show-options", "-p", "-t", f"={name}:") == "" or name in told, (
+                name
+            )
 
     def clear_up(self) -> None:
         """Also those that hear no hangup: the server alone would not end them."""
@@ -131,7 +180,15 @@ class Walk:
             os.kill(pid, signal.SIGKILL)
 
     def reconcile(self) -> dict[str, Any]:
-        words = [sys.executable, "-m", "tmuxreap", "reconcile", "--json", "--registry", str(self.real.registry)]
+        words = [
+            sys.executable,
+            "-m",
+            "tmuxreap",
+            "reconcile",
+            "--json",
+            "--registry",
+            str(self.real.registry),
+        ]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         answer: dict[str, Any] = json.loads(done.stdout)
@@ -153,4 +210,7 @@ def test_walk(real: Real, seed: int) -> None:
             process.kill()
             process.communicate()
         walk.clear_up()
-        print(f"seed {seed}: {walk.steps} steps, {walk.killed} killed in the middle, {walk.note} writes by another")
+        print(
+            f"seed {seed}: {walk.steps} steps, {walk.killed} killed in the middle, {walk.note}"
+            " writes by another"
+        )

@@ -1,4 +1,5 @@
-"""`watch` on real sessions: what happens is told and recorded when it happens, and nothing else wakes it up."""
+"""`watch` on real sessions: what happens is told and recorded when it happens, and nothing else
+wakes it up."""
 
 from __future__ import annotations
 
@@ -26,8 +27,19 @@ pytestmark = pytest.mark.live
 
 class Watch:
     def __init__(self, real: Real, *options: str) -> None:
-        words = [sys.executable, "-m", "tmuxreap", "watch", "--json", "--registry", str(real.registry), *options]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        words = [
+            sys.executable,
+            "-m",
+            "tmuxreap",
+            "watch",
+            "--json",
+            "--registry",
+            str(real.registry),
+            *options,
+        ]
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         self._lines: Queue[str] = Queue()
         threading.Thread(target=self._read, daemon=True).start()
         until("the watch waiting", self._asleep)
@@ -38,9 +50,12 @@ class Watch:
             self._lines.put(line)
 
     def _asleep(self) -> bool:
-        """It has the handlers that it sets up before it looks first, and waits for longer than for a tmux client."""
+        """It has the handlers that it sets up before it looks first, and waits for longer than for
+        a tmux client."""
         caught = Path(f"/proc/{self.process.pid}/status").read_text().split("SigCgt:")[1].split()[0]
-        return bool(int(caught, 16) & (1 << (signal.SIGTERM - 1))) and self.switches() == self.switches(after_s=0.15)
+        return bool(
+            int(caught, 16) & (1 << (signal.SIGTERM - 1))
+        ) and self.switches() == self.switches(after_s=0.15)
 
     def switches(self, after_s: float = 0.0) -> int:
         time.sleep(after_s)
@@ -95,7 +110,9 @@ def test_a_server_that_dies_takes_its_rows_along(real: Real) -> None:
     with watching(real, "--interval", "1h") as watch:
         os.kill(int(real.ask("a", "#{pid}")), signal.SIGKILL)
         assert watch.event()["name"] in ("a", "b")
-        until("both rows", lambda: {row["status"] for row in real.rows().values()} == {"terminated"})
+        until(
+            "both rows", lambda: {row["status"] for row in real.rows().values()} == {"terminated"}
+        )
     assert not any(alive(pid) for pid in pids)
 
 
@@ -141,11 +158,14 @@ def test_a_registry_that_was_away_is_read_when_it_is_back(real: Real) -> None:
 
 
 def test_cron_without_the_users_environment_takes_nobody_for_dead(real: Real) -> None:
-    """Rows of another tool name their server only: without TMUX_TMPDIR that means another socket."""
+    """Rows of another tool name their server only: without TMUX_TMPDIR that means another
+    socket."""
     default = Path(real.socket).parent / f"tmux-{os.getuid()}" / "agents"
     default.parent.mkdir(mode=0o700, exist_ok=True)
     real.tmux("new-session", "-d", "-s", "acme", *DEMO, socket=str(default))
-    pid = int(real.tmux("display-message", "-p", "-t", "=acme:", "#{pane_pid}", socket=str(default)))
+    pid = int(
+        real.tmux("display-message", "-p", "-t", "=acme:", "#{pane_pid}", socket=str(default))
+    )
     row = {
         "name": "acme",
         "status": "running",
@@ -155,9 +175,19 @@ def test_cron_without_the_users_environment_takes_nobody_for_dead(real: Real) ->
     }
     real.registry.write_text("tmux_sessions:\n  - " + json.dumps(row) + "\n")
     before = real.registry.read_bytes()
-    words = [sys.executable, "-m", "tmuxreap", "reconcile", "--json", "--registry", str(real.registry)]
+    words = [
+        sys.executable,
+        "-m",
+        "tmuxreap",
+        "reconcile",
+        "--json",
+        "--registry",
+        str(real.registry),
+    ]
     environ = {"PYTHONPATH": os.environ["PYTHONPATH"], "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(words, env=environ, cwd="/", capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        words, env=environ, cwd="/", capture_output=True, text=True, timeout=30, check=False
+    )
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["tmux_confirmed"], answer["actions"]) == (4, False, [])
     assert (real.registry.read_bytes(), alive(pid)) == (before, True)
@@ -233,4 +263,8 @@ def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
                 list(pool.map(lambda name: run("stop", name), names))
         watch.switches(after_s=0.5)
         assert watch.quiet()
-    assert not [event for kind in ("intent", "dead", "unregistered", "ledger") for event in real.events(kind)]
+    assert not [
+        event
+        for kind in ("intent", "dead", "unregistered", "ledger")
+        for event in real.events(kind)
+    ]

@@ -1,4 +1,5 @@
-"""`start --worktree` on a real repository: made on a branch of its own, and taken back when the start fails."""
+"""`start --worktree` on a real repository: made on a branch of its own, and taken back when the
+start fails."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def branches(main: Path) -> list[str]:
     return git(main, "branch", "--format=%(refname:short)").split()
 
 
-def test_it_is_made_on_a_branch_of_the_session_s_name(real: Real, main: Path, tmp_path: Path) -> None:
+def test_it_is_made_on_a_branch_of_the_session_s_name(
+    real: Real, main: Path, tmp_path: Path
+) -> None:
     tree = tmp_path / "trees" / "acme"
     begun = started(real, main, tree)
     assert (begun["cwd"], real.row()["worktree"]) == (str(tree), str(tree))
@@ -67,7 +70,9 @@ def test_the_branch_of_before_is_taken_up_again(real: Real, main: Path, tmp_path
     assert (tree / "more").read_text() == "kept"
 
 
-def test_one_that_is_there_is_used_and_never_taken_back(real: Real, main: Path, tmp_path: Path) -> None:
+def test_one_that_is_there_is_used_and_never_taken_back(
+    real: Real, main: Path, tmp_path: Path
+) -> None:
     tree = tmp_path / "tree"
     git(main, "worktree", "add", "-q", "-b", "mine", str(tree))
     assert fails(real, main, tree, command=["false"], confirm_s=5.0).code.text == "start_failed"
@@ -75,7 +80,9 @@ def test_one_that_is_there_is_used_and_never_taken_back(real: Real, main: Path, 
     assert branches(main) == ["mine", "trunk"]
 
 
-def test_a_start_that_fails_leaves_neither_worktree_nor_branch(real: Real, main: Path, tmp_path: Path) -> None:
+def test_a_start_that_fails_leaves_neither_worktree_nor_branch(
+    real: Real, main: Path, tmp_path: Path
+) -> None:
     tree = tmp_path / "tree"
     assert fails(real, main, tree, command=["false"], confirm_s=5.0).code.text == "start_failed"
     assert not tree.exists()
@@ -101,7 +108,9 @@ def test_a_plan_makes_nothing(real: Real, main: Path, tmp_path: Path) -> None:
     assert branches(main) == ["trunk"]
 
 
-def test_what_is_no_worktree_of_this_repository_is_refused(real: Real, main: Path, tmp_path: Path) -> None:
+def test_what_is_no_worktree_of_this_repository_is_refused(
+    real: Real, main: Path, tmp_path: Path
+) -> None:
     other, full, plain = tmp_path / "other", tmp_path / "full", tmp_path / "plain"
     for folder in (other, full, plain):
         folder.mkdir()
@@ -120,7 +129,9 @@ def test_what_is_no_worktree_of_this_repository_is_refused(real: Real, main: Pat
     assert (full / "file").read_text() == "mine"
 
 
-def test_a_branch_that_is_checked_out_elsewhere_is_git_s_to_refuse(real: Real, main: Path, tmp_path: Path) -> None:
+def test_a_branch_that_is_checked_out_elsewhere_is_git_s_to_refuse(
+    real: Real, main: Path, tmp_path: Path
+) -> None:
     git(main, "branch", "acme")
     git(main, "checkout", "-q", "acme")
     failure = fails(real, main, tmp_path / "tree")

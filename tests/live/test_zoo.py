@@ -1,4 +1,5 @@
-"""Gone means gone, and neighbours live: every member of the zoo, ended all at once, by `stop` and by `kill`."""
+"""Gone means gone, and neighbours live: every member of the zoo, ended all at once, by `stop` and
+by `kill`."""
 
 from __future__ import annotations
 
@@ -24,7 +25,13 @@ from tmuxreap.ending import plan
 pytestmark = pytest.mark.live
 
 GRACE_S = 3.0  # on a busy machine who leaves on TERM needs more than a second for it
-ENOUGH = {"exit_keys": ["keys"], "hangup": ["hangup"], "sigterm": ["term"], "sigkill": ["kill"], "already_gone": []}
+ENOUGH = {
+    "exit_keys": ["keys"],
+    "hangup": ["hangup"],
+    "sigterm": ["term"],
+    "sigkill": ["kill"],
+    "already_gone": [],
+}
 NAMES = [member.name for member in MEMBERS]
 
 
@@ -39,15 +46,24 @@ class Ended:
     results: dict[str, dict[str, Any]]
 
 
-WAYS = {"stop": (Verb.STOP, False), "kill": (Verb.KILL, False), "stop-rows-of-others": (Verb.STOP, True)}
+WAYS = {
+    "stop": (Verb.STOP, False),
+    "kill": (Verb.KILL, False),
+    "stop-rows-of-others": (Verb.STOP, True),
+}
 
 
 # One worker for each way: a zoo is opened once.
-ONCE = [pytest.param(way, id=name, marks=pytest.mark.xdist_group(f"zoo {name}")) for name, way in WAYS.items()]
+ONCE = [
+    pytest.param(way, id=name, marks=pytest.mark.xdist_group(f"zoo {name}"))
+    for name, way in WAYS.items()
+]
 
 
 @pytest.fixture(scope="module", params=ONCE)
-def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
+def ended(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Ended]:
     (verb, others_rows), home = request.param, Path(tempfile.mkdtemp(prefix="tz", dir="/tmp"))
     with pytest.MonkeyPatch.context() as patch:
         for name in ("TMUX_TMPDIR", "HOME", "XDG_CONFIG_HOME"):
@@ -56,13 +72,22 @@ def ended(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             patch.delenv(name, raising=False)
         patch.setenv("SHELL", "/bin/sh")
         patch.setenv(GUARD, home.name)
-        patch.setattr(plan, "KILL_WAIT_S", PATIENCE_S)  # a limit, and no verdict: a chain forks as fast as we look
-        zoo = Zoo(Real(f"{home}/s", tmp_path_factory.mktemp("registry")), tmp_path_factory.mktemp("zoo"))
+        patch.setattr(
+            plan, "KILL_WAIT_S", PATIENCE_S
+        )  # a limit, and no verdict: a chain forks as fast as we look
+        zoo = Zoo(
+            Real(f"{home}/s", tmp_path_factory.mktemp("registry")), tmp_path_factory.mktemp("zoo")
+        )
         try:
             open_zoo(zoo, others_rows=others_rows)
             yield _end(zoo, verb, others_rows)
         finally:
-            for socket in (f"{home}/s", f"{home}/s-b", f"{home}/s-c", *map(str, home.glob("tmux-*/*"))):
+            for socket in (
+                f"{home}/s",
+                f"{home}/s-b",
+                f"{home}/s-c",
+                *map(str, home.glob("tmux-*/*")),
+            ):
                 if zoo.real.sessions(socket):
                     zoo.real.tmux("kill-server", socket=socket)
             zoo.close()
@@ -83,8 +108,13 @@ def _show(verb: Verb, told: dict[str, dict[str, Any]], took_s: float) -> None:
     """Shown by pytest -s."""
     print(f"\n{verb.value}: the whole zoo in {took_s:.2f} s")
     for name, one in told.items():
-        rungs = ", ".join(f"{rung['name']} {rung['waited_ms']} ms" for rung in one["rungs"] if not _idle(rung))
-        print(f"  {name:24} {one['stopped_by'] or one['outcome']:13} {one['duration_ms']:5} ms  {rungs}")
+        rungs = ", ".join(
+            f"{rung['name']} {rung['waited_ms']} ms" for rung in one["rungs"] if not _idle(rung)
+        )
+        print(
+            f"  {name:24} {one['stopped_by'] or one['outcome']:13} {one['duration_ms']:5} ms "
+            f" {rungs}"
+        )
 
 
 def _idle(rung: dict[str, Any]) -> bool:
@@ -101,7 +131,9 @@ def test_member(member: Member, ended: Ended) -> None:
     assert not ended.zoo.known(member.name, "mine"), "nor whoever came after them"
     assert len(others) == member.neighbours
     assert [one for one in others if not ended.zoo.processes.again(one)] == [], "neighbours live"
-    assert not {one.pid for one in others} & {one["pid"] for one in (*result["swept"], *result["survivors"])}
+    assert not {one.pid for one in others} & {
+        one["pid"] for one in (*result["swept"], *result["survivors"])
+    }
     if member.refused is not None:
         assert (result["outcome"], result["error"]["code"]) == ("refused", member.refused)
         assert row["status"] == "running"
@@ -131,7 +163,10 @@ def test_nothing_was_typed_into_the_program_in_front(ended: Ended) -> None:
 
 def test_nobody_waits_for_a_zombie(ended: Ended) -> None:
     """Its parent never does: the kernel's word that it is dead is enough."""
-    assert ended.results["zombie"]["duration_ms"] < 1000 * GRACE_S + ended.results["nohup"]["duration_ms"]
+    assert (
+        ended.results["zombie"]["duration_ms"]
+        < 1000 * GRACE_S + ended.results["nohup"]["duration_ms"]
+    )
 
 
 # A process that cannot be signalled
@@ -155,7 +190,9 @@ def test_one_that_may_not_be_signalled_fails_alone(tmux_socket: str, verb: str) 
     root = int((folder / "root").read_text())
     real.adopt("rooted", "beast")
     real.adopt("plain", "beast")
-    if "server-access" in real.tmux("list-commands"):  # since 3.3; before, the socket's owner is all that counts
+    if "server-access" in real.tmux(
+        "list-commands"
+    ):  # since 3.3; before, the socket's owner is all that counts
         real.tmux("server-access", "-a", "nobody")
     for path in (folder, *folder.iterdir(), Path(tmux_socket).parent, Path(tmux_socket)):
         os.chown(path, NOBODY, NOBODY)
@@ -164,7 +201,9 @@ def test_one_that_may_not_be_signalled_fails_alone(tmux_socket: str, verb: str) 
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
-        return main([verb, "rooted", "plain", "--grace", "0.3", "--json", "--registry", str(real.registry)])
+        return main(
+            [verb, "rooted", "plain", "--grace", "0.3", "--json", "--registry", str(real.registry)]
+        )
 
     try:
         answer = Child(as_nobody).answer()
@@ -172,7 +211,11 @@ def test_one_that_may_not_be_signalled_fails_alone(tmux_socket: str, verb: str) 
         assert (answer.exit, rooted["error"]["code"]) == (5, "permission_denied")
         assert ([one["pid"] for one in rooted["survivors"]], alive(root)) == ([root], True)
         assert (plain["error"], plain["status"], alive(pids["plain"])) == (None, "stopped", False)
-        assert (rooted["status"], real.row("rooted")["status"], alive(pids["rooted"])) == ("running", "running", False)
+        assert (rooted["status"], real.row("rooted")["status"], alive(pids["rooted"])) == (
+            "running",
+            "running",
+            False,
+        )
     finally:
         os.kill(root, 9)
         until("the end", lambda: not alive(root))

@@ -1,7 +1,8 @@
 """The zoo: sessions with the nastiest trees, and the neighbours that look like theirs.
 
-A member is a shell script for a pane: `$MINE prog...` runs a program that must be gone after the ending, and
-`$OTHERS prog...` one that must live. Both write their pid down first, so that all are known for ever."""
+A member is a shell script for a pane: `$MINE prog...` runs a program that must be gone after the
+ending, and `$OTHERS prog...` one that must live. Both write their pid down first, so that all are
+known for ever."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class Member:
 
 
 def demo(name: str, script: str, **more: object) -> Member:
-    """The agent itself leaves by its keys, or on the first signal; what it leaves behind is the member."""
+    """The agent itself leaves by its keys, or on the first signal; what it leaves behind is the
+    member."""
     given = {"stop": "exit_keys", "kill": "sigterm", "doomed": 2, **more}
     return Member(name, f"{script}\n{AGENT}", agent="demo", **given)  # type: ignore[arg-type]
 
@@ -98,8 +100,12 @@ class Zoo:
         marks = [word for key, value in words.items() for word in ("-e", f"{key}={value}")]
         self.open(member.name, "sh", "-c", member.script, marks=marks, socket=socket)
 
-    def open(self, name: str, *words: str, marks: list[str] | None = None, socket: str | None = None) -> None:
-        self.real.tmux("new-session", "-d", "-s", name, "-c", "/", *(marks or []), *words, socket=socket)
+    def open(
+        self, name: str, *words: str, marks: list[str] | None = None, socket: str | None = None
+    ) -> None:
+        self.real.tmux(
+            "new-session", "-d", "-s", name, "-c", "/", *(marks or []), *words, socket=socket
+        )
 
     def neighbour(self, member: str, session: str, socket: str | None = None) -> None:
         """A session of somebody else."""
@@ -118,12 +124,19 @@ class Zoo:
     def is_ready(self, member: Member) -> bool:
         """All have written themselves down, and the agent waits for its keys."""
         others = member.neighbours if "$OTHERS" in member.script else 0
-        if len(self.pids(member.name, "mine")) < member.doomed or len(self.pids(member.name, "others")) < others:
+        if (
+            len(self.pids(member.name, "mine")) < member.doomed
+            or len(self.pids(member.name, "others")) < others
+        ):
             return False
         return member.agent != "demo" or self.agent_of(member.name) is not None
 
     def agent_of(self, name: str) -> int | None:
-        reported = [pid for pid in self.pids(name, "mine") if (self.real.store / "sessions" / f"{pid}.json").exists()]
+        reported = [
+            pid
+            for pid in self.pids(name, "mine")
+            if (self.real.store / "sessions" / f"{pid}.json").exists()
+        ]
         return reported[0] if reported else None
 
     def register(self, app: Context, member: Member, server: str | None = None) -> None:
@@ -216,7 +229,9 @@ def another_tool_wrote_it(zoo: Zoo) -> None:
     text = zoo.real.registry.read_text()
     indent = text.partition("- name")[0].rpartition("\n")[2]
     pane = f"{{pid: {zoo.stranger('foreign_row')}, cwd: /}}"
-    row = f"- {{name: foreign_row, status: running, tmux_server: {zoo.real.socket}, pane: {pane}}}\n"
+    row = (
+        f"- {{name: foreign_row, status: running, tmux_server: {zoo.real.socket}, pane: {pane}}}\n"
+    )
     zoo.real.registry.write_text(text + indent + row)
 
 
@@ -233,7 +248,9 @@ def server_is_another(zoo: Zoo) -> None:
     zoo.real.tmux("kill-server", socket=zoo.other("c"))
     until("the end of the server", lambda: not zoo.real.sessions(zoo.other("c")))
     zoo.neighbour("restarted", "new", socket=zoo.other("c"))
-    told = zoo.real.tmux("list-panes", "-a", "-F", "#{session_id} #{pane_id}", socket=zoo.other("c"))
+    told = zoo.real.tmux(
+        "list-panes", "-a", "-F", "#{session_id} #{pane_id}", socket=zoo.other("c")
+    )
     assert told == "$0 %0"
 
 
@@ -246,56 +263,134 @@ BASH = "bash --norc --noprofile"
 
 MEMBERS = (
     Member("ignores_hangup", f"trap '' HUP; exec $MINE {FOREVER}", "hangup", "sigterm"),
-    Member("ignores_hangup_and_term", f"trap '' HUP TERM; exec $MINE {FOREVER}", "sigkill", "sigkill"),
+    Member(
+        "ignores_hangup_and_term", f"trap '' HUP TERM; exec $MINE {FOREVER}", "sigkill", "sigkill"
+    ),
     Member(
         "stopped",  # not the pane's own process: tmux continues that
         f"trap '' HUP; $MINE sh -c 'kill -STOP $$; exec {FOREVER}' & exec $MINE {FOREVER}",
-        "hangup", "sigterm", doomed=2, ready=is_stopped,
+        "hangup",
+        "sigterm",
+        doomed=2,
+        ready=is_stopped,
     ),
     demo("nohup", f"nohup $MINE {FOREVER} >/dev/null 2>&1 &", swept="sleep"),
     demo("setsid", f"setsid $MINE {FOREVER} </dev/null >/dev/null 2>&1 &", swept="sleep"),
-    demo("daemon", f"(setsid sh -c '$MINE {FOREVER} &' </dev/null >/dev/null 2>&1 &)", swept="sleep"),
+    demo(
+        "daemon", f"(setsid sh -c '$MINE {FOREVER} &' </dev/null >/dev/null 2>&1 &)", swept="sleep"
+    ),
     demo("own_group", f"set -m; $MINE {FOREVER} </dev/null & set +m"),
     demo("cleared_environment", f"env -i $MINE {FOREVER} &"),
     demo("cleared_daemon", f"(setsid env -i $MINE {FOREVER} &)"),
-    demo("group_ignores_term", f"(trap '' HUP TERM; exec $MINE {FOREVER}) &", kill="sigkill", swept="sleep"),
+    demo(
+        "group_ignores_term",
+        f"(trap '' HUP TERM; exec $MINE {FOREVER}) &",
+        kill="sigkill",
+        swept="sleep",
+    ),
     demo("fork_chain", "$CHAIN 2000 &", doomed=4, kill="sigkill"),
     Member(
         "zombie",  # sleep never waits for its child
         f"$MINE {DEMO} </dev/tty & exec $MINE {FOREVER}",
-        "exit_keys", "sigterm", doomed=2, agent="demo", swept="sleep",
+        "exit_keys",
+        "sigterm",
+        doomed=2,
+        agent="demo",
+        swept="sleep",
     ),
     demo("respawning", "", doomed=1, ready=respawns),
     demo("grouped", "", doomed=1, ready=is_shared),
     demo("linked", "", doomed=1, neighbours=1, ready=is_linked),
-    Member("dead_pane", f"exec $MINE {FOREVER}", "already_gone", "already_gone", later=dies_and_remains),
     Member(
-        "shell_left", f"$MINE {DEMO}; exec $MINE {BASH} -i", "already_gone", "already_gone", agent="demo",
-        later=leaves_its_shell, swept="bash",
+        "dead_pane", f"exec $MINE {FOREVER}", "already_gone", "already_gone", later=dies_and_remains
     ),
     Member(
-        "behind", f"""exec {BASH} -ic '$MINE {DEMO}; exec {BASH} -i'""", "hangup", "sigterm", agent="demo",
+        "shell_left",
+        f"$MINE {DEMO}; exec $MINE {BASH} -i",
+        "already_gone",
+        "already_gone",
+        agent="demo",
+        later=leaves_its_shell,
+        swept="bash",
+    ),
+    Member(
+        "behind",
+        f"""exec {BASH} -ic '$MINE {DEMO}; exec {BASH} -i'""",
+        "hangup",
+        "sigterm",
+        agent="demo",
         later=goes_behind,
     ),
-    Member("reused_pid", f"exec $MINE {FOREVER}", "already_gone", "already_gone", neighbours=1,
-           later=pid_is_a_stranger_s),
-    Member("foreign_row", f"exec $MINE {FOREVER}", "already_gone", "already_gone", neighbours=1,
-           later=another_tool_wrote_it),
-    Member("a", f"exec $MINE {FOREVER}", "already_gone", "already_gone", neighbours=1,
-           later=only_its_longer_name_lives),
+    Member(
+        "reused_pid",
+        f"exec $MINE {FOREVER}",
+        "already_gone",
+        "already_gone",
+        neighbours=1,
+        later=pid_is_a_stranger_s,
+    ),
+    Member(
+        "foreign_row",
+        f"exec $MINE {FOREVER}",
+        "already_gone",
+        "already_gone",
+        neighbours=1,
+        later=another_tool_wrote_it,
+    ),
+    Member(
+        "a",
+        f"exec $MINE {FOREVER}",
+        "already_gone",
+        "already_gone",
+        neighbours=1,
+        later=only_its_longer_name_lives,
+    ),
     demo("twin", "", doomed=1, neighbours=1, later=has_a_twin),
-    Member("restarted", f"trap '' HUP; exec $MINE {FOREVER}", "hangup", "sigterm", neighbours=1,
-           later=server_is_another),
-    Member("made_anew", f"exec $MINE {FOREVER}", "", "", neighbours=1, refused="session_replaced",
-           later=is_made_anew),
-    demo("ssh_agent", f"setsid $OTHERS $BIN/ssh-agent -c '$OTHERS {FOREVER}; :' </dev/null >/dev/null 2>&1 &",
-         doomed=1, neighbours=2, spared=True),
-    demo("browser", f"setsid $OTHERS $BIN/firefox -c '$OTHERS {FOREVER}; :' </dev/null >/dev/null 2>&1 &",
-         doomed=1, neighbours=2, spared=True),
-    demo("shared_daemon", f"setsid $OTHERS $BIN/demo-daemon -c '$OTHERS {FOREVER}; :' </dev/null >/dev/null 2>&1 &",
-         doomed=1, neighbours=2, spared=True),
-    demo("nested_server", f"TMUX= tmux -f /dev/null -L nested new-session -d $OTHERS {DEMO}", doomed=1, neighbours=1),
-)  # fmt: skip
+    Member(
+        "restarted",
+        f"trap '' HUP; exec $MINE {FOREVER}",
+        "hangup",
+        "sigterm",
+        neighbours=1,
+        later=server_is_another,
+    ),
+    Member(
+        "made_anew",
+        f"exec $MINE {FOREVER}",
+        "",
+        "",
+        neighbours=1,
+        refused="session_replaced",
+        later=is_made_anew,
+    ),
+    demo(
+        "ssh_agent",
+        f"setsid $OTHERS $BIN/ssh-agent -c '$OTHERS {FOREVER}; :' </dev/null >/dev/null 2>&1 &",
+        doomed=1,
+        neighbours=2,
+        spared=True,
+    ),
+    demo(
+        "browser",
+        f"setsid $OTHERS $BIN/firefox -c '$OTHERS {FOREVER}; :' </dev/null >/dev/null 2>&1 &",
+        doomed=1,
+        neighbours=2,
+        spared=True,
+    ),
+    demo(
+        "shared_daemon",
+        f"setsid $OTHERS $BIN/demo-daemon -c '$OTHERS {FOREVER}; :' </dev/null >/dev/null 2>&1 &",
+        doomed=1,
+        neighbours=2,
+        spared=True,
+    ),
+    demo(
+        "nested_server",
+        f"TMUX= tmux -f /dev/null -L nested new-session -d $OTHERS {DEMO}",
+        doomed=1,
+        neighbours=1,
+    ),
+)
 UNREGISTERED = {"foreign_row"}
 SERVERS = {"restarted": "c"}
 
@@ -322,7 +417,9 @@ def open_zoo(zoo: Zoo, *, others_rows: bool = False) -> None:
     with zoo.real.app() as app:
         for member in MEMBERS:
             if member.name not in UNREGISTERED:
-                zoo.register(app, member, zoo.other(SERVERS[member.name]) if member.name in SERVERS else None)
+                zoo.register(
+                    app, member, zoo.other(SERVERS[member.name]) if member.name in SERVERS else None
+                )
     if others_rows:
         as_others_write(zoo.real.registry)
     for member in MEMBERS:

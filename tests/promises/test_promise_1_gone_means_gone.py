@@ -1,4 +1,5 @@
-"""Promise 1: `stopped` is written only when every process of the session is proven dead, and the session is no more."""
+"""Promise 1: `stopped` is written only when every process of the session is proven dead, and the
+session is no more."""
 
 from __future__ import annotations
 
@@ -20,15 +21,20 @@ pytestmark = pytest.mark.live
 AGENT = shlex.join(DEMO)
 DEAF = "trap '' HUP TERM INT;"
 DOUBLE_FORK = (
-    "import os, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); {note}; time.sleep(600)"
+    "import os, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); {note};"
+    " time.sleep(600)"
 )
-CHAIN = "import os, time; os.setsid()\nwhile True:\n {note}\n time.sleep(0.05)\n os.fork() and os._exit(0)"
+CHAIN = (
+    "import os, time; os.setsid()\nwhile True:\n {note}\n time.sleep(0.05)\n os.fork() and"
+    " os._exit(0)"
+)
 NOTE = "open({path!r}, 'w').write(str(os.getpid()))"
 
 
 def python(code: str, note: Path) -> str:
     return (
-        f"{sys.executable} -c {shlex.quote(code.format(note=NOTE.format(path=str(note))))} </dev/null >/dev/null 2>&1 &"
+        f"{sys.executable} -c {shlex.quote(code.format(note=NOTE.format(path=str(note))))}"
+        " </dev/null >/dev/null 2>&1 &"
     )
 
 
@@ -37,7 +43,8 @@ def shell(words: str, note: Path) -> str:
 
 
 def runaway(kind: str, note: Path) -> str:
-    """A line for a shell that starts something in the background, which writes its pid into the note."""
+    """A line for a shell that starts something in the background, which writes its pid into the
+    note."""
     if kind in ("double fork", "fork chain"):
         return python(DOUBLE_FORK if kind == "double fork" else CHAIN, note)
     return {
@@ -87,10 +94,15 @@ def test_what_only_carries_the_mark_is_found_when_its_session_was_ended_by_hand(
 
 
 def test_nothing_runs_away_from_a_kill(real: Real) -> None:
-    notes = {kind: real.folder / kind.replace(" ", "-") for kind in RUNAWAYS if kind != "fork chain"}
+    notes = {
+        kind: real.folder / kind.replace(" ", "-") for kind in RUNAWAYS if kind != "fork chain"
+    }
     lines = " ".join(runaway(kind, note) for kind, note in notes.items())
     real.start(command=["sh", "-c", f"{lines} exec {AGENT} --ignore term"])
-    until("their pids", lambda: all(note.exists() and note.read_text().strip() for note in notes.values()))
+    until(
+        "their pids",
+        lambda: all(note.exists() and note.read_text().strip() for note in notes.values()),
+    )
     result = answer(real.kill(grace_s=0.2))
     assert (result["outcome"], result["stopped_by"], result["error"]) == ("killed", "sigkill", None)
     assert [kind for kind, note in notes.items() if alive(int(note.read_text()))] == []
@@ -112,7 +124,10 @@ def test_a_survivor_is_named_and_the_row_stays_running(real: Real) -> None:
     result = real.stop(keys_timeout_s=0, grace_s=0.2, force=False)
     item = answer(result)
     assert (item["outcome"], item["status"], int(result.exit)) == ("survived", "running", 1)
-    assert (item["error"]["code"], [one["pid"] for one in item["survivors"]]) == ("still_running", [pid])
+    assert (item["error"]["code"], [one["pid"] for one in item["survivors"]]) == (
+        "still_running",
+        [pid],
+    )
     assert real.registry.read_bytes() == before
     assert "acme" not in real.sessions()
     assert alive(pid)
@@ -133,15 +148,23 @@ time.sleep(600)
 def test_a_zombie_is_dead(real: Real) -> None:
     """Its parent, which is a stranger, never waits for it."""
     note = real.folder / "pid"
-    stranger = subprocess.Popen([sys.executable, "-c", NEVER_WAITS, real.socket], stdout=subprocess.PIPE)
+    stranger = subprocess.Popen(
+        [sys.executable, "-c", NEVER_WAITS, real.socket], stdout=subprocess.PIPE
+    )
     try:
         assert stranger.stdout is not None
         assert stranger.stdout.readline() == b"ready\n"
         real.start(command=["sh", "-c", f"{runaway('double fork', note)} exec {AGENT}"])
         until("its pid", lambda: note.exists() and note.read_text())
         result = answer(real.stop())
-        assert (result["outcome"], result["stopped_by"], result["survivors"]) == ("stopped", "exit_keys", [])
-        assert Path(f"/proc/{note.read_text()}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        assert (result["outcome"], result["stopped_by"], result["survivors"]) == (
+            "stopped",
+            "exit_keys",
+            [],
+        )
+        assert (
+            Path(f"/proc/{note.read_text()}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        )
         assert result["duration_ms"] < 1500
     finally:
         stranger.kill()
@@ -154,7 +177,11 @@ def test_a_dead_pane_with_a_stale_pid_is_cleared_away(real: Real) -> None:
     os.kill(real.pid(), SIGKILL)
     until("a dead pane", lambda: real.ask("acme", "#{pane_dead}") == "1")
     result = answer(real.stop())
-    assert (result["outcome"], result["stopped_by"], result["swept"]) == ("stopped", "already_gone", [])
+    assert (result["outcome"], result["stopped_by"], result["swept"]) == (
+        "stopped",
+        "already_gone",
+        [],
+    )
     assert "acme" not in real.sessions()
 
 
@@ -192,7 +219,9 @@ def test_the_agent_gone_but_its_shell_left(real: Real) -> None:
 def test_other_panes_go_when_the_whole_session_is_meant(real: Real) -> None:
     real.start()
     real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")
-    pids = [int(pid) for pid in real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()]
+    pids = [
+        int(pid) for pid in real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()
+    ]
     assert answer(real.stop(scope=Scope.SESSION))["outcome"] == "stopped"
     assert len(pids) == 2
     assert not any(alive(pid) for pid in pids)
@@ -208,11 +237,16 @@ def test_a_stopped_agent_is_woken_to_leave(real: Real) -> None:
     assert not (real.store / "sessions" / f"{pid}.json").exists(), "it left in good order"
 
 
-def test_an_agent_in_another_tmux_that_the_pane_only_shows_is_not_stopped_with_the_pane(real: Real) -> None:
+def test_an_agent_in_another_tmux_that_the_pane_only_shows_is_not_stopped_with_the_pane(
+    real: Real,
+) -> None:
     inner = f"{real.folder}/inner"
-    real.bystander("acme", "sh", "-c", f"TMUX= exec tmux -f /dev/null -S {inner} new-session -s inner {AGENT}")
+    real.bystander(
+        "acme", "sh", "-c", f"TMUX= exec tmux -f /dev/null -S {inner} new-session -s inner {AGENT}"
+    )
     real.registry.write_text(
-        f"tmux_sessions:\n  - name: acme\n    agent: demo\n    status: running\n    tmux_server: {real.socket}\n"
+        "tmux_sessions:\n  - name: acme\n    agent: demo\n    status: running\n    tmux_server:"
+        f" {real.socket}\n"
     )
     try:
         until("the agent", lambda: "demo agent" in real.screen())

@@ -23,7 +23,9 @@ AGENT = shlex.join(DEMO)
 def other_server(real: Real) -> Iterator[str]:
     socket = f"{real.socket}2"
     yield socket
-    subprocess.run(["tmux", "-N", "-S", socket, "kill-server"], capture_output=True, check=False, timeout=5)
+    subprocess.run(
+        ["tmux", "-N", "-S", socket, "kill-server"], capture_output=True, check=False, timeout=5
+    )
 
 
 def code(result: dict[str, object]) -> tuple[object, object]:
@@ -67,7 +69,9 @@ def test_the_same_name_on_another_server(real: Real, other_server: str) -> None:
 def test_foreign_panes_are_refused(real: Real) -> None:
     real.start()
     real.tmux("split-window", "-d", "-t", "=acme:", "sleep", "600")
-    pids = [int(pid) for pid in real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()]
+    pids = [
+        int(pid) for pid in real.tmux("list-panes", "-t", "=acme:", "-F", "#{pane_pid}").split()
+    ]
     before = real.registry.read_bytes()
     result = real.stop()
     assert code(answer(result)) == ("refused", "foreign_panes")
@@ -80,7 +84,18 @@ def test_foreign_panes_are_refused(real: Real) -> None:
 def test_the_caller_s_own_session_is_refused(real: Real) -> None:
     real.start()
     agent, out = real.pid(), real.folder / "out"
-    stop = shlex.join([sys.executable, "-m", "tmuxreap", "stop", "acme", "--json", "--registry", str(real.registry)])
+    stop = shlex.join(
+        [
+            sys.executable,
+            "-m",
+            "tmuxreap",
+            "stop",
+            "acme",
+            "--json",
+            "--registry",
+            str(real.registry),
+        ]
+    )
     real.tmux(
         "split-window",
         "-d",
@@ -151,8 +166,13 @@ def test_a_pid_known_from_a_file_alone_is_nobody(real: Real) -> None:
     real.bystander()
     stranger = subprocess.Popen(["sleep", "600"])
     try:
-        row = {"name": "acme", "status": "running", "agent": "demo", "tmux_server": real.socket,
-               "pane": {"pid": stranger.pid, "cmd": "sleep", "cwd": "/"}}  # fmt: skip
+        row = {
+            "name": "acme",
+            "status": "running",
+            "agent": "demo",
+            "tmux_server": real.socket,
+            "pane": {"pid": stranger.pid, "cmd": "sleep", "cwd": "/"},
+        }
         real.registry.write_text(f"tmux_sessions:\n  - {json.dumps(row)}\n")
         assert answer(real.stop())["stopped_by"] == "already_gone"
         real.edit('"stopped"', '"running"')
@@ -165,8 +185,13 @@ def test_a_pid_known_from_a_file_alone_is_nobody(real: Real) -> None:
 
 def test_a_hand_written_row_whose_session_holds_something_else(real: Real) -> None:
     stranger = real.bystander("acme")
-    row = {"name": "acme", "status": "running", "agent": "demo", "tmux_server": real.socket,
-           "pane": {"pid": 1, "cmd": "python3", "cwd": "/"}}  # fmt: skip
+    row = {
+        "name": "acme",
+        "status": "running",
+        "agent": "demo",
+        "tmux_server": real.socket,
+        "pane": {"pid": 1, "cmd": "python3", "cwd": "/"},
+    }
     real.registry.write_text(f"tmux_sessions:\n  - {json.dumps(row)}\n")
     assert code(answer(real.stop())) == ("refused", "session_replaced")
     assert alive(stranger)
@@ -176,7 +201,9 @@ def test_an_agent_of_the_same_folder_and_store(real: Real) -> None:
     """Whoever looks by command line or by folder ends both."""
     real.start("one")
     real.start("two")
-    unregistered = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", *DEMO], cwd=real.folder)
+    unregistered = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)", *DEMO], cwd=real.folder
+    )
     try:
         two = real.pid("two")
         assert answer(real.kill("one", grace_s=0))["outcome"] == "killed"

@@ -1,5 +1,6 @@
-"""Promise 3, the registry's half: a command changes the fields it must in the rows it must, through the real command
-line; every other byte stays. What was cut in and out is found by comparing lines, not by the code under test."""
+"""Promise 3, the registry's half: a command changes the fields it must in the rows it must, through
+the real command line; every other byte stays. What was cut in and out is found by comparing lines,
+not by the code under test."""
 
 from __future__ import annotations
 
@@ -16,7 +17,14 @@ import yaml
 from tests.command_line import tmuxreap as run
 
 ROOT = Path(__file__).parent.parent.parent
-END = {"stopped_at", "stopped_at_epoch", "stop_reason", "termination_mode", "stopped_by", "resumable"}
+END = {
+    "stopped_at",
+    "stopped_at_epoch",
+    "stop_reason",
+    "termination_mode",
+    "stopped_by",
+    "resumable",
+}
 
 BLOCK = """\
 # top
@@ -82,19 +90,27 @@ HANDS = {
     "BOM": "\ufeff" + BLOCK,
     "BOM and CRLF": "\ufeff" + BLOCK.replace("\n", "\r\n"),
     "no final newline": BLOCK.rstrip("\n"),
-    "ends in the row": 'tmux_sessions:\n  - {name: b, status: running}\n  - name: a\n    status: "running"',
+    "ends in the row": (
+        'tmux_sessions:\n  - {name: b, status: running}\n  - name: a\n    status: "running"'
+    ),
     "safe_dump": PANDAS,
     "spread": SPREAD,
-    "one-line rows": "tmux_sessions:\n  - {name: a, status: running} # a\n  - {name: b, status: running} # b\n",
+    "one-line rows": (
+        "tmux_sessions:\n  - {name: a, status: running} # a\n  - {name: b, status: running} # b\n"
+    ),
     "flow list": FLOW,
-    "JSON": '{"tmux_sessions": [{"name": "a", "status": "running"}, {"name": "b", "status": "running"}], "n": 1}\n',
+    "JSON": (
+        '{"tmux_sessions": [{"name": "a", "status": "running"}, {"name": "b", "status":'
+        ' "running"}], "n": 1}\n'
+    ),
     "unicode": BLOCK.replace("# first", "# 最初 😀").replace("/x y", "/é"),
 }
 STOPPED_BACK = re.compile(r"stopped(?=\W)")
 
 
 def pieces(text: str) -> list[str]:
-    """Words, single signs and white space: fine enough to tell what was put in and what was taken out."""
+    """Words, single signs and white space: fine enough to tell what was put in and what was taken
+    out."""
     return re.findall(r"\w+|\s|.", text)
 
 
@@ -102,7 +118,9 @@ def cut(before: str, after: str) -> tuple[str, str]:
     """All that was taken out of the one and put into the other."""
     old, new = pieces(before), pieces(after)
     out, into = [], []
-    for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
         if kind != "equal":
             out.append("".join(old[i1:i2]))
             into.append("".join(new[j1:j2]))
@@ -140,7 +158,8 @@ def test_an_ending_changes_its_fields_alone(hand: str, verb: str, registry: Path
 
 @pytest.mark.parametrize("hand", HANDS)
 def test_taking_an_ending_back_gives_the_old_bytes(hand: str, registry: Path) -> None:
-    """What was added stands in whole lines or whole `, key: value` pairs: cut out, nothing else is different."""
+    """What was added stands in whole lines or whole `, key: value` pairs: cut out, nothing else is
+    different."""
     before = HANDS[hand].encode()
     registry.write_bytes(before)
     assert run("stop", "a", "--json").exit == 0
@@ -195,7 +214,10 @@ def test_what_writes_nothing_leaves_the_very_file(verb: str, registry: Path) -> 
     run("stop", "a", "--json", "--dry-run")
     run("forget", "a", "--json", "--dry-run")
     assert registry.read_bytes() == content
-    assert (registry.stat().st_ino, registry.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert (registry.stat().st_ino, registry.stat().st_mtime_ns) == (
+        before.st_ino,
+        before.st_mtime_ns,
+    )
 
 
 def test_a_plan_of_a_running_row_writes_nothing(registry: Path) -> None:
@@ -238,12 +260,16 @@ def test_a_link_is_followed_and_stays_one(registry: Path, tmp_path: Path) -> Non
     assert data(real.read_bytes())["a"]["status"] == "stopped"
     # Lock and ledger stand beside the file itself, where all who use it meet.
     assert sorted(path.name for path in registry.parent.iterdir()) == ["agent-sessions.yaml"]
-    assert {"rows.db", "rows.yaml", "rows.yaml.lock"} <= {path.name for path in real.parent.iterdir()}
+    assert {"rows.db", "rows.yaml", "rows.yaml.lock"} <= {
+        path.name for path in real.parent.iterdir()
+    }
 
 
 def test_an_equal_value_is_not_written_anew(registry: Path) -> None:
     """Another's quoting of what is right already stays."""
-    registry.write_text(BLOCK.replace("    pane:", "    stop_reason:   'manual_stop'  # by hand\n    pane:"))
+    registry.write_text(
+        BLOCK.replace("    pane:", "    stop_reason:   'manual_stop'  # by hand\n    pane:")
+    )
     assert run("stop", "a", "--json").exit == 0
     assert "    stop_reason:   'manual_stop'  # by hand\n" in registry.read_text()
 
@@ -268,14 +294,20 @@ end: yes   # below"""
 
 
 @pytest.mark.live
-def test_a_whole_life_changes_its_row_alone(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """start, stop, start, adopt, kill, forget: after each, everything around the row is what it was."""
+def test_a_whole_life_changes_its_row_alone(
+    tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """start, stop, start, adopt, kill, forget: after each, everything around the row is what it
+    was."""
     path = tmp_path / "rows.yaml"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMUXREAP_REGISTRY", str(path))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     path.write_text(LIFE.replace("\n", "\r\n"), newline="")
-    above, below = (part.replace("\n", "\r\n") for part in re.split(r"(?s)  - name: a.*of a life before\n", LIFE))
+    above, below = (
+        part.replace("\n", "\r\n")
+        for part in re.split(r"(?s)  - name: a.*of a life before\n", LIFE)
+    )
 
     def own() -> str:
         text = path.read_bytes().decode()
@@ -283,7 +315,11 @@ def test_a_whole_life_changes_its_row_alone(tmux_socket: str, tmp_path: Path, mo
         assert text.endswith(below)
         assert text.count("\n") == text.count("\r\n")
         row = text[len(above) : len(text) - len(below)]
-        for kept in ("- name: a    # the name\r\n", "unknown: {deep: [1, 2]}   # kept\r\n\r\n", "   # the status\r\n"):
+        for kept in (
+            "- name: a    # the name\r\n",
+            "unknown: {deep: [1, 2]}   # kept\r\n\r\n",
+            "   # the status\r\n",
+        ):
             assert kept in row
         assert "claude_session_id_own: old-one   # of a life before\r\n" in row
         return row
@@ -299,7 +335,9 @@ def test_a_whole_life_changes_its_row_alone(tmux_socket: str, tmp_path: Path, mo
     assert "status: 'stopped'   # the status" in own()
     done("start", "a")
     socket = f"{Path(tmux_socket).parent}/tmux-{os.getuid()}/default"
-    path.write_bytes(path.read_bytes().replace(b"status: 'running'", b"status: 'stopped'"))  # another's word
+    path.write_bytes(
+        path.read_bytes().replace(b"status: 'running'", b"status: 'stopped'")
+    )  # another's word
     done("adopt", "a", "--tag", "found")
     assert "status: 'running'   # the status" in own()
     assert "tags: [found]" in own() or "- found" in own()

@@ -1,4 +1,5 @@
-"""Promise 4: "no such session", "no server" and "could not be asked" differ: on the last nothing is written."""
+"""Promise 4: "no such session", "no server" and "could not be asked" differ: on the last nothing is
+written."""
 
 from __future__ import annotations
 

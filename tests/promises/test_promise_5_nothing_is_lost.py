@@ -1,5 +1,5 @@
-"""Promise 5, the registry's half: wherever the world ends under a command, the registry is whole, the lock is free, and
-the next command brings everything to its end."""
+"""Promise 5, the registry's half: wherever the world ends under a command, the registry is whole,
+the lock is free, and the next command brings everything to its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from tests.command_line import tmuxreap as run
 from tmuxreap.__main__ import main
 from tmuxreap.core.faults import Step
 
-ABOVE = "# of three hands\r\ntmux_sessions:\r\n  - {name: flow, status: running, note: 'x'}   # untouched\r\n"
+ABOVE = (
+    "# of three hands\r\ntmux_sessions:\r\n  - {name: flow, status: running, note: 'x'}   #"
+    " untouched\r\n"
+)
 OLD = {
     "stop": "  - name: a   # ours\r\n    status: running\r\n    pane: {cwd: /x}\r\n",
     "forget": "  - name: a   # ours\r\n    status: stopped\r\n    stop_reason: done\r\n",
@@ -29,7 +32,14 @@ OLD = {
 BELOW = "  # of b\r\n  - name: b\r\n    status: 'stopped'\r\n    odd: !x {y: [1]}\r\nend: 1"
 
 FAULTS = ("kill", "ENOSPC", "EIO", "EROFS")
-WRITE = (Step.WRITE_LOCK, Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED, Step.REPLACED, Step.FOLDER_SYNCED)
+WRITE = (
+    Step.WRITE_LOCK,
+    Step.TEMP_CREATED,
+    Step.TEMP_WRITTEN,
+    Step.TEMP_SYNCED,
+    Step.REPLACED,
+    Step.FOLDER_SYNCED,
+)
 LEDGER = (Step.LEDGER, Step.INTENT_CLOSED)
 PASSED = {
     "stop": (Step.READ, Step.LOCK, Step.INTENT, Step.PROVEN, *WRITE, *LEDGER),
@@ -70,7 +80,11 @@ def own_row(registry: Path, verb: str) -> str:
         assert between == ""
         return "new"
     row = yaml.safe_load(between)[0]
-    assert {**row, "status": "running"}.items() >= {"name": "a", "status": "running", "pane": {"cwd": "/x"}}.items()
+    assert {**row, "status": "running"}.items() >= {
+        "name": "a",
+        "status": "running",
+        "pane": {"cwd": "/x"},
+    }.items()
     assert row["status"] == "stopped"
     assert set(row) - {"name", "status", "pane"} == {
         "stopped_at",
@@ -85,7 +99,11 @@ def own_row(registry: Path, verb: str) -> str:
 
 
 def words(verb: str) -> tuple[str, ...]:
-    return ("stop", "a", "--reason", "disk went", "--json") if verb == "stop" else ("forget", "a", "--json")
+    return (
+        ("stop", "a", "--reason", "disk went", "--json")
+        if verb == "stop"
+        else ("forget", "a", "--json")
+    )
 
 
 @dataclass(frozen=True)
@@ -99,8 +117,15 @@ class Left:
     open_intents: int
 
     def __str__(self) -> str:
-        told = "killed" if self.exit == KILLED else f"exit {self.exit}{f' {self.code}' if self.code else ''}"
-        return f"{told}; row {self.row}; temp files {self.temporaries}; open intents {self.open_intents}"
+        told = (
+            "killed"
+            if self.exit == KILLED
+            else f"exit {self.exit}{f' {self.code}' if self.code else ''}"
+        )
+        return (
+            f"{told}; row {self.row}; temp files {self.temporaries}; open intents"
+            f" {self.open_intents}"
+        )
 
 
 def open_intents(registry: Path) -> int:
@@ -108,8 +133,14 @@ def open_intents(registry: Path) -> int:
     if not ledger.exists():
         return 0
     with sqlite3.connect(ledger) as db:
-        tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'intents'").fetchone()[0]
-        found = db.execute("SELECT count(*) FROM intents WHERE outcome IS NULL").fetchone()[0] if tables else 0
+        tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'intents'").fetchone()[
+            0
+        ]
+        found = (
+            db.execute("SELECT count(*) FROM intents WHERE outcome IS NULL").fetchone()[0]
+            if tables
+            else 0
+        )
     db.close()
     return int(found)
 
@@ -119,10 +150,15 @@ def broken(registry: Path, verb: str, step: Step, fault: str) -> tuple[Left, Ans
     answer = run(*words(verb), env={"TMUXREAP_FAULT": f"{step.value}={fault}"})
     code = answer.error["code"] if answer.exit > 0 else None
     row = own_row(registry, verb)
-    return Left(answer.exit, code, row, len(temporaries(registry.parent)), open_intents(registry)), answer
+    return (
+        Left(answer.exit, code, row, len(temporaries(registry.parent)), open_intents(registry)),
+        answer,
+    )
 
 
-@pytest.mark.parametrize(("verb", "step", "fault"), CASES, ids=lambda value: getattr(value, "value", value))
+@pytest.mark.parametrize(
+    ("verb", "step", "fault"), CASES, ids=lambda value: getattr(value, "value", value)
+)
 def test_the_registry_is_whole_after(verb: str, step: Step, fault: str, registry: Path) -> None:
     left, answer = broken(registry, verb, step, fault)
     print(f"{verb} {step.value}={fault}: {left}")  # pytest -rP shows the whole table
@@ -140,7 +176,8 @@ def test_the_registry_is_whole_after(verb: str, step: Step, fault: str, registry
             "intent_not_recorded" if step is Step.INTENT else "ledger_not_written"
         ]
     elif not killed and step in (Step.REPLACED, Step.FOLDER_SYNCED):
-        # It stands in the file, so that is what is said; a power cut could undo it, so the intent stays.
+        # It stands in the file, so that is what is said; a power cut could undo it, so the intent
+        # stays.
         assert left.exit == 0
         assert [w.split(":")[0] for w in answer.json["warnings"]] == ["registry_not_synced"]
         assert left.open_intents == (1 if verb == "stop" else 0)
@@ -172,7 +209,8 @@ def mirror(registry: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("verb", PASSED)
 def test_every_step_on_the_way_is_among_them(verb: str, registry: Path) -> None:
-    """A step that the command does not pass would prove nothing, and one that is not listed is not tried."""
+    """A step that the command does not pass would prove nothing, and one that is not listed is not
+    tried."""
     met = set()
     for step in Step:
         registry.write_bytes((ABOVE + OLD[verb] + BELOW).encode())
@@ -211,11 +249,16 @@ def test_a_file_system_that_is_really_full(registry: Path) -> None:
     assert temporaries(registry.parent) == []
     assert run(*words("stop")).json["results"][0]["outcome"] == "stopped"
     assert registry.read_bytes().startswith(text[: text.index(b"name: a")])
-    assert mirror(registry) == {"flow": "running", "a": "stopped"}  # b has a tag of its own: not ours to read
+    assert mirror(registry) == {
+        "flow": "running",
+        "a": "stopped",
+    }  # b has a tag of its own: not ours to read
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("step", [Step.WRITE_LOCK, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value)
+@pytest.mark.parametrize(
+    "step", [Step.WRITE_LOCK, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value
+)
 def test_a_start_that_cannot_be_written_leaves_no_agent(
     step: Step, tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,7 +278,8 @@ def test_a_start_that_cannot_be_written_leaves_no_agent(
     assert run("kill", "new", "--grace", "1", "--json").exit == 0
 
 
-# The whole matrix is `python -m tests.fault_matrix`; here stands what differs from what is tried above.
+# The whole matrix is `python -m tests.fault_matrix`; here stands what differs from what is tried
+# above.
 QUICK = [
     *[("start", step, "kill") for step in fault_matrix.MADE],
     *[("start", step, "EIO") for step in (Step.INTENT, Step.WRITE_LOCK, Step.FOLDER_SYNCED)],
@@ -257,6 +301,8 @@ def bench() -> Iterator[fault_matrix.Bench]:
 
 
 @pytest.mark.live
-@pytest.mark.parametrize(("verb", "step", "fault"), QUICK, ids=lambda value: getattr(value, "value", value))
+@pytest.mark.parametrize(
+    ("verb", "step", "fault"), QUICK, ids=lambda value: getattr(value, "value", value)
+)
 def test_reconcile_settles(verb: str, step: Step, fault: str, bench: fault_matrix.Bench) -> None:
     print(f"{verb} {step.value}={fault}: {fault_matrix.check(bench, verb, step, fault)}")

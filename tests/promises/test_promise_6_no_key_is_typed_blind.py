@@ -1,4 +1,5 @@
-"""Promise 6: no key approves a dialog, submits a half-typed prompt, or reaches another pane, mode or program."""
+"""Promise 6: no key approves a dialog, submits a half-typed prompt, or reaches another pane, mode
+or program."""
 
 from __future__ import annotations
 
@@ -158,7 +159,8 @@ def test_siblings_are_left_out(story: Story) -> None:
 
 
 def test_siblings_that_are_joined_meanwhile_get_nothing(story: Story) -> None:
-    """Compared in the server, in the same step as the key: here a blind key would reach somebody else."""
+    """Compared in the server, in the same step as the key: here a blind key would reach somebody
+    else."""
     agent = story.agent(state="busy", leaves=False)
     sibling = story.tmux.split(story.SOCKET, story.tmux.servers[story.SOCKET].sessions[0], "bash")
 

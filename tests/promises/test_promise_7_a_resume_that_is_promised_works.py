@@ -1,4 +1,5 @@
-"""Promise 7: `resumable: true` means that this very conversation is on disk with at least one message."""
+"""Promise 7: `resumable: true` means that this very conversation is on disk with at least one
+message."""
 
 from __future__ import annotations
 
@@ -30,16 +31,23 @@ def test_the_same_conversation_goes_on(real: Real) -> None:
     stopped = answer(real.stop())
     row = real.row()
     assert (stopped["resumable"], row["resumable"]) == (True, True)
-    assert row["demo_conversation_id_own"] == conversation(real).stem == stopped["conversation"]["id"]
+    assert (
+        row["demo_conversation_id_own"] == conversation(real).stem == stopped["conversation"]["id"]
+    )
     assert stopped["conversation"]["path"] == str(conversation(real))
     resumed = real.resume()
     assert (resumed["status"], resumed["live"]) == ("running", "alive")
     real.shows("acme", "user: remember me")
     real.say("and this")
     assert [text for role, text in real.said() if role == "user"] == ["remember me", "and this"]
-    assert not {"stopped_at", "stopped_at_epoch", "stop_reason", "termination_mode", "stopped_by", "resumable"} & set(
-        real.row()
-    )
+    assert not {
+        "stopped_at",
+        "stopped_at_epoch",
+        "stop_reason",
+        "termination_mode",
+        "stopped_by",
+        "resumable",
+    } & set(real.row())
     again = answer(real.stop())
     assert again["conversation"]["id"] == stopped["conversation"]["id"]
 
@@ -79,7 +87,9 @@ def test_two_live_panes_never_share_a_conversation(real: Real) -> None:
     real.say("hello", "one")
     answer(real.stop("one"))
     real.resume("one")
-    text = json.dumps({**real.row("one"), "name": "two", "status": "stopped", "tmux": {}, "pane": {"cwd": "/"}})
+    text = json.dumps(
+        {**real.row("one"), "name": "two", "status": "stopped", "tmux": {}, "pane": {"cwd": "/"}}
+    )
     real.registry.write_text(real.registry.read_text() + f"  - {text}\n")
     assert refused(real, "two") == "conversation_in_use"
     assert real.sessions() == {"one"}
@@ -123,7 +133,11 @@ def test_a_good_id_is_never_replaced_by_nothing(real: Real) -> None:
     real.tmux("kill-session", "-t", "=acme")
     until("its end", lambda: not alive(pid))
     stopped = answer(real.stop())
-    assert (stopped["stopped_by"], stopped["conversation"]["id"], stopped["resumable"]) == ("already_gone", known, True)
+    assert (stopped["stopped_by"], stopped["conversation"]["id"], stopped["resumable"]) == (
+        "already_gone",
+        known,
+        True,
+    )
     assert real.row()["demo_conversation_id_own"] == known
 
 
@@ -138,7 +152,9 @@ def test_a_kill_keeps_the_conversation(real: Real) -> None:
 
 def test_a_store_of_its_own_is_found_again(real: Real) -> None:
     store = real.folder / "other store"
-    real.start(command=["env", f"TMUXREAP_DEMO_HOME={store}", sys.executable, "-m", "tmuxreap.demo_agent"])
+    real.start(
+        command=["env", f"TMUXREAP_DEMO_HOME={store}", sys.executable, "-m", "tmuxreap.demo_agent"]
+    )
     real.say("hello")
     stopped = answer(real.stop())
     assert (stopped["resumable"], real.row()["store"]) == (True, str(store))
@@ -162,6 +178,9 @@ def test_the_last_words_of_one_that_left_by_itself_below_its_shell(real: Real) -
     result = answer(real.stop())
     assert (result["stopped_by"], result["resumable"]) == ("already_gone", True)
     assert result["conversation"] == {
-        "id": conversation(real).stem, "source": "exit-banner", "path": str(conversation(real)), "exists": True
-    }  # fmt: skip
+        "id": conversation(real).stem,
+        "source": "exit-banner",
+        "path": str(conversation(real)),
+        "exists": True,
+    }
     assert real.row()["demo_conversation_id_own"] == conversation(real).stem

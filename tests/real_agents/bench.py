@@ -29,7 +29,9 @@ NAME = "acme"
 
 
 class Bench:
-    def __init__(self, agent: str, setup: Setup, profile: Profile, program: Path, *, allowed: bool = False) -> None:
+    def __init__(
+        self, agent: str, setup: Setup, profile: Profile, program: Path, *, allowed: bool = False
+    ) -> None:
         """`allowed`: it runs its tools without asking."""
         self.agent, self.setup, self.profile, self.allowed = agent, setup, profile, allowed
         self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
@@ -66,7 +68,9 @@ class Bench:
         return self
 
     def __exit__(self, *_: object) -> None:
-        subprocess.run(["tmux", "-N", "-S", self.socket, "kill-server"], capture_output=True, check=False)
+        subprocess.run(
+            ["tmux", "-N", "-S", self.socket, "kill-server"], capture_output=True, check=False
+        )
         self.model.close()
         time.sleep(0.3)
         for pid in self.left():
@@ -79,7 +83,9 @@ class Bench:
         for home in Path("/proc").glob("[0-9]*"):
             try:
                 if wanted in (home / "environ").read_bytes().split(b"\0"):
-                    found[int(home.name)] = (home / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+                    found[int(home.name)] = (
+                        (home / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+                    )
             except OSError:
                 continue
         return {pid: command for pid, command in found.items() if command}
@@ -88,13 +94,29 @@ class Bench:
 
     def answer(self, *words: str) -> dict[str, Any]:
         done = subprocess.run(
-            [sys.executable, "-m", "tmuxreap", words[0], "--registry", str(self.registry), "--json", *words[1:]],
-            env=self.environ, cwd=self.place.project, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "tmuxreap",
+                words[0],
+                "--registry",
+                str(self.registry),
+                "--json",
+                *words[1:],
+            ],
+            env=self.environ,
+            cwd=self.place.project,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         try:
             answer: dict[str, Any] = json.loads(done.stdout)
         except ValueError:
-            raise AssertionError(f"tmuxreap {' '.join(words)}: {done.stdout}{done.stderr}") from None
+            raise AssertionError(
+                f"tmuxreap {' '.join(words)}: {done.stdout}{done.stderr}"
+            ) from None
         return answer
 
     def reap(self, *words: str) -> dict[str, Any]:
@@ -140,7 +162,12 @@ class Bench:
     def tmux(self, *words: str) -> str:
         where = ["tmux", "-u", "-f", "/dev/null", "-S", self.socket]
         done = subprocess.run(
-            [*where, *words], env=self.environ, capture_output=True, text=True, timeout=10, check=False
+            [*where, *words],
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
         )
         return done.stdout.rstrip("\n ")
 

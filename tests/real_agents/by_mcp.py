@@ -1,4 +1,5 @@
-"""A real agent as the client of our MCP server: it ends another session, then its own, and is taken up again.
+"""A real agent as the client of our MCP server: it ends another session, then its own, and is taken
+up again.
 
 python -m tests.real_agents.by_mcp FOLDER
 
@@ -26,7 +27,9 @@ TOOLS = "mcp__tmuxreap__"
 
 def said(body: dict[str, Any]) -> str:
     """The last of the person, or of a tool; claude tells more of its own after it."""
-    return next((json.dumps(one) for one in reversed(body.get("messages", [])) if one["role"] == "user"), "")
+    return next(
+        (json.dumps(one) for one in reversed(body.get("messages", [])) if one["role"] == "user"), ""
+    )
 
 
 class Caller:
@@ -38,7 +41,11 @@ class Caller:
         bench.model.reply = self.answer  # type: ignore[method-assign]
 
     def answer(self, body: dict[str, Any]) -> Reply:
-        return self.next if WORD in said(body) and self.next.tool in tools_of(body) else self.reply(body)
+        return (
+            self.next
+            if WORD in said(body) and self.next.tool in tools_of(body)
+            else self.reply(body)
+        )
 
     def calls(self, tool: str, **arguments: Any) -> str:
         """What the agent tells the model of the answer."""
@@ -61,7 +68,14 @@ def as_documented(bench: Bench) -> None:
     """claude mcp add tmuxreap -- tmuxreap mcp"""
     ours = [sys.executable, "-m", "tmuxreap", "mcp"]
     words = [str(bench.program), "mcp", "add", "--scope", "user", "tmuxreap", "--", *ours]
-    subprocess.run(words, env=bench.environ, cwd=bench.place.project, check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        words,
+        env=bench.environ,
+        cwd=bench.place.project,
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
 
 
 def told(result: str) -> dict[str, Any]:
@@ -83,11 +97,16 @@ def play(bench: Bench) -> None:
     bench.reap("start", OTHER, *where, "--", sys.executable, "-m", "tmuxreap.demo_agent")
     bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
     bench.settle()
-    bench.until("our server", lambda: any("tmuxreap mcp" in words for words in bench.left().values()))
+    bench.until(
+        "our server", lambda: any("tmuxreap mcp" in words for words in bench.left().values())
+    )
     bench.settle(3.0)  # it is connected to after the prompt is there
     caller = Caller(bench)
     listed = told(caller.calls("list_sessions", live=True))
-    assert {one["name"]: one["live"] for one in listed["results"]} == {NAME: "alive", OTHER: "alive"}, listed
+    assert {one["name"]: one["live"] for one in listed["results"]} == {
+        NAME: "alive",
+        OTHER: "alive",
+    }, listed
     idle(bench)
     many = told(caller.calls("stop_session", targets=["all"], reason=REASON))
     assert (many["error"]["code"], rows(bench)[OTHER]["status"]) == ("usage", "running"), many
@@ -100,8 +119,15 @@ def play(bench: Bench) -> None:
     assert (own["outcome"], own["error"]) == ("handed_over", None), own
     bench.until("the end of its own session", lambda: rows(bench)[NAME]["status"] == "stopped")
     row = rows(bench)[NAME]
-    assert (row["stop_reason"], row["stopped_by"], row["resumable"]) == (REASON, "exit_keys", True), row
-    bench.until("nothing left", lambda: not [one for one in bench.left().values() if not one.startswith("tmux ")])
+    assert (row["stop_reason"], row["stopped_by"], row["resumable"]) == (
+        REASON,
+        "exit_keys",
+        True,
+    ), row
+    bench.until(
+        "nothing left",
+        lambda: not [one for one in bench.left().values() if not one.startswith("tmux ")],
+    )
     assert bench.reap("resume", NAME)["live"] == "alive"
     bench.until("the empty prompt, after the resume", lambda: bench.seen().state is State.IDLE)
     bench.reap("kill", NAME)
@@ -109,7 +135,8 @@ def play(bench: Bench) -> None:
 
 def idle(bench: Bench) -> None:
     bench.until(
-        "the empty prompt, after an answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE
+        "the empty prompt, after an answer",
+        lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE,
     )
     bench.settle()
 
@@ -121,7 +148,10 @@ def main(folder: Path) -> int:
         try:
             play(bench)
         except AssertionError as fault:
-            asked = [json.dumps(json.loads(raw).get("messages", []))[-3000:] for raw in bench.model.asked[-3:]]
+            asked = [
+                json.dumps(json.loads(raw).get("messages", []))[-3000:]
+                for raw in bench.model.asked[-3:]
+            ]
             print(fault, bench.screen(), *asked, sep="\n")
             return 1
     print("claude ended another session and its own by the MCP server, and was taken up again")

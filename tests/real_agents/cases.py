@@ -1,6 +1,8 @@
-"""What one state of one agent does not show: rows of other tools, crashes, two agents, what a daemon holds.
+"""What one state of one agent does not show: rows of other tools, crashes, two agents, what a
+daemon holds.
 
-python -m tests.real_agents.cases FOLDER [AGENT[:CASE]...]   as `matrix`. Exit 0 when all is as it must be."""
+python -m tests.real_agents.cases FOLDER [AGENT[:CASE]...]   as `matrix`. Exit 0 when all is as it
+must be."""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ ALL = tuple(SETUPS)
 
 
 def by_another_tool(bench: Bench) -> None:
-    """A row with a name, a status and a pid, of an agent that somebody started by hand: stopped, and resumed."""
+    """A row with a name, a status and a pid, of an agent that somebody started by hand: stopped,
+    and resumed."""
     _by_hand(bench)
     item = bench.reap("stop", NAME)
     assert item["resumable"], item["conversation"]
@@ -60,7 +63,9 @@ def rival_elsewhere(bench: Bench) -> None:
     other = bench.folder / "other-home"
     subprocess.run(["cp", "-a", str(bench.place.home), str(other)], check=True)
     home = ["-e", f"HOME={other}"]
-    bench.tmux("new-session", "-d", "-s", "rival", "-c", str(bench.place.project), *home, bench.line)
+    bench.tmux(
+        "new-session", "-d", "-s", "rival", "-c", str(bench.place.project), *home, bench.line
+    )
     time.sleep(4.0)
     item = bench.reap("kill", NAME)
     assert item["resumable"], (item["conversation"], item["warnings"])
@@ -86,7 +91,11 @@ def tool_below(bench: Bench) -> None:
     item = bench.reap("stop", NAME)
     time.sleep(1.0)
     told = " ".join([*item["warnings"], *(str(one["pid"]) for one in item["spared"])])
-    left = {pid: words for pid, words in bench.left().items() if "sleep 77" in words and str(pid) not in told}
+    left = {
+        pid: words
+        for pid, words in bench.left().items()
+        if "sleep 77" in words and str(pid) not in told
+    }
     top = {pid for pid in left if _parent(pid) not in left and f"({_parent(pid)})" not in told}
     assert not top, (left, item["warnings"])
 
@@ -113,7 +122,11 @@ def asks_first(bench: Bench) -> None:
     bench.settle(3.0)
     item = bench.reap("stop", NAME)
     assert item["stopped_by"] == "exit_keys", item["rungs"]
-    found = [path for path in bench.place.home.rglob("*.json") if answer in path.read_text(errors="replace")]
+    found = [
+        path
+        for path in bench.place.home.rglob("*.json")
+        if answer in path.read_text(errors="replace")
+    ]
     assert not found, found
 
 
@@ -146,7 +159,19 @@ ALLOWED = ("tool below",)
 
 
 def _by_hand(bench: Bench) -> None:
-    bench.tmux("new-session", "-d", "-x", "120", "-y", "40", "-s", NAME, "-c", str(bench.place.project), bench.line)
+    bench.tmux(
+        "new-session",
+        "-d",
+        "-x",
+        "120",
+        "-y",
+        "40",
+        "-s",
+        NAME,
+        "-c",
+        str(bench.place.project),
+        bench.line,
+    )
     pid = int(bench.tmux("display-message", "-p", "-t", f"={NAME}:", "#{pane_pid}"))
     pane = {"pid": pid, "cmd": "node", "cwd": str(bench.place.project)}
     row = {"name": NAME, "status": "running", "tmux_server": bench.socket, "pane": pane}
@@ -178,7 +203,11 @@ def _parent(pid: int) -> int:
 def main(folder: Path, wanted: list[str]) -> int:
     profiles, fault = load_profiles(None).agents, False
     for agent, setup in SETUPS.items():
-        asked = [one.partition(":")[2] for one in wanted if one.partition(":")[0] == agent] if wanted else [""]
+        asked = (
+            [one.partition(":")[2] for one in wanted if one.partition(":")[0] == agent]
+            if wanted
+            else [""]
+        )
         program = folder / agent / "node_modules" / ".bin" / setup.program
         for name, (play, agents) in CASES.items():
             if agent not in agents or not ("" in asked or name in asked):

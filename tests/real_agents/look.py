@@ -32,13 +32,23 @@ def main(agent: str, program: str, states: list[str]) -> None:
             show(bench, state)
             if state == states[0]:
                 print(*bench.left().items(), sep="\n")
-                print(*[path for path in sorted(bench.place.home.rglob("*")) if path.is_file()][:40], sep="\n")
-            print(bench.reap("show", "acme").get("pane_state"), len(bench.model.asked), bench.proof.exists())
+                print(
+                    *[path for path in sorted(bench.place.home.rglob("*")) if path.is_file()][:40],
+                    sep="\n",
+                )
+            print(
+                bench.reap("show", "acme").get("pane_state"),
+                len(bench.model.asked),
+                bench.proof.exists(),
+            )
 
 
 def show(bench: Bench, state: str) -> None:
     screen = re.sub(r"\n{3,}", "\n\n", bench.screen())
-    print(f"--- {state}: {bench.seen()}\n{screen}\n--- cursor {bench.tmux('display', '-p', '#{cursor_x},#{cursor_y}')}")
+    print(
+        f"--- {state}: {bench.seen()}\n{screen}\n--- cursor"
+        f" {bench.tmux('display', '-p', '#{cursor_x},#{cursor_y}')}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The matrix: each real agent, from each state, by each verb, and taken up again afterwards.
 
-python -m tests.real_agents.matrix FOLDER [AGENT[:STATE]...]   FOLDER/AGENT/node_modules/.bin holds the programs.
-Exit 0 when every cell is as it must be, 1 when one is not."""
+python -m tests.real_agents.matrix FOLDER [AGENT[:STATE]...]   FOLDER/AGENT/node_modules/.bin holds
+the programs. Exit 0 when every cell is as it must be, 1 when one is not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,11 @@ class Cell:
 def cells(folder: Path, wanted: list[str]) -> Iterator[Cell]:
     profiles = load_profiles(None).agents
     for agent in SETUPS:
-        states = [one.partition(":")[2] for one in wanted if one.partition(":")[0] == agent] if wanted else [""]
+        states = (
+            [one.partition(":")[2] for one in wanted if one.partition(":")[0] == agent]
+            if wanted
+            else [""]
+        )
         for state in SITUATIONS:
             if state in states or "" in states:
                 yield run(agent, state, "stop", profiles[agent], folder)
@@ -78,7 +82,9 @@ def _played(bench: Bench, state: str, verb: str) -> Cell:
     bench.settle()
     if not situation.silent:
         bench.say(MESSAGE)
-        bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
+        bench.until(
+            "the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE
+        )
         bench.settle()
     situation.bring(bench)
     if situation.becomes:
@@ -91,31 +97,51 @@ def _played(bench: Bench, state: str, verb: str) -> Cell:
     time.sleep(situation.watched_s)
     _hold(bench, state, verb, item, asked, spared)
     return Cell(
-        bench.agent, state, verb, item["duration_ms"] / 1000, item["stopped_by"], item["conversation"]["source"],
-        resumed=_resumed(bench) if item["resumable"] else None, lost=_lost(item),
-    )  # fmt: skip
+        bench.agent,
+        state,
+        verb,
+        item["duration_ms"] / 1000,
+        item["stopped_by"],
+        item["conversation"]["source"],
+        resumed=_resumed(bench) if item["resumable"] else None,
+        lost=_lost(item),
+    )
 
 
 def _shared(profile: Profile, command: str) -> bool:
     return any(spare.matches([spare.program], command) for spare in profile.spare)
 
 
-def _hold(bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int, spared: set[int]) -> None:
+def _hold(
+    bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int, spared: set[int]
+) -> None:
     left = {pid: words for pid, words in bench.left().items() if not words.startswith("tmux ")}
     later = "".join(bench.model.asked[asked:])
     situation, said = SITUATIONS[state], "\n".join(bench.drafts())
     due = not situation.silent
     more = _asked_more(bench, situation, asked)
     must: list[tuple[str, Callable[[], bool]]] = [
-        (f"it is {item['outcome']}", lambda: item["outcome"] == ("stopped" if verb == "stop" else "killed")),
+        (
+            f"it is {item['outcome']}",
+            lambda: item["outcome"] == ("stopped" if verb == "stop" else "killed"),
+        ),
         (f"stopped by {item['stopped_by']}", lambda: item["stopped_by"] in _due(verb)),
         (f"left behind: {left}", lambda: set(left) <= spared),
         (f"a shared daemon was ended: {spared}", lambda: spared <= set(left)),
         ("the tool was approved", lambda: not bench.proof.exists()),
-        ("the draft was sent", lambda: not any(one in later for one in situation.typed) and "/exit" not in later),
+        (
+            "the draft was sent",
+            lambda: not any(one in later for one in situation.typed) and "/exit" not in later,
+        ),
         (f"the model was asked to go on {more} times", lambda: not more),
-        (f"of the draft was kept: {said!r}", lambda: _lost(item) or _kept(bench, state, item, said)),
-        (f"a draft was lost that there was not: {item['warnings']}", lambda: not _lost(item) or bool(situation.typed)),
+        (
+            f"of the draft was kept: {said!r}",
+            lambda: _lost(item) or _kept(bench, state, item, said),
+        ),
+        (
+            f"a draft was lost that there was not: {item['warnings']}",
+            lambda: not _lost(item) or bool(situation.typed),
+        ),
         (f"the conversation is {item['conversation']}", lambda: _holds(item, MESSAGE) or not due),
         (f"resumable: {item['resumable']}", lambda: item["resumable"] is due),
         (
@@ -138,8 +164,13 @@ def _lost(item: dict[str, Any]) -> bool:
 
 
 def _asked_more(bench: Bench, situation: Situation, asked: int) -> int:
-    """An agent may ask for a title of its own; a turn is asked for with the tools that it may use."""
-    turns = [one for one in bench.model.asked[asked:] if '"tools"' in one and bench.setup.aside not in one]
+    """An agent may ask for a title of its own; a turn is asked for with the tools that it may
+    use."""
+    turns = [
+        one
+        for one in bench.model.asked[asked:]
+        if '"tools"' in one and bench.setup.aside not in one
+    ]
     return len(turns) if situation.watched_s else 0
 
 
@@ -152,7 +183,9 @@ def _holds(item: dict[str, Any], words: str) -> bool:
     path = item["conversation"]["path"]
     if not path:
         return False
-    files = Path(path).parent.glob(Path(path).name + "*")  # a database has a log of what is new beside it
+    files = Path(path).parent.glob(
+        Path(path).name + "*"
+    )  # a database has a log of what is new beside it
     return any(words.encode() in file.read_bytes() for file in files)
 
 
@@ -189,13 +222,19 @@ def table(found: list[Cell], versions: dict[str, str]) -> str:
     lines = [head, "|---" * (len(agents) + 1) + "|"]
     for verb, state in rows:
         of = {cell.agent: cell.word for cell in found if (cell.verb, cell.state) == (verb, state)}
-        lines.append(f"| {verb}, {state} | " + " | ".join(of.get(agent, "") for agent in agents) + " |")
+        lines.append(
+            f"| {verb}, {state} | " + " | ".join(of.get(agent, "") for agent in agents) + " |"
+        )
     lines.append("| told by | " + " | ".join(_sources(found, agent) for agent in agents) + " |")
     return "\n".join(lines)
 
 
 def _sources(found: list[Cell], agent: str) -> str:
-    return ", ".join(dict.fromkeys(cell.conversation for cell in found if cell.agent == agent and cell.conversation))
+    return ", ".join(
+        dict.fromkeys(
+            cell.conversation for cell in found if cell.agent == agent and cell.conversation
+        )
+    )
 
 
 def version(folder: Path, agent: str) -> str:

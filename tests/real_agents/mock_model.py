@@ -1,9 +1,9 @@
-"""A model of our own on loopback, as far as the agents need one: Anthropic messages, OpenAI responses and chat
-completions, Gemini generateContent; streamed where asked for.
+"""A model of our own on loopback, as far as the agents need one: Anthropic messages, OpenAI
+responses and chat completions, Gemini generateContent; streamed where asked for.
 
-The last word of the person decides: with RUN_A_TOOL in it the agent is told to run a command (which asks the person
-first), with BE_SLOW it waits, with STREAM_IT it talks for a while and
-runs the command then, all else is answered. It keeps what it was asked, and never asks anybody itself."""
+The last word of the person decides: with RUN_A_TOOL in it the agent is told to run a command (which
+asks the person first), with BE_SLOW it waits, with STREAM_IT it talks for a while and runs the
+command then, all else is answered. It keeps what it was asked, and never asks anybody itself."""
 
 from __future__ import annotations
 
@@ -19,8 +19,19 @@ from typing import Any
 TOOL, SLOW, STREAM = "RUN_A_TOOL", "BE_SLOW", "STREAM_IT"
 ANSWER = "The mock has read it."
 SLOW_S = 60.0
-TALK, TALK_S = ("The teapot is blue, ", "as was said before, ", "and so it goes on ", "for a while. "), 8.0
-SHELLS = ("Bash", "bash", "run_shell_command", "shell_command", "exec_command", "shell", "local_shell")
+TALK, TALK_S = (
+    ("The teapot is blue, ", "as was said before, ", "and so it goes on ", "for a while. "),
+    8.0,
+)
+SHELLS = (
+    "Bash",
+    "bash",
+    "run_shell_command",
+    "shell_command",
+    "exec_command",
+    "shell",
+    "local_shell",
+)
 ASKING = ("justification", "sandbox_permissions")  # only where a person is to be asked
 
 Event = tuple[str, dict[str, Any]]
@@ -66,17 +77,25 @@ class MockModel:
         shell = next((name for name in SHELLS if name in tools), None)
         if shell and (TOOL in said or STREAM in said):
             talk = TALK if STREAM in said else ()
-            return Reply("I will run it.", shell, _arguments(tools[shell], self.command, self.asks), talk=talk)
+            return Reply(
+                "I will run it.",
+                shell,
+                _arguments(tools[shell], self.command, self.asks),
+                talk=talk,
+            )
         return Reply(wait=SLOW in said)
 
 
 def _last_words(body: dict[str, Any]) -> str:
-    """What the person said last; nothing when a tool has answered since, or when the agent asks for itself."""
+    """What the person said last; nothing when a tool has answered since, or when the agent asks for
+    itself."""
     turns = body.get("messages") or body.get("input") or body.get("contents") or []
     if not isinstance(turns, list) or not turns or not tools_of(body):
         return ""
     last = json.dumps(turns[-1])
-    answered = re.search(r'"(?:tool_result|function_call_output|functionResponse)"|"role": "tool"', last)
+    answered = re.search(
+        r'"(?:tool_result|function_call_output|functionResponse)"|"role": "tool"', last
+    )
     return "" if answered else last
 
 
@@ -84,17 +103,27 @@ def tools_of(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for tool in body.get("tools") or []:
         for one in tool.get("functionDeclarations") or [tool.get("function") or tool]:
-            schema = one.get("input_schema") or one.get("parameters") or one.get("parametersJsonSchema") or {}
+            schema = (
+                one.get("input_schema")
+                or one.get("parameters")
+                or one.get("parametersJsonSchema")
+                or {}
+            )
             found[str(one.get("name") or one.get("type"))] = schema.get("properties") or {}
     return found
 
 
 def _arguments(properties: dict[str, Any], command: str, asks: bool = True) -> dict[str, Any]:
     name = "cmd" if "cmd" in properties else "command"
-    words: object = ["sh", "-c", command] if properties.get(name, {}).get("type") == "array" else command
+    words: object = (
+        ["sh", "-c", command] if properties.get(name, {}).get("type") == "array" else command
+    )
     given = {name: words}
-    for wanted, value in (("description", "prove that it ran"), ("justification", "prove that it ran"),
-                          ("sandbox_permissions", "require_escalated")):  # fmt: skip
+    for wanted, value in (
+        ("description", "prove that it ran"),
+        ("justification", "prove that it ran"),
+        ("sandbox_permissions", "require_escalated"),
+    ):
         if wanted in properties and (asks or wanted not in ASKING):
             given[wanted] = value
     return given
@@ -105,13 +134,25 @@ def _arguments(properties: dict[str, Any], command: str, asks: bool = True) -> d
 
 def anthropic(reply: Reply) -> Iterator[Event]:
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": _id("msg"), "type": "message", "role": "assistant", "model": "mock", "content": [],
-               "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
+    message = {
+        "id": _id("msg"),
+        "type": "message",
+        "role": "assistant",
+        "model": "mock",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
     words = [{"type": "text_delta", "text": piece} for piece in reply.pieces]
-    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [({"type": "text", "text": ""}, words)]
+    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+        ({"type": "text", "text": ""}, words)
+    ]
     if reply.tool:
         call = {"type": "tool_use", "id": _id("toolu"), "name": reply.tool, "input": {}}
-        blocks.append((call, [{"type": "input_json_delta", "partial_json": json.dumps(reply.arguments)}]))
+        blocks.append(
+            (call, [{"type": "input_json_delta", "partial_json": json.dumps(reply.arguments)}])
+        )
     yield "message_start", {"message": message}
     for index, (block, deltas) in enumerate(blocks):
         yield "content_block_start", {"index": index, "content_block": block}
@@ -127,15 +168,33 @@ def anthropic(reply: Reply) -> Iterator[Event]:
 
 def responses(reply: Reply) -> Iterator[Event]:
     answer = _id("resp")
-    text = {"type": "message", "id": _id("msg"), "role": "assistant", "status": "completed",
-            "content": [{"type": "output_text", "text": "".join(reply.pieces), "annotations": []}]}  # fmt: skip
+    text = {
+        "type": "message",
+        "id": _id("msg"),
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": "".join(reply.pieces), "annotations": []}],
+    }
     items: list[dict[str, Any]] = [text]
     if reply.tool:
-        call = {"type": "function_call", "id": _id("fc"), "call_id": _id("call"), "name": reply.tool}
+        call = {
+            "type": "function_call",
+            "id": _id("fc"),
+            "call_id": _id("call"),
+            "name": reply.tool,
+        }
         items.append({**call, "arguments": json.dumps(reply.arguments), "status": "completed"})
-    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, "input_tokens_details": None,
-             "output_tokens_details": None}  # fmt: skip
-    yield "response.created", {"response": {"id": answer, "object": "response", "status": "in_progress"}}
+    usage = {
+        "input_tokens": 1,
+        "output_tokens": 1,
+        "total_tokens": 2,
+        "input_tokens_details": None,
+        "output_tokens_details": None,
+    }
+    yield (
+        "response.created",
+        {"response": {"id": answer, "object": "response", "status": "in_progress"}},
+    )
     for index, item in enumerate(items):
         begun = {**item, "content": [], "status": "in_progress"} if item is text else item
         yield "response.output_item.added", {"output_index": index, "item": begun}
@@ -144,7 +203,13 @@ def responses(reply: Reply) -> Iterator[Event]:
             yield "response.output_text.delta", {**where, "delta": piece}
             yield PAUSE
         yield "response.output_item.done", {"output_index": index, "item": item}
-    done = {"id": answer, "object": "response", "status": "completed", "output": items, "usage": usage}
+    done = {
+        "id": answer,
+        "object": "response",
+        "status": "completed",
+        "output": items,
+        "usage": usage,
+    }
     yield "response.completed", {"response": done}
 
 
@@ -154,13 +219,23 @@ def chat(reply: Reply) -> Iterator[Event]:
     ]
     if reply.tool:
         call = {"name": reply.tool, "arguments": json.dumps(reply.arguments)}
-        parts[-1][0]["tool_calls"] = [{"index": 0, "id": _id("call"), "type": "function", "function": call}]
+        parts[-1][0]["tool_calls"] = [
+            {"index": 0, "id": _id("call"), "type": "function", "function": call}
+        ]
     for place, (part, reason) in enumerate([*parts, ({}, "tool_calls" if reply.tool else "stop")]):
         if 0 < place < len(parts):
             yield PAUSE
         choice = {"index": 0, "delta": part, "finish_reason": reason}
-        yield "", {"id": _id("chat"), "object": "chat.completion.chunk", "model": "mock", "choices": [choice],
-                   "created": 1}  # fmt: skip
+        yield (
+            "",
+            {
+                "id": _id("chat"),
+                "object": "chat.completion.chunk",
+                "model": "mock",
+                "choices": [choice],
+                "created": 1,
+            },
+        )
 
 
 def gemini(reply: Reply) -> Iterator[Event]:
@@ -170,7 +245,9 @@ def gemini(reply: Reply) -> Iterator[Event]:
         yield PAUSE
     parts: list[dict[str, Any]] = [{"text": reply.text}]
     if reply.tool:
-        parts.append({"functionCall": {"id": _id("fc"), "name": reply.tool, "args": reply.arguments}})
+        parts.append(
+            {"functionCall": {"id": _id("fc"), "name": reply.tool, "args": reply.arguments}}
+        )
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
     yield "", {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "mock"}
@@ -182,14 +259,23 @@ def _whole(path: str, reply: Reply) -> dict[str, Any]:
         return next(gemini(reply))[1]
     if path.endswith("/messages"):
         events = list(anthropic(reply))
-        return {**events[0][1]["message"], "content": [{"type": "text", "text": reply.text}], "stop_reason": "end_turn"}
+        return {
+            **events[0][1]["message"],
+            "content": [{"type": "text", "text": reply.text}],
+            "stop_reason": "end_turn",
+        }
     if path.endswith("/responses"):
         whole: dict[str, Any] = list(responses(reply))[-1][1]["response"]
         return whole
     message = {"role": "assistant", "content": reply.text}
-    return {"id": _id("chat"), "object": "chat.completion", "model": "mock", "created": 1,
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}  # fmt: skip
+    return {
+        "id": _id("chat"),
+        "object": "chat.completion",
+        "model": "mock",
+        "created": 1,
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
 
 
 def _id(kind: str) -> str:
@@ -210,10 +296,14 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
             pass
 
         def do_GET(self) -> None:
-            self._json({"object": "list", "data": [{"id": "mock", "object": "model"}], "models": []})
+            self._json(
+                {"object": "list", "data": [{"id": "mock", "object": "model"}], "models": []}
+            )
 
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("content-length") or 0)).decode("utf-8", "replace")
+            raw = self.rfile.read(int(self.headers.get("content-length") or 0)).decode(
+                "utf-8", "replace"
+            )
             path = self.path.partition("?")[0]
             model.asked.append(raw)
             try:

@@ -136,23 +136,35 @@ def _copilot(place: Place) -> dict[str, str]:
 ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
 SETUPS = {
     "claude": Setup(
-        "@anthropic-ai/claude-code", "claude", _claude,
+        "@anthropic-ai/claude-code",
+        "claude",
+        _claude,
         options=("--permission-mode", "default"),
         allowing=("--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
     ),
     "codex": Setup(
-        "@openai/codex", "codex", _codex,
-        queue="Tab", allowing=("--dangerously-bypass-approvals-and-sandbox",), fast_s=7,
+        "@openai/codex",
+        "codex",
+        _codex,
+        queue="Tab",
+        allowing=("--dangerously-bypass-approvals-and-sandbox",),
+        fast_s=7,
     ),
     "gemini": Setup("@google/gemini-cli", "gemini", _gemini, allowing=("--yolo",)),
     "qwen": Setup(
-        "@qwen-code/qwen-code", "qwen", _qwen,
-        options=("--approval-mode", "default"), allowing=("--approval-mode", "yolo"),
+        "@qwen-code/qwen-code",
+        "qwen",
+        _qwen,
+        options=("--approval-mode", "default"),
+        allowing=("--approval-mode", "yolo"),
         aside="Reply with ONLY the suggestion",
     ),
     "opencode": Setup(
-        "opencode-ai", "opencode", _opencode, keeps_queue=True,
+        "opencode-ai",
+        "opencode",
+        _opencode,
+        keeps_queue=True,
         allowing_environ=(("OPENCODE_CONFIG_CONTENT", ALLOWED),),
     ),
     "copilot": Setup("@github/copilot", "copilot", _copilot, allowing=("--allow-all-tools",)),
-}  # fmt: skip
+}

@@ -1,5 +1,5 @@
-"""The states that an agent is brought into before it is ended, and what must be true of each afterwards: data for the
-matrix."""
+"""The states that an agent is brought into before it is ended, and what must be true of each
+afterwards: data for the matrix."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def nothing(bench: Bench) -> None:
 class Situation:
     bring: Callable[[Bench], None] = nothing
     becomes: State | None = None  # as the program tells it
-    typed: tuple[str, ...] = ()  # all of it stands in the ledger, or the answer says that it does not
+    typed: tuple[
+        str, ...
+    ] = ()  # all of it stands in the ledger, or the answer says that it does not
     allowed: bool = False  # it may run its tools without asking
     silent: bool = False  # no message was sent before
     below_shell: bool = False

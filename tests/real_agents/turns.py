@@ -1,7 +1,8 @@
-"""`hooks install` and `stop --after-turn` with real agents, in the middle of a tool call: that call ends, no other
-begins, the model is not asked again, and the conversation is whole.
+"""`hooks install` and `stop --after-turn` with real agents, in the middle of a tool call: that call
+ends, no other begins, the model is not asked again, and the conversation is whole.
 
-python -m tests.real_agents.turns FOLDER [AGENT]... as `matrix`. Exit 0 when all is as it must be, 1 when it is not."""
+python -m tests.real_agents.turns FOLDER [AGENT]... as `matrix`. Exit 0 when all is as it must be, 1
+when it is not."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ ASKED = ("claude", "qwen", "gemini")
 def run(agent: str, folder: Path) -> str:
     setup = SETUPS[agent]
     profile = load_profiles(None).agents[agent]
-    with Bench(agent, setup, profile, folder / agent / "node_modules" / ".bin" / setup.program) as bench:
+    with Bench(
+        agent, setup, profile, folder / agent / "node_modules" / ".bin" / setup.program
+    ) as bench:
         bench.reap("hooks", "install", agent)
         bench.start()
         bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
@@ -50,7 +53,9 @@ def run(agent: str, folder: Path) -> str:
         assert len(bench.model.asked) == asked, "the model was asked again"
         assert item["resumable"], "the conversation cannot be taken up"
         assert item["conversation"]["source"] == "hook", item["conversation"]
-        assert b"ended" in Path(item["conversation"]["path"]).read_bytes(), "the tool call is not in the conversation"
+        assert b"ended" in Path(item["conversation"]["path"]).read_bytes(), (
+            "the tool call is not in the conversation"
+        )
         assert late_s < QUICK_S + setup.fast_s, f"it took {late_s:.2f} s"
         return f"{late_s:.2f} s after its hook was told to halt"
 
@@ -59,7 +64,9 @@ def _halted(bench: Bench) -> float:
     """When its hook was answered that it should go on no further."""
     books = sqlite3.connect(bench.registry.with_suffix(".db"))
     try:
-        ((at,),) = books.execute("select max(at) from heartbeats where data like '%halted%'").fetchall()
+        ((at,),) = books.execute(
+            "select max(at) from heartbeats where data like '%halted%'"
+        ).fetchall()
     finally:
         books.close()
     assert at is not None, "no hook was asked to halt"

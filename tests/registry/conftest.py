@@ -13,6 +13,10 @@ from tmuxreap.registry.yaml import parse as yamlparse
 @pytest.fixture(params=["C", "pure"])
 def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever asks for it holds with libyaml and without."""
-    chosen = yaml.SafeLoader if request.param == "pure" else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    chosen = (
+        yaml.SafeLoader
+        if request.param == "pure"
+        else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    )
     monkeypatch.setattr(yamlparse, "LOADER", chosen)
     yield

@@ -1,4 +1,5 @@
-"""Many processes at one registry: with the lock nothing is lost, without it nothing of ours is lost in silence."""
+"""Many processes at one registry: with the lock nothing is lost, without it nothing of ours is lost
+in silence."""
 
 from __future__ import annotations
 
@@ -35,13 +36,18 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     # What is tested is that nothing is lost, not how quick the machine is.
     monkeypatch.setattr(files, "LOCK_WAIT_S", 120.0)
     opened = Ledger.open
-    monkeypatch.setattr("tmuxreap.ledger.books.Ledger.open", lambda path, *, now: opened(path, now=now, busy_s=120.0))
+    monkeypatch.setattr(
+        "tmuxreap.ledger.books.Ledger.open",
+        lambda path, *, now: opened(path, now=now, busy_s=120.0),
+    )
     yield path
     shutil.rmtree(folder)
 
 
 def text(rows: int) -> str:
-    return "tmux_sessions:\n" + "".join(f"  # of {n}\n  - name: s{n}\n    status: running\n" for n in range(rows))
+    return "tmux_sessions:\n" + "".join(
+        f"  # of {n}\n  - name: s{n}\n    status: running\n" for n in range(rows)
+    )
 
 
 def statuses(path: Path) -> dict[str, str]:
@@ -70,7 +76,9 @@ def together(works: list[Callable[[], int]]) -> list[int]:
 
 def stopping(path: Path, name: str) -> Callable[[], int]:
     def work() -> int:
-        Registry(path).change(lambda look: edited(look, {name: {("status",): "stopped", ("by",): os.getpid()}}))
+        Registry(path).change(
+            lambda look: edited(look, {name: {("status",): "stopped", ("by",): os.getpid()}})
+        )
         return 0
 
     return work
@@ -129,7 +137,8 @@ def test_two_stops_of_one_row_are_one_ending(registry: Path) -> None:
 
 @pytest.mark.parametrize("pace_s", [0.0005, 0.005])
 def test_one_who_takes_no_lock(pace_s: float, registry: Path) -> None:
-    """It adds lines all the while. What was told as done stands, what was told as failed was not done."""
+    """It adds lines all the while. What was told as done stands, what was told as failed was not
+    done."""
     registry.write_text(text(20))
     enough = registry.with_name("enough")
     begun = registry.with_name("begun")

@@ -25,16 +25,20 @@ from tmuxreap.registry.yaml import parse as yamlparse
 pytestmark = pytest.mark.usefixtures("loader")
 
 
-# -- reading ---------------------------------------------------------------------------------------------------------
+# -- reading
+# ---------------------------------------------------------------------------------------------------------
 
 
-# -- setting ---------------------------------------------------------------------------------------------------------
+# -- setting
+# ---------------------------------------------------------------------------------------------------------
 
 
-# -- adding ----------------------------------------------------------------------------------------------------------
+# -- adding
+# ----------------------------------------------------------------------------------------------------------
 
 
-# -- removing --------------------------------------------------------------------------------------------------------
+# -- removing
+# --------------------------------------------------------------------------------------------------------
 
 
 def test_setting_adding_and_removing_in_one_go() -> None:
@@ -96,10 +100,14 @@ def test_of_many_rows_the_one_that_spoils_the_text_is_named() -> None:
         ("]", "] &x"),
     ],
 )
-def test_no_text_leaves_that_was_not_read_again(damage: str, into: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_text_leaves_that_was_not_read_again(
+    damage: str, into: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever the splices did wrong would be found."""
     right = edits.spliced
-    monkeypatch.setattr(edits, "spliced", lambda text, splices: right(text, splices).replace(damage, into))
+    monkeypatch.setattr(
+        edits, "spliced", lambda text, splices: right(text, splices).replace(damage, into)
+    )
     document = parse(REGISTRY)
     with pytest.raises(Unsafe):
         set_fields(document, 0, {("status",): "stopped"})
@@ -116,7 +124,8 @@ def test_an_edit_that_would_reach_further_is_refused() -> None:
     assert (caught.value.index, caught.value.line) == (1, 3)
 
 
-# -- rows ------------------------------------------------------------------------------------------------------------
+# -- rows
+# ------------------------------------------------------------------------------------------------------------
 
 ROW = {"name": "w", "pane": {"id": "%1"}}
 
@@ -125,9 +134,15 @@ ROW = {"name": "w", "pane": {"id": "%1"}}
     ("before", "after"),
     [
         ("tmux_sessions: []\n", 'tmux_sessions:\n  - name: w\n    pane:\n      id: "%1"\n'),
-        ("tmux_sessions: [] # c\nb: 1\n", 'tmux_sessions: # c\n  - name: w\n    pane:\n      id: "%1"\nb: 1\n'),
+        (
+            "tmux_sessions: [] # c\nb: 1\n",
+            'tmux_sessions: # c\n  - name: w\n    pane:\n      id: "%1"\nb: 1\n',
+        ),
         ("tmux_sessions:", 'tmux_sessions:\n  - name: w\n    pane:\n      id: "%1"'),
-        ("\ufefftmux_sessions: ~\r\n", '\ufefftmux_sessions:\r\n  - name: w\r\n    pane:\r\n      id: "%1"\r\n'),
+        (
+            "\ufefftmux_sessions: ~\r\n",
+            '\ufefftmux_sessions:\r\n  - name: w\r\n    pane:\r\n      id: "%1"\r\n',
+        ),
         ("tmux_sessions:\n- a: 1", 'tmux_sessions:\n- a: 1\n- name: w\n  pane:\n    id: "%1"'),
         (
             "tmux_sessions:\n  -   a: 1 # c\n",
@@ -141,13 +156,22 @@ ROW = {"name": "w", "pane": {"id": "%1"}}
             "tmux_sessions:\n- a: 1\n  # own\n# not\n",
             'tmux_sessions:\n- a: 1\n  # own\n- name: w\n  pane:\n    id: "%1"\n# not\n',
         ),
-        ("tmux_sessions:\n- x\n...\n", 'tmux_sessions:\n- x\n- name: w\n  pane:\n    id: "%1"\n...\n'),
+        (
+            "tmux_sessions:\n- x\n...\n",
+            'tmux_sessions:\n- x\n- name: w\n  pane:\n    id: "%1"\n...\n',
+        ),
         ("tmux_sessions: [{a: 1}]\n", 'tmux_sessions: [{a: 1}, {name: w, pane: {id: "%1"}}]\n'),
-        ("tmux_sessions: [\n  {a: 1},\n]\n", 'tmux_sessions: [\n  {a: 1},\n  {name: w, pane: {id: "%1"}},\n]\n'),
+        (
+            "tmux_sessions: [\n  {a: 1},\n]\n",
+            'tmux_sessions: [\n  {a: 1},\n  {name: w, pane: {id: "%1"}},\n]\n',
+        ),
         ("tmux_sessions: [ # c\n]\n", 'tmux_sessions: [{name: w, pane: {id: "%1"}} # c\n]\n'),
         ('{"tmux_sessions":[]}', '{"tmux_sessions":[{name: w, pane: {id: "%1"}}]}'),
         ("{tmux_sessions: }", '{tmux_sessions: [{name: w, pane: {id: "%1"}}] }'),
-        ("tmux_sessions:\n- a: |-\n    t", 'tmux_sessions:\n- a: |-\n    t\n- name: w\n  pane:\n    id: "%1"'),
+        (
+            "tmux_sessions:\n- a: |-\n    t",
+            'tmux_sessions:\n- a: |-\n    t\n- name: w\n  pane:\n    id: "%1"',
+        ),
     ],
 )
 def test_a_row_is_appended(before: str, after: str) -> None:
@@ -172,14 +196,22 @@ def test_no_row_behind_an_open_block_scalar() -> None:
             0,
             "tmux_sessions:\n# of a\n# of b\n- b: 1\n",
         ),
-        ("tmux_sessions:\n- a: 1\n\n# of b\n- b: |\n    t\n\nz: 1\n", 1, "tmux_sessions:\n- a: 1\n\n# of b\n\nz: 1\n"),
+        (
+            "tmux_sessions:\n- a: 1\n\n# of b\n- b: |\n    t\n\nz: 1\n",
+            1,
+            "tmux_sessions:\n- a: 1\n\n# of b\n\nz: 1\n",
+        ),
         ("tmux_sessions:\n- a: 1\n- # c\n  b: 1\n- c: 1", 1, "tmux_sessions:\n- a: 1\n- c: 1"),
         ("tmux_sessions:\n- a: 1\n- c: 1", 1, "tmux_sessions:\n- a: 1\n"),
         ("tmux_sessions: # h\n  # x\n  - a: 1\n", 0, "tmux_sessions: [] # h\n  # x\n"),
         ("tmux_sessions: [{a: 1}, {b: 1}]\n", 0, "tmux_sessions: [{b: 1}]\n"),
         ("tmux_sessions: [{a: 1}, {b: 1}]\n", 1, "tmux_sessions: [{a: 1}]\n"),
         ("tmux_sessions: [{a: 1}]\n", 0, "tmux_sessions: []\n"),
-        ("tmux_sessions:\r\n- a: 1\r\n- x\r\n- b: 1\r\n", 1, "tmux_sessions:\r\n- a: 1\r\n- b: 1\r\n"),
+        (
+            "tmux_sessions:\r\n- a: 1\r\n- x\r\n- b: 1\r\n",
+            1,
+            "tmux_sessions:\r\n- a: 1\r\n- b: 1\r\n",
+        ),
     ],
 )
 def test_a_row_is_removed_alone(before: str, index: int, after: str) -> None:
@@ -201,14 +233,19 @@ def test_from_nothing_to_a_row_and_back() -> None:
     assert remove_row(parse(filled), 0) == fresh
 
 
-# -- cost ------------------------------------------------------------------------------------------------------------
+# -- cost
+# ------------------------------------------------------------------------------------------------------------
 
 
-def test_reading_and_one_edit_cost_no_more_than_three_plain_loads(request: pytest.FixtureRequest) -> None:
+def test_reading_and_one_edit_cost_no_more_than_three_plain_loads(
+    request: pytest.FixtureRequest,
+) -> None:
     if yamlparse.LOADER is yaml.SafeLoader:
         pytest.skip("measured with libyaml")
     fields = "".join(f"    field_{number}: value {number}\n" for number in range(22))
-    text = "tmux_sessions:\n" + "".join(f"  - name: n{n}\n    pane: {{pid: {n}}}\n{fields}" for n in range(300))
+    text = "tmux_sessions:\n" + "".join(
+        f"  - name: n{n}\n    pane: {{pid: {n}}}\n{fields}" for n in range(300)
+    )
 
     def best(action: Any) -> float:
         times = []
@@ -219,7 +256,8 @@ def test_reading_and_one_edit_cost_no_more_than_three_plain_loads(request: pytes
         return min(times)
 
     def edited() -> None:
-        parse.cache_clear()  # what was read once is read no more: here it is the reading that is measured
+        # what was read once is read no more: here it is the reading that is measured
+        parse.cache_clear()
         set_fields(parse(text), 150, {("name",): "m"})
 
     plain = best(lambda: yaml.load(text, Loader=yamlparse.LOADER))

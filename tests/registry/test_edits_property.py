@@ -1,4 +1,5 @@
-"""Whatever the hand a registry was written by: an edit changes what was asked for, and not one byte elsewhere."""
+"""Whatever the hand a registry was written by: an edit changes what was asked for, and not one byte
+elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from tests.yaml_documents import KEYS, Field, Made, RowPlace, documents
-from tmuxreap.registry.edits import REMOVE, Document, Unsafe, add_row, edit_rows, parse, remove_row, set_fields
+from tmuxreap.registry.edits import (
+    REMOVE,
+    Document,
+    Unsafe,
+    add_row,
+    edit_rows,
+    parse,
+    remove_row,
+    set_fields,
+)
 from tmuxreap.registry.yaml import parse as yamlparse
 
 pytestmark = pytest.mark.long
@@ -122,7 +132,8 @@ def line_after(text: str, position: int) -> int:
 
 
 def value_end(text: str, place: Field) -> int:
-    """Blank lines behind a block scalar are its own if it keeps them, or if its indentation cannot be seen."""
+    """Blank lines behind a block scalar are its own if it keeps them, or if its indentation cannot
+    be seen."""
     end = place.end if place.flow else line_after(text, place.end)
     if re.search(r"[|>]-?[0-9+]", text[place.value : line_after(text, place.end)]):
         while end < len(text) and not text[end : line_after(text, end)].strip():
@@ -164,7 +175,9 @@ def test_rows_read_as_the_loader_reads_them(made: Made, troubled: Made, pure: bo
 
 @some
 @given(made=documents(), data=st.data(), value=values)
-def test_one_field_set_changes_that_value_alone(made: Made, data: st.DataObject, value: Any) -> None:
+def test_one_field_set_changes_that_value_alone(
+    made: Made, data: st.DataObject, value: Any
+) -> None:
     document = readable(made)
     fields = [(index, each) for index, row in enumerate(made.rows) for each in row.fields]
     assume(fields)
@@ -183,7 +196,9 @@ def test_one_field_set_changes_that_value_alone(made: Made, data: st.DataObject,
 
 @some
 @given(made=documents(), data=st.data(), value=values, name=names)
-def test_a_new_key_is_put_in_and_nothing_taken_out(made: Made, data: st.DataObject, value: Any, name: str) -> None:
+def test_a_new_key_is_put_in_and_nothing_taken_out(
+    made: Made, data: st.DataObject, value: Any, name: str
+) -> None:
     document = readable(made)
     assume(made.rows)
     index = data.draw(st.integers(0, len(made.rows) - 1))
@@ -224,7 +239,11 @@ def test_a_removed_key_takes_only_its_own_lines(made: Made, data: st.DataObject)
     if not place.only and not place.flow:
         gone = made.text[start:end]
         assert "tmux_sessions" not in gone
-        others = [f for f in made.rows[index].fields if f.path[: len(place.path)] != place.path and f.start > place.end]
+        others = [
+            f
+            for f in made.rows[index].fields
+            if f.path[: len(place.path)] != place.path and f.start > place.end
+        ]
         assert all(made.text[f.start : f.end] in after for f in others)
 
 
@@ -240,7 +259,11 @@ def test_many_changes_to_many_rows_at_once(made: Made, data: st.DataObject) -> N
         row = copy.deepcopy(document.rows[index].data)
         assert row is not None
         own = [f.path for f in made.rows[index].fields]
-        drawn = data.draw(st.dictionaries(st.one_of(paths, st.sampled_from(own)) if own else paths, change, max_size=6))
+        drawn = data.draw(
+            st.dictionaries(
+                st.one_of(paths, st.sampled_from(own)) if own else paths, change, max_size=6
+            )
+        )
         edits[index] = {path: each for path, each in drawn.items() if reachable(row, path, drawn)}
     try:
         after = edit_rows(document, edits)
@@ -272,7 +295,12 @@ def reachable(row: Any, path: tuple[str, ...], all_paths: Any) -> bool:
 
 
 @some
-@given(made=documents(), row=st.dictionaries(names, values, max_size=4), troubled=st.booleans(), data=st.data())
+@given(
+    made=documents(),
+    row=st.dictionaries(names, values, max_size=4),
+    troubled=st.booleans(),
+    data=st.data(),
+)
 def test_an_added_row_is_put_in_and_nothing_taken_out(
     made: Made, row: Any, troubled: bool, data: st.DataObject
 ) -> None:
@@ -329,4 +357,6 @@ def test_every_value_comes_back_as_itself_in_both_loaders(value: Any, flow: bool
     text = "tmux_sessions:\n- {a: 1}\n" if flow else "tmux_sessions:\n- a: 1\n"
     after = set_fields(parse(text), 0, {("b",): value})
     for loader in (yaml.CSafeLoader, yaml.SafeLoader):
-        assert comparable(yaml.load(after, Loader=loader)["tmux_sessions"][0]["b"]) == comparable(value)
+        assert comparable(yaml.load(after, Loader=loader)["tmux_sessions"][0]["b"]) == comparable(
+            value
+        )

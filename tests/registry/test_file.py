@@ -1,4 +1,5 @@
-"""The registry file: rows with their faults, changed under the lock, once more when another wrote without it."""
+"""The registry file: rows with their faults, changed under the lock, once more when another wrote
+without it."""
 
 from __future__ import annotations
 
@@ -61,9 +62,16 @@ def bad(registry: Registry, index: int) -> BadRow:
 
 @pytest.mark.parametrize(
     ("index", "reason", "line"),
-    [(2, "anchor", 5), (3, "'odd' is not one of", 8), (4, "stands 2 times", 10), (5, "stands 2 times", 12)],
+    [
+        (2, "anchor", 5),
+        (3, "'odd' is not one of", 8),
+        (4, "stands 2 times", 10),
+        (5, "stands 2 times", 12),
+    ],
 )
-def test_a_bad_row_says_why_and_where(index: int, reason: str, line: int, registry: Registry) -> None:
+def test_a_bad_row_says_why_and_where(
+    index: int, reason: str, line: int, registry: Registry
+) -> None:
     row = bad(registry, index)
     assert reason in row.reason
     assert row.line == line
@@ -75,7 +83,9 @@ def test_a_bad_row_says_why_and_where(index: int, reason: str, line: int, regist
 
 
 def test_a_row_without_a_name_is_told_by_its_number(registry: Registry) -> None:
-    assert row_invalid(registry.path, bad(registry, 6)).message.startswith("could not use the row number 7: it has no")
+    assert row_invalid(registry.path, bad(registry, 6)).message.startswith(
+        "could not use the row number 7: it has no"
+    )
 
 
 def test_named_means_a_good_row_of_exactly_that_name(registry: Registry) -> None:
@@ -94,12 +104,21 @@ def test_the_before_image_is_the_row_as_it_stands(registry: Registry) -> None:
 def test_edited_changes_what_was_asked_for(registry: Registry) -> None:
     look = registry.look()
     text = edited(
-        look, {"a": {("status",): "stopped"}, "b": {("status",): Remove.KEY, ("x",): 1}, "nosuch": {("y",): 1}}
+        look,
+        {
+            "a": {("status",): "stopped"},
+            "b": {("status",): Remove.KEY, ("x",): 1},
+            "nosuch": {("y",): 1},
+        },
     )
-    assert text == TEXT.replace("running   # of a", "stopped   # of a").replace("b, status: stopped", "b, x: 1")
+    assert text == TEXT.replace("running   # of a", "stopped   # of a").replace(
+        "b, status: stopped", "b, x: 1"
+    )
 
 
-UNSAFE = "tmux_sessions:\n  - name: a\n    status: running\n  - name: b\n    ? status\n    : running\n"
+UNSAFE = (
+    "tmux_sessions:\n  - name: a\n    status: running\n  - name: b\n    ? status\n    : running\n"
+)
 
 
 def test_one_row_that_cannot_be_edited_stops_no_other(tmp_path: Path) -> None:
@@ -126,9 +145,16 @@ def stop_a(look: RegistryLook) -> str:
 def test_a_change_gives_before_and_after(registry: Registry) -> None:
     before, after = registry.change(stop_a)
     assert before.document.text == TEXT
-    assert after.document.text == registry.path.read_text() == TEXT.replace("running   #", "stopped   #")
+    assert (
+        after.document.text
+        == registry.path.read_text()
+        == TEXT.replace("running   #", "stopped   #")
+    )
     now = files.read(registry.path)
-    assert (after.content.data, after.content.stamp) == (now.data, now.stamp)  # the next one starts from here
+    assert (after.content.data, after.content.stamp) == (
+        now.data,
+        now.stamp,
+    )  # the next one starts from here
 
 
 def test_a_change_that_changes_nothing_writes_nothing(registry: Registry) -> None:
@@ -239,7 +265,9 @@ def test_one_that_is_there_is_not_made_anew(registry: Registry) -> None:
     assert registry.path.read_text() == TEXT
 
 
-@pytest.mark.parametrize("step", [Step.TEMP_CREATED, Step.FOLDER_SYNCED], ids=lambda step: step.value)
+@pytest.mark.parametrize(
+    "step", [Step.TEMP_CREATED, Step.FOLDER_SYNCED], ids=lambda step: step.value
+)
 def test_one_that_cannot_be_made(step: Step, tmp_path: Path) -> None:
     from tmuxreap.core import faults
 

@@ -47,7 +47,12 @@ def test_a_full_row() -> None:
         },
     )
     assert (row.index, row.name, row.status, row.agent) == (3, "a", Status.RUNNING, "claude")
-    assert (row.terminal, row.tags, row.task_id, row.tmux_server) == (Terminal.KITTY, ("x", "7"), "12", "agents")
+    assert (row.terminal, row.tags, row.task_id, row.tmux_server) == (
+        Terminal.KITTY,
+        ("x", "7"),
+        "12",
+        "agents",
+    )
     assert row.pane == RecordedPane(5, "claude", "/x", "%3", 1.5, 9)
     assert row.tmux == RecordedTmux("/s", "h", "b", 1, 2, "$3", 4)
     assert row.tmux.known
@@ -57,7 +62,9 @@ def test_a_full_row() -> None:
 
 
 def test_a_row_of_another_tool_is_enough() -> None:
-    row = read_row(0, {**PLAIN, "pane": {"pid": 7, "cmd": "bash", "cwd": "/x"}, "claude_session_id_own": None})
+    row = read_row(
+        0, {**PLAIN, "pane": {"pid": 7, "cmd": "bash", "cwd": "/x"}, "claude_session_id_own": None}
+    )
     assert row.pane == RecordedPane(7, "bash", "/x")
     assert not row.tmux.known
     assert row.conversations == (("claude_session_id_own", None),)
@@ -86,7 +93,10 @@ def test_half_an_identity_is_none(missing: str) -> None:
         ({"name": "a", "status": "Running"}, "'Running' is not one of"),
         ({"name": "a", "status": True}, "True is not one of"),
         ({"name": "a", "status": ["running"]}, "is not one of"),
-        ({"name": "a", "status": "running", "terminal": "screen"}, "'screen' is not one of tmux, none, kitty, wezterm"),
+        (
+            {"name": "a", "status": "running", "terminal": "screen"},
+            "'screen' is not one of tmux, none, kitty, wezterm",
+        ),
     ],
 )
 def test_what_is_no_row(data: dict[str, object], reason: str) -> None:
@@ -110,7 +120,8 @@ def test_a_pid_is_a_whole_number(value: object, pid: int | None) -> None:
 
 @pytest.mark.parametrize("value", ["x", True, 1.5, float("inf"), [7], {"a": 1}, 0, -4, 10**30])
 def test_a_pid_that_is_none_is_not_taken_for_absent(value: object) -> None:
-    """Without a pid a session is meant by its name alone: too little for a row that meant to say more."""
+    """Without a pid a session is meant by its name alone: too little for a row that meant to say
+    more."""
     with pytest.raises(ValueError, match=r"its pane.pid .* is no number of a process"):
         read_row(0, {**PLAIN, "pane": {"pid": value}})
 
@@ -148,4 +159,6 @@ def test_which_conversation_is_meant() -> None:
 
 
 def test_an_id_that_looks_like_a_number_is_a_text() -> None:
-    assert read_row(0, {**PLAIN, "codex_session_id_own": 42}).conversations == (("codex_session_id_own", "42"),)
+    assert read_row(0, {**PLAIN, "codex_session_id_own": 42}).conversations == (
+        ("codex_session_id_own", "42"),
+    )

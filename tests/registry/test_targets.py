@@ -25,7 +25,12 @@ ROWS: tuple[AnyRow, ...] = (
 )
 
 
-def pick(*targets: str, wanted: Wanted = Wanted.RUNNING, ask: Questions | None = None, rows: object = None) -> Chosen:
+def pick(
+    *targets: str,
+    wanted: Wanted = Wanted.RUNNING,
+    ask: Questions | None = None,
+    rows: object = None,
+) -> Chosen:
     return choose(ROWS if rows is None else rows, targets, wanted, ask or Questions())  # type: ignore[arg-type]
 
 
@@ -40,7 +45,12 @@ def test_a_name_means_its_row_whatever_its_state() -> None:
 
 def test_a_name_is_never_a_prefix() -> None:
     assert pick("acme", "we", "web-", "WEB").rows == ()
-    assert [one.target for one in pick("acme", "we", "web-", "WEB").missing] == ["acme", "we", "web-", "WEB"]
+    assert [one.target for one in pick("acme", "we", "web-", "WEB").missing] == [
+        "acme",
+        "we",
+        "web-",
+        "WEB",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +62,9 @@ def test_a_name_is_never_a_prefix() -> None:
     ],
 )
 @pytest.mark.parametrize("target", ["acme-*", "acme-?", "acme-[12]", "tag:acme"])
-def test_patterns_and_tags_select_by_state(target: str, wanted: Wanted, expected: list[str]) -> None:
+def test_patterns_and_tags_select_by_state(
+    target: str, wanted: Wanted, expected: list[str]
+) -> None:
     chosen = pick(target, wanted=wanted)
     assert names(chosen) == expected
     assert chosen.sweeping
@@ -77,7 +89,12 @@ def test_a_pattern_with_rows_of_the_other_state_is_no_failure() -> None:
 
 @pytest.mark.parametrize("wanted", Wanted)
 def test_a_task_means_its_rows_as_a_name_does(wanted: Wanted) -> None:
-    rows = (row(0, "a", task_id="T-1"), row(1, "b", "stopped", task_id="T-1"), row(2, "c", task_id="T-10"), row(3, "d"))
+    rows = (
+        row(0, "a", task_id="T-1"),
+        row(1, "b", "stopped", task_id="T-1"),
+        row(2, "c", task_id="T-10"),
+        row(3, "d"),
+    )
     assert names(pick("task:T-1", wanted=wanted, rows=rows)) == ["a", "b"]
     assert pick("task:T", rows=rows).missing[0].failure.code is Code.SESSION_NOT_REGISTERED
 
@@ -88,7 +105,9 @@ def test_agents_are_asked_for() -> None:
     assert names(pick("agent:gemini", ask=by_name)) == ["web"]
 
 
-@pytest.mark.parametrize("target", ["tag:", "agent:", "tag:nosuch", "tag:acm", "agent:nosuch", "", "pid:", "pid:x"])
+@pytest.mark.parametrize(
+    "target", ["tag:", "agent:", "tag:nosuch", "tag:acm", "agent:nosuch", "", "pid:", "pid:x"]
+)
 def test_what_means_nothing(target: str) -> None:
     chosen = pick(target)
     assert chosen.rows == ()
@@ -192,7 +211,8 @@ def test_one_that_is_missing_stops_no_other() -> None:
     ],
 )
 def test_how_far_a_word_reaches(target: str, sweeping: bool) -> None:
-    """A person is asked before what may mean more than was named, and an agent has to say --yes to it."""
+    """A person is asked before what may mean more than was named, and an agent has to say --yes to
+    it."""
     assert (pick(target).sweeping, pick("web", target).sweeping) == (sweeping, sweeping)
 
 
@@ -204,7 +224,9 @@ KEPT: tuple[AnyRow, ...] = (
 
 
 def spare(*targets: str) -> Chosen:
-    return choose(KEPT, targets, Wanted.RUNNING, Questions(row_of_pid=lambda _: "acme-2"), sparing=True)
+    return choose(
+        KEPT, targets, Wanted.RUNNING, Questions(row_of_pid=lambda _: "acme-2"), sparing=True
+    )
 
 
 @pytest.mark.parametrize("target", ["acme-*", "tag:x", "all", "tree:acme-1"])
@@ -229,6 +251,8 @@ def test_below_the_protected_a_tree_goes_on() -> None:
     assert names(spare("tree:acme-2")) == ["below"]
 
 
-@pytest.mark.parametrize(("word", "kept"), [(True, True), ("yes", True), (1, True), (False, False), ("no", False)])
+@pytest.mark.parametrize(
+    ("word", "kept"), [(True, True), ("yes", True), (1, True), (False, False), ("no", False)]
+)
 def test_any_word_but_a_plain_no_protects(word: object, kept: bool) -> None:
     assert is_kept(row(0, "acme", keep=word)) is kept

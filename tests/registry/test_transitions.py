@@ -55,17 +55,29 @@ def test_the_contracts_transitions(status: Status, event: Event) -> None:
     assert next_status(status, event) is CONTRACT[status, event]
 
 
-@pytest.mark.parametrize("event", [event for event in Event if event is not Event.SWEPT], ids=lambda e: e.value)
+@pytest.mark.parametrize(
+    "event", [event for event in Event if event is not Event.SWEPT], ids=lambda e: e.value
+)
 def test_archived_behaves_as_stopped_and_is_never_written(event: Event) -> None:
     assert TRANSITIONS[event][A] == TRANSITIONS[event][S]
     assert A not in TRANSITIONS[event].values()
 
 
-IMPOSSIBLE = [(status, event) for event, row in TRANSITIONS.items() for status, to in row.items() if to is None]
+IMPOSSIBLE = [
+    (status, event)
+    for event, row in TRANSITIONS.items()
+    for status, to in row.items()
+    if to is None
+]
 
 
 def test_what_cannot_happen() -> None:
-    assert IMPOSSIBLE == [(S, Event.FOUND_DEAD), (T, Event.FOUND_DEAD), (A, Event.FOUND_DEAD), (R, Event.SWEPT)]
+    assert IMPOSSIBLE == [
+        (S, Event.FOUND_DEAD),
+        (T, Event.FOUND_DEAD),
+        (A, Event.FOUND_DEAD),
+        (R, Event.SWEPT),
+    ]
 
 
 @pytest.mark.parametrize(("status", "event"), IMPOSSIBLE, ids=lambda value: value.value)
@@ -76,7 +88,10 @@ def test_what_cannot_happen_is_an_error_of_ours(status: Status, event: Event) ->
 
 def test_every_verb_that_ends_has_its_event_and_every_ending_its_mode() -> None:
     ending = set(Verb) - {Verb.INTERRUPT}  # it ends a turn, and writes no row
-    assert {verb: EVENT_OF_VERB[verb] for verb in ending} == {Verb.STOP: Event.STOPPED, Verb.KILL: Event.KILLED}
+    assert {verb: EVENT_OF_VERB[verb] for verb in ending} == {
+        Verb.STOP: Event.STOPPED,
+        Verb.KILL: Event.KILLED,
+    }
     assert MODES == {
         Event.STOPPED: "graceful",
         Event.KILLED: "kill",
@@ -132,19 +147,32 @@ def test_one_found_dead_is_lost() -> None:
 
 
 def test_a_sweep_writes_by_what_and_nothing_else() -> None:
-    ending = Ending(Event.SWEPT, AT, StoppedBy.SIGKILL, "killed", conversation=known(), resumable=True, screen="x")
+    ending = Ending(
+        Event.SWEPT,
+        AT,
+        StoppedBy.SIGKILL,
+        "killed",
+        conversation=known(),
+        resumable=True,
+        screen="x",
+    )
     assert end_changes(T, ending) == {("stopped_by",): "sigkill"}
 
 
 @pytest.mark.parametrize("conversation", [None, Conversation(None, None, None, exists=False)])
 def test_a_good_id_is_never_replaced_by_nothing(conversation: Conversation | None) -> None:
-    ending = Ending(Event.STOPPED, AT, conversation=conversation, conversation_field="claude_session_id_own")
+    ending = Ending(
+        Event.STOPPED, AT, conversation=conversation, conversation_field="claude_session_id_own"
+    )
     assert ("claude_session_id_own",) not in end_changes(R, ending)
     assert ("conversation_source",) not in end_changes(R, ending)
 
 
 def test_an_id_without_a_field_is_not_written() -> None:
-    assert all("own" not in path[0] for path in end_changes(R, Ending(Event.STOPPED, AT, conversation=known())))
+    assert all(
+        "own" not in path[0]
+        for path in end_changes(R, Ending(Event.STOPPED, AT, conversation=known()))
+    )
 
 
 def test_reviving_takes_every_word_about_the_end() -> None:
@@ -152,13 +180,18 @@ def test_reviving_takes_every_word_about_the_end() -> None:
     changes = revive_changes(present)
     assert changes[("status",)] == "running"
     assert {path[0] for path, value in changes.items() if value is Remove.KEY} == set(END_FIELDS)
-    assert revive_changes({"name", "stopped_at"}) == {("status",): "running", ("stopped_at",): Remove.KEY}
+    assert revive_changes({"name", "stopped_at"}) == {
+        ("status",): "running",
+        ("stopped_at",): Remove.KEY,
+    }
 
 
 def test_whatever_an_ending_writes_reviving_takes_back() -> None:
     """But the conversation: that is what a session is resumed by."""
     for event in (Event.STOPPED, Event.KILLED, Event.PURGED, Event.FOUND_DEAD):
-        ending = Ending(event, AT, StoppedBy.HANGUP, "r", "pane", known(), "x_conversation_id_own", True, "s")
+        ending = Ending(
+            event, AT, StoppedBy.HANGUP, "r", "pane", known(), "x_conversation_id_own", True, "s"
+        )
         written = {path[0] for path in end_changes(R, ending)}
         taken = {path[0] for path in revive_changes(written)}
         assert written - taken == {"x_conversation_id_own", "conversation_source"}

@@ -26,7 +26,13 @@ def test_a_circle_ends() -> None:
 
 
 def test_each_stands_behind_its_parent() -> None:
-    assert as_trees(FAMILY) == [("lead", 0), ("child", 1), ("grandchild", 2), ("gone", 1), ("stray", 0)]
+    assert as_trees(FAMILY) == [
+        ("lead", 0),
+        ("child", 1),
+        ("grandchild", 2),
+        ("gone", 1),
+        ("stray", 0),
+    ]
 
 
 def test_a_tree_selects_as_a_tag_does() -> None:

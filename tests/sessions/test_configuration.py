@@ -1,4 +1,5 @@
-"""config.yaml and its variables: what counts before what, and what each verb does with a bad file."""
+"""config.yaml and its variables: what counts before what, and what each verb does with a bad
+file."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def settings(file: Path, **environ: str) -> Settings:
-    return Settings({"XDG_CONFIG_HOME": str(file.parent.parent), **environ}, file.parent, 1000, 1, "linux")
+    return Settings(
+        {"XDG_CONFIG_HOME": str(file.parent.parent), **environ}, file.parent, 1000, 1, "linux"
+    )
 
 
 def values(found: dict[str, Given]) -> dict[str, object]:
@@ -54,10 +57,16 @@ def test_the_file_of_the_page_is_read_and_its_table_names_every_key(mine: Path) 
     mine.write_text(example)
     found = read_given(settings(mine))
     assert values(found) == {
-        "server": "agents", "reason": "night shift", "grace": 8.0, "reap.stalled_after": 300.0,
-        "reap.idle_after": 14400.0, "reap.grace": 10.0, "cleanup": True, "retention": 30 * 86400.0,
+        "server": "agents",
+        "reason": "night shift",
+        "grace": 8.0,
+        "reap.stalled_after": 300.0,
+        "reap.idle_after": 14400.0,
+        "reap.grace": 10.0,
+        "cleanup": True,
+        "retention": 30 * 86400.0,
         "secrets": ("acme-[0-9a-f]{16}", r"(?P<keep>pin: )\d+"),
-    }  # fmt: skip
+    }
     assert found["reap.idle_after"].place == f"{mine}, line 6"
     told = dict(re.findall(r"^\| `([a-z_.]+)` \| (?:`([A-Z_]+)`)? ?\|", PAGE, flags=re.MULTILINE))
     assert told == {**DEFAULTS, "secrets": ""}
@@ -66,7 +75,9 @@ def test_the_file_of_the_page_is_read_and_its_table_names_every_key(mine: Path) 
 
 def test_a_variable_goes_before_the_file(mine: Path) -> None:
     mine.write_text("grace: 8\ncleanup: true\n")
-    found = read_given(settings(mine, TMUXREAP_GRACE="1m", TMUXREAP_CLEANUP="no", TMUXREAP_REASON=""))
+    found = read_given(
+        settings(mine, TMUXREAP_GRACE="1m", TMUXREAP_CLEANUP="no", TMUXREAP_REASON="")
+    )
     assert values(found) == {"grace": 60.0, "cleanup": False}
     assert (found["grace"].source, found["grace"].place) == ("environment", "TMUXREAP_GRACE")
     assert values(read_given(settings(mine))) == {"grace": 8.0, "cleanup": True}
@@ -86,7 +97,10 @@ def test_a_variable_goes_before_the_file(mine: Path) -> None:
         ("reap: 3\n", "line 1, column 1: reap: a mapping is due"),
         ("secrets: word\n", "line 1, column 1: secrets: a list is due"),
         ("secrets:\n  - ok\n  - '('\n", "line 3, column 5: secrets.1: "),
-        ("secrets:\n  - ok\n  - 'x*'\n", "line 3, column 5: secrets.1: 'x*' matches nothing at all"),
+        (
+            "secrets:\n  - ok\n  - 'x*'\n",
+            "line 3, column 5: secrets.1: 'x*' matches nothing at all",
+        ),
         ("a: [\n", "line 2, column 1: "),
         ("- a\n", "line 1, column 1: the file is no mapping"),
     ],
@@ -120,8 +134,12 @@ def test_without_a_file_there_is_no_default(story: Story) -> None:
     assert (app.defaults, app.default_server, app.default_seconds("grace")) == ({}, None, None)
 
 
-@pytest.mark.parametrize("words", ["list", "show shop", "config", "doctor", "agents", "reap", "events", "hosts"])
-def test_a_bad_file_keeps_every_verb_but_a_few_from_its_work(mine: Path, tmp_path: Path, words: str) -> None:
+@pytest.mark.parametrize(
+    "words", ["list", "show shop", "config", "doctor", "agents", "reap", "events", "hosts"]
+)
+def test_a_bad_file_keeps_every_verb_but_a_few_from_its_work(
+    mine: Path, tmp_path: Path, words: str
+) -> None:
     mine.write_text("grcae: 3\n")
     answer = run(*words.split(), "--json", *registered(tmp_path, words))
     assert (answer.exit, answer.error["code"]) == (2, "config_invalid")
@@ -140,7 +158,9 @@ def test_an_ending_warns_and_goes_on(mine: Path, tmp_path: Path, verb: str) -> N
 
 def test_a_heartbeat_never_reads_it(mine: Path, tmp_path: Path) -> None:
     mine.write_text("grcae: 3\n")
-    answer = run("heartbeat", "shop", "--state", "idle", "--json", *registered(tmp_path, "heartbeat"))
+    answer = run(
+        "heartbeat", "shop", "--state", "idle", "--json", *registered(tmp_path, "heartbeat")
+    )
     assert answer.exit == 0
     assert answer.json["warnings"] == []
 
@@ -153,10 +173,15 @@ def registered(folder: Path, words: str) -> list[str]:
     return ["--registry", str(path)]
 
 
-def test_a_flag_goes_before_the_file_and_the_file_before_what_is_built_in(mine: Path, tmp_path: Path) -> None:
+def test_a_flag_goes_before_the_file_and_the_file_before_what_is_built_in(
+    mine: Path, tmp_path: Path
+) -> None:
     mine.write_text("reason: night\ngrace: 9\n")
     flags = ("--reason", "mine", "--grace", "1")
-    told = [(one["stop_reason"], one["grace_s"]) for one in (_stopped(tmp_path), _stopped(tmp_path, *flags))]
+    told = [
+        (one["stop_reason"], one["grace_s"])
+        for one in (_stopped(tmp_path), _stopped(tmp_path, *flags))
+    ]
     assert told == [("night", 9.0), ("mine", 1.0)]
     mine.unlink()
     assert _stopped(tmp_path)["stop_reason"] == "manual_stop"

@@ -1,4 +1,5 @@
-"""Which conversation the agent's own hooks tell: of this very process, the latest, through a /clear."""
+"""Which conversation the agent's own hooks tell: of this very process, the latest, through a
+/clear."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def beat(kind: str, conversation: str | None, pid: int = 70, start: int = 700) -
 def hooked(*beats: Heartbeat, profile: Profile = CLAUDE) -> str | None:
     """The latest first, as the ledger gives them."""
     app: Any = SimpleNamespace(books=SimpleNamespace(told=lambda name: list(beats)))
-    return _hooked(cast("Context", app), cast("Row", SimpleNamespace(name="acme")), [AGENT], profile)
+    return _hooked(
+        cast("Context", app), cast("Row", SimpleNamespace(name="acme")), [AGENT], profile
+    )
 
 
 def test_the_latest_word_counts_also_after_a_clear() -> None:
@@ -36,7 +39,12 @@ def test_the_end_of_the_old_one_may_be_told_after_the_beginning_of_the_new() -> 
 
 def test_an_agent_before_this_one_and_one_inside_of_it_say_nothing_of_it() -> None:
     assert (
-        hooked(beat("prompt", "nested", pid=99), beat("prompt", "mine"), beat("prompt", "earlier", start=5)) == "mine"
+        hooked(
+            beat("prompt", "nested", pid=99),
+            beat("prompt", "mine"),
+            beat("prompt", "earlier", start=5),
+        )
+        == "mine"
     )
     assert hooked(beat("prompt", "earlier", start=5)) is None
     assert hooked(Heartbeat("acme", 1.0, "working", "heartbeat", None, {})) is None
@@ -45,12 +53,19 @@ def test_an_agent_before_this_one_and_one_inside_of_it_say_nothing_of_it() -> No
 def test_an_agent_that_is_a_script_is_one_of_the_shells_that_its_hook_went_through() -> None:
     data = {"pid": 1, "start": 1, "program": "node", "below": [[69, 1], [70, 700]]}
     assert hooked(Heartbeat("acme", 1.0, "idle", "prompt", "mine", data)) == "mine"
-    assert hooked(Heartbeat("acme", 1.0, "idle", "prompt", "else", {**data, "below": [[70, 5], "?"]})) is None
+    assert (
+        hooked(Heartbeat("acme", 1.0, "idle", "prompt", "else", {**data, "below": [[70, 5], "?"]}))
+        is None
+    )
 
 
 def test_who_can_be_no_agent_speaks_for_the_one_whose_mark_it_carries() -> None:
     def by(program: str, at: float) -> str | None:
-        return hooked(Heartbeat("acme", at, "idle", "prompt", "told", {"pid": 5, "start": 5, "program": program}))
+        return hooked(
+            Heartbeat(
+                "acme", at, "idle", "prompt", "told", {"pid": 5, "start": 5, "program": program}
+            )
+        )
 
     assert by("python3", 1.0) == "told"
     assert by("python3", -1.0) is None  # before this agent was

@@ -1,4 +1,5 @@
-"""Whether a session is another registry's: by the mark on that very session, and a running row there."""
+"""Whether a session is another registry's: by the mark on that very session, and a running row
+there."""
 
 from __future__ import annotations
 

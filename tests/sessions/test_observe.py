@@ -51,8 +51,12 @@ def test_each_server_is_asked_once_and_answers_for_itself(processes: Counted) ->
 
 
 def test_what_a_process_carries(processes: Counted) -> None:
-    one = processes.add("a", environ={"TMUXREAP_ID": "m", "TMUX": "/tmp/s,x,50,0", "TMUX_PANE": "%3"})
-    two = processes.add("b", environ={}, open_files=("/dev/null", "/dev/pts/4", "/dev/pts/5 (deleted)"))
+    one = processes.add(
+        "a", environ={"TMUXREAP_ID": "m", "TMUX": "/tmp/s,x,50,0", "TMUX_PANE": "%3"}
+    )
+    two = processes.add(
+        "b", environ={}, open_files=("/dev/null", "/dev/pts/4", "/dev/pts/5 (deleted)")
+    )
     three = processes.add("c", environ={"TMUX": "odd"}, open_files=("/dev/pts/9",))
     traces = observer(processes).look([], 0).index.traces
     assert traces[one.pid] == Trace("m", "/tmp/s,x,50", "%3")
@@ -130,7 +134,13 @@ def test_who_stands_outside_does_not_see_itself(processes: Counted) -> None:
 
 @pytest.mark.parametrize(
     ("path", "number"),
-    [("/dev/pts/0", 34816), ("/dev/pts/255", 35071), ("/dev/pts/256", 1083392), ("/dev/nowhere", 0), ("", 0)],
+    [
+        ("/dev/pts/0", 34816),
+        ("/dev/pts/255", 35071),
+        ("/dev/pts/256", 1083392),
+        ("/dev/nowhere", 0),
+        ("", 0),
+    ],
 )
 def test_the_number_of_a_terminal(path: str, number: int) -> None:
     assert terminal_number(path) == number

@@ -1,4 +1,5 @@
-"""Whose process is it? Every kind of evidence, and every kind of counter-evidence, on a table of processes."""
+"""Whose process is it? Every kind of evidence, and every kind of counter-evidence, on a table of
+processes."""
 
 from __future__ import annotations
 
@@ -70,7 +71,11 @@ def table() -> Table:
 def test_the_pane_and_its_tree(table: Table) -> None:
     table.add(101, LEADER)
     table.add(102, 101)
-    assert [(one.process.pid, one.why) for one in table.owned().own] == [(100, "pane"), (101, "tree"), (102, "child")]
+    assert [(one.process.pid, one.why) for one in table.owned().own] == [
+        (100, "pane"),
+        (101, "tree"),
+        (102, "child"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +94,9 @@ def test_the_pane_and_its_tree(table: Table) -> None:
         ({"sid": 777, "trace": Trace(terminals=frozenset({"/dev/pts/1"}))}, None),
     ],
 )
-def test_an_orphan_belongs_by_what_it_has_or_carries(table: Table, facts: dict[str, object], why: str | None) -> None:
+def test_an_orphan_belongs_by_what_it_has_or_carries(
+    table: Table, facts: dict[str, object], why: str | None
+) -> None:
     table.add(500, 1, **facts)  # type: ignore[arg-type]
     assert table.why(500) == why
 
@@ -103,7 +110,9 @@ def test_an_orphan_belongs_by_what_it_has_or_carries(table: Table, facts: dict[s
         {"trace": Trace(mark=MARK, tmux=TMUX, pane="%5")},
     ],
 )
-def test_what_is_carried_says_nothing_of_one_that_lives_elsewhere(table: Table, facts: dict[str, object]) -> None:
+def test_what_is_carried_says_nothing_of_one_that_lives_elsewhere(
+    table: Table, facts: dict[str, object]
+) -> None:
     table.add(500, 1, sid=777, **facts)  # type: ignore[arg-type]
     assert table.why(500) is None
 

@@ -11,7 +11,9 @@ from tmuxreap.commands.list import ListRequest
 
 def with_fields(story: Story, **fields: str) -> None:
     words = "".join(f'"{name}": {value}, ' for name, value in fields.items())
-    story.path.write_text(story.path.read_text().replace('"agent": "demo"', f'{words}"agent": "demo"'))
+    story.path.write_text(
+        story.path.read_text().replace('"agent": "demo"', f'{words}"agent": "demo"')
+    )
 
 
 def listed(story: Story) -> dict[str, Any]:
@@ -37,6 +39,11 @@ def test_live_means_that_the_agent_is_alive(story: Story) -> None:
     story.agent("works")
     left = story.agent("left", shell=True)
     story.processes.die(left.process)
-    found = {one.as_json()["name"]: one.as_json()["live"] for one in listing.run(story.app(), ListRequest()).results}
+    found = {
+        one.as_json()["name"]: one.as_json()["live"]
+        for one in listing.run(story.app(), ListRequest()).results
+    }
     assert found == {"works": "alive", "left": "agent_gone"}
-    assert [one.as_json()["name"] for one in listing.run(story.app(), ListRequest(live=True)).results] == ["works"]
+    assert [
+        one.as_json()["name"] for one in listing.run(story.app(), ListRequest(live=True)).results
+    ] == ["works"]

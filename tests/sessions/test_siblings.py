@@ -1,4 +1,5 @@
-"""A person works in the session while it is being ended: what came after the plan is nobody's to end unasked."""
+"""A person works in the session while it is being ended: what came after the plan is nobody's to
+end unasked."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ def work(story: Story, theirs: list[ProcessId]) -> None:
 
 @pytest.mark.parametrize("window", [False, True])
 @pytest.mark.parametrize("scope", [Scope.AGENT, Scope.SESSION])
-def test_who_splits_while_the_agent_leaves_keeps_the_pane(story: Story, scope: Scope, window: bool) -> None:
+def test_who_splits_while_the_agent_leaves_keeps_the_pane(
+    story: Story, scope: Scope, window: bool
+) -> None:
     agent = story.agent(exit_delay_s=1.0)
     came = later(story, 0.5, lambda: split(story, window=window))
     result = story.stop(scope=scope)
@@ -73,7 +76,9 @@ def test_who_splits_while_the_agent_leaves_keeps_the_pane(story: Story, scope: S
     assert told(story.stop())["outcome"] == "already_stopped"
 
 
-def test_its_left_overs_are_swept_all_the_same_and_those_of_the_newcomer_are_not(story: Story) -> None:
+def test_its_left_overs_are_swept_all_the_same_and_those_of_the_newcomer_are_not(
+    story: Story,
+) -> None:
     agent = story.agent(exit_delay_s=1.0)
     helper = story.processes.add("npm", parent=agent.process, new_session=True)
     theirs: list[ProcessId] = []
@@ -98,7 +103,11 @@ def test_an_idle_shell_that_came_goes_with_the_session(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     came = later(story, 0.5, lambda: split(story, "bash"))
     result = story.stop()
-    assert (told(result)["outcome"], story.row().get("scope"), warned(result)) == ("stopped", None, False)
+    assert (told(result)["outcome"], story.row().get("scope"), warned(result)) == (
+        "stopped",
+        None,
+        False,
+    )
     assert not lives(story, came[0])
 
 
@@ -108,7 +117,11 @@ def test_where_nothing_was_ended_yet_it_is_refused(story: Story, scope: Scope) -
     came = later(story, 1.0, lambda: split(story))
     before = story.path.read_bytes()
     result = story.stop(scope=scope)
-    assert (told(result)["outcome"], code(result), int(result.exit)) == ("refused", "foreign_panes", 1)
+    assert (told(result)["outcome"], code(result), int(result.exit)) == (
+        "refused",
+        "foreign_panes",
+        1,
+    )
     assert story.path.read_bytes() == before
     assert (lives(story, came[0]), story.processes.alive(agent.process)) == (True, True)
     assert story.signals_to(agent.process) == []
@@ -120,7 +133,11 @@ def test_a_kill_that_has_begun_goes_on(story: Story) -> None:
     agent = story.agent(ignores={SIGTERM})
     came = later(story, 1.0, lambda: split(story))
     result = story.kill()
-    assert (told(result)["outcome"], story.row()["scope"], warned(result)) == ("killed", "pane", True)
+    assert (told(result)["outcome"], story.row()["scope"], warned(result)) == (
+        "killed",
+        "pane",
+        True,
+    )
     assert lives(story, came[0])
     assert not story.processes.alive(agent.process)
 
@@ -138,14 +155,20 @@ def test_the_pane_alone_is_ended_as_if_nobody_had_come(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     came = later(story, 0.5, lambda: split(story))
     result = story.stop(scope=Scope.PANE)
-    assert (told(result)["outcome"], story.row()["scope"], warned(result)) == ("stopped", "pane", False)
+    assert (told(result)["outcome"], story.row()["scope"], warned(result)) == (
+        "stopped",
+        "pane",
+        False,
+    )
     assert lives(story, came[0])
 
 
 def test_who_begins_to_work_in_a_shell_that_was_idle(story: Story) -> None:
     story.agent(exit_delay_s=1.0)
     pane = split(story, "bash")
-    story.processes.after(0.5, lambda: story.processes.add("vim", parent=pane.process, foreground=True) and None)
+    story.processes.after(
+        0.5, lambda: story.processes.add("vim", parent=pane.process, foreground=True) and None
+    )
     result = story.stop()
     assert (told(result)["outcome"], warned(result)) == ("stopped", True)
     assert lives(story, pane)
@@ -170,7 +193,9 @@ def test_a_shell_that_was_respawned_with_work(story: Story) -> None:
 
 
 @pytest.mark.parametrize("scope", [Scope.AGENT, Scope.PANE])
-def test_what_is_left_when_the_agent_s_own_pane_is_gone_is_not_taken_for_it(story: Story, scope: Scope) -> None:
+def test_what_is_left_when_the_agent_s_own_pane_is_gone_is_not_taken_for_it(
+    story: Story, scope: Scope
+) -> None:
     agent = story.agent()
     pane = split(story)
     story.processes.die(agent.process)

@@ -109,7 +109,15 @@ def test_another_host_cannot_be_looked_at(story: Story) -> None:
 def foreign_row(story: Story, pane_pid: int | None, name: str = "acme") -> None:
     story.path.write_text("tmux_sessions: []\n")
     pane = {"pid": pane_pid, "cmd": "python3", "cwd": "/"}
-    story.add_row({"name": name, "status": "running", "agent": "demo", "tmux_server": story.SOCKET, "pane": pane})
+    story.add_row(
+        {
+            "name": name,
+            "status": "running",
+            "agent": "demo",
+            "tmux_server": story.SOCKET,
+            "pane": pane,
+        }
+    )
 
 
 def test_a_row_with_the_pid_of_a_pane_only(story: Story) -> None:
@@ -204,8 +212,13 @@ def test_the_caller_inside_is_seen(story: Story) -> None:
 
 def test_the_caller_in_the_background_of_it_is_seen(story: Story) -> None:
     agent = story.agent()
-    marks = {"TMUXREAP_ID": "mark-of-acme", "TMUX": f"{story.SOCKET},{story.tmux.servers[story.SOCKET].process.pid},0"}
-    caller = story.processes.add("tmuxreap", new_session=True, environ={**marks, "TMUX_PANE": agent.pane.now.id})
+    marks = {
+        "TMUXREAP_ID": "mark-of-acme",
+        "TMUX": f"{story.SOCKET},{story.tmux.servers[story.SOCKET].process.pid},0",
+    }
+    caller = story.processes.add(
+        "tmuxreap", new_session=True, environ={**marks, "TMUX_PANE": agent.pane.now.id}
+    )
     assert sight(story, pid=caller.pid).mine
 
 
@@ -245,6 +258,8 @@ def test_a_shared_program_may_be_known_by_its_command_line_alone(story: Story) -
     daemon = story.processes.add("claude.exe", "daemon", "run", "--origin", "transient")
     other = story.processes.add("claude.exe", "--resume", "x")
     world = story.app().observer.look([], 0)
-    reason = spare_reason(Spares.of(*profiles.common_spare, *profiles.agents["claude"].spare), world)
+    reason = spare_reason(
+        Spares.of(*profiles.common_spare, *profiles.agents["claude"].spare), world
+    )
     told = [reason(world.index.processes[one.pid]) for one in (daemon, other)]
     assert told == ["a shared claude daemon", None]

@@ -1,4 +1,5 @@
-"""What an agent is at: which of its word and its screen counts, and how few screens are asked for."""
+"""What an agent is at: which of its word and its screen counts, and how few screens are asked
+for."""
 
 from __future__ import annotations
 
@@ -45,7 +46,13 @@ def story(tmp_path: Path) -> Iterator[Story]:
         (said("idle", FRESH_S + 5), Shows(WORKING), 500, IDLE, "hook"),  # nothing was drawn since
         (said("idle", FRESH_S + 5), Shows(WORKING), 1, WORKING, "screen"),
         (said("idle", FRESH_S + 5), None, None, IDLE, "hook"),  # nobody can look
-        (said("idle", FRESH_S + 5), Shows(WORKING), None, WORKING, "screen"),  # this tmux tells no time
+        (
+            said("idle", FRESH_S + 5),
+            Shows(WORKING),
+            None,
+            WORKING,
+            "screen",
+        ),  # this tmux tells no time
         (said("ended", 5), Shows(IDLE), 1, IDLE, "screen"),  # it says good-bye and is alive
         (said("", 5), Shows(), 1, UNKNOWN, "screen"),
         (None, Shows(WORKING), 1, WORKING, "screen"),
@@ -53,7 +60,11 @@ def story(tmp_path: Path) -> Iterator[Story]:
     ],
 )
 def test_the_word_or_the_screen(
-    word: Pulse | None, screen: Shows | None, drawn_ago: float | None, state: AgentState, source: str | None
+    word: Pulse | None,
+    screen: Shows | None,
+    drawn_ago: float | None,
+    state: AgentState,
+    source: str | None,
 ) -> None:
     told = judge(word, screen, None if drawn_ago is None else NOW - drawn_ago, NOW)
     assert (told.state, told.source) == (state, source)
@@ -75,10 +86,14 @@ def test_a_limit_counts_for_who_does_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("on_screen", "state"), [("idle", "idle"), ("draft", "idle"), ("busy", "working"), ("dialog", "waiting")]
+    ("on_screen", "state"),
+    [("idle", "idle"), ("draft", "idle"), ("busy", "working"), ("dialog", "waiting")],
 )
 def test_list_and_show_tell_what_the_screen_shows(story: Story, on_screen: str, state: str) -> None:
-    story.agent(state="idle" if on_screen == "draft" else on_screen, draft="fix" if on_screen == "draft" else "")
+    story.agent(
+        state="idle" if on_screen == "draft" else on_screen,
+        draft="fix" if on_screen == "draft" else "",
+    )
     for answer in (listing.run(story.app(), ListRequest()), show.run(story.app(), ("acme",))):
         told = answer.as_json()["results"][0]  # type: ignore[index]
         assert (told["state"], told["state_source"]) == (state, "screen")
@@ -95,12 +110,16 @@ def test_an_agent_that_is_gone_is_at_nothing(story: Story) -> None:
 def test_what_another_life_said_is_no_word_of_this_one(story: Story) -> None:
     story.agent()
     with story.ledger() as ledger:
-        ledger.record_heartbeat(Heartbeat("acme", story.clock.now() - 1e6, "working", "prompt", None, {}))
+        ledger.record_heartbeat(
+            Heartbeat("acme", story.clock.now() - 1e6, "working", "prompt", None, {})
+        )
     (told,) = listing.run(story.app(), ListRequest()).results
     assert told.as_json()["state"] == "idle"
 
 
-def test_the_screens_of_a_server_are_asked_for_in_one_call(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_screens_of_a_server_are_asked_for_in_one_call(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(5):
         story.agent(f"a{number}")
     asked = calls(story, monkeypatch)
@@ -108,7 +127,9 @@ def test_the_screens_of_a_server_are_asked_for_in_one_call(story: Story, monkeyp
     assert [len(questions) for questions in asked] == [5]
 
 
-def test_of_a_crowd_only_those_that_drew_are_looked_at_again(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_crowd_only_those_that_drew_are_looked_at_again(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(CROWD + 1):
         story.agent(f"a{number}")
     with story.ledger():

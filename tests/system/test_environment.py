@@ -52,8 +52,12 @@ def test_what_is_given_comes_first_then_the_environment(tmp_path: Path) -> None:
     assert registry_path(where, str(tmp_path / AT)) == tmp_path / AT
 
 
-@pytest.mark.parametrize(("given", "named", "how"), [("x.yaml", "y.yaml", "--registry"), (None, "y.yaml", "TMUXREAP")])
-def test_one_that_was_named_is_not_replaced_by_another(given: str | None, named: str, how: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "named", "how"), [("x.yaml", "y.yaml", "--registry"), (None, "y.yaml", "TMUXREAP")]
+)
+def test_one_that_was_named_is_not_replaced_by_another(
+    given: str | None, named: str, how: str, tmp_path: Path
+) -> None:
     made(tmp_path)
     failure = refusal(settings(tmp_path, TMUXREAP_REGISTRY=named), given)
     assert failure.code is Code.REGISTRY_NOT_FOUND
@@ -70,7 +74,9 @@ def test_none_at_all(tmp_path: Path) -> None:
 def test_a_new_one_is_made_here_but_a_named_one_stays_named(tmp_path: Path) -> None:
     assert registry_or_new(settings(tmp_path), None) == tmp_path / AT
     assert registry_or_new(settings(tmp_path), "new/x.yaml") == tmp_path / "new" / "x.yaml"
-    assert registry_or_new(settings(tmp_path, TMUXREAP_REGISTRY="y.yaml"), None) == tmp_path / "y.yaml"
+    assert (
+        registry_or_new(settings(tmp_path, TMUXREAP_REGISTRY="y.yaml"), None) == tmp_path / "y.yaml"
+    )
     deep = tmp_path / "deep"
     deep.mkdir()
     found = made(tmp_path)
@@ -143,13 +149,31 @@ def test_root_is_trusted_by_everyone_and_everyone_by_himself(tmp_path: Path) -> 
 
 def test_words_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, value in {"HOME": "/h", "TMUXREAP_FAULT": "lock=EIO", "TMUXREAP_ID": "m", "NO_COLOR": "1"}.items():
+    for name, value in {
+        "HOME": "/h",
+        "TMUXREAP_FAULT": "lock=EIO",
+        "TMUXREAP_ID": "m",
+        "NO_COLOR": "1",
+    }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     found = Settings.from_environment()
     assert (found.cwd, found.uid, found.pid) == (tmp_path, os.getuid(), os.getpid())
-    assert (found.home, found.fault, found.mark, found.no_color) == (Path("/h"), "lock=EIO", "m", True)
+    assert (found.home, found.fault, found.mark, found.no_color) == (
+        Path("/h"),
+        "lock=EIO",
+        "m",
+        True,
+    )
     assert found.user_profiles == Path("/h/.config/tmuxreap/agents.yaml")
     bare = settings(tmp_path)
-    assert (bare.home, bare.user_profiles, bare.fault, bare.mark, bare.no_color) == (None, None, "", None, False)
-    assert settings(tmp_path, XDG_CONFIG_HOME="/c", HOME="/h").user_profiles == Path("/c/tmuxreap/agents.yaml")
+    assert (bare.home, bare.user_profiles, bare.fault, bare.mark, bare.no_color) == (
+        None,
+        None,
+        "",
+        None,
+        False,
+    )
+    assert settings(tmp_path, XDG_CONFIG_HOME="/c", HOME="/h").user_profiles == Path(
+        "/c/tmuxreap/agents.yaml"
+    )

@@ -79,7 +79,9 @@ def another_file(path: Path) -> None:
     other.replace(path)
 
 
-@pytest.mark.parametrize("hand", [rewritten, same_size, old_time, another_file], ids=lambda hand: hand.__name__)
+@pytest.mark.parametrize(
+    "hand", [rewritten, same_size, old_time, another_file], ids=lambda hand: hand.__name__
+)
 def test_a_writer_without_the_lock_is_noticed(hand: object, path: Path) -> None:
     content = files.read(path)
     hand(path)  # type: ignore[operator]
@@ -114,7 +116,9 @@ def test_readers_see_the_old_or_the_new_never_half(path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["ENOSPC", "EIO", "EROFS"])
-@pytest.mark.parametrize("step", [Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value)
+@pytest.mark.parametrize(
+    "step", [Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED], ids=lambda step: step.value
+)
 def test_a_write_that_fails_leaves_the_old_and_no_rest(step: Step, fault: str, path: Path) -> None:
     content = files.read(path)
     faults.arm(f"{step.value}={fault}")
@@ -138,7 +142,9 @@ def test_a_rename_that_fails_leaves_no_rest(path: Path, monkeypatch: pytest.Monk
     assert path.read_bytes() == b"old"
 
 
-def test_file_and_folder_are_synced_in_that_order(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_and_folder_are_synced_in_that_order(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The data before the rename, the name after it."""
     done: list[str] = []
     sync, rename = os.fsync, Path.replace
@@ -187,7 +193,9 @@ def test_what_is_there_is_not_created_over(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_a_new_file_is_as_open_as_the_user_wants_his_files(mask: int, mode: int, tmp_path: Path) -> None:
+def test_a_new_file_is_as_open_as_the_user_wants_his_files(
+    mask: int, mode: int, tmp_path: Path
+) -> None:
     before = os.umask(mask)
     try:
         files.create(tmp_path / "rows.yaml", b"x")
@@ -303,7 +311,9 @@ def test_a_lock_file_that_is_deleted_while_one_waits(path: Path) -> None:
     assert lock.exists()
 
 
-def test_a_lock_file_that_is_deleted_between_opening_and_locking(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_file_that_is_deleted_between_opening_and_locking(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lock, opened = Path(f"{path}.lock"), files._open_lock
     calls: list[int] = []
 

@@ -37,7 +37,12 @@ def program(tmp_path: Path) -> Program:
     ],
 )
 def test_a_pane_is_closed(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: Terminal, name: str, words: str
+    program: Program,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    terminal: Terminal,
+    name: str,
+    words: str,
 ) -> None:
     environ = program(name, 'echo "$@" > "$CALLS"')
     monkeypatch.setenv("PATH", environ["PATH"])
@@ -72,7 +77,9 @@ def test_it_says_why_a_pane_stays(program: Program, monkeypatch: pytest.MonkeyPa
     assert failure.hint.endswith("by hand: kitty @ close-window --match id:7")
 
 
-def test_one_that_says_nothing_is_told_by_its_exit(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_says_nothing_is_told_by_its_exit(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environ = program("wezterm", "exit 3")
     monkeypatch.setenv("PATH", environ["PATH"])
     failure = terminals.close_pane("acme", Terminal.WEZTERM, "7", environ)
@@ -84,7 +91,10 @@ def test_one_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PATH", str(tmp_path))
     failure = terminals.close_pane("acme", Terminal.KITTY, "7", {"PATH": str(tmp_path)})
     assert failure is not None
-    assert failure.message == "could not close the pane of acme: kitty could not be run: No such file or directory"
+    assert (
+        failure.message
+        == "could not close the pane of acme: kitty could not be run: No such file or directory"
+    )
 
 
 def test_one_that_gives_no_answer(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +109,9 @@ def test_one_that_gives_no_answer(program: Program, monkeypatch: pytest.MonkeyPa
 def test_a_worktree_is_never_removed_by_force(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    environ = program("git", 'echo "$@" > "$CALLS"; echo "fatal: contains modified files" >&2; exit 128')
+    environ = program(
+        "git", 'echo "$@" > "$CALLS"; echo "fatal: contains modified files" >&2; exit 128'
+    )
     monkeypatch.setenv("PATH", environ["PATH"])
     failure = git.remove_worktree("acme", "/trees/a b", environ)
     assert failure is not None

@@ -1,9 +1,9 @@
-"""Owns what is known of agents, as data: how to recognise one, read its screen, leave it by its own keys, find and
-resume its conversation.
+"""Owns what is known of agents, as data: how to recognise one, read its screen, leave it by its own
+keys, find and resume its conversation.
 
-Never acts on a session: it says which keys would be typed, and what a purge would delete. A new agent is one block in
-`agents.yaml`.
+Never acts on a session: it says which keys would be typed, and what a purge would delete. A new
+agent is one block in `agents.yaml`.
 
-Doors: `load`, `profiles`, `spared`, `programs`, `screens`, and the folders `conversations` and `hooks`. Main types:
-`Profile`, `Profiles`, `Screen`. `demo` stands alone: an agent that only pretends.
-"""
+Doors: `load`, `profiles`, `spared`, `programs`, `screens`, and the folders `conversations` and
+`hooks`. Main types: `Profile`, `Profiles`, `Screen`. `demo` stands alone: an agent that only
+pretends."""

@@ -1,5 +1,5 @@
-"""Reads settings from YAML: mappings merged over mappings, each value checked as it is taken, each fault told with its
-place. Knows nothing of what the settings mean, and writes nothing."""
+"""Reads settings from YAML: mappings merged over mappings, each value checked as it is taken, each
+fault told with its place. Knows nothing of what the settings mean, and writes nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ class Block:
         """A misspelt key would be silently without effect."""
         for key in self.data:
             if key not in known:
-                raise Misplaced((*self.path, str(key)), f"{key!r} means nothing here; there are {', '.join(known)}")
+                raise Misplaced(
+                    (*self.path, str(key)),
+                    f"{key!r} means nothing here; there are {', '.join(known)}",
+                )
         return self
 
     def inner(self, key: str) -> Block:
@@ -48,7 +51,10 @@ class Block:
     def blocks(self, key: str) -> dict[str, Block]:
         """A mapping of blocks, by name."""
         inner = self.inner(key)
-        return {str(name): self._block(value, (*inner.path, str(name))) for name, value in inner.data.items()}
+        return {
+            str(name): self._block(value, (*inner.path, str(name)))
+            for name, value in inner.data.items()
+        }
 
     def entries(self, key: str, short: str) -> Iterator[Block]:
         """A list of blocks; a bare word stands for a block with nothing but that under `short`."""
@@ -78,7 +84,11 @@ class Block:
 
     def number(self, key: str, default: float) -> float:
         value = self.data.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or not 0 <= value < float("inf")
+        ):
             raise Misplaced((*self.path, key), f"{value!r} is no number of seconds")
         return float(value)
 
@@ -140,7 +150,8 @@ def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
 
 
 def place(file: Path, path: Path_, *, of_key: bool = False) -> str | None:
-    """Line and column of a value, or of its key, in a file that could be read; None when it does not stand there."""
+    """Line and column of a value, or of its key, in a file that could be read; None when it does
+    not stand there."""
     import yaml
 
     node = yaml.compose(file.read_text("utf-8"), _loader())
@@ -170,7 +181,9 @@ def _below(node: yaml.Node | None, key: str) -> yaml.Node | None:
     if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
         below: yaml.Node = node.value[int(key)]
         return below
-    return node if isinstance(node, yaml.ScalarNode) else None  # a bare word that stands for a block
+    return (
+        node if isinstance(node, yaml.ScalarNode) else None
+    )  # a bare word that stands for a block
 
 
 def _where(mark: yaml.Mark | None) -> str:

@@ -1,7 +1,8 @@
-"""A small coding agent for demonstrations and tests: it asks no model, but behaves on a terminal as the real ones do.
+"""A small coding agent for demonstrations and tests: it asks no model, but behaves on a terminal as
+the real ones do.
 
-It owns its store (`$TMUXREAP_DEMO_HOME`, else `~/.tmuxreap-demo`) and the helpers it starts. It stands alone: it
-imports nothing of the package, and knows of tmux only the name of its pane."""
+It owns its store (`$TMUXREAP_DEMO_HOME`, else `~/.tmuxreap-demo`) and the helpers it starts. It
+stands alone: it imports nothing of the package, and knows of tmux only the name of its pane."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from enum import Enum
 from pathlib import Path
 
 BURST_S = 0.05  # an Enter this soon after text is part of a paste: a new line in the draft
-ESCAPE_S = 0.05  # an Escape that something follows this soon is Alt, or the beginning of a longer key
+ESCAPE_S = (
+    0.05  # an Escape that something follows this soon is Alt, or the beginning of a longer key
+)
 AGAIN_S = 1.0  # for the second C-c
 FOREVER_S = 3600.0
 DIALOG = "Allow the tool `rm -rf build`? [Enter] yes  [Esc] no"
@@ -40,10 +43,13 @@ class State(Enum):
 
 
 def spawn(seconds: float) -> int:
-    """A child that only lives, in a group of its own: it outlives us and the terminal, and hears what we may ignore."""
+    """A child that only lives, in a group of its own: it outlives us and the terminal, and hears
+    what we may ignore."""
     null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
     heard, words = [signal.SIGHUP, signal.SIGTERM], ["sleep", str(seconds)]
-    return os.posix_spawnp(words[0], words, os.environ, file_actions=null, setsigdef=heard, setpgroup=0)
+    return os.posix_spawnp(
+        words[0], words, os.environ, file_actions=null, setsigdef=heard, setpgroup=0
+    )
 
 
 def end(child: int) -> None:
@@ -54,7 +60,8 @@ def end(child: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What stays on disk: a file a conversation, made at its first line, and one for the running process."""
+    """What stays on disk: a file a conversation, made at its first line, and one for the running
+    process."""
 
     home: Path
 
@@ -78,11 +85,22 @@ class Store:
 
     def report(self, conversation_id: str, state: State) -> None:
         stat = Path("/proc/self/stat")
-        start = stat.read_text(errors="replace").rpartition(")")[2].split()[19] if stat.exists() else None
-        facts = {"sessionId": conversation_id, "procStart": start, "cwd": str(Path.cwd()), "status": state.value}
+        start = (
+            stat.read_text(errors="replace").rpartition(")")[2].split()[19]
+            if stat.exists()
+            else None
+        )
+        facts = {
+            "sessionId": conversation_id,
+            "procStart": start,
+            "cwd": str(Path.cwd()),
+            "status": state.value,
+        }
         self.session.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.session.with_suffix(".new")
-        fresh.write_text(json.dumps({**facts, "tmux": os.environ.get("TMUX_PANE")}), encoding="utf-8")
+        fresh.write_text(
+            json.dumps({**facts, "tmux": os.environ.get("TMUX_PANE")}), encoding="utf-8"
+        )
         fresh.replace(self.session)
 
 
@@ -131,7 +149,10 @@ class Agent:
             self._submit(self.queue.pop(0), now)
 
     def next_event(self, now: float) -> float:
-        return min(filter(None, (self.busy_until, self.armed_until, self.leaves_at)), default=now + FOREVER_S)
+        return min(
+            filter(None, (self.busy_until, self.armed_until, self.leaves_at)),
+            default=now + FOREVER_S,
+        )
 
     def say(self, role: str, text: str) -> None:
         self.store.append(self.conversation_id, role, text)
@@ -179,11 +200,16 @@ class Agent:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    return [line[at : at + columns] for line in text.split("\n") for at in range(0, len(line) or 1, columns)]
+    return [
+        line[at : at + columns]
+        for line in text.split("\n")
+        for at in range(0, len(line) or 1, columns)
+    ]
 
 
 def screen(agent: Agent, rows: int, columns: int) -> list[str]:
-    """Header, transcript, and at the bottom the state: the dialog, or what is typed below what is going on."""
+    """Header, transcript, and at the bottom the state: the dialog, or what is typed below what is
+    going on."""
     if agent.state is State.WAITING:
         rule = "─" * (len(DIALOG) + 2)
         foot = [f"╭{rule}╮", f"│ {DIALOG} │", f"╰{rule}╯"]
@@ -199,7 +225,8 @@ def screen(agent: Agent, rows: int, columns: int) -> list[str]:
 
 @contextlib.contextmanager
 def raw_terminal(plain: bool) -> Iterator[None]:
-    """Taken raw, and given back as it was. One that is gone is no error: nobody is looking any more."""
+    """Taken raw, and given back as it was. One that is gone is no error: nobody is looking any
+    more."""
     saved = termios.tcgetattr(0)
     tty.setraw(0, termios.TCSANOW)
     os.write(1, b"\x1b[?7l" if plain else b"\x1b[?7l\x1b[?1049h")
@@ -214,14 +241,22 @@ def raw_terminal(plain: bool) -> Iterator[None]:
 def draw(agent: Agent) -> None:
     with contextlib.suppress(OSError):
         columns, rows = os.get_terminal_size(1)
-        os.write(1, ("\x1b[H" + "\r\n".join(f"\x1b[K{line}" for line in screen(agent, rows, columns))).encode())
+        os.write(
+            1,
+            (
+                "\x1b[H" + "\r\n".join(f"\x1b[K{line}" for line in screen(agent, rows, columns))
+            ).encode(),
+        )
 
 
 def caught_signals(agent: Agent, ignored: list[str]) -> int:
-    """HUP, TERM and INT make it leave in good order. Returned: a descriptor that every signal wakes a select with."""
+    """HUP, TERM and INT make it leave in good order. Returned: a descriptor that every signal wakes
+    a select with."""
     for name in ("hup", "term", "int"):
         number = signal.Signals[f"SIG{name.upper()}"]
-        signal.signal(number, signal.SIG_IGN if name in ignored else lambda *_: agent.leave(time.monotonic()))
+        signal.signal(
+            number, signal.SIG_IGN if name in ignored else lambda *_: agent.leave(time.monotonic())
+        )
     signal.signal(signal.SIGWINCH, lambda *_: None)
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
@@ -237,7 +272,9 @@ def converse(agent: Agent, wake: int) -> None:
             agent.store.report(*reported)
         draw(agent)
         now = time.monotonic()
-        ready, _, _ = select.select(sources, [], [], ESCAPE_S if held else max(0.0, agent.next_event(now) - now))
+        ready, _, _ = select.select(
+            sources, [], [], ESCAPE_S if held else max(0.0, agent.next_event(now) - now)
+        )
         now, typed = time.monotonic(), ""
         if wake in ready:
             os.read(wake, 64)
@@ -249,23 +286,33 @@ def converse(agent: Agent, wake: int) -> None:
                 if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
                     agent.leave(now)
         keys = KEY.findall(held + typed) if typed else [held]
-        held = ESCAPE if typed.endswith(ESCAPE) else ""  # a key of its own only when nothing follows it at once
+        held = (
+            ESCAPE if typed.endswith(ESCAPE) else ""
+        )  # a key of its own only when nothing follows it at once
         for key in filter(None, keys):
             agent.press(key, now)
         agent.tick(now)
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("tmuxreap-demo", description="A coding agent that only pretends, for tests.")
+    parser = argparse.ArgumentParser(
+        "tmuxreap-demo", description="A coding agent that only pretends, for tests."
+    )
     parser.add_argument("--session-id", help="the id of the new conversation")
     parser.add_argument("--resume", metavar="ID", help="go on with this conversation")
     parser.add_argument("--mate-of", metavar="ID", help="work for the agent of this conversation")
-    parser.add_argument("--exit-delay", type=float, default=0.0, metavar="S", help="take this long to leave")
-    parser.add_argument("--ignore", default="", metavar="hup,term", help="stay when these signals come")
+    parser.add_argument(
+        "--exit-delay", type=float, default=0.0, metavar="S", help="take this long to leave"
+    )
+    parser.add_argument(
+        "--ignore", default="", metavar="hup,term", help="stay when these signals come"
+    )
     parser.add_argument("--spawn", type=int, default=0, metavar="N", help="start so many helpers")
     parser.add_argument("--state", choices=["dialog", "busy", "draft"], help="begin in this state")
     parser.add_argument("--plain", action="store_true", help="stay on the normal screen")
-    parser.add_argument("--always-banner", action="store_true", help="name a conversation that was never begun, too")
+    parser.add_argument(
+        "--always-banner", action="store_true", help="name a conversation that was never begun, too"
+    )
     return parser.parse_args(argv)
 
 
@@ -274,7 +321,10 @@ def main(argv: list[str] | None = None) -> int:
     store = Store(Path(os.environ.get("TMUXREAP_DEMO_HOME") or Path.home() / ".tmuxreap-demo"))
     conversation_id = options.resume or options.session_id or str(uuid.uuid4())
     if store.conversation(conversation_id).exists() != bool(options.resume):
-        print(f"could not open {conversation_id}: {'none such' if options.resume else 'it exists'}", file=sys.stderr)
+        print(
+            f"could not open {conversation_id}: {'none such' if options.resume else 'it exists'}",
+            file=sys.stderr,
+        )
         return 1
     agent = Agent(store, conversation_id, options.exit_delay)
     agent.transcript = store.history(conversation_id) if options.resume else []
@@ -293,7 +343,10 @@ def main(argv: list[str] | None = None) -> int:
         store.session.unlink(missing_ok=True)
     if options.always_banner or store.conversation(agent.conversation_id).exists():
         with contextlib.suppress(OSError):
-            os.write(1, f"Resume this conversation with: tmuxreap-demo --resume {agent.conversation_id}\n".encode())
+            os.write(
+                1,
+                f"Resume this conversation with: tmuxreap-demo --resume {agent.conversation_id}\n".encode(),
+            )
     return 0
 
 

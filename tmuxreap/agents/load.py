@@ -1,4 +1,5 @@
-"""Owner of agents.yaml: the package's file, the user's merged over it, and each block checked and made a profile."""
+"""Owner of agents.yaml: the package's file, the user's merged over it, and each block checked and
+made a profile."""
 
 from __future__ import annotations
 
@@ -10,7 +11,18 @@ from pathlib import Path
 from tmuxreap.agents import blocks as yamlblocks
 from tmuxreap.agents.blocks import Block, Misplaced, Unreadable
 from tmuxreap.agents.hooks.blocks import hooks_of
-from tmuxreap.agents.profiles import LOCATORS, UUID, GoesOn, Key, KeyStep, Locator, Pause, Profile, Spare, Text
+from tmuxreap.agents.profiles import (
+    LOCATORS,
+    UUID,
+    GoesOn,
+    Key,
+    KeyStep,
+    Locator,
+    Pause,
+    Profile,
+    Spare,
+    Text,
+)
 from tmuxreap.agents.programs import program_names
 from tmuxreap.agents.screens import MARKS, State
 from tmuxreap.agents.spared import Carrier, Carriers
@@ -18,21 +30,50 @@ from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
 
-LOCATOR_NEEDS = {"pidfile": ("path", "id"), "open-file": ("path",), "exit-banner": ("pattern",), "argv": ("flags",)}
+LOCATOR_NEEDS = {
+    "pidfile": ("path", "id"),
+    "open-file": ("path",),
+    "exit-banner": ("pattern",),
+    "argv": ("flags",),
+}
 READING = "profiles"
 BLOCK_KEYS = (
-    "about", "verified", "process", "command", "launch", "resume", "screens", "keys", "leave_s", "spare", "mates",
-    "store", "conversation", "hooks",
-)  # fmt: skip
+    "about",
+    "verified",
+    "process",
+    "command",
+    "launch",
+    "resume",
+    "screens",
+    "keys",
+    "leave_s",
+    "spare",
+    "mates",
+    "store",
+    "conversation",
+    "hooks",
+)
 TALK_KEYS = (
-    "id", "artifact", "message", "query", "candidates", "folder", "folder_file", "identity", "locators", "purge",
-    "shared", "delete", "goes_on",
-)  # fmt: skip
+    "id",
+    "artifact",
+    "message",
+    "query",
+    "candidates",
+    "folder",
+    "folder_file",
+    "identity",
+    "locators",
+    "purge",
+    "shared",
+    "delete",
+    "goes_on",
+)
 MINUTE_S = 60.0
 
 
 class _Agents(Mapping[str, Profile]):
-    """Each made of its block when it is asked for: a stop needs one of a dozen, and the patterns take their time."""
+    """Each made of its block when it is asked for: a stop needs one of a dozen, and the patterns
+    take their time."""
 
     def __init__(self, blocks: Mapping[str, Block]) -> None:
         self._blocks = blocks
@@ -69,7 +110,9 @@ class Profiles:
 
     def by_command(self, words: Sequence[str]) -> str | None:
         names = program_names(words, "", None)
-        return next((p.name for p in self.agents.values() if any(name in p.process for name in names)), None)
+        return next(
+            (p.name for p in self.agents.values() if any(name in p.process for name in names)), None
+        )
 
 
 def load_profiles(
@@ -89,7 +132,9 @@ def load_profiles(
     try:
         profiles = _profiles(Block(data))
         if files[1:]:
-            tuple(profiles.agents.values())  # a fault in a user's block is told by every verb, not when it is needed
+            tuple(
+                profiles.agents.values()
+            )  # a fault in a user's block is told by every verb, not when it is needed
     except Misplaced as error:
         raise _bad(_told(error, files)) from None
     keep(kept(READING, stamp, data))
@@ -121,7 +166,9 @@ def _told(error: Misplaced, files: Sequence[Path]) -> str:
 
 
 def _bad(reason: str) -> Failure:
-    return Failure(Code.USAGE, f"could not read the agents' profiles: {reason}", "fix the block and try again")
+    return Failure(
+        Code.USAGE, f"could not read the agents' profiles: {reason}", "fix the block and try again"
+    )
 
 
 def _profiles(data: Block) -> Profiles:
@@ -136,7 +183,9 @@ def _profiles(data: Block) -> Profiles:
 
 
 def _profile(name: str, data: Block) -> Profile:
-    keys = data.inner("keys").only(("idle", "safe", "again", "interrupt", "turn", "unqueue", "clear", "setup"))
+    keys = data.inner("keys").only(
+        ("idle", "safe", "again", "interrupt", "turn", "unqueue", "clear", "setup")
+    )
     store = data.inner("store").only(("variable", "under", "default"))
     talk = data.inner("conversation").only(TALK_KEYS)
     id_pattern = talk.pattern("id")
@@ -252,7 +301,9 @@ def _carriers(data: Block) -> Carriers:
         program = block.text("program")
         if not program:
             raise Misplaced(block.path, "a program that carries another needs a name")
-        listed.append(Carrier(program, block.pattern("arguments"), block.data.get("beyond") is True))
+        listed.append(
+            Carrier(program, block.pattern("arguments"), block.data.get("beyond") is True)
+        )
     nested = data.inner("nested").only(("programs", "screens"))
     return Carriers(tuple(listed), frozenset(nested.words("programs")), nested.patterns("screens"))
 

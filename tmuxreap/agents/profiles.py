@@ -1,5 +1,6 @@
-"""What is known of an agent: how it is recognised, keyed, spared and resumed, and where its conversations lie. Plain
-values, made by `agents`. An agent is data: nothing in the program knows one by name."""
+"""What is known of an agent: how it is recognised, keyed, spared and resumed, and where its
+conversations lie. Plain values, made by `agents`. An agent is data: nothing in the program knows
+one by name."""
 
 from __future__ import annotations
 
@@ -12,7 +13,15 @@ from tmuxreap.agents.screens import State
 from tmuxreap.core.values import field, frozen
 
 UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-LOCATORS = ("hook", "pidfile", "open-file", "exit-banner", "launch", "argv", "sole-candidate")  # in order of trust
+LOCATORS = (
+    "hook",
+    "pidfile",
+    "open-file",
+    "exit-banner",
+    "launch",
+    "argv",
+    "sole-candidate",
+)  # in order of trust
 
 
 @frozen
@@ -52,7 +61,9 @@ class Spare:
     def matches(self, names: Sequence[str], command: str) -> bool:
         if self.command is not None:
             return self.command.search(command) is not None
-        return self.program in names and (self.arguments is None or self.arguments.search(command) is not None)
+        return self.program in names and (
+            self.arguments is None or self.arguments.search(command) is not None
+        )
 
 
 @frozen
@@ -64,7 +75,9 @@ class GoesOn:
     entries: str = ""  # where in it
     pid: str = "pid"
     started: str = "started"
-    began: re.Pattern[str] | None = None  # a turn in the conversation itself, kept open by a shared program
+    began: re.Pattern[str] | None = (
+        None  # a turn in the conversation itself, kept open by a shared program
+    )
     ended: re.Pattern[str] | None = None
     mark: str | None = None  # a variable that what it has started carries, with the ID
 
@@ -90,7 +103,9 @@ class Profile:
     setup_keys: tuple[KeyStep, ...] = ()
     leave_s: float = 3.0
     spare: tuple[Spare, ...] = ()
-    mates: tuple[str, ...] = ()  # flags by which those that it opens in other panes name its conversation
+    mates: tuple[
+        str, ...
+    ] = ()  # flags by which those that it opens in other panes name its conversation
     store_variable: str | None = None
     store_default: str | None = None
     store_under: str = ""  # the folder below the one that the variable names

@@ -1,4 +1,5 @@
-"""What a process may be called: its program, and behind a wrapper the program that it runs. Pure."""
+"""What a process may be called: its program, and behind a wrapper the program that it runs.
+Pure."""
 
 from __future__ import annotations
 
@@ -7,19 +8,54 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 # Programs that only run another one: what they run is looked at in their place.
-WRAPPERS = frozenset({"node", "bun", "deno", "env", "npx", "uvx", "nohup", "nice", "sh", "bash", "dash", "zsh", "fish"})
+WRAPPERS = frozenset(
+    {
+        "node",
+        "bun",
+        "deno",
+        "env",
+        "npx",
+        "uvx",
+        "nohup",
+        "nice",
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "fish",
+    }
+)
 _IN_PACKAGE = re.compile(r".*/node_modules/(?!\.bin/)(?:@[^/]+/)?(?P<name>[^/]+)/")
 _PYTHON = re.compile(r"^(?:python|pypy)[0-9.]*$")
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "tcsh", "csh", "ash", "nu", "xonsh", "elvish"})
+SHELLS = frozenset(
+    {
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "fish",
+        "ksh",
+        "mksh",
+        "tcsh",
+        "csh",
+        "ash",
+        "nu",
+        "xonsh",
+        "elvish",
+    }
+)
 SCRIPTS = (".js", ".mjs", ".cjs", ".py", ".sh")
 
 
 def program_names(argv: Sequence[str], comm: str, executable: str | None) -> tuple[str, ...]:
-    """What a process may be called by: its program, and behind a wrapper the program that it runs."""
+    """What a process may be called by: its program, and behind a wrapper the program that it
+    runs."""
     return _names(tuple(argv), comm, executable)
 
 
-@lru_cache(maxsize=4096)  # it is asked several times of each process, and a thousand agents are called alike
+@lru_cache(
+    maxsize=4096
+)  # it is asked several times of each process, and a thousand agents are called alike
 def _names(argv: tuple[str, ...], comm: str, executable: str | None) -> tuple[str, ...]:
     names = [comm, _file_name(executable or ""), *_words(list(argv))]
     return tuple(dict.fromkeys(name for name in names if name))

@@ -21,7 +21,8 @@ class State(Enum):
 
 
 FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
-# A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading wins.
+# A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading
+# wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
 MARKS = ("setup", "queued", "shortened", "scrolled", "limited")
 WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
@@ -33,16 +34,20 @@ class Screen:
     draft: str = ""
     queued: str = ""  # prompts that it is going to begin when its turn has ended
     partial: bool = False  # more is half-typed than the screen shows
-    setup: bool = False  # it asks before its first prompt: trust, keys; most keys answer that for good
+    setup: bool = (
+        False  # it asks before its first prompt: trust, keys; most keys answer that for good
+    )
     blank: bool = False
     limit: str | None = None  # it may not go on before that time, empty where that is not told
 
 
 def read_screen(
-    text: str, patterns: Mapping[State, re.Pattern[str]], marks: Mapping[str, re.Pattern[str]] | None = None
+    text: str,
+    patterns: Mapping[State, re.Pattern[str]],
+    marks: Mapping[str, re.Pattern[str]] | None = None,
 ) -> Screen:
-    """Its state, and what is half-typed: also a busy agent can hold a draft. `marks`: what else a screen may show, by
-    the words of MARKS."""
+    """Its state, and what is half-typed: also a busy agent can hold a draft. `marks`: what else a
+    screen may show, by the words of MARKS."""
     marks = marks or {}
     if not text.strip():
         return Screen(State.UNKNOWN, blank=True)
@@ -59,7 +64,9 @@ def read_screen(
         if pattern and pattern.search(text):
             return Screen(state, draft, queued, partial, limit=limit)
     scrolled = _half_typed(marks.get("scrolled"), "scrolled", text)
-    return Screen(State.DRAFT if scrolled else State.UNKNOWN, scrolled, queued, bool(scrolled), limit=limit)
+    return Screen(
+        State.DRAFT if scrolled else State.UNKNOWN, scrolled, queued, bool(scrolled), limit=limit
+    )
 
 
 def _limit(pattern: re.Pattern[str] | None, text: str) -> str | None:
@@ -77,8 +84,8 @@ def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
 
 
 def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str) -> str:
-    """As it was typed: without the indent, or the frame, that puts its later lines under the first, and without the
-    ends of lines where it was wrapped; a command for the shell with its sign."""
+    """As it was typed: without the indent, or the frame, that puts its later lines under the first,
+    and without the ends of lines where it was wrapped; a command for the shell with its sign."""
     found = pattern.search(text) if pattern else None
     if found is None:
         return ""

@@ -1,5 +1,5 @@
-"""Programs that are no agent's own: the shared ones, which are spared, and those that only carry another's terminal.
-Told in one step: a look asks it of every process of every session. Pure."""
+"""Programs that are no agent's own: the shared ones, which are spared, and those that only carry
+another's terminal. Told in one step: a look asks it of every process of every session. Pure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,18 @@ class Carrier:
 @frozen
 class Carriers:
     listed: tuple[Carrier, ...] = ()
-    nested: frozenset[str] = frozenset()  # programs that take the keys themselves: tmux, editors, pagers
+    nested: frozenset[str] = (
+        frozenset()
+    )  # programs that take the keys themselves: tmux, editors, pagers
     screens: tuple[re.Pattern[str], ...] = ()  # what those look like
 
     def matching(self, called: Sequence[str], words: Sequence[str]) -> Carrier | None:
         """Tell the carrier that a process of these names and this command line is."""
         named = [carrier for carrier in self.listed if carrier.program in called]
         line = " ".join(words)
-        return next((one for one in named if one.arguments is None or one.arguments.search(line)), None)
+        return next(
+            (one for one in named if one.arguments is None or one.arguments.search(line)), None
+        )
 
     def between(self, words: Sequence[str], agents: Collection[str]) -> str | None:
         """Name the program that takes the keys, by the command line before the agent in it."""

@@ -72,18 +72,31 @@ def run(context: Context, *requests: AdoptRequest) -> Result:
 
 
 def run_all(context: Context, request: AdoptAllRequest) -> Result:
-    """Every agent's session that has no row: on this server, else on all that are near or that rows name."""
+    """Every agent's session that has no row: on this server, else on all that are near or that rows
+    name."""
     look = context.registry_if_there()
     rows = look.usable if look is not None else ()
-    sockets = [context.socket_named(context.server_named(request.server))] if request.server else near_sockets(context)
+    sockets = (
+        [context.socket_named(context.server_named(request.server))]
+        if request.server
+        else near_sockets(context)
+    )
     sights = [] if request.server else [sight for sight, _ in look_at(context, rows)]
     found = all_newcomers(context, rows, sights, sockets)
     if not found:
-        return replace(_result(context, []), greeting="no agent runs in a session that is not registered")
-    if request.ask is not None and not (request.yes or request.dry_run) and not request.ask(told(found)):
+        return replace(
+            _result(context, []), greeting="no agent runs in a session that is not registered"
+        )
+    if (
+        request.ask is not None
+        and not (request.yes or request.dry_run)
+        and not request.ask(told(found))
+    ):
         return replace(_result(context, []), greeting="nothing was registered: the answer was no")
     asked = [
-        AdoptRequest(one.name, one.agent, one.socket if one.flag else None, request.tags, request.dry_run)
+        AdoptRequest(
+            one.name, one.agent, one.socket if one.flag else None, request.tags, request.dry_run
+        )
         for one in found
     ]
     return run(context, *asked)
@@ -91,30 +104,50 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
 
 def _result(context: Context, items: Sequence[Item]) -> Result:
     more = {"registry_made": context.made_registry}
-    return Result("adopt", context.registry_name, context.clock.now(), items, tuple(context.warnings), more=more)
+    return Result(
+        "adopt",
+        context.registry_name,
+        context.clock.now(),
+        items,
+        tuple(context.warnings),
+        more=more,
+    )
 
 
 def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None) -> Item:
     if request.name in RESERVED:
         reason = f"could not adopt {request.name!r}: the name is reserved, as a target of commands"
         hint = "to adopt every agent's session: tmuxreap adopt --all"
-        raise Failure(Code.USAGE, reason, hint if request.name == "all" else "rename it: tmux rename-session")
+        raise Failure(
+            Code.USAGE, reason, hint if request.name == "all" else "rename it: tmux rename-session"
+        )
     old = registered(look, request.name)
     if request.pid is not None or request.pane is not None:
         row, sight, wish = _outside(context, request, look, old)
         return _recorded(context, request, look, row, sight, wish)
-    server_name = context.server_named(request.server) or (old.tmux_server if old else context.default_server)
+    server_name = context.server_named(request.server) or (
+        old.tmux_server if old else context.default_server
+    )
     server, session = _session(context, request.name, old, context.socket_named(server_name))
     if not request.force:
         _refuse_anothers(context, request.name, server, session)
-    agent = request.agent or (old.agent if old else None) or context.profiles.by_name_suffix(request.name)
+    agent = (
+        request.agent
+        or (old.agent if old else None)
+        or context.profiles.by_name_suffix(request.name)
+    )
     row, sight, agent = _seen(context, request, agent, server_name, server, session)
     wish = _wish(context, request, row, sight, agent, server, old)
     return _recorded(context, request, look, row, sight, wish)
 
 
 def _recorded(
-    context: Context, request: AdoptRequest, look: RegistryLook | None, row: Row, sight: Sight, wish: Launch
+    context: Context,
+    request: AdoptRequest,
+    look: RegistryLook | None,
+    row: Row,
+    sight: Sight,
+    wish: Launch,
 ) -> Item:
     if request.dry_run:
         return _planned(wish, row, sight)
@@ -126,7 +159,9 @@ def _recorded(
 def _refuse_anothers(context: Context, name: str, server: Server, session: Session) -> None:
     owner = owners_of(context, server, [session]).get(session.id)
     if owner is not None:
-        raise registered_elsewhere("adopt", name, owner, "to record it here as well add --force; see it there with: ")
+        raise registered_elsewhere(
+            "adopt", name, owner, "to record it here as well add --force; see it there with: "
+        )
 
 
 def _outside(
@@ -139,9 +174,17 @@ def _outside(
     if request.pid is not None and request.pane is not None:
         reason = f"could not adopt {name}: --pid and --pane cannot be combined"
         raise Failure(Code.USAGE, reason, "name the pane; its process is found")
-    if old is not None and not old.status.ended and look_at(context, [old])[0][0].live is not Live.GONE:
+    if (
+        old is not None
+        and not old.status.ended
+        and look_at(context, [old])[0][0].live is not Live.GONE
+    ):
         reason = f"could not adopt {name}: a session of that name is alive"
-        raise Failure(Code.SESSION_EXISTS, reason, f"take another name, or see it with: {command('show', name)}")
+        raise Failure(
+            Code.SESSION_EXISTS,
+            reason,
+            f"take another name, or see it with: {command('show', name)}",
+        )
     agent = request.agent or (old.agent if old else None) or context.profiles.by_name_suffix(name)
     terminal, pane = Terminal.NONE, RecordedPane()
     if request.pane is not None:
@@ -151,9 +194,15 @@ def _outside(
     row = outside.outside_row(context, name, agent, terminal, leader, pane)
     row, sight = outside.recognised(context, row, look)
     wish = outside.outside_launch(context, row, sight)
-    conversation = find_conversation(context, row, sight, context.profiles.of(row.agent)).conversation
+    conversation = find_conversation(
+        context, row, sight, context.profiles.of(row.agent)
+    ).conversation
     fields = _fields(context, request, old)
-    return row, sight, replace(wish, conversation=conversation.id, source=conversation.source, fields=fields)
+    return (
+        row,
+        sight,
+        replace(wish, conversation=conversation.id, source=conversation.source, fields=fields),
+    )
 
 
 def _planned(wish: Launch, row: Row, sight: Sight) -> Item:
@@ -169,7 +218,9 @@ def _session(context: Context, name: str, old: Row | None, socket: str) -> tuple
     if isinstance(server, Unreachable):
         raise not_asked(f"adopt {name}", server)
     names = (name, *spellings(name)) if old is not None else (name,)
-    session = next(filter(None, map(server.named, names)), None) if isinstance(server, Server) else None
+    session = (
+        next(filter(None, map(server.named, names)), None) if isinstance(server, Server) else None
+    )
     if session is None or not isinstance(server, Server):
         raise not_all_read(f"adopt {name}", server, name) or _not_there(name, socket)
     return server, session
@@ -191,17 +242,27 @@ def _seen(
     server: Server,
     session: Session,
 ) -> tuple[Row, Sight, str]:
-    """The session as a row would see it, and which agent is in it: as told, else by what runs there."""
+    """The session as a row would see it, and which agent is in it: as told, else by what runs
+    there."""
     row = live_row(context, request.name, agent, server_name, server, session)
     world = context.observer.look([server.socket], 0)
     known = [agent] if agent else list(context.profiles.agents)
     found = [
-        (name, pane) for name in known for pane in session.panes if agent_in(pane, context.profiles.of(name), world)
+        (name, pane)
+        for name in known
+        for pane in session.panes
+        if agent_in(pane, context.profiles.of(name), world)
     ]
     agents = {name for name, _ in found}
     if agent is None and len(agents) != 1:
-        running = f"several agents run in it: {', '.join(sorted(agents))}" if agents else "no agent is recognised in it"
-        raise Failure(Code.USAGE, f"could not adopt {request.name}: {running}", "say which with --agent AGENT")
+        running = (
+            f"several agents run in it: {', '.join(sorted(agents))}"
+            if agents
+            else "no agent is recognised in it"
+        )
+        raise Failure(
+            Code.USAGE, f"could not adopt {request.name}: {running}", "say which with --agent AGENT"
+        )
     name = agent or agents.pop()
     pane = _pane(found, session)
     row = replace(row, agent=name, pane=replace(row.pane, id=pane.id if pane else None))
@@ -221,10 +282,18 @@ def _pane(found: Sequence[tuple[str, Pane]], session: Session) -> Pane | None:
 
 
 def _wish(
-    context: Context, request: AdoptRequest, row: Row, sight: Sight, agent: str, server: Server, old: Row | None
+    context: Context,
+    request: AdoptRequest,
+    row: Row,
+    sight: Sight,
+    agent: str,
+    server: Server,
+    old: Row | None,
 ) -> Launch:
     conversation = find_conversation(context, row, sight, context.profiles.of(agent)).conversation
-    cwd = next((c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))), None)
+    cwd = next(
+        (c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))), None
+    )
     return Launch(
         name=request.name,
         agent=agent,
@@ -249,4 +318,6 @@ def _fields(context: Context, request: AdoptRequest, old: Row | None) -> dict[st
 
 def _leader(sight: Sight) -> list[Process]:
     """What tmux started in the pane."""
-    return [one.process for one in sight.owned.own if sight.pane and one.process.pid == sight.pane.pid]
+    return [
+        one.process for one in sight.owned.own if sight.pane and one.process.pid == sight.pane.pid
+    ]

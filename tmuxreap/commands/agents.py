@@ -8,7 +8,9 @@ from tmuxreap.sessions.context import Context
 
 
 def run(context: Context) -> Result:
-    known = [PlainResult(profile.name, _facts(profile)) for profile in context.profiles.agents.values()]
+    known = [
+        PlainResult(profile.name, _facts(profile)) for profile in context.profiles.agents.values()
+    ]
     return Result("agents", None, context.clock.now(), known, tuple(context.warnings))
 
 

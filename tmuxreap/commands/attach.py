@@ -1,4 +1,5 @@
-"""`attach`: the way to a session, by its ids: which program does it, or why not. Starts nothing itself."""
+"""`attach`: the way to a session, by its ids: which program does it, or why not. Starts nothing
+itself."""
 
 from __future__ import annotations
 
@@ -13,9 +14,11 @@ from tmuxreap.sessions.newcomers import not_registered
 from tmuxreap.system.tmux.commands import switch_client
 
 
-def run(context: Context, name: str, resume: Callable[[], bool] | None = None) -> tuple[str, ...] | None:
-    """The command that this terminal becomes; None where the tmux client that we are in went there. `resume`: asks
-    whether an ended session is to be resumed, and does it."""
+def run(
+    context: Context, name: str, resume: Callable[[], bool] | None = None
+) -> tuple[str, ...] | None:
+    """The command that this terminal becomes; None where the tmux client that we are in went there.
+    `resume`: asks whether an ended session is to be resumed, and does it."""
     row = _row(context, name)
     ((sight, _),) = look_at(context, [row])
     if sight.trouble is not None:
@@ -51,4 +54,8 @@ def _ended(row: Row) -> Failure:
         hint = f"resume it with: {command('resume', row.name)}"
     else:
         hint = f"start it anew with: {command('start', row.name)}"
-    return Failure(Code.SESSION_NOT_REGISTERED, f"could not attach to {row.name}: there is no session of it", hint)
+    return Failure(
+        Code.SESSION_NOT_REGISTERED,
+        f"could not attach to {row.name}: there is no session of it",
+        hint,
+    )

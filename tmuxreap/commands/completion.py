@@ -1,4 +1,5 @@
-"""`completion`: the script that teaches a shell our words. What it offers is found out by `interfaces.completion`."""
+"""`completion`: the script that teaches a shell our words. What it offers is found out by
+`interfaces.completion`."""
 
 from __future__ import annotations
 
@@ -14,6 +15,10 @@ SHELLS = ("bash", "zsh", "fish")
 
 def run(context: Context, shell: str) -> Result:
     if shell not in SHELLS:
-        raise Failure(Code.USAGE, f"could not complete for {shell!r}: it is not known", f"give {', '.join(SHELLS)}")
+        raise Failure(
+            Code.USAGE,
+            f"could not complete for {shell!r}: it is not known",
+            f"give {', '.join(SHELLS)}",
+        )
     script = (SCRIPTS / f"tmuxreap.{shell}").read_text(encoding="utf-8").splitlines()
     return Result("completion", None, context.clock.now(), [PlainResult(shell, {"script": script})])

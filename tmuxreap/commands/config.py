@@ -1,4 +1,5 @@
-"""`config`: each default with its value, and whether a variable, the file or the program itself says so.
+"""`config`: each default with its value, and whether a variable, the file or the program itself
+says so.
 
 Changes nothing."""
 

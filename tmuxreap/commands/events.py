@@ -22,7 +22,9 @@ class EventsRequest:
 def run(context: Context, request: EventsRequest) -> Result:
     found = [_result(event) for event in _events(context, request, 0)]
     items = [*found, *_unheard_of(context, request, {event.name for event in found})]
-    return Result("events", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+    return Result(
+        "events", context.registry_name, context.clock.now(), items, tuple(context.warnings)
+    )
 
 
 def follow(
@@ -51,7 +53,9 @@ def _names(context: Context, request: EventsRequest) -> Collection[str] | None:
     return {row.name for row in chosen.rows} | bad | {one.target for one in chosen.missing}
 
 
-def _unheard_of(context: Context, request: EventsRequest, told: Container[str]) -> Iterator[PlainResult]:
+def _unheard_of(
+    context: Context, request: EventsRequest, told: Container[str]
+) -> Iterator[PlainResult]:
     """What has neither a row nor ever an event."""
     for one in _chosen(context, request).missing if request.targets else ():
         if one.target not in told and not context.books.events({one.target}, None):

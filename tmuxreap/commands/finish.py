@@ -1,4 +1,5 @@
-"""What `--self` handed over, done by the finisher outside of the session. Nobody reads its answer but the ledger."""
+"""What `--self` handed over, done by the finisher outside of the session. Nobody reads its answer
+but the ledger."""
 
 from __future__ import annotations
 
@@ -14,4 +15,6 @@ def run(context: Context, number: int, policy: str) -> Result:
     asked = from_text(policy)
     context.asked_by = asked.asked_by
     items: list[Item] = finish(context, intent, asked) if intent is not None else []
-    return Result("finish", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+    return Result(
+        "finish", context.registry_name, context.clock.now(), items, tuple(context.warnings)
+    )

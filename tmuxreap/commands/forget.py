@@ -1,4 +1,5 @@
-"""`forget`: the row of an ended session goes; its conversation and its events stay unless they are named too."""
+"""`forget`: the row of an ended session goes; its conversation and its events stay unless they are
+named too."""
 
 from __future__ import annotations
 
@@ -33,14 +34,20 @@ class ForgetRequest:
 def run(context: Context, request: ForgetRequest) -> Result:
     look = context.registry.look()
     targets = request.targets or (() if request.older_than_s is None else ("all",))
-    chosen = choose_rows(context, look, targets, Wanted.ALL if request.force else Wanted.ENDED, sparing=True)
+    chosen = choose_rows(
+        context, look, targets, Wanted.ALL if request.force else Wanted.ENDED, sparing=True
+    )
     rows = [row for row in chosen.rows if _old_enough(context, row, request)]
     if rows and not _agreed(rows, request, sweeping=chosen.sweeping):
-        none = Result("forget", context.registry_name, context.clock.now(), (), tuple(context.warnings))
+        none = Result(
+            "forget", context.registry_name, context.clock.now(), (), tuple(context.warnings)
+        )
         return replace(none, greeting="nothing was done: the answer to forget was no")
     items: list[Item] = [_forgotten(context, row, request) for row in rows]
     items += not_chosen(look, chosen)
-    return Result("forget", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+    return Result(
+        "forget", context.registry_name, context.clock.now(), items, tuple(context.warnings)
+    )
 
 
 def _agreed(rows: Sequence[Row], request: ForgetRequest, *, sweeping: bool) -> bool:
@@ -57,7 +64,11 @@ def _old_enough(context: Context, row: Row, request: ForgetRequest) -> bool:
     if request.older_than_s is None:
         return True
     ended_at = ended_epoch(row)
-    return row.status.ended and ended_at is not None and context.clock.now() - ended_at > request.older_than_s
+    return (
+        row.status.ended
+        and ended_at is not None
+        and context.clock.now() - ended_at > request.older_than_s
+    )
 
 
 def _forgotten(context: Context, row: Row, request: ForgetRequest) -> Item:
@@ -101,6 +112,8 @@ def _forget(context: Context, name: str, request: ForgetRequest) -> None:
     row = before.named(name)
     image = before.text_of(row) if isinstance(row, Row) else None
     said = {} if request.reason is None else {"reason": request.reason}
-    context.books.follow(after, [] if request.history else [NewEvent(name, "forgotten", said, image)])
+    context.books.follow(
+        after, [] if request.history else [NewEvent(name, "forgotten", said, image)]
+    )
     if request.history:
         context.books.drop_events(name)

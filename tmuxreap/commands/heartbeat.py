@@ -24,9 +24,13 @@ def run(context: Context, name: str | None, state: str | None) -> Result:
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see the names with: tmuxreap list")
     told = state or events.WORKING
     moment = Moment(context.place.boot_id, context.clock.uptime(), context.clock.monotonic())
-    context.books.beat(Heartbeat(meant, context.clock.now(), told, events.HEARTBEAT, None, moment.as_data()))
+    context.books.beat(
+        Heartbeat(meant, context.clock.now(), told, events.HEARTBEAT, None, moment.as_data())
+    )
     item = PlainResult(meant, {"state": told})
-    return Result("heartbeat", context.registry_name, context.clock.now(), [item], tuple(context.warnings))
+    return Result(
+        "heartbeat", context.registry_name, context.clock.now(), [item], tuple(context.warnings)
+    )
 
 
 def _caller(context: Context, rows: Sequence[Row]) -> str:
@@ -35,7 +39,11 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
     if marked is not None:
         return marked
     running = [row for row in rows if not row.status.ended]
-    mine = [row.name for row, (sight, _) in zip(running, look_at(context, running), strict=True) if sight.mine]
+    mine = [
+        row.name
+        for row, (sight, _) in zip(running, look_at(context, running), strict=True)
+        if sight.mine
+    ]
     if len(mine) == 1:
         return mine[0]
     raise Failure(

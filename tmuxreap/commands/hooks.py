@@ -1,4 +1,5 @@
-"""`hooks install` and `hooks remove`: our hooks in an agent's own settings, and nothing else in them changed."""
+"""`hooks install` and `hooks remove`: our hooks in an agent's own settings, and nothing else in
+them changed."""
 
 from __future__ import annotations
 
@@ -46,23 +47,39 @@ def run(context: Context, request: HooksRequest) -> Result:
     before, after = _changed(context, request, hooks, path)
     facts = {
         "file": str(path),
-        "action": "unchanged" if before == after else "planned" if request.dry_run else DONE[request.deed],
+        "action": (
+            "unchanged" if before == after else "planned" if request.dry_run else DONE[request.deed]
+        ),
         "events": list(hooks.events),
         "diff": _diff(before or "", after or "", path) if request.dry_run else [],
     }
     item = PlainResult(request.agent, facts)
-    return Result("hooks", None, context.clock.now(), [item], (*context.warnings, *_warnings(request, path, after)))
+    return Result(
+        "hooks",
+        None,
+        context.clock.now(),
+        [item],
+        (*context.warnings, *_warnings(request, path, after)),
+    )
 
 
 def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
     profile = context.profiles.of(request.agent)
     if profile is None:
-        reason = f"could not {request.deed.value} hooks: {request.agent!r} is no agent that is known"
+        reason = (
+            f"could not {request.deed.value} hooks: {request.agent!r} is no agent that is known"
+        )
         raise Failure(Code.USAGE, reason, "see the agents with: tmuxreap agents")
     if profile.hooks is None:
         able = ", ".join(name for name, one in context.profiles.agents.items() if one.hooks)
-        reason = f"could not {request.deed.value} hooks of {request.agent}: it is not known to have any"
-        raise Failure(Code.USAGE, reason, f"these have: {able}; others can call `tmuxreap heartbeat` themselves")
+        reason = (
+            f"could not {request.deed.value} hooks of {request.agent}: it is not known to have any"
+        )
+        raise Failure(
+            Code.USAGE,
+            reason,
+            f"these have: {able}; others can call `tmuxreap heartbeat` themselves",
+        )
     store = store_of(profile, context.settings.environ, None, context.settings.home)
     if store is None:
         reason = f"could not {request.deed.value} hooks of {request.agent}: HOME is not set"
@@ -70,8 +87,11 @@ def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
     return profile.hooks, store / profile.hooks.file
 
 
-def _changed(context: Context, request: HooksRequest, hooks: Hooks, path: Path) -> tuple[str | None, str | None]:
-    """The text before and after; None where there is no file. Once more when another wrote it meanwhile."""
+def _changed(
+    context: Context, request: HooksRequest, hooks: Hooks, path: Path
+) -> tuple[str | None, str | None]:
+    """The text before and after; None where there is no file. Once more when another wrote it
+    meanwhile."""
     for _ in range(TRIES):
         try:
             content = files.read(path) if os.path.lexists(path) else None
@@ -86,19 +106,37 @@ def _changed(context: Context, request: HooksRequest, hooks: Hooks, path: Path) 
             continue
         except (NotJson, UnicodeDecodeError) as error:
             raise _failed(
-                request, path, Code.USAGE, f"it is not plain JSON: {error}", "fix it; nothing was changed"
+                request,
+                path,
+                Code.USAGE,
+                f"it is not plain JSON: {error}",
+                "fix it; nothing was changed",
             ) from None
         except OSError as error:
             raise _failed(
-                request, path, Code.PERMISSION_DENIED, str(error.strerror or error), "make it readable and writable"
+                request,
+                path,
+                Code.PERMISSION_DENIED,
+                str(error.strerror or error),
+                "make it readable and writable",
             ) from None
         return before, after
-    raise _failed(request, path, Code.USAGE, "another program writes it again and again", "try again")
+    raise _failed(
+        request, path, Code.USAGE, "another program writes it again and again", "try again"
+    )
 
 
-def _edited(context: Context, request: HooksRequest, hooks: Hooks, before: str | None) -> str | None:
+def _edited(
+    context: Context, request: HooksRequest, hooks: Hooks, before: str | None
+) -> str | None:
     if request.deed is Deed.REMOVE:
-        return None if before is None else settings_file.removed(before, request.agent) if before.strip() else before
+        return (
+            None
+            if before is None
+            else settings_file.removed(before, request.agent)
+            if before.strip()
+            else before
+        )
     text = before if before is not None and before.strip() else "{}\n"
     return settings_file.installed(text, hooks, request.agent, program(context))
 
@@ -127,9 +165,16 @@ def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]
         for switch in SWITCHES:
             found = root.child(switch)
             if found is not None and after[found.start : found.end] == "true":
-                return [f"hooks_switched_off: {switch} stands in {path}: no hook is called while it does"]
+                return [
+                    f"hooks_switched_off: {switch} stands in {path}: no hook is called while it"
+                    " does"
+                ]
     return []
 
 
 def _failed(request: HooksRequest, path: Path, code: Code, reason: str, way_out: str) -> Failure:
-    return Failure(code, f"could not {request.deed.value} hooks of {request.agent} in {path}: {reason}", way_out)
+    return Failure(
+        code,
+        f"could not {request.deed.value} hooks of {request.agent} in {path}: {reason}",
+        way_out,
+    )

@@ -19,7 +19,9 @@ class InterruptRequest:
     targets: tuple[str, ...]
     dry_run: bool = False
     yes: bool = False
-    ask: Callable[[Result], bool] | None = None  # on a terminal: the question, with the plan before it
+    ask: Callable[[Result], bool] | None = (
+        None  # on a terminal: the question, with the plan before it
+    )
 
 
 def run(context: Context, request: InterruptRequest) -> Result:
@@ -27,24 +29,33 @@ def run(context: Context, request: InterruptRequest) -> Result:
     chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
     rest = not_chosen(look, chosen)
     asked = chosen.sweeping and not (request.dry_run or request.yes)
-    if asked and not _agreed(context, request, lambda: [*interrupt_rows(context, chosen.rows, dry_run=True), *rest]):
-        return replace(_result(context, []), greeting="nothing was done: the answer to interrupt was no")
+    if asked and not _agreed(
+        context, request, lambda: [*interrupt_rows(context, chosen.rows, dry_run=True), *rest]
+    ):
+        return replace(
+            _result(context, []), greeting="nothing was done: the answer to interrupt was no"
+        )
     return _result(context, [*interrupt_rows(context, chosen.rows, dry_run=request.dry_run), *rest])
 
 
-def _agreed(context: Context, request: InterruptRequest, plan: Callable[[], Sequence[Item]]) -> bool:
-    """As for a stop: a person is asked; a script is not, but an agent inside a registered session has to say --yes."""
+def _agreed(
+    context: Context, request: InterruptRequest, plan: Callable[[], Sequence[Item]]
+) -> bool:
+    """As for a stop: a person is asked; a script is not, but an agent inside a registered session
+    has to say --yes."""
     if request.ask is not None:
         return request.ask(_result(context, plan()))
     if is_inside(context):
         raise Failure(
             Code.USAGE,
-            f"could not interrupt {' '.join(request.targets)}: an agent that means more than named sessions has to "
-            "say so",
+            f"could not interrupt {' '.join(request.targets)}: an agent that means more than named"
+            " sessions has to say so",
             "look at the plan with --dry-run, then add --yes",
         )
     return True
 
 
 def _result(context: Context, items: Sequence[Item]) -> Result:
-    return Result("interrupt", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+    return Result(
+        "interrupt", context.registry_name, context.clock.now(), items, tuple(context.warnings)
+    )

@@ -26,7 +26,9 @@ SORT_KEYS: dict[str, Callable[[SessionResult], object]] = {
 }
 
 
-STATUSES = tuple(status.value for status in Status if status is not Status.ARCHIVED)  # that one is shown as stopped
+STATUSES = tuple(
+    status.value for status in Status if status is not Status.ARCHIVED
+)  # that one is shown as stopped
 
 
 @frozen
@@ -57,27 +59,43 @@ def run(context: Context, request: ListRequest) -> Result:
         found = _as_trees(found, rows)
     told = (*context.warnings, *warnings, *_without_tmux(sights))
     more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
-    answer = Result("list", context.registry_name, context.clock.now(), [*found, *items], told, more=more)
+    answer = Result(
+        "list", context.registry_name, context.clock.now(), [*found, *items], told, more=more
+    )
     return replace(answer, greeting=_greeting(rows))
 
 
 def _without_tmux(sights: Sequence[Sight]) -> tuple[str, ...]:
-    missing = next((one.server for one in sights if isinstance(one.server, Unreachable) and one.server.missing), None)
-    return () if missing is None else (f"tmux_missing: {missing.reason}: nothing is known of what is alive",)
+    missing = next(
+        (
+            one.server
+            for one in sights
+            if isinstance(one.server, Unreachable) and one.server.missing
+        ),
+        None,
+    )
+    return (
+        ()
+        if missing is None
+        else (f"tmux_missing: {missing.reason}: nothing is known of what is alive",)
+    )
 
 
 def _not_registered(
     context: Context, look: RegistryLook, rows: Sequence[Row], sights: Sequence[Sight]
 ) -> list[dict[str, object]]:
-    """Agents without a row, on the servers that were looked at; without any row on those that are near. A row that
-    cannot be read may be theirs."""
+    """Agents without a row, on the servers that were looked at; without any row on those that are
+    near. A row that cannot be read may be theirs."""
     if len(look.rows) > len(rows):
         return []
     known = {(one.socket, one.session.id) for one in sights if one.session}
     servers = {one.socket: one.server for one in sights if isinstance(one.server, Server)}
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
         return []
-    from tmuxreap.sessions.newcomers import all_newcomers, near_sockets  # where all have a row nobody asks
+    from tmuxreap.sessions.newcomers import (
+        all_newcomers,
+        near_sockets,
+    )  # where all have a row nobody asks
 
     near = [] if rows else near_sockets(context)
     return [one.as_json() for one in all_newcomers(context, rows, sights, near)]
@@ -89,7 +107,10 @@ def _as_trees(found: Sequence[SessionResult], rows: Sequence[Row]) -> list[Sessi
 
     by_name, row_of = {one.name: one for one in found}, {row.name: row for row in rows}
     placed = as_trees([row_of[one.name] for one in found])
-    return [replace(by_name[name], facts={**by_name[name].facts, "depth": depth}) for name, depth in placed]
+    return [
+        replace(by_name[name], facts={**by_name[name].facts, "depth": depth})
+        for name, depth in placed
+    ]
 
 
 def _greeting(rows: Sequence[Row]) -> str | None:
@@ -99,7 +120,9 @@ def _greeting(rows: Sequence[Row]) -> str | None:
 def _known(flag: str, word: str | None, known: Iterable[str]) -> None:
     if word is not None and word not in known:
         raise Failure(
-            Code.USAGE, f"could not read {flag}: unknown value {word!r}", f"use one of: {', '.join(known)}"
+            Code.USAGE,
+            f"could not read {flag}: unknown value {word!r}",
+            f"use one of: {', '.join(known)}",
         )
 
 

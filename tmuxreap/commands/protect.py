@@ -1,4 +1,5 @@
-"""`protect` and `unprotect`: whether patterns, tags and `all` mean a row where sessions are ended or forgotten."""
+"""`protect` and `unprotect`: whether patterns, tags and `all` mean a row where sessions are ended
+or forgotten."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def run(context: Context, request: ProtectRequest) -> Result:
     chosen = choose_rows(context, look, request.targets, Wanted.ALL)
     wanted = {row.name for row in chosen.rows if is_kept(row) is not request.keep}
     refused = _written(context, wanted, request) if wanted and not request.dry_run else {}
-    items: list[Item] = [_told(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows]
+    items: list[Item] = [
+        _told(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows
+    ]
     items += not_chosen(look, chosen)
     verb = "protect" if request.keep else "unprotect"
     return Result(verb, context.registry_name, context.clock.now(), items, tuple(context.warnings))
@@ -37,11 +40,15 @@ def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dic
     refused: dict[str, Failure] = {}
 
     def changed(look: RegistryLook) -> list[Row]:
-        return [row for row in look.usable if row.name in wanted and is_kept(row) is not request.keep]
+        return [
+            row for row in look.usable if row.name in wanted and is_kept(row) is not request.keep
+        ]
 
     def edit(look: RegistryLook) -> str:
         value = True if request.keep else Remove.KEY
-        text, stuck = edited_where_safe(look, {row.name: {("keep",): value} for row in changed(look)})
+        text, stuck = edited_where_safe(
+            look, {row.name: {("keep",): value} for row in changed(look)}
+        )
         refused.clear()
         refused.update(stuck)
         return text

@@ -38,7 +38,8 @@ class ResumeRequest:
 
 @frozen
 class Lost:
-    """Take only what was found dead. `since_s`: how long ago at most; else since the boot, and a day at least."""
+    """Take only what was found dead. `since_s`: how long ago at most; else since the boot, and a
+    day at least."""
 
     since_s: float | None = None
     at_once: int = 4
@@ -57,7 +58,9 @@ def run(context: Context, request: ResumeRequest) -> Result:
         rows = [row for row in chosen.rows if _was_lost(context, row, request.lost)]
         items = _paced(context, rows, request, request.lost)
     items += not_chosen(look, chosen)
-    return Result("resume", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+    return Result(
+        "resume", context.registry_name, context.clock.now(), items, tuple(context.warnings)
+    )
 
 
 def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
@@ -68,7 +71,8 @@ def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
 
 
 def _paced(context: Context, rows: Sequence[Row], request: ResumeRequest, lost: Lost) -> list[Item]:
-    """A few, then a pause: thirty agents that begin at the same moment would stand in each other's way."""
+    """A few, then a pause: thirty agents that begin at the same moment would stand in each other's
+    way."""
     items: list[Item] = []
     for at, row in enumerate(rows):
         if at and at % lost.at_once == 0 and not (request.dry_run or request.print_only):
@@ -117,7 +121,8 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     resumed = launch(context, wish)
     if _was_asking(context, row):
         context.warnings.append(
-            f"dialog_open: {row.name} was ended while it waited for an answer, and may ask again: look before you type"
+            f"dialog_open: {row.name} was ended while it waited for an answer, and may ask again:"
+            " look before you type"
         )
     return resumed
 
@@ -143,7 +148,9 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
         reason = "no conversation was captured"
     elif row.data.get("termination_mode") == "purge":
         reason = "its conversation was purged"
-    elif not checked(profile, store_of(profile, None, store, context.settings.home), conversation, None).exists:
+    elif not checked(
+        profile, store_of(profile, None, store, context.settings.home), conversation, None
+    ).exists:
         reason = f"the conversation {conversation} is not on disk, or has no message"
     if reason is not None or profile is None or conversation is None:
         raise Failure(
@@ -154,7 +161,9 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
     return profile, conversation, store_environment(profile, store)
 
 
-def _not_in_use(context: Context, look: RegistryLook, row: Row, profile: Profile, conversation: str) -> None:
+def _not_in_use(
+    context: Context, look: RegistryLook, row: Row, profile: Profile, conversation: str
+) -> None:
     """Never two live agents in one conversation, whether they have a row or not."""
     others = [
         other
@@ -172,11 +181,14 @@ def _not_in_use(context: Context, look: RegistryLook, row: Row, profile: Profile
                 f"stop it first: {command('stop', other.name)}",
             )
     recorded = row.data.get("store")
-    store = store_of(profile, None, recorded if isinstance(recorded, str) else None, context.settings.home)
+    store = store_of(
+        profile, None, recorded if isinstance(recorded, str) else None, context.settings.home
+    )
     stranger = who_is_in(context, profile, conversation, store)
     if stranger is not None:
         raise Failure(
             Code.CONVERSATION_IN_USE,
-            f"could not resume {row.name}: {profile.name} ({stranger.pid}) is in the same conversation",
+            f"could not resume {row.name}: {profile.name} ({stranger.pid}) is in the same"
+            " conversation",
             f"leave that one first, or record its session: {command('adopt', row.name)}",
         )

@@ -1,4 +1,5 @@
-"""`show`: one session with all that is known of it, each process with the reason why it is the session's."""
+"""`show`: one session with all that is known of it, each process with the reason why it is the
+session's."""
 
 from __future__ import annotations
 
@@ -21,4 +22,6 @@ def run(context: Context, targets: Sequence[str]) -> Result:
         for row, (sight, _) in zip(chosen.rows, look_at(context, chosen.rows), strict=True)
     ]
     items += not_chosen(look, chosen)
-    return Result("show", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+    return Result(
+        "show", context.registry_name, context.clock.now(), items, tuple(context.warnings)
+    )

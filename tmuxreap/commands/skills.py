@@ -23,7 +23,9 @@ class SkillsRequest:
 
 
 def run(context: Context, request: SkillsRequest) -> Result:
-    items = [_installed(skill_to, request) for skill_to in _wanted(context.settings.cwd, request.dest)]
+    items = [
+        _installed(skill_to, request) for skill_to in _wanted(context.settings.cwd, request.dest)
+    ]
     return Result("skills", None, context.clock.now(), items)
 
 
@@ -38,9 +40,14 @@ def _wanted(project: Path, dest: str | None) -> Iterator[Comparison | Failure]:
 
 
 def _destinations(project: Path, dest: str | None) -> list[Path]:
-    """Where .claude is there, claude is used: it gets a copy of its own, unless one is a link to the other."""
+    """Where .claude is there, claude is used: it gets a copy of its own, unless one is a link to
+    the other."""
     if dest == "":
-        raise Failure(Code.USAGE, "could not install the skills: --dest was given an empty path", "name a folder")
+        raise Failure(
+            Code.USAGE,
+            "could not install the skills: --dest was given an empty path",
+            "name a folder",
+        )
     if dest is not None:
         return [project / Path(dest).expanduser()]
     found = [project / COMMON, *([project / CLAUDE] if (project / ".claude").is_dir() else [])]
@@ -68,14 +75,17 @@ def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:
 
 
 def _told(comparison: Comparison, outcome: str, failure: Failure | None) -> PlainResult:
-    return PlainResult(comparison.skill.name, {"outcome": outcome, "folder": str(comparison.folder)}, failure)
+    return PlainResult(
+        comparison.skill.name, {"outcome": outcome, "folder": str(comparison.folder)}, failure
+    )
 
 
 def _changed(comparison: Comparison) -> Failure:
     names = ", ".join(comparison.changed)
     return Failure(
         Code.USAGE,
-        f"could not install {comparison.skill.name}: in {comparison.folder} somebody changed {names}",
+        f"could not install {comparison.skill.name}: in {comparison.folder} somebody changed"
+        f" {names}",
         "look at the difference; --yes puts ours in its place, --dest DIR installs elsewhere",
     )
 

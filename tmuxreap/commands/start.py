@@ -48,7 +48,9 @@ def run(context: Context, request: StartRequest) -> Result:
     check_name(request.name)
     look = context.registry_if_there()
     row = registered(look, request.name)
-    server = context.server_named(request.server) or (row.tmux_server if row else context.default_server)
+    server = context.server_named(request.server) or (
+        row.tmux_server if row else context.default_server
+    )
     wish = _wish(context, request, row, server, None if look is None else own_name(context))
     make_way(context, look, row, wish, replace=request.replace)
     context.warnings.extend(_in_use(look, wish))
@@ -61,16 +63,30 @@ def run(context: Context, request: StartRequest) -> Result:
         context.make_registry()
     started = launch(context, wish)
     more = {"registry_made": context.made_registry}
-    return Result("start", context.registry_name, context.clock.now(), [started], tuple(context.warnings), more=more)
+    return Result(
+        "start",
+        context.registry_name,
+        context.clock.now(),
+        [started],
+        tuple(context.warnings),
+        more=more,
+    )
 
 
 def _in_use(look: RegistryLook | None, wish: Launch) -> list[str]:
     """Two agents in one folder undo each other's work without a word."""
     rows = look.usable if look is not None else ()
-    there = [row.name for row in rows if row.name != wish.name and not row.status.ended and _is_in(row, wish.cwd)]
+    there = [
+        row.name
+        for row in rows
+        if row.name != wish.name and not row.status.ended and _is_in(row, wish.cwd)
+    ]
     if not there:
         return []
-    return [f"folder_in_use: {', '.join(there)} works in {wish.cwd} too; end it first, or start in a folder of its own"]
+    return [
+        f"folder_in_use: {', '.join(there)} works in {wish.cwd} too; end it first, or start in a"
+        " folder of its own"
+    ]
 
 
 def _is_in(row: Row, folder: str) -> bool:
@@ -91,11 +107,21 @@ def check_name(name: str) -> None:
     elif is_pattern(name):
         reason = "it is a pattern"
     if reason is not None:
-        raise Failure(Code.USAGE, f"could not start {name!r}: {reason}", "use letters, digits, dashes and underscores")
+        raise Failure(
+            Code.USAGE,
+            f"could not start {name!r}: {reason}",
+            "use letters, digits, dashes and underscores",
+        )
 
 
-def _wish(context: Context, request: StartRequest, row: Row | None, server: str | None, parent: str | None) -> Launch:
-    agent = request.agent or (context.agent_of(row) if row else None) or context.profiles.by_name_suffix(request.name)
+def _wish(
+    context: Context, request: StartRequest, row: Row | None, server: str | None, parent: str | None
+) -> Launch:
+    agent = (
+        request.agent
+        or (context.agent_of(row) if row else None)
+        or context.profiles.by_name_suffix(request.name)
+    )
     agent = agent or context.profiles.by_command(request.command)
     if agent is None:
         raise Failure(
@@ -141,8 +167,11 @@ def _here(context: Context) -> str:
     return "" if context.settings.homeless else str(context.settings.cwd)
 
 
-def _command(request: StartRequest, row: Row | None, agent: str, default: tuple[str, ...]) -> tuple[list[str], str]:
-    """What to run, and how it is recorded: the given command, else the row's, else the agent's own."""
+def _command(
+    request: StartRequest, row: Row | None, agent: str, default: tuple[str, ...]
+) -> tuple[list[str], str]:
+    """What to run, and how it is recorded: the given command, else the row's, else the agent's
+    own."""
     if request.command:
         return list(request.command), shlex.join(request.command)
     if row is not None and row.start_command is not None:
@@ -163,12 +192,20 @@ def shell_words(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError:
         words = []
-    plain = bool(words) and not re.search(r"[|&;<>()$`\\*?#~!\n{}\[\]]", command) and "=" not in words[0]
+    plain = (
+        bool(words)
+        and not re.search(r"[|&;<>()$`\\*?#~!\n{}\[\]]", command)
+        and "=" not in words[0]
+    )
     return words if plain else ["sh", "-c", command]
 
 
 def _fields(
-    context: Context, request: StartRequest, row: Row | None, tree: Worktree | None, parent: str | None
+    context: Context,
+    request: StartRequest,
+    row: Row | None,
+    tree: Worktree | None,
+    parent: str | None,
 ) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     if parent is not None and parent != request.name:

@@ -1,4 +1,5 @@
-"""`stop` and `kill`: end the sessions that are meant, and record it. They differ in their policy only."""
+"""`stop` and `kill`: end the sessions that are meant, and record it. They differ in their policy
+only."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ class EndRequest:
     policy: Policy
     dry_run: bool = False
     yes: bool = False
-    ask: Callable[[Result], bool] | None = None  # on a terminal: the question, with the plan before it
+    ask: Callable[[Result], bool] | None = (
+        None  # on a terminal: the question, with the plan before it
+    )
 
 
 def run(context: Context, request: EndRequest) -> Result:
@@ -38,13 +41,19 @@ def run(context: Context, request: EndRequest) -> Result:
     if look is None:
         return _without_rows(context, request)
     kill = request.policy.verb is Verb.KILL
-    chosen = choose_rows(context, look, request.targets, Wanted.RUNNING, leftovers=kill, sparing=True)
+    chosen = choose_rows(
+        context, look, request.targets, Wanted.RUNNING, leftovers=kill, sparing=True
+    )
     names = _without_row(chosen, request)
     rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
     if request.dry_run:
         plans = warned_of_children(look, planned(context, chosen.rows, request.policy))
         return _result(context, request, [*plans, *rest, *_strays(context, names, request)])
-    if (chosen.sweeping or request.policy.purge) and not request.yes and not _agreed(context, chosen, rest, request):
+    if (
+        (chosen.sweeping or request.policy.purge)
+        and not request.yes
+        and not _agreed(context, chosen, rest, request)
+    ):
         return _not_agreed(context, chosen.rows, rest, request)
     ended = warned_of_children(look, end_rows(context, look, chosen.rows, request.policy))
     return _result(context, request, [*ended, *rest, *_strays(context, names, request)])
@@ -62,7 +71,8 @@ def _without_rows(context: Context, request: EndRequest) -> Result:
 def _not_sure(request: EndRequest) -> Failure:
     return Failure(
         Code.USAGE,
-        f"could not {request.policy.verb.value} and purge: that deletes for good, and nobody can be asked here",
+        f"could not {request.policy.verb.value} and purge: that deletes for good, and nobody can be"
+        " asked here",
         "look at the plan with --dry-run, then add --yes",
     )
 
@@ -75,16 +85,20 @@ def _look(context: Context, request: EndRequest) -> RegistryLook | None:
         if not request.policy.unregistered:
             raise
         if failure.code is Code.REGISTRY_NOT_FOUND:
-            context.registry_if_there()  # there is none: who asks the one that could be here learns nothing
+            # there is none: who asks the one that could be here learns nothing
+            context.registry_if_there()
         return None
 
 
 def _agreed(context: Context, chosen: Chosen, rest: Sequence[Item], request: EndRequest) -> bool:
-    """A person is asked; a script is not, but an agent inside a registered session has to say --yes."""
+    """A person is asked; a script is not, but an agent inside a registered session has to say
+    --yes."""
     if request.ask is None:
         return not is_inside(context)
     asked = chosen.sweeping or request.policy.purge
-    return not asked or request.ask(_result(context, request, [*planned(context, chosen.rows, request.policy), *rest]))
+    return not asked or request.ask(
+        _result(context, request, [*planned(context, chosen.rows, request.policy), *rest])
+    )
 
 
 def is_inside(context: Context) -> bool:
@@ -95,13 +109,16 @@ def is_inside(context: Context) -> bool:
     return any(sight.mine for sight, _ in look_at(context, running))
 
 
-def _not_agreed(context: Context, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest) -> Result:
+def _not_agreed(
+    context: Context, rows: Sequence[Row], rest: Sequence[Item], request: EndRequest
+) -> Result:
     if request.ask is not None:
         return _declined(context, request)
     verb = request.policy.verb.value
     failure = Failure(
         Code.USAGE,
-        f"could not {verb} {' '.join(request.targets)}: from inside a session more than names needs --yes",
+        f"could not {verb} {' '.join(request.targets)}: from inside a session more than names needs"
+        " --yes",
         "check with --dry-run, then add --yes",
     )
     return _result(context, request, [*planned(context, rows, request.policy), *rest], failure)
@@ -109,14 +126,19 @@ def _not_agreed(context: Context, rows: Sequence[Row], rest: Sequence[Item], req
 
 def _declined(context: Context, request: EndRequest) -> Result:
     return replace(
-        _result(context, request, []), greeting=f"nothing was done: the answer to {request.policy.verb.value} was no"
+        _result(context, request, []),
+        greeting=f"nothing was done: the answer to {request.policy.verb.value} was no",
     )
 
 
 def _without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
     """Names that mean a session, not a row: with --force-no-yaml."""
     unknown = Code.SESSION_NOT_REGISTERED
-    return tuple(it.target for it in chosen.missing if request.policy.unregistered and it.failure.code is unknown)
+    return tuple(
+        it.target
+        for it in chosen.missing
+        if request.policy.unregistered and it.failure.code is unknown
+    )
 
 
 def _strays(context: Context, names: Sequence[str], request: EndRequest) -> list[Item]:
@@ -127,15 +149,23 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
     socket = context.socket_named(None)
     server = context.tmux.look(socket)
     session = server.named(name) if isinstance(server, Server) else None
-    from tmuxreap.commands.starting.row import live_row  # with YAML, which no other stop needs before its keys
+    from tmuxreap.commands.starting.row import (
+        live_row,
+    )  # with YAML, which no other stop needs before its keys
 
-    row = live_row(context, name, None, None, server if isinstance(server, Server) else None, session)
+    row = live_row(
+        context, name, None, None, server if isinstance(server, Server) else None, session
+    )
     if session is None and isinstance(server, Server):
         hidden = not_all_read(f"{request.policy.verb.value} {name}", server, name)
         return failed_target(name, hidden or _neither(name))
     if request.dry_run:
         return planned(context, [row], request.policy)[0]
-    return end_unregistered(context, row, request.policy) if session else _no_session(context, row, request)
+    return (
+        end_unregistered(context, row, request.policy)
+        if session
+        else _no_session(context, row, request)
+    )
 
 
 def _no_session(context: Context, row: Row, request: EndRequest) -> Item:
@@ -146,12 +176,15 @@ def _no_session(context: Context, row: Row, request: EndRequest) -> Item:
 def _neither(name: str) -> Failure:
     return Failure(
         Code.SESSION_NOT_REGISTERED,
-        f"could not find {name!r}: there is no row of that name, and no tmux session on the default server",
+        f"could not find {name!r}: there is no row of that name, and no tmux session on the default"
+        " server",
         "see the sessions with: tmux ls, and the rows with: tmuxreap list",
     )
 
 
-def _result(context: Context, request: EndRequest, items: Sequence[Item], failure: Failure | None = None) -> Result:
+def _result(
+    context: Context, request: EndRequest, items: Sequence[Item], failure: Failure | None = None
+) -> Result:
     return Result(
         command=request.policy.verb.value,
         registry=context.registry_name,

@@ -32,8 +32,8 @@ def choose_rows(
     leftovers: bool = False,
     sparing: bool = False,
 ) -> Chosen:
-    """`leftovers`: patterns select ended rows too when processes of them live on. `sparing`: no pattern selects what is
-    protected; who was left out is told."""
+    """`leftovers`: patterns select ended rows too when processes of them live on. `sparing`: no
+    pattern selects what is protected; who was left out is told."""
     check_targets(targets)
     rows = look.usable
 
@@ -45,7 +45,9 @@ def choose_rows(
     def has_leftovers(row: Row) -> bool:
         return leftovers and row.status.ended and row.name in owners().values()
 
-    ask = Questions(row_of_pid=lambda pid: owners().get(pid), agent_of=context.agent_of, counts=has_leftovers)
+    ask = Questions(
+        row_of_pid=lambda pid: owners().get(pid), agent_of=context.agent_of, counts=has_leftovers
+    )
     chosen = choose(look.rows, targets, wanted, ask, sparing=sparing)
     if chosen.protected:
         context.warnings.append(left_out(chosen.protected))
@@ -54,37 +56,52 @@ def choose_rows(
 
 def left_out(names: Sequence[str]) -> str:
     """The warning on rows that are ended by their names only."""
-    return f"protected: left out {', '.join(names)}; name it to end it, or first: tmuxreap unprotect NAME"
+    return (
+        f"protected: left out {', '.join(names)}; name it to end it, or first: tmuxreap unprotect"
+        " NAME"
+    )
 
 
 def _with_sessions(context: Context, chosen: Chosen) -> Chosen:
-    """A name without a row may be that of a living session: then the hint says what can be done with it."""
+    """A name without a row may be that of a living session: then the hint says what can be done
+    with it."""
     if not any(_may_be_session(one) for one in chosen.missing):
         return chosen
     from tmuxreap.sessions.newcomers import not_registered  # who names what is there needs none
 
     missing = [
-        replace(one, failure=not_registered(context, one.target) or one.failure) if _may_be_session(one) else one
+        (
+            replace(one, failure=not_registered(context, one.target) or one.failure)
+            if _may_be_session(one)
+            else one
+        )
         for one in chosen.missing
     ]
     return replace(chosen, missing=tuple(missing))
 
 
 def _may_be_session(one: Missing) -> bool:
-    return one.failure.code is Code.SESSION_NOT_REGISTERED and not is_sweeping(one.target) and ":" not in one.target
+    return (
+        one.failure.code is Code.SESSION_NOT_REGISTERED
+        and not is_sweeping(one.target)
+        and ":" not in one.target
+    )
 
 
 def not_chosen(look: RegistryLook, chosen: Chosen) -> list[Item]:
     """Answers for what was named and is not there, and for rows that cannot be used."""
     missing: list[Item] = [failed_target(one.target, one.failure) for one in chosen.missing]
     bad: list[Item] = [
-        failed_target(row.name or f"#{row.index + 1}", row_invalid(look.path, row)) for row in chosen.bad
+        failed_target(row.name or f"#{row.index + 1}", row_invalid(look.path, row))
+        for row in chosen.bad
     ]
     return missing + bad
 
 
 def bad_row_warnings(look: RegistryLook) -> tuple[str, ...]:
-    return tuple(row_invalid(look.path, row).message for row in look.rows if not isinstance(row, Row))
+    return tuple(
+        row_invalid(look.path, row).message for row in look.rows if not isinstance(row, Row)
+    )
 
 
 def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
@@ -96,13 +113,18 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
     names = [item.name for item in items if isinstance(item, EndResult) and item.failure is None]
     left = dict(running_below(look.usable, names))
     return [
-        replace(item, warnings=(*item.warnings, _children(item.name, left[item.name])))
-        if isinstance(item, EndResult) and item.name in left
-        else item
+        (
+            replace(item, warnings=(*item.warnings, _children(item.name, left[item.name])))
+            if isinstance(item, EndResult) and item.name in left
+            else item
+        )
         for item in items
     ]
 
 
 def _children(name: str, left: Sequence[str]) -> str:
     way_out = command("stop", f"tree:{name}")
-    return f"children_running: {name} started {', '.join(left)}, still running; end them with: {way_out}"
+    return (
+        f"children_running: {name} started {', '.join(left)}, still running; end them with:"
+        f" {way_out}"
+    )

@@ -1,5 +1,6 @@
-"""`wait`: until sessions are at something, or are gone. Looks only; the kernel tells of deaths, of what is written in
-the registry and of what agents say, and every second all screens are asked at once, where only these can tell."""
+"""`wait`: until sessions are at something, or are gone. Looks only; the kernel tells of deaths, of
+what is written in the registry and of what agents say, and every second all screens are asked at
+once, where only these can tell."""
 
 from __future__ import annotations
 
@@ -81,7 +82,9 @@ def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Resul
     if done:
         items = [PlainResult(one.name, one.facts) for one in items if isinstance(one, PlainResult)]
     items += not_chosen(look, chosen)
-    return Result("wait", context.registry_name, context.clock.now(), items, tuple(context.warnings))
+    return Result(
+        "wait", context.registry_name, context.clock.now(), items, tuple(context.warnings)
+    )
 
 
 @contextlib.contextmanager
@@ -99,7 +102,9 @@ def _heard(context: Context, given: Ear | None) -> Iterator[Ear]:
 
 
 class _Wait:
-    def __init__(self, context: Context, request: WaitRequest, awaited: Sequence[_Awaited], ear: Ear) -> None:
+    def __init__(
+        self, context: Context, request: WaitRequest, awaited: Sequence[_Awaited], ear: Ear
+    ) -> None:
         self._context = context
         self._request = request
         self._awaited = awaited
@@ -135,11 +140,15 @@ class _Wait:
 
     def _look(self, waited_s: float) -> None:
         pending = [one for one in self._awaited if one.pending]
-        with contextlib.suppress(Failure):  # a registry that cannot be read for a moment: the rows as they were
+        with contextlib.suppress(
+            Failure
+        ):  # a registry that cannot be read for a moment: the rows as they were
             look = self._context.registry.look()
             for one in pending:
                 one.row = look.named(one.row.name) or one.row
-                one.reached = self._request.until is Until.ENDED and _has_ended(look.named(one.row.name))
+                one.reached = self._request.until is Until.ENDED and _has_ended(
+                    look.named(one.row.name)
+                )
         rows = [one.row for one in pending]
         sights = [sight for sight, _ in look_at(self._context, rows)]
         states: Sequence[Told] = self._states.of(rows, sights) if rows else ()
@@ -153,7 +162,9 @@ class _Wait:
         one.processes = frozenset(own.process.id for own in sight.owned.own)
         one.unsure = sight.live is Live.UNKNOWN or not one.processes
         if until is Until.GONE:
-            one.reached = sight.live is not Live.UNKNOWN and sight.session is None and not sight.owned.own
+            one.reached = (
+                sight.live is not Live.UNKNOWN and sight.session is None and not sight.owned.own
+            )
         elif until.of_the_living:
             one.reached = one.state == until.value
             one.died = not one.reached and sight.live in DEAD
@@ -165,16 +176,22 @@ def _has_ended(row: Row | None) -> bool:
 
 def _told(one: _Awaited, request: WaitRequest, *, in_time: bool) -> PlainResult:
     facts = {"state": one.state, "reached": one.reached, "waited_ms": round(one.waited_s * 1000)}
-    return PlainResult(one.row.name, facts, None if one.reached else _why_not(one, request, in_time))
+    return PlainResult(
+        one.row.name, facts, None if one.reached else _why_not(one, request, in_time)
+    )
 
 
 def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | None:
     name, until = one.row.name, request.until.value
     if one.died:
         reason = f"could not wait until {name} is {until}: it is gone"
-        return Failure(Code.GONE, reason, "see what became of it: tmuxreap reconcile, then tmuxreap list")
+        return Failure(
+            Code.GONE, reason, "see what became of it: tmuxreap reconcile, then tmuxreap list"
+        )
     if in_time:
         return None
     there = one.state or ("not alive" if request.until.of_the_living else "still there")
     reason = f"could not see {name} {until} in {request.timeout_s:g} s: it is {there}"
-    return Failure(Code.TIMED_OUT, reason, "wait longer with --timeout, or look at it: tmuxreap show NAME")
+    return Failure(
+        Code.TIMED_OUT, reason, "wait longer with --timeout, or look at it: tmuxreap show NAME"
+    )

@@ -295,8 +295,8 @@ class Protected:
 
 @frozen
 class Interrupted:
-    """Tells whether the turn of an agent was ended, and what it is at since. `keys`: those that were
-    sent, or would be."""
+    """Tells whether the turn of an agent was ended, and what it is at since. `keys`: those that
+    were sent, or would be."""
 
     name: str
     outcome: str = ""
@@ -525,6 +525,6 @@ def _value(kind: Any, data: Any) -> Any:
     if hasattr(kind, "__fields__") and isinstance(data, Mapping):
         return read(kind, data)
     if get_origin(kind) is tuple and isinstance(data, (list, tuple)):
-        (inner, _) = get_args(kind)
+        inner, _ = get_args(kind)
         return tuple(_value(inner, one) for one in data)
     return data

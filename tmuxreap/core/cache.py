@@ -1,6 +1,8 @@
-"""What was slow to read, kept as JSON: the registry's rows and the agents' profiles, each under a stamp of its files.
+"""What was slow to read, kept as JSON: the registry's rows and the agents' profiles, each under a
+stamp of its files.
 
-The files stay the truth: a reading counts only for the very state of them that it was made from. Reads no file."""
+The files stay the truth: a reading counts only for the very state of them that it was made from.
+Reads no file."""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ def recalled(recall: Recall, what: str, stamp: str) -> Any:
 
 
 def _summed(text: str) -> str:
-    """A line of a database may be changed by anybody who opens it; what was not written here is not believed."""
+    """A line of a database may be changed by anybody who opens it; what was not written here is not
+    believed."""
     return f"{zlib.crc32(text.encode()):08x} {text}"
 
 

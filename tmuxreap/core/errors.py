@@ -1,4 +1,5 @@
-"""Every failure has a code, every code an exit status: the one table. Knows no command and prints nothing."""
+"""Every failure has a code, every code an exit status: the one table. Knows no command and prints
+nothing."""
 
 from __future__ import annotations
 
@@ -83,7 +84,10 @@ class LockIsHeld(Failure):
     """The caller holds the lock of the registry, and this would wait for processes meanwhile."""
 
     def __init__(self, what: str) -> None:
-        reason = f"could not {what}: the caller holds the lock, and processes would have to be waited for"
+        reason = (
+            f"could not {what}: the caller holds the lock, and processes would have to be"
+            " waited for"
+        )
         super().__init__(Code.LOCK_TIMEOUT, reason, "release the lock of the registry first")
 
 
@@ -92,7 +96,8 @@ class Unheard(OSError):  # noqa: N818 - nobody takes the answer any more
 
 
 def command(verb: str, name: str, *more: str) -> str:
-    """A way out that can be copied into a shell: a name, perhaps a stranger's, may hold what a shell obeys."""
+    """A way out that can be copied into a shell: a name, perhaps a stranger's, may hold what a
+    shell obeys."""
     from shlex import join  # who succeeds needs none
 
     return join(("tmuxreap", verb, name, *more))

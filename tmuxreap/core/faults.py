@@ -1,4 +1,5 @@
-"""Named steps at which a test may make the program fail, as a crash, a full disk or a broken one would.
+"""Named steps at which a test may make the program fail, as a crash, a full disk or a broken one
+would.
 
 Unarmed (always, outside of tests) a step is one comparison with None."""
 

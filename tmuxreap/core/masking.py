@@ -1,5 +1,6 @@
-"""Masks secrets in what is kept of a screen: its last lines, without escapes. Knows no kind of secret itself, and
-compiles the pattern of a kind only when a text holds a word of it: most screens hold none."""
+"""Masks secrets in what is kept of a screen: its last lines, without escapes. Knows no kind of
+secret itself, and compiles the pattern of a kind only when a text holds a word of it: most screens
+hold none."""
 
 from __future__ import annotations
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 KEPT_LINES = 40
 MASK = "***"
 
-_ESCAPES = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
+_ESCAPES = (
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|["
+    r" -/]*[0-~])"
+)
 _BLANKS = r"\n{3,}"
 _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 

@@ -1,4 +1,5 @@
-"""The nouns of the program: what a row, a session and a process are. Plain values; nothing here looks or acts."""
+"""The nouns of the program: what a row, a session and a process are. Plain values; nothing here
+looks or acts."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ class Outcome(Enum):
 
 
 class ProcessId(NamedTuple):
-    """A process for ever: the pid, and the moment it started in clock ticks since boot (microseconds without /proc)."""
+    """A process for ever: the pid, and the moment it started in clock ticks since boot
+    (microseconds without /proc)."""
 
     pid: int
     start: int
@@ -87,7 +89,8 @@ class ProcessId(NamedTuple):
 
 @frozen
 class Process:
-    """One process at one look. `tty` is the device number of its controlling terminal, 0 for none."""
+    """One process at one look. `tty` is the device number of its controlling terminal, 0 for
+    none."""
 
     id: ProcessId
     ppid: int
@@ -138,7 +141,8 @@ class Session:
 
 @frozen
 class Unread:
-    """A pane that tmux listed in a way that cannot be read: its session, as far as that could be told."""
+    """A pane that tmux listed in a way that cannot be read: its session, as far as that could be
+    told."""
 
     session: str | None
     name: str | None
@@ -146,7 +150,9 @@ class Unread:
     def may_be(self, session: str | None, name: str) -> bool:
         if self.session is not None and session is not None:
             return self.session == session
-        return self.name is None or self.name.rpartition(":")[2] == name.rpartition(":")[2]  # a line may be cut
+        return (
+            self.name is None or self.name.rpartition(":")[2] == name.rpartition(":")[2]
+        )  # a line may be cut
 
 
 @frozen
@@ -213,7 +219,11 @@ class RecordedTmux:
 
     @property
     def known(self) -> bool:
-        return self.session_id is not None and self.session_created is not None and self.server_pid is not None
+        return (
+            self.session_id is not None
+            and self.session_created is not None
+            and self.server_pid is not None
+        )
 
 
 @frozen

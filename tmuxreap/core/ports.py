@@ -1,5 +1,5 @@
-"""The three seams to the outside that the ladder acts through. Real ones live in `tmux`, `processes` and `clock`,
-fakes in the tests; the same contract tests run on both."""
+"""The three seams to the outside that the ladder acts through. Real ones live in `tmux`,
+`processes` and `clock`, fakes in the tests; the same contract tests run on both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class Sent(Enum):
 
 @frozen
 class Question:
-    """What a pane shows, or what is set on it; or, by the id of a session, what is set in its environment."""
+    """What a pane shows, or what is set on it; or, by the id of a session, what is set in its
+    environment."""
 
     pane: str
     option: str | None = None
@@ -35,7 +36,8 @@ class Clock(Protocol):
         """Seconds since the epoch: for records."""
 
     def monotonic(self) -> float:
-        """Seconds that only go forward, and stand still while the machine sleeps: for deadlines and ages."""
+        """Seconds that only go forward, and stand still while the machine sleeps: for deadlines and
+        ages."""
 
     def uptime(self) -> float:
         """Seconds that only go forward, also while the machine sleeps."""
@@ -57,8 +59,8 @@ class Processes(Protocol):
     def executable(self, process: ProcessId) -> str | None: ...
 
     def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
-        """`argv` and `executable`, of whatever has its pid now: for a look at everything, where the start is compared
-        again before anything is done to anybody."""
+        """`argv` and `executable`, of whatever has its pid now: for a look at everything, where the
+        start is compared again before anything is done to anybody."""
 
     def carried(self, process: ProcessId) -> Mapping[str, str]:
         """`environ` in the same way."""
@@ -66,7 +68,8 @@ class Processes(Protocol):
     def cwd(self, process: ProcessId) -> str | None: ...
 
     def open_files(self, process: ProcessId) -> tuple[str, ...]:
-        """Paths behind its descriptors, as the kernel names them (a vanished one ends in ' (deleted)')."""
+        """Paths behind its descriptors, as the kernel names them (a vanished one ends in '
+        (deleted)')."""
 
     def memory(self, process: ProcessId) -> int:
         """Bytes resident, at the last look where that saw it; 0 when it is gone or not readable."""
@@ -79,7 +82,8 @@ class Processes(Protocol):
     def signal(self, process: ProcessId, number: signal.Signals) -> Sent: ...
 
     def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
-        """Those of them that are gone, as soon as one is; empty after the time. Waiting for nothing is sleeping."""
+        """Those of them that are gone, as soon as one is; empty after the time. Waiting for nothing
+        is sleeping."""
 
     def close(self) -> None:
         """Let go of what a wait keeps open for the next one."""
@@ -90,23 +94,26 @@ class Tmux(Protocol):
         """Everything on one server, in one question; never raises, never starts a server."""
 
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
-        """Carry out commands in order, past those that fail; False when any failed. Their effect is seen by looking."""
+        """Carry out commands in order, past those that fail; False when any failed. Their effect is
+        seen by looking."""
 
     def ask(
         self, socket: str, questions: Sequence[Question], first: Sequence[Sequence[str]] = ()
     ) -> Sequence[str | None]:
-        """As `run` for what comes first, then as `capture` and `show_option` for each question: all in one call."""
+        """As `run` for what comes first, then as `capture` and `show_option` for each question: all
+        in one call."""
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
-        """The visible screen of a pane as text without escapes; None when it could not be had. `joined`: a line that
-        the terminal wrapped is one again, so that a secret in it is seen whole."""
+        """The visible screen of a pane as text without escapes; None when it could not be had.
+        `joined`: a line that the terminal wrapped is one again, so that a secret in it is seen
+        whole."""
 
     def show_option(self, socket: str, pane: str, option: str) -> str | None:
         """The value set on this very pane, None when it is not set there."""
 
     def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
-        """Make a session, and what follows at once; the only call that starts a server. True and the printed ids, or
-        False and the reason."""
+        """Make a session, and what follows at once; the only call that starts a server. True and
+        the printed ids, or False and the reason."""
 
 
 DRAW_S = 0.2  # how often an eye can follow

@@ -1,4 +1,5 @@
-"""What a command answers, as values: one envelope for scripts, and the results in it. Decides and prints nothing."""
+"""What a command answers, as values: one envelope for scripts, and the results in it. Decides and
+prints nothing."""
 
 from __future__ import annotations
 
@@ -35,12 +36,17 @@ class PlainResult:
     failure: Failure | None = None
 
     def as_json(self) -> dict[str, object]:
-        return {"name": self.name, **self.facts, "error": self.failure.as_json() if self.failure else None}
+        return {
+            "name": self.name,
+            **self.facts,
+            "error": self.failure.as_json() if self.failure else None,
+        }
 
 
 @frozen
 class RemoteResult:
-    """A result of another host, as it was told. `shown`: the same as a value of ours, where people see a table."""
+    """A result of another host, as it was told. `shown`: the same as a value of ours, where people
+    see a table."""
 
     name: str
     host: str

@@ -1,9 +1,9 @@
 """What secrets look like, as data: one rule a kind. Compiles nothing, and never reads a text.
 
-A rule is tried only on a text that holds one of its words, which are compared without regard to case. Its pattern
-costs no more than a fixed number of steps a character: it begins at a word that stands still, and what it repeats
-without a limit cannot hold that beginning again. `(?P<keep>...)` stays readable.
-"""
+A rule is tried only on a text that holds one of its words, which are compared without regard to
+case. Its pattern costs no more than a fixed number of steps a character: it begins at a word that
+stands still, and what it repeats without a limit cannot hold that beginning again. `(?P<keep>...)`
+stays readable."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ class Kind:
 
 # No letter or digit before it: "task-force" holds no "sk-".
 _START = r"(?<![A-Za-z0-9])"
-# A quoted value ends with its quote or, where the screen cuts it off, with its line; in the third its quotes are
-# escaped, as in JSON within a string.
+# A quoted value ends with its quote or, where the screen cuts it off, with its line; in the third
+# its quotes are escaped, as in JSON within a string.
 _VALUE = r"(?:\"(?:[^\"\\\n]|\\.)*\"?|'[^'\n]*'?|\\\"[^\"\n]*\"?|[^\s'\"]\S*)"
 _BETWEEN = r"\\?['\"]?[ \t]{0,8}[=:][ \t]{0,8}"
 
 _GITHUB = tuple(f"gh{letter}_" for letter in "abcdefghijklmnopqrstuvwxyz")
 
-# Tokens that begin with a prefix of their maker: what may follow, and how much of it there is at least.
+# Tokens that begin with a prefix of their maker: what may follow, and how much of it there is at
+# least.
 _WORD, _ALNUM, _HEX = r"[A-Za-z0-9_-]", r"[A-Za-z0-9]", r"[0-9a-fA-F]"
 PREFIXES: tuple[tuple[str, str, str, int], ...] = (
     ("OpenAI, Anthropic, OpenRouter", "sk-", _WORD, 8),
@@ -84,7 +85,8 @@ _NAMES = (
     r"[-_]?(?:key|token|secret)|session[-_]?token|pass[-_]?(?:word|wd|phrase)|_(?:key|token|secret|pwd)"
 )
 
-# In this order: what spans lines first, then values by their names, then tokens that are known by themselves.
+# In this order: what spans lines first, then values by their names, then tokens that are known by
+# themselves.
 KINDS: tuple[Kind, ...] = (
     Kind(
         "private key",
@@ -94,16 +96,21 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "private key whose head is out of sight",
         ("private key",),
-        rf"(?m)(?:^[A-Za-z0-9+/=]{{32,76}}[ \t]{{0,4}}\n){{0,64}}(?:^[A-Za-z0-9+/=]{{1,76}}[ \t]{{0,4}}\n)?"
+        rf"(?m)(?:^[A-Za-z0-9+/=]{{32,76}}[ \t]{{0,4}}\n){{0,64}}(?:^[A-Za-z0-9+/=]{{1,76}}["
+        rf" \t]{{0,4}}\n)?"
         rf"^-----END {_PEM_LABEL}",
     ),
     Kind(
         "Authorization header",
         ("authorization",),
-        r"(?i)(?P<keep>authorization" + _BETWEEN + r"['\"]?(?:basic|bearer|digest|token|apikey|bot)[ \t]{1,8})"
+        r"(?i)(?P<keep>authorization"
+        + _BETWEEN
+        + r"['\"]?(?:basic|bearer|digest|token|apikey|bot)[ \t]{1,8})"
         r"[^\s'\"]+",
     ),
-    Kind("bearer", ("bearer",), r"(?i)(?P<keep>\bBearer[ \t]{1,8})(?!tokens?\b|auth|of\b)" + _VALUE),
+    Kind(
+        "bearer", ("bearer",), r"(?i)(?P<keep>\bBearer[ \t]{1,8})(?!tokens?\b|auth|of\b)" + _VALUE
+    ),
     Kind(
         "named value",
         ("key", "token", "secret", "pass", "_pwd"),
@@ -112,7 +119,8 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "named value in JSON",
         ("token", "secret"),
-        rf"(?i)(?P<keep>[\"'](?:token|secret|credentials?)\\?[\"'][ \t]{{0,8}}:[ \t]{{0,8}})(?=\\?[\"']){_VALUE}",
+        r"(?i)(?P<keep>[\"'](?:token|secret|credentials?)\\?[\"'][ \t]{0,8}:["
+        rf" \t]{{0,8}})(?=\\?[\"']){_VALUE}",
     ),
     Kind(
         "option",
@@ -126,13 +134,21 @@ KINDS: tuple[Kind, ...] = (
         r"(?i)(?P<keep>;[ \t]{0,8}pwd=)[^;\s'\"]+",
     ),
     Kind("password in a URL", ("://",), r"(?P<keep>://[^\s/:@'\"]{0,256}:)[^\s/'\"]{1,256}(?=@)"),
-    Kind("token as user of a URL", ("://",), r"(?P<keep>://)[A-Za-z0-9_-]{20,256}(?=@|:[^\s/@]{0,256}@)"),
+    Kind(
+        "token as user of a URL",
+        ("://",),
+        r"(?P<keep>://)[A-Za-z0-9_-]{20,256}(?=@|:[^\s/@]{0,256}@)",
+    ),
     Kind(
         "parameter of a URL",
         ("key=", "token=", "sig=", "signature=", "secret="),
         r"(?i)(?P<keep>[?&](?:api[-_]?key|key|(?:access_|auth_)?token|sig|(?:x-amz-)?signature|secret)=)[^&\s'\"#]{8,}",
     ),
-    Kind("Slack webhook", ("hooks.slack.com/",), r"(?i)(?P<keep>hooks\.slack\.com/[a-z]{1,16}/)[A-Za-z0-9/_+-]+"),
+    Kind(
+        "Slack webhook",
+        ("hooks.slack.com/",),
+        r"(?i)(?P<keep>hooks\.slack\.com/[a-z]{1,16}/)[A-Za-z0-9/_+-]+",
+    ),
     Kind(
         "Discord webhook",
         ("/api/webhooks/",),

@@ -1,5 +1,5 @@
-"""Text as a terminal shows it: how many cells it takes, how it is cut, padded and coloured, and what of it may reach a
-terminal at all. Pure: what kind of listener there is, it is told."""
+"""Text as a terminal shows it: how many cells it takes, how it is cut, padded and coloured, and
+what of it may reach a terminal at all. Pure: what kind of listener there is, it is told."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from tmuxreap.core.values import frozen
 
 CUT = "…"
-# Written out as an escape: what commands a terminal, hides or reorders text, ends a line, or is half a character.
+# Written out as an escape: what commands a terminal, hides or reorders text, ends a line, or is
+# half a character.
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 JOINERS = frozenset("\u200c\u200d")  # part of how some scripts and many emoji are written
 NO_CELL = frozenset({"Mn", "Me", "Cf"})
@@ -20,8 +21,8 @@ COLOURS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1", 
 
 @frozen
 class Voice:
-    """How to speak: to a script or to a person, in colour or not. `width` is that of a terminal, in cells; without one
-    nothing is cut."""
+    """How to speak: to a script or to a person, in colour or not. `width` is that of a terminal, in
+    cells; without one nothing is cut."""
 
     json: bool = False
     quiet: bool = False
@@ -33,7 +34,8 @@ class Voice:
 
 
 def plain(text: str, *, keep: str = "") -> str:
-    """The text with nothing in it that a terminal would obey; `keep`: characters that stay all the same."""
+    """The text with nothing in it that a terminal would obey; `keep`: characters that stay all the
+    same."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c in keep or _shown(c) else _escaped(c) for c in text)
@@ -44,7 +46,10 @@ def plain_value(value: Any, *, keep: str = "") -> Any:
     if isinstance(value, str):
         return plain(value, keep=keep)
     if isinstance(value, Mapping):
-        return {plain_value(k): plain_value(v, keep="\n" if k == "screen" else keep) for k, v in value.items()}
+        return {
+            plain_value(k): plain_value(v, keep="\n" if k == "screen" else keep)
+            for k, v in value.items()
+        }
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(plain_value(one, keep=keep) for one in value))
     if isinstance(value, (list, tuple)):

@@ -41,9 +41,14 @@ def iso(epoch: float) -> str:
 
 
 def epoch_of(told: object) -> float | None:
-    """The moment that a row names in ISO 8601, or that YAML made a date of; without a zone it is UTC."""
+    """The moment that a row names in ISO 8601, or that YAML made a date of; without a zone it is
+    UTC."""
     try:
-        at = told if isinstance(told, datetime) else datetime.fromisoformat(str(told).replace("Z", "+00:00"))
+        at = (
+            told
+            if isinstance(told, datetime)
+            else datetime.fromisoformat(str(told).replace("Z", "+00:00"))
+        )
         return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError, OSError):
         return None

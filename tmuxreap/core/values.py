@@ -1,7 +1,8 @@
 """Values with slots: what a frozen dataclass gives, without its price at import.
 
-A dataclass writes and compiles all its methods when its module is imported: 1.4 ms for one of eight fields, half of the
-start of this program. Here only `__init__` is compiled, and only when the first value of its class is made."""
+A dataclass writes and compiles all its methods when its module is imported: 1.4 ms for one of eight
+fields, half of the start of this program. Here only `__init__` is compiled, and only when the first
+value of its class is made."""
 
 from __future__ import annotations
 
@@ -26,7 +27,13 @@ class Field:
 
     __slots__ = ("compare", "default_factory", "repr")
 
-    def __init__(self, default_factory: Callable[[], object] | None, *, compare: bool, repr: bool) -> None:  # noqa: A002
+    def __init__(
+        self,
+        default_factory: Callable[[], object] | None,
+        *,
+        compare: bool,
+        repr: bool,  # noqa: A002
+    ) -> None:
         self.default_factory = default_factory
         self.compare = compare
         self.repr = repr
@@ -45,13 +52,22 @@ def field(
 def frozen(cls: type[T]) -> type[T]:
     """Frozen, equal when the fields are, with a hash."""
     made, fields = _slotted(cls)
-    compared = [name for name, default in fields.items() if not isinstance(default, Field) or default.compare]
+    compared = [
+        name
+        for name, default in fields.items()
+        if not isinstance(default, Field) or default.compare
+    ]
     key: Callable[[object], object] = attrgetter(*compared) if compared else lambda _: ()
 
     def equal(self: object, other: object) -> bool:
         return key(self) == key(other) if type(other) is made else NotImplemented
 
-    methods = {"__eq__": equal, "__hash__": lambda self: hash(key(self)), "__setattr__": _stays, "__delattr__": _stays}
+    methods = {
+        "__eq__": equal,
+        "__hash__": lambda self: hash(key(self)),
+        "__setattr__": _stays,
+        "__delattr__": _stays,
+    }
     for name, method in methods.items():
         setattr(made, name, method)
     return made
@@ -76,13 +92,18 @@ def as_dict(one: object) -> dict[str, object]:
 
 
 def _slotted(cls: type[T]) -> tuple[type[T], dict[str, object]]:
-    """Slots are given to a class when it is made: so it is made once more, without the defaults in their places."""
+    """Slots are given to a class when it is made: so it is made once more, without the defaults in
+    their places."""
     members = dict(vars(cls))
     fields = {name: members.pop(name, NOTHING) for name in cls.__annotations__}
     for name in ("__dict__", "__weakref__"):
         members.pop(name, None)
     members.update(
-        __slots__=tuple(fields), __fields__=fields, __match_args__=tuple(fields), __init__=_first, __repr__=_repr
+        __slots__=tuple(fields),
+        __fields__=fields,
+        __match_args__=tuple(fields),
+        __init__=_first,
+        __repr__=_repr,
     )
     return type(cls)(cls.__name__, cls.__bases__, members), fields  # type: ignore[misc]
 
@@ -110,7 +131,8 @@ def _compiled(cls: type) -> Callable[..., None]:
             names[f"_default_{name}"] = default
             parameters.append(f"{name}=_default_{name}")
         lines.append(f" _set_{name}(self, {stored})")
-    exec(f"def __init__({', '.join(['self', *parameters])}):\n" + "\n".join(lines or [" pass"]), names)  # noqa: S102
+    head = f"def __init__({', '.join(['self', *parameters])}):\n"
+    exec(head + "\n".join(lines or [" pass"]), names)  # noqa: S102
     made: Callable[..., None] = names["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made
@@ -118,9 +140,15 @@ def _compiled(cls: type) -> Callable[..., None]:
 
 def _repr(self: object) -> str:
     fields: dict[str, object] = type(self).__fields__  # type: ignore[attr-defined]
-    shown = [name for name, default in fields.items() if not isinstance(default, Field) or default.repr]
-    return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+    shown = [
+        name for name, default in fields.items() if not isinstance(default, Field) or default.repr
+    ]
+    return (
+        f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+    )
 
 
 def _stays(self: object, name: str, *_: object) -> None:
-    raise AttributeError(f"could not change {name} of {type(self).__name__}: a value stays as it is")
+    raise AttributeError(
+        f"could not change {name} of {type(self).__name__}: a value stays as it is"
+    )

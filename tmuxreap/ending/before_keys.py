@@ -1,4 +1,5 @@
-"""What is tried before the first key because it could fail after the last: folder, disk, words and rows.
+"""What is tried before the first key because it could fail after the last: folder, disk, words and
+rows.
 
 Writes nothing. A kill goes on all the same: what it ends may be what fills the disk."""
 
@@ -30,8 +31,11 @@ def held(context: Context, policy: Policy) -> Iterator[None]:
         yield
 
 
-def recordable(context: Context, look: RegistryLook, cases: Sequence[Case], policy: Policy) -> list[Case]:
-    """Those whose end could be written; the others are answered. Failure where that of none could be."""
+def recordable(
+    context: Context, look: RegistryLook, cases: Sequence[Case], policy: Policy
+) -> list[Case]:
+    """Those whose end could be written; the others are answered. Failure where that of none could
+    be."""
     if policy.verb is Verb.KILL:
         return list(cases)
     context.registry.check_writable()
@@ -50,7 +54,8 @@ def _check_words(policy: Policy) -> None:
     except UnicodeEncodeError:
         raise Failure(
             Code.REGISTRY_UNWRITABLE,
-            f"could not {policy.verb.value}: the reason {policy.reason!r} is not UTF-8, and the registry is",
+            f"could not {policy.verb.value}: the reason {policy.reason!r} is not UTF-8, and the"
+            " registry is",
             "give the reason in UTF-8",
         ) from None
 
@@ -66,4 +71,8 @@ def _trial(row: Row, policy: Policy) -> Changes:
         screen="one line\nanother",
     )
     fields = known or [conversation_field(row.agent or "agent")]
-    return {**end_changes(row.status, ending), ("stopped_by",): "", **{(field,): "x" for field in fields}}
+    return {
+        **end_changes(row.status, ending),
+        ("stopped_by",): "",
+        **{(field,): "x" for field in fields},
+    }

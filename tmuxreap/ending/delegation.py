@@ -1,5 +1,6 @@
-"""What those who delegated a job are told of its session: that it is being ended, and how it ended. Into the ledger
-always, into the files of the job where they are; a trouble is a warning and stops nothing."""
+"""What those who delegated a job are told of its session: that it is being ended, and how it ended.
+Into the ledger always, into the files of the job where they are; a trouble is a warning and stops
+nothing."""
 
 from __future__ import annotations
 
@@ -26,8 +27,11 @@ def job_of(row: Row) -> str | None:
 
 
 def tell_begun(context: Context, rows: Iterable[Row], *, recorded: bool) -> None:
-    """Before the first key. `recorded`: the ledger can be had; where not, it is not waited for once more."""
-    words = [_word(context, row, "progress", "terminating") for row in rows if job_of(row) is not None]
+    """Before the first key. `recorded`: the ledger can be had; where not, it is not waited for once
+    more."""
+    words = [
+        _word(context, row, "progress", "terminating") for row in rows if job_of(row) is not None
+    ]
     if words:
         context.warnings.extend(_tell(context, words).values())
         if recorded:
@@ -38,11 +42,19 @@ def tell_ended(
     context: Context, verb: Verb, results: Mapping[Row, EndResult]
 ) -> tuple[dict[str, EndResult], list[NewEvent]]:
     """The results, with a warning where a job could not be told, and what the ledger gets."""
-    told = {row: one for row, one in results.items() if job_of(row) is not None and one.outcome not in SILENT}
+    told = {
+        row: one
+        for row, one in results.items()
+        if job_of(row) is not None and one.outcome not in SILENT
+    }
     words = [_word(context, row, *_end(verb, one)) for row, one in told.items()]
     troubles = _tell(context, words) if words else {}
     warned = {
-        row.name: replace(one, warnings=(*one.warnings, troubles[row.name])) if row.name in troubles else one
+        row.name: (
+            replace(one, warnings=(*one.warnings, troubles[row.name]))
+            if row.name in troubles
+            else one
+        )
         for row, one in results.items()
     }
     return warned, [_event(word) for word in words]
@@ -72,9 +84,14 @@ def _word(context: Context, row: Row, event: str, detail: str | None) -> Word:
 
 def _end(verb: Verb, result: EndResult) -> tuple[str, str | None]:
     if result.stopped_by is None or result.outcome is Outcome.SURVIVED:
-        return "error", result.failure.message if result.failure is not None else result.outcome.value
+        return (
+            "error",
+            result.failure.message if result.failure is not None else result.outcome.value,
+        )
     return ENDED[verb], result.stop_reason
 
 
 def _event(word: Word) -> NewEvent:
-    return NewEvent(word.session, "job", {"job": word.job, "event": word.event, "detail": word.detail})
+    return NewEvent(
+        word.session, "job", {"job": word.job, "event": word.event, "detail": word.detail}
+    )

@@ -1,7 +1,9 @@
-"""The one path on which sessions end: `stop`, `kill`, `reap` and `start --replace` differ in their request only.
+"""The one path on which sessions end: `stop`, `kill`, `reap` and `start --replace` differ in their
+request only.
 
-look at the registry -> choose rows -> look at the world -> plan -> record the intents (under the lock)
--> carry the ladders out -> record each outcome as it comes (under the lock again) -> answer"""
+look at the registry -> choose rows -> look at the world -> plan -> record the intents (under the
+lock) -> carry the ladders out -> record each outcome as it comes (under the lock again) ->
+answer"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ from tmuxreap.ending.delegation import tell_begun
 from tmuxreap.ending.handover import hand_over
 from tmuxreap.ending.ladder.execute import Executor, Task
 from tmuxreap.ending.ladder.requests import Ended, Heard
-from tmuxreap.ending.one_at_a_time import join, outcome_of_taker, owner_alive, under_way, with_options
+from tmuxreap.ending.one_at_a_time import (
+    join,
+    outcome_of_taker,
+    owner_alive,
+    under_way,
+    with_options,
+)
 from tmuxreap.ending.outcome import answered, not_yet
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import Case, prepare, screen_seen
@@ -39,15 +47,19 @@ DEADLINE_SLACK_S = 30.0
 TRIES = 3
 
 
-def end_rows(context: Context, look: RegistryLook, rows: Sequence[Row], policy: Policy) -> list[Item]:
-    """End these rows, all at the same time; the answers stand in the order of the rows. Interrupted, what was done is
-    told, and what was not."""
+def end_rows(
+    context: Context, look: RegistryLook, rows: Sequence[Row], policy: Policy
+) -> list[Item]:
+    """End these rows, all at the same time; the answers stand in the order of the rows.
+    Interrupted, what was done is told, and what was not."""
     answers: dict[str, Item] = {}
     with under_way(context) as begin:
         try:
             first = _one_of_each_pane(context, rows)
             _end_all(context, look, first, policy, answers, begin)
-            if len(first) < len(rows):  # their pane has been ended by now, and they were recorded with it
+            if len(first) < len(
+                rows
+            ):  # their pane has been ended by now, and they were recorded with it
                 look = context.registry.look()
                 twins, vanished = _again(look, [row for row in rows if row not in first])
                 answers.update(vanished)
@@ -70,7 +82,12 @@ def _one_of_each_pane(context: Context, rows: Sequence[Row]) -> list[Row]:
 
 
 def _end_all(
-    context: Context, look: RegistryLook, rows: Sequence[Row], policy: Policy, answers: dict[str, Item], begin: Ours
+    context: Context,
+    look: RegistryLook,
+    rows: Sequence[Row],
+    policy: Policy,
+    answers: dict[str, Item],
+    begin: Ours,
 ) -> None:
     todo = list(rows)
     for _ in range(TRIES):
@@ -78,12 +95,18 @@ def _end_all(
             break
         cases = prepare(context, todo, policy)
         _check_free(context, cases, policy)
-        begun, busy, stale = _begin(context, [case for case in cases if case.answer is None], policy, begin)
+        begun, busy, stale = _begin(
+            context, [case for case in cases if case.answer is None], policy, begin
+        )
         told = {case.row.name: answered(context, case, policy) for case in cases}
         answers.update({name: answer for name, answer in told.items() if answer is not None})
         try:
-            _carry_out(context, [ending for ending in begun if not ending.case.sight.mine], policy, answers)
-            answers.update(_hand_over(context, [ending for ending in begun if ending.case.sight.mine], policy))
+            _carry_out(
+                context, [ending for ending in begun if not ending.case.sight.mine], policy, answers
+            )
+            answers.update(
+                _hand_over(context, [ending for ending in begun if ending.case.sight.mine], policy)
+            )
         except BaseException:
             _release(context, begun, {})
             raise
@@ -106,7 +129,8 @@ def _end_all(
 
 
 def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | None = None) -> Item:
-    """What has no row: ended in the same way, and nothing is written of it. `past`: by what it is known."""
+    """What has no row: ended in the same way, and nothing is written of it. `past`: by what it is
+    known."""
     (case,) = prepare(context, [row], policy, {row.name: past} if past else None)
     _check_free(context, [case], policy)
     if case.answer is not None:
@@ -130,7 +154,9 @@ def _begin(
         stale = [case for case in cases if not _unchanged(case.row, now)]
         fresh = recordable(context, now, [case for case in cases if case not in stale], policy)
         news = [_new_intent(context, case, policy) for case in fresh]
-        answers = context.books.begin(news, lambda it: owner_alive(context, it), take_over=policy.verb is Verb.KILL)
+        answers = context.books.begin(
+            news, lambda it: owner_alive(context, it), take_over=policy.verb is Verb.KILL
+        )
         begin(answer.intent for answer in answers if isinstance(answer, Begun))
     started = context.clock.monotonic()
     begun: list[UnderWay] = []
@@ -141,7 +167,11 @@ def _begin(
         else:
             if isinstance(answer, Begun) and answer.inherited is not None and case.plan is not None:
                 case.plan = with_options(case.plan, answer.inherited)
-            begun.append(UnderWay(case, answer.intent if isinstance(answer, Begun) else None, started=started))
+            begun.append(
+                UnderWay(
+                    case, answer.intent if isinstance(answer, Begun) else None, started=started
+                )
+            )
     return begun, busy, stale
 
 
@@ -162,8 +192,13 @@ def _unchanged(row: Row, look: RegistryLook) -> bool:
 
 
 def _release(context: Context, begun: Sequence[UnderWay], answers: Mapping[str, Item]) -> None:
-    """What failed or was interrupted stays open for `reconcile`, also while this process lives on as a server."""
-    failed = [it for it in begun if not isinstance(told := answers.get(it.case.row.name), EndResult) or _failed(told)]
+    """What failed or was interrupted stays open for `reconcile`, also while this process lives on
+    as a server."""
+    failed = [
+        it
+        for it in begun
+        if not isinstance(told := answers.get(it.case.row.name), EndResult) or _failed(told)
+    ]
     context.books.release(ending.intent.id for ending in failed if ending.intent)
 
 
@@ -171,12 +206,18 @@ def _failed(result: EndResult) -> bool:
     return result.outcome in (Outcome.FAILED, Outcome.REFUSED)
 
 
-def _follow_takers(context: Context, begun: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]) -> None:
+def _follow_takers(
+    context: Context, begun: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]
+) -> None:
     """The session is in another's hands: whether it ended as it was asked to, its taker knows."""
     for ending in begun:
         name = ending.case.row.name
         told = answers.get(name)
-        if ending.intent is None or not isinstance(told, EndResult) or told.outcome is not Outcome.TAKEN_OVER:
+        if (
+            ending.intent is None
+            or not isinstance(told, EndResult)
+            or told.outcome is not Outcome.TAKEN_OVER
+        ):
             continue
         taker = outcome_of_taker(context, ending.intent.id)
         failure = taker.failure if taker is not None else _lost(name, policy)
@@ -184,7 +225,10 @@ def _follow_takers(context: Context, begun: Sequence[UnderWay], policy: Policy, 
 
 
 def _lost(name: str, policy: Policy) -> Failure:
-    reason = f"could not {policy.verb.value} {name}: another took it over, and what came of it is not recorded"
+    reason = (
+        f"could not {policy.verb.value} {name}: another took it over, and what came of it is not"
+        " recorded"
+    )
     return Failure(Code.STILL_RUNNING, reason, "see what is left: tmuxreap reconcile")
 
 
@@ -221,12 +265,16 @@ def _new_intent(context: Context, case: Case, policy: Policy) -> NewIntent:
         owner=owner,
         boot_id=context.place.boot_id,
         deadline=context.clock.now() + longest_s + DEADLINE_SLACK_S,
-        options=tuple(PaneOption(case.plan.socket, o.pane, o.option, o.before) for o in case.plan.options),
+        options=tuple(
+            PaneOption(case.plan.socket, o.pane, o.option, o.before) for o in case.plan.options
+        ),
         plan=json.dumps(case.plan.as_json()),
     )
 
 
-def _carry_out(context: Context, endings: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]) -> None:
+def _carry_out(
+    context: Context, endings: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]
+) -> None:
     tell_begun(context, [it.case.row for it in endings], recorded=any(it.intent for it in endings))
     for batch in _run(context, endings, policy):
         record(context, batch, policy, answers)
@@ -258,7 +306,9 @@ def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:
         closing = Closing(intent.id, Outcome.REFUSED.value, case.answer.as_json())
         context.books.follow(context.registry.look(), [], [closing])
     else:
-        _carry_out(context, [UnderWay(case, intent, started=context.clock.monotonic())], policy, answers)
+        _carry_out(
+            context, [UnderWay(case, intent, started=context.clock.monotonic())], policy, answers
+        )
     return list(answers.values())
 
 
@@ -267,7 +317,9 @@ def _interrupted(name: str, policy: Policy) -> Failure:
     return Failure(Code.INTERRUPTED, reason, f"finish it with: tmuxreap {policy.verb.value} {name}")
 
 
-def _run(context: Context, endings: Sequence[UnderWay], policy: Policy) -> Iterable[list[tuple[UnderWay, Ended]]]:
+def _run(
+    context: Context, endings: Sequence[UnderWay], policy: Policy
+) -> Iterable[list[tuple[UnderWay, Ended]]]:
     of_task: dict[int, UnderWay] = {}
     for ending in endings:
         ending.task = task_of(context, ending, policy)
@@ -285,8 +337,9 @@ def _run(context: Context, endings: Sequence[UnderWay], policy: Policy) -> Itera
 
 
 def _ready_to_write(context: Context) -> None:
-    """What the record will need takes as long as an agent takes to leave: YAML and patterns are loaded, the registry is
-    parsed, and a write is rehearsed. An interruption in the middle of an import could be lost in it."""
+    """What the record will need takes as long as an agent takes to leave: YAML and patterns are
+    loaded, the registry is parsed, and a write is rehearsed. An interruption in the middle of an
+    import could be lost in it."""
     with contextlib.suppress(Failure), undisturbed():  # told when it is written
         from tmuxreap.registry import edits  # with YAML
 
@@ -305,7 +358,9 @@ def task_of(context: Context, ending: UnderWay, policy: Policy) -> Task:
         return case.known.conversation
 
     def keep_draft(text: str) -> int | None:
-        return context.books.note(case.row.name, "draft", {"text": text}) if case.registered else None
+        return (
+            context.books.note(case.row.name, "draft", {"text": text}) if case.registered else None
+        )
 
     def hear() -> Heard:
         ours = intent is None or context.books.still_open(intent.id)
@@ -314,7 +369,9 @@ def task_of(context: Context, ending: UnderWay, policy: Policy) -> Task:
     def recall() -> Conversation:
         case.known = find_conversation(context, case.row, case.sight, case.profile)
         if case.sight.pane:
-            case.last_screen = context.tmux.capture(case.sight.socket, case.sight.pane.id, joined=True)
+            case.last_screen = context.tmux.capture(
+                case.sight.socket, case.sight.pane.id, joined=True
+            )
         return case.known.conversation
 
     return Task(

@@ -1,7 +1,8 @@
-"""`--self`: an ending of the caller's own session is handed to a finisher that stands outside of it.
+"""`--self`: an ending of the caller's own session is handed to a finisher that stands outside of
+it.
 
-Owns the start of that one process: in its own kernel session, with closed descriptors and an environment that carries
-no trace of the session, so that it is never among those that it ends."""
+Owns the start of that one process: in its own kernel session, with closed descriptors and an
+environment that carries no trace of the session, so that it is never among those that it ends."""
 
 from __future__ import annotations
 
@@ -21,7 +22,16 @@ from tmuxreap.sessions.context import Context
 FINISH = "_finish"
 LEAVE_S = 5.0
 LOOK_S = 0.01
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMUX_TMPDIR", "XDG_CONFIG_HOME", "PYTHONPATH", "VIRTUAL_ENV")
+KEPT = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMUX_TMPDIR",
+    "XDG_CONFIG_HOME",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+)
 
 
 def hand_over(context: Context, intent: Intent | None, name: str, policy: Policy) -> None:
@@ -29,11 +39,20 @@ def hand_over(context: Context, intent: Intent | None, name: str, policy: Policy
     if intent is None:
         raise Failure(
             Code.OWN_SESSION,
-            f"could not hand {name} over: the ledger that says so to the finisher could not be written",
+            f"could not hand {name} over: the ledger that says so to the finisher could not be"
+            " written",
             "call from another session",
         )
     text = to_text(replace(policy, asked_by=caller(context)))
-    words = [sys.executable, "-m", "tmuxreap", FINISH, str(context.registry.resolved), str(intent.id), text]
+    words = [
+        sys.executable,
+        "-m",
+        "tmuxreap",
+        FINISH,
+        str(context.registry.resolved),
+        str(intent.id),
+        text,
+    ]
     finisher = subprocess.Popen(
         words,
         cwd="/",
@@ -46,13 +65,16 @@ def hand_over(context: Context, intent: Intent | None, name: str, policy: Policy
     owner = context.processes.identify(finisher.pid)
     if owner is None or not context.books.hand_over(intent.id, owner):
         raise Failure(
-            Code.OWN_SESSION, f"could not hand {name} over: the finisher did not live", "call from another session"
+            Code.OWN_SESSION,
+            f"could not hand {name} over: the finisher did not live",
+            "call from another session",
         )
     finisher.returncode = 0  # it outlives us: nobody here waits for it
 
 
 def caller_has_left(context: Context, number: int) -> Intent | None:
-    """In the finisher: the intent, once it is ours and whoever handed it over is gone or had his time."""
+    """In the finisher: the intent, once it is ours and whoever handed it over is gone or had his
+    time."""
     me = context.processes.identify(context.place.pid)
     until = context.clock.monotonic() + LEAVE_S
     while context.clock.monotonic() < until:

@@ -1,4 +1,5 @@
-"""`interrupt`: the turns of many sessions, ended at the same time; the sessions go on. Writes events, no row."""
+"""`interrupt`: the turns of many sessions, ended at the same time; the sessions go on. Writes
+events, no row."""
 
 from __future__ import annotations
 
@@ -23,14 +24,18 @@ from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.caller import caller
 from tmuxreap.sessions.context import Context
 
-POLICY = Policy(Verb.INTERRUPT, "interrupted", scope=Scope.PANE)  # other panes of the session are not touched
+POLICY = Policy(
+    Verb.INTERRUPT, "interrupted", scope=Scope.PANE
+)  # other panes of the session are not touched
 
 
 def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
     """The answers stand in the order of the rows."""
     cases = prepare(context, rows, POLICY)
     busy = busy_names(context, context.books.open_intents())
-    answers = {case.row.name: _answered(case, dry_run, busy=case.row.name in busy) for case in cases}
+    answers = {
+        case.row.name: _answered(case, dry_run, busy=case.row.name in busy) for case in cases
+    }
     tasks = {_task(context, case): case for case in cases if answers[case.row.name] is None}
     executor = Executor(context.observer, context.tmux, context.processes, context.clock)
     began = context.clock.monotonic()
@@ -132,7 +137,12 @@ def _item(
     failure: Failure | None = None,
 ) -> PlainResult:
     """`state`: as `list` tells it."""
-    words = {State.BUSY: "working", State.DIALOG: "waiting", State.IDLE: "idle", State.DRAFT: "idle"}
+    words = {
+        State.BUSY: "working",
+        State.DIALOG: "waiting",
+        State.IDLE: "idle",
+        State.DRAFT: "idle",
+    }
     facts = {
         "outcome": outcome.value,
         "agent": case.agent,

@@ -1,7 +1,8 @@
-"""Owns what is written into `.hermes/jobs/`: the files of those who delegated a job to a session and wait to be told.
+"""Owns what is written into `.hermes/jobs/`: the files of those who delegated a job to a session
+and wait to be told.
 
-It writes into files that are there and makes none. It follows no link, opens no pipe, and is never in the way: what
-could not be told in its time is left, with a word of warning."""
+It writes into files that are there and makes none. It follows no link, opens no pipe, and is never
+in the way: what could not be told in its time is left, with a word of warning."""
 
 from __future__ import annotations
 
@@ -41,7 +42,12 @@ class Word:
 
     def as_json(self) -> dict[str, object]:
         detail = {} if self.detail is None else {"detail": self.detail}
-        known = {"timestamp": iso(self.at), "event": self.event, "job_id": self.job, "session": self.session}
+        known = {
+            "timestamp": iso(self.at),
+            "event": self.event,
+            "job_id": self.job,
+            "session": self.session,
+        }
         return {**known, **detail}
 
     def as_text(self) -> str:
@@ -59,7 +65,9 @@ class Jobs:
         """A warning for each session whose job could not be told."""
         if self._limit_s <= 0:
             return {word.session: _warning(word, "an earlier one took too long") for word in words}
-        troubles = {word.session: _warning(word, f"no answer in {self._limit_s:g} s") for word in words}
+        troubles = {
+            word.session: _warning(word, f"no answer in {self._limit_s:g} s") for word in words
+        }
 
         def work() -> None:  # a file server that hangs holds this thread, and nobody else
             for word in words:
@@ -84,14 +92,19 @@ class Jobs:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 try:
-                    troubles += [_tried(directory, f"{word.job}{end}", write, word) for end, write in WRITERS.items()]
+                    troubles += [
+                        _tried(directory, f"{word.job}{end}", write, word)
+                        for end, write in WRITERS.items()
+                    ]
                 finally:
                     os.close(directory)
         return next((trouble for trouble in troubles if trouble is not None), None)
 
 
 def _warning(word: Word, reason: str) -> str:
-    return f"job_not_told: could not tell the job {word.job[:80]!r} that it is {word.event}: {reason}"
+    return (
+        f"job_not_told: could not tell the job {word.job[:80]!r} that it is {word.event}: {reason}"
+    )
 
 
 def _tried(directory: int, name: str, write: Writer, word: Word) -> str | None:
@@ -129,12 +142,16 @@ def _appended(directory: int, name: str, word: Word) -> str | None:
         plain = bool(lines) and not lines[-1].lstrip().startswith("{")
         event = {**_numbered(known, _event(lines)), **word.as_json()}
         line = word.as_text().replace("\n", " ") if plain else json.dumps(event, ensure_ascii=False)
-        os.write(descriptor, (b"\n" if tail and not tail.endswith(b"\n") else b"") + line.encode() + b"\n")
+        os.write(
+            descriptor,
+            (b"\n" if tail and not tail.endswith(b"\n") else b"") + line.encode() + b"\n",
+        )
     return None
 
 
 def _numbered(job: Mapping[str, object], last: Mapping[str, object]) -> dict[str, object]:
-    """Return what readers go by, where the job or the line before has it: the form of a line, and its number."""
+    """Return what readers go by, where the job or the line before has it: the form of a line, and
+    its number."""
     numbers = [n for n in (job.get("last_seq"), last.get("seq")) if isinstance(n, int)]
     form = last.get("schema_version", job.get("schema_version"))
     numbered: dict[str, object] = {} if form is None else {"schema_version": form}
@@ -178,7 +195,9 @@ def _object(text: str) -> dict[str, object]:
 @contextlib.contextmanager
 def _opened(directory: int, name: str, flags: int) -> Iterator[int]:
     """A plain file of the caller's own; a pipe would not hold us, a link not lead us away."""
-    descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    descriptor = os.open(
+        name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory
+    )
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -208,7 +227,9 @@ def _like(text: str, job: Mapping[str, object]) -> str:
 
 def _replace(directory: int, name: str, data: bytes, before: os.stat_result) -> None:
     new = f".{name}.{os.urandom(6).hex()}.tmp"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=directory)
+    descriptor = os.open(
+        new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=directory
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)

@@ -37,7 +37,8 @@ def busy_names(context: Context, intents: Mapping[str, Intent]) -> set[str]:
 
 @contextlib.contextmanager
 def under_way(context: Context) -> Iterator[Callable[[Iterable[Intent]], None]]:
-    """What is begun in here is ours until here; what was not brought to its end is nobody's from then on."""
+    """What is begun in here is ours until here; what was not brought to its end is nobody's from
+    then on."""
     ours: set[tuple[Path, int]] = set()
 
     def begin(intents: Iterable[Intent]) -> None:
@@ -51,8 +52,8 @@ def under_way(context: Context) -> Iterator[Callable[[Iterable[Intent]], None]]:
 
 
 def join(context: Context, intent: Intent) -> Item | None:
-    """Another stop is at it: send nothing, wait, report what came of it. None when its owner died. Nobody waits for
-    ever for one that does not come to its end."""
+    """Another stop is at it: send nothing, wait, report what came of it. None when its owner died.
+    Nobody waits for ever for one that does not come to its end."""
     told = False
     while True:
         now = context.books.intent(intent.id)
@@ -77,14 +78,21 @@ def _is_suspended(context: Context, intent: Intent) -> bool:
 
 def _stuck(intent: Intent, *, suspended: bool) -> Failure:
     state = "is suspended" if suspended else "did not end in its time"
-    message = f"could not end {intent.name}: another {intent.verb} of it (pid {intent.owner.pid}) {state}"
+    message = (
+        f"could not end {intent.name}: another {intent.verb} of it (pid {intent.owner.pid}) {state}"
+    )
     if intent.verb == START:  # there is nothing yet to end
-        return Failure(Code.STILL_RUNNING, message, f"end that start first: kill {intent.owner.pid}")
-    return Failure(Code.STILL_RUNNING, message, f"take it over with: {command('kill', intent.name)}")
+        return Failure(
+            Code.STILL_RUNNING, message, f"end that start first: kill {intent.owner.pid}"
+        )
+    return Failure(
+        Code.STILL_RUNNING, message, f"take it over with: {command('kill', intent.name)}"
+    )
 
 
 def outcome_of_taker(context: Context, number: int) -> Item | None:
-    """What came of a session at the hands of who took it over; None when nobody did, or did not live to say."""
+    """What came of a session at the hands of who took it over; None when nobody did, or did not
+    live to say."""
     intent = context.books.intent(number)
     while intent is not None and intent.taken_over_by is not None:
         intent = context.books.intent(intent.taken_over_by)
@@ -108,9 +116,17 @@ def with_options(plan: Plan, inherited: Intent) -> Plan:
     if plan.pane is None:
         return plan
     known = {option.option for option in plan.options}
-    older = [one for one in inherited.options if one.pane == plan.pane.id and one.socket == plan.socket]
-    if inherited.verb == START and plan.pane.remain_on_exit == "on":  # for the time of its confirmation
+    older = [
+        one for one in inherited.options if one.pane == plan.pane.id and one.socket == plan.socket
+    ]
+    if (
+        inherited.verb == START and plan.pane.remain_on_exit == "on"
+    ):  # for the time of its confirmation
         older = [RecordedOption(plan.socket, plan.pane.id, BANNER_OPTION, None)]
     values = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
-    more = [PaneOption(o.pane, o.option, o.before, values[o.option]) for o in older if o.option not in known]
+    more = [
+        PaneOption(o.pane, o.option, o.before, values[o.option])
+        for o in older
+        if o.option not in known
+    ]
     return replace(plan, options=(*plan.options, *more))

@@ -1,4 +1,5 @@
-"""From how a ladder ended to what is written and answered: fields of the row, the event, the result. Writes nothing."""
+"""From how a ladder ended to what is written and answered: fields of the row, the event, the
+result. Writes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +18,15 @@ from tmuxreap.ending.prepare import Case, no_purge, prepare
 from tmuxreap.ending.results import EndResult, Survivor
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.rows import conversation_field
-from tmuxreap.registry.transitions import EVENT_OF_VERB, MODES, Changes, Ending, Event, end_changes, next_status
+from tmuxreap.registry.transitions import (
+    EVENT_OF_VERB,
+    MODES,
+    Changes,
+    Ending,
+    Event,
+    end_changes,
+    next_status,
+)
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import goes_on, resume_command
 from tmuxreap.sessions.identity import pid_of
@@ -41,7 +50,9 @@ def stopped_by_of(case: Case, ended: Ended) -> StoppedBy | None:
     return ended.swept_by if ended.swept or case.purged is None else None
 
 
-def changes_of(context: Context, case: Case, ended: Ended, row: Row, policy: Policy, at: float) -> Changes:
+def changes_of(
+    context: Context, case: Case, ended: Ended, row: Row, policy: Policy, at: float
+) -> Changes:
     """What is written into the row as it stands now."""
     conversation = ended.conversation
     ending = Ending(
@@ -58,17 +69,23 @@ def changes_of(context: Context, case: Case, ended: Ended, row: Row, policy: Pol
     changes = dict(end_changes(row.status, ending))
     if case.known.store and conversation.id and ending.event is not Event.SWEPT:
         changes[("store",)] = case.known.store
-    if case.agent is not None and context.told_agent(row) is None:  # when it is gone nobody could tell any more
+    if (
+        case.agent is not None and context.told_agent(row) is None
+    ):  # when it is gone nobody could tell any more
         changes[("agent",)] = case.agent
     return changes
 
 
 def _last_screen(case: Case) -> str | None:
     """Of a row that had ended before, the one of that time stays."""
-    return None if case.row.status.ended or case.last_screen is None else kept_screen(case.last_screen)
+    return (
+        None if case.row.status.ended or case.last_screen is None else kept_screen(case.last_screen)
+    )
 
 
-def result_of(context: Context, case: Case, ended: Ended, policy: Policy, duration_s: float) -> EndResult:
+def result_of(
+    context: Context, case: Case, ended: Ended, policy: Policy, duration_s: float
+) -> EndResult:
     gone = ended.stopped_by is not None
     event = event_of(case, policy)
     lost = event is Event.PURGED or ended.cut_off
@@ -86,13 +103,18 @@ def result_of(context: Context, case: Case, ended: Ended, policy: Policy, durati
         grace_s=policy.grace,
         conversation=ended.conversation,
         resumable=ended.conversation.exists and not lost,
-        resume_command=None if lost else resume_command(context, case.row, case.known, case.profile),
+        resume_command=(
+            None if lost else resume_command(context, case.row, case.known, case.profile)
+        ),
         rungs=ended.rungs,
         purged=case.purged.paths if case.purged else (),
         left=case.purged.left if case.purged else (),
         swept=ended.swept,
         spared=case.sight.owned.spared,
-        survivors=tuple(Survivor(one, context.processes.started_epoch(one.process.id)) for one in ended.survivors),
+        survivors=tuple(
+            Survivor(one, context.processes.started_epoch(one.process.id))
+            for one in ended.survivors
+        ),
         draft=ended.draft,
         freed_mb=megabytes(case.memory) if gone else 0.0,
         duration_ms=round(duration_s * 1000),
@@ -127,7 +149,12 @@ def _nothing_purged(case: Case) -> tuple[str, ...]:
     purged = case.purged
     if purged is None or purged.failure is not None or purged.paths:
         return ()
-    return (f"nothing_purged: no file of a conversation of {case.row.name} was found; nothing was deleted",)
+    return (
+        (
+            f"nothing_purged: no file of a conversation of {case.row.name} was found; nothing was"
+            " deleted"
+        ),
+    )
 
 
 def beyond_reach(carrier: str | None) -> tuple[str, ...]:
@@ -140,7 +167,12 @@ def beyond_reach(carrier: str | None) -> tuple[str, ...]:
 def _left_alone(ended: Ended) -> tuple[str, ...]:
     if not ended.foreign:
         return ()
-    return (f"foreign_panes: its session lives on, with panes that came meanwhile: {listed(ended.foreign)}",)
+    return (
+        (
+            "foreign_panes: its session lives on, with panes that came meanwhile:"
+            f" {listed(ended.foreign)}"
+        ),
+    )
 
 
 def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
@@ -154,7 +186,10 @@ def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
         return None
     if ended.cut_off:
         return _out_of_reach(case.row.name, ended.beyond or "", policy)
-    names = ", ".join(f"{one.process.comm} ({one.process.pid})" for one in ended.survivors) or "its tmux session"
+    names = (
+        ", ".join(f"{one.process.comm} ({one.process.pid})" for one in ended.survivors)
+        or "its tmux session"
+    )
     code = Code.PERMISSION_DENIED if ended.denied else Code.STILL_RUNNING
     if policy.verb is Verb.KILL and not ended.denied:
         code = Code.KILL_FAILED
@@ -163,14 +198,16 @@ def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
         way_out = "try again without --no-force"
     if ended.denied:
         way_out = "end them as the user that they belong to, then stop again"
-    return Failure(code, f"could not {policy.verb.value} {case.row.name}: still alive: {names}", way_out)
+    return Failure(
+        code, f"could not {policy.verb.value} {case.row.name}: still alive: {names}", way_out
+    )
 
 
 def _out_of_reach(name: str, carrier: str, policy: Policy) -> Failure:
     return Failure(
         Code.BEYOND_REACH,
-        f"could not {policy.verb.value} what {name} ran behind {carrier}: only {carrier} itself was ended; what it "
-        "carried cannot be seen from here and may go on",
+        f"could not {policy.verb.value} what {name} ran behind {carrier}: only {carrier} itself was"
+        " ended; what it carried cannot be seen from here and may go on",
         f"end it where it runs: {command(policy.verb.value, name, '--host', 'HOST')}",
     )
 
@@ -193,14 +230,20 @@ def event_record(
 
 
 def _cut_off(case: Case, result: EndResult) -> dict[str, object]:
-    """Note a dialog that no key of ours closed: it may be open again when the conversation is taken up."""
+    """Note a dialog that no key of ours closed: it may be open again when the conversation is taken
+    up."""
     screen = case.plan.screen if case.plan else None
     asked = screen is not None and screen.state is State.DIALOG
-    return {"state": State.DIALOG.value} if asked and result.stopped_by is not StoppedBy.EXIT_KEYS else {}
+    return (
+        {"state": State.DIALOG.value}
+        if asked and result.stopped_by is not StoppedBy.EXIT_KEYS
+        else {}
+    )
 
 
 def vanished(result: EndResult) -> EndResult:
-    """Its row was removed by another's hand: the session is ended, and there is nothing to write it into."""
+    """Its row was removed by another's hand: the session is ended, and there is nothing to write it
+    into."""
     warning = f"row_vanished: {result.name} is ended, but its row is no longer in the registry"
     return replace(result, status=None, warnings=(*result.warnings, warning))
 
@@ -208,18 +251,24 @@ def vanished(result: EndResult) -> EndResult:
 def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
     if not names:
         return result
-    warning = f"same_pane: {', '.join(names)} had the same pane, and is recorded as {result.outcome.value} with it"
+    warning = (
+        f"same_pane: {', '.join(names)} had the same pane, and is recorded as"
+        f" {result.outcome.value} with it"
+    )
     return replace(result, warnings=(*result.warnings, warning))
 
 
 def renewed(result: EndResult) -> EndResult:
-    warning = f"row_renewed: {result.name} is ended, but its row names another session by now; it was left alone"
+    warning = (
+        f"row_renewed: {result.name} is ended, but its row names another session by now; it was"
+        " left alone"
+    )
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
 
 
 def purge_if_asked(context: Context, case: Case, ended: Ended, policy: Policy) -> None:
-    """After the proof of death and before it is written: a crash between the two leaves what reconcile can tell. What
-    is known of the conversation may have changed since the plan."""
+    """After the proof of death and before it is written: a crash between the two leaves what
+    reconcile can tell. What is known of the conversation may have changed since the plan."""
     if not policy.purge or ended.stopped_by is None:
         return
     from tmuxreap.agents.conversations.purge import Purged, purge  # few endings ask for it
@@ -238,7 +287,11 @@ def purge_if_asked(context: Context, case: Case, ended: Ended, policy: Policy) -
 
 def _goes_on(context: Context, case: Case) -> Failure | None:
     on = goes_on(context, case.known, case.profile)
-    reason = f"could not purge the conversation of {case.row.name}: {on[0].partition(': ')[2]}" if on else ""
+    reason = (
+        f"could not purge the conversation of {case.row.name}: {on[0].partition(': ')[2]}"
+        if on
+        else ""
+    )
     way_out = f"then: {command('stop', case.row.name, '--purge-conversation')}"
     return Failure(Code.CONVERSATION_IN_USE, reason, way_out) if on else None
 
@@ -247,7 +300,11 @@ def clear_up(context: Context, case: Case, result: EndResult, policy: Policy) ->
     """After the proof of death: the pane of another terminal, the worktree, the task."""
     row, failure = case.row, result.failure
     # A pane's number alone may name a stranger's by now: its process must have been seen in it.
-    if row.terminal in OTHER_TERMINALS and row.pane.id is not None and case.sight.live is Live.ALIVE:
+    if (
+        row.terminal in OTHER_TERMINALS
+        and row.pane.id is not None
+        and case.sight.live is Live.ALIVE
+    ):
         failure = _closed(context, row, row.pane.id) or failure
     if policy.cleanup and result.outcome is not Outcome.SURVIVED:  # it may be at work in there
         from tmuxreap.ending.worktree import clean_up  # few endings ask for it
@@ -265,17 +322,25 @@ def _closed(context: Context, row: Row, pane: str) -> Failure | None:
 
 
 def answered(context: Context, case: Case, policy: Policy) -> Item | None:
-    """Return what needs no ending; of a row that had ended before, the worktree goes where that was asked for."""
+    """Return what needs no ending; of a row that had ended before, the worktree goes where that was
+    asked for."""
     answer = case.answer
-    if not policy.cleanup or not isinstance(answer, EndResult) or answer.outcome is not Outcome.ALREADY_STOPPED:
+    if (
+        not policy.cleanup
+        or not isinstance(answer, EndResult)
+        or answer.outcome is not Outcome.ALREADY_STOPPED
+    ):
         return answer
     from tmuxreap.ending.worktree import clean_up_ended  # few endings ask for it
 
     return replace(answer, failure=clean_up_ended(context, case.row))
 
 
-def clear_up_after(context: Context, row: Row, plan: Mapping[str, object], reason: str) -> Failure | None:
-    """Do it for an ending whose owner died: the task is told, the worktree goes, as its recorded plan says."""
+def clear_up_after(
+    context: Context, row: Row, plan: Mapping[str, object], reason: str
+) -> Failure | None:
+    """Do it for an ending whose owner died: the task is told, the worktree goes, as its recorded
+    plan says."""
     status = plan.get("task_status")
     if isinstance(status, str) and row.task_id is not None:
         context.books.set_task(row.task_id, status, killed_message(reason))
@@ -318,17 +383,26 @@ def planned(
 ) -> list[Item]:
     """The very plans that would be recorded."""
     cases = prepare(context, rows, policy, known)
-    return [case.answer or replace(not_yet(case, policy, Outcome.PLANNED), plan=case.plan) for case in cases]
+    return [
+        case.answer or replace(not_yet(case, policy, Outcome.PLANNED), plan=case.plan)
+        for case in cases
+    ]
 
 
 def taken_over(result: EndResult) -> EndResult:
-    return replace(result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, failure=None)
+    return replace(
+        result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, failure=None
+    )
 
 
 def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
-    """Ended, but it could not be written: the intent stays open, and `reconcile` finishes it. Where there is none
-    either, the same command writes it."""
-    words = f"{failure.message} ({result.name} itself was ended)" if result.stopped_by else failure.message
+    """Ended, but it could not be written: the intent stays open, and `reconcile` finishes it. Where
+    there is none either, the same command writes it."""
+    words = (
+        f"{failure.message} ({result.name} itself was ended)"
+        if result.stopped_by
+        else failure.message
+    )
     again = command(policy.verb.value, result.name, "--reason", policy.reason)
     hint = f"when that is mended: {'tmuxreap reconcile' if intended else again}"
     told = Failure(failure.code, f"{words}; its row stays running", hint)

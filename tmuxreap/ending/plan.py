@@ -1,4 +1,5 @@
-"""What will be done to one session, as plain data: what --dry-run prints is what the intent records. Pure."""
+"""What will be done to one session, as plain data: what --dry-run prints is what the intent
+records. Pure."""
 
 from __future__ import annotations
 
@@ -71,12 +72,17 @@ class PlannedRung:
     skipped: str | None = None
 
     def as_json(self) -> dict[str, object]:
-        return {"name": self.rung.value, "waits_ms": round(self.wait_s * 1000), "skipped": self.skipped}
+        return {
+            "name": self.rung.value,
+            "waits_ms": round(self.wait_s * 1000),
+            "skipped": self.skipped,
+        }
 
 
 @frozen
 class PaneOption:
-    """An option of the user's pane that is changed for the time of the stop, and its value before."""
+    """An option of the user's pane that is changed for the time of the stop, and its value
+    before."""
 
     pane: str
     option: str
@@ -84,7 +90,12 @@ class PaneOption:
     during: str
 
     def as_json(self) -> dict[str, object]:
-        return {"pane": self.pane, "option": self.option, "before": self.before, "during": self.during}
+        return {
+            "pane": self.pane,
+            "option": self.option,
+            "before": self.before,
+            "during": self.during,
+        }
 
 
 @frozen
@@ -109,7 +120,9 @@ class Plan:
     left: tuple[str, ...] = ()
     task_status: str | None = None  # with `cleanup`: what is left to do when the row is written
     cleanup: bool = False
-    after_turn_s: float | None = None  # so long the agent may take to end its turn; its hooks read it here
+    after_turn_s: float | None = (
+        None  # so long the agent may take to end its turn; its hooks read it here
+    )
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -133,21 +146,36 @@ class Plan:
         }
 
     def _purge(self) -> dict[str, object]:
-        return {"purge": True, "purges": list(self.purges), "left": list(self.left)} if self.purge else {}
+        return (
+            {"purge": True, "purges": list(self.purges), "left": list(self.left)}
+            if self.purge
+            else {}
+        )
 
     def _turn(self) -> dict[str, object]:
-        return {} if self.after_turn_s is None else {"after_turn": {"waits_ms": round(self.after_turn_s * 1000)}}
+        return (
+            {}
+            if self.after_turn_s is None
+            else {"after_turn": {"waits_ms": round(self.after_turn_s * 1000)}}
+        )
 
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
     """Why this session must not be touched."""
     replaced = sight.trouble is not None and sight.trouble.code is Code.SESSION_REPLACED
-    if sight.trouble is not None and not _overruled(sight.trouble, policy) and not (status.ended and replaced):
+    if (
+        sight.trouble is not None
+        and not _overruled(sight.trouble, policy)
+        and not (status.ended and replaced)
+    ):
         return sight.trouble
-    if status.ended and (replaced or sight.session is not None):  # it is somebody's, not ours to end
+    if status.ended and (
+        replaced or sight.session is not None
+    ):  # it is somebody's, not ours to end
         return Failure(
             Code.SESSION_ALIVE,
-            f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of that name is alive",
+            f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of"
+            " that name is alive",
             f"if it is yours, record it first: {command('adopt', name)}",
         )
     if sight.mine and not policy.itself:
@@ -165,8 +193,8 @@ def _elsewhere(nested: Nested, policy: Policy, name: str) -> Failure:
     agent, where = nested.agent, f"-S {nested.socket} " if nested.socket else ""
     return Failure(
         Code.BEYOND_REACH,
-        f"could not {policy.verb.value} {name}: its agent {agent.comm} ({agent.pid}) lives in another tmux, which its "
-        "pane only shows",
+        f"could not {policy.verb.value} {name}: its agent {agent.comm} ({agent.pid}) lives in"
+        " another tmux, which its pane only shows",
         f"end it there: its sessions are told by: tmux {where}ls",
     )
 
@@ -209,7 +237,9 @@ def make_plan(
         session=sight.session,
         pane=sight.pane,
         screen=screen,
-        rungs=tuple(_rung(rung, keys_skipped, profile, policy, screen) for rung in RUNGS[policy.verb]),
+        rungs=tuple(
+            _rung(rung, keys_skipped, profile, policy, screen) for rung in RUNGS[policy.verb]
+        ),
         options=options if keys_skipped is None else (),
         own=sight.owned.own,
         spared=sight.owned.spared,
@@ -227,7 +257,9 @@ def _leader(pane: Pane | None) -> tuple[int, ...]:
     return () if pane is None or pane.pid is None else (pane.pid,)
 
 
-def why_no_keys(sight: Sight, profile: Profile | None, policy: Policy, *, given: bool = False) -> str | None:
+def why_no_keys(
+    sight: Sight, profile: Profile | None, policy: Policy, *, given: bool = False
+) -> str | None:
     """None when keys may be sent: to a known agent, in front, in a pane that takes them."""
     pane = sight.pane
     if policy.verb is Verb.KILL:
@@ -263,7 +295,8 @@ def fast(screen: Screen | None, profile: Profile) -> bool:
 
 
 def keys_wait_s(profile: Profile | None, screen: Screen | None) -> float:
-    """How long the keys take in this state, with their pauses; repeats stay within the time to leave."""
+    """How long the keys take in this state, with their pauses; repeats stay within the time to
+    leave."""
     if profile is None:
         return 0.0
     steps = profile.idle_keys if fast(screen, profile) else profile.safe_keys
@@ -278,11 +311,17 @@ def pauses_s(steps: Iterable[KeyStep]) -> float:
 
 
 def _rung(
-    rung: Rung, keys_skipped: str | None, profile: Profile | None, policy: Policy, screen: Screen | None
+    rung: Rung,
+    keys_skipped: str | None,
+    profile: Profile | None,
+    policy: Policy,
+    screen: Screen | None,
 ) -> PlannedRung:
     if rung is Rung.KEYS:
         given = policy.keys_timeout_s
-        return PlannedRung(rung, keys_wait_s(profile, screen) if given is None else given, keys_skipped)
+        return PlannedRung(
+            rung, keys_wait_s(profile, screen) if given is None else given, keys_skipped
+        )
     if rung is Rung.KILL:
         return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")
     no_term = rung is Rung.TERM and policy.grace == 0

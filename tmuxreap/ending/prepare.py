@@ -1,4 +1,5 @@
-"""From rows to cases: each looked at once, and either answered at once or planned. Writes nothing."""
+"""From rows to cases: each looked at once, and either answered at once or planned. Writes
+nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +17,13 @@ from tmuxreap.ending.plan import PaneOption, Plan, Policy, make_plan, refusal, w
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import Known, after_life, find_conversation, resume_command, screen_of
+from tmuxreap.sessions.conversation import (
+    Known,
+    after_life,
+    find_conversation,
+    resume_command,
+    screen_of,
+)
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION, Shown, shown_in
@@ -52,24 +59,38 @@ def prepare(
     looked_at = context.clock.monotonic()
     pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
     sights = look_at(context, rows, pane_only=pane_only, whole_session=whole, known=known)
-    options = [list(_during_keys(sight, context.profile_of(row))) for row, (sight, _) in zip(rows, sights, strict=True)]
+    options = [
+        list(_during_keys(sight, context.profile_of(row)))
+        for row, (sight, _) in zip(rows, sights, strict=True)
+    ]
     shown = shown_in(context.tmux, [sight for sight, _ in sights], options)
-    cases = [_case(context, row, *seen, pane, policy) for row, seen, pane in zip(rows, sights, shown, strict=True)]
+    cases = [
+        _case(context, row, *seen, pane, policy)
+        for row, seen, pane in zip(rows, sights, shown, strict=True)
+    ]
     for case in cases:
         case.looked_at = looked_at
     return cases
 
 
-def _case(context: Context, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy) -> Case:
+def _case(
+    context: Context, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy
+) -> Case:
     profile, agent = context.profile_of(row), context.agent_of(row)
-    known = after_life(profile, find_conversation(context, row, sight, profile), sight, shown.joined)
+    known = after_life(
+        profile, find_conversation(context, row, sight, profile), sight, shown.joined
+    )
     memory = sum(context.processes.memory(one.process.id) for one in sight.owned.own)
     case = Case(row, agent, profile, sight, past, known, shown.joined, memory)
-    failure = _elsewhere(context, row, sight, shown, policy) or refusal(sight, row.status, policy, row.name)
+    failure = _elsewhere(context, row, sight, shown, policy) or refusal(
+        sight, row.status, policy, row.name
+    )
     if failure is None and policy.purge:
         failure = no_purge(context, case, told_later=_told_at_exit(case, policy))
     if failure is not None:
-        case.answer = replace(failed_target(row.name, failure), status=row.status, agent=agent, pid=row.pane.pid)
+        case.answer = replace(
+            failed_target(row.name, failure), status=row.status, agent=agent, pid=row.pane.pid
+        )
     elif row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
         case.answer = already_stopped(context, case)
     else:
@@ -79,12 +100,15 @@ def _case(context: Context, row: Row, sight: Sight, past: Past, shown: Shown, po
         keyed = why_no_keys(sight, profile, policy, given=given) is None
         options = _options(sight, profile, shown) if keyed else ()
         purges = _doomed(case) if policy.purge else ((), ())
-        case.plan = make_plan(row.name, agent, sight, screen, profile, policy, options, *purges, given=given)
+        case.plan = make_plan(
+            row.name, agent, sight, screen, profile, policy, options, *purges, given=given
+        )
     return case
 
 
 def screen_seen(context: Context, case: Case, text: str | None) -> Screen:
-    """What a pane shows of its agent; behind a carrier, nothing while another program shows itself."""
+    """What a pane shows of its agent; behind a carrier, nothing while another program shows
+    itself."""
     if case.sight.carrier is not None and context.profiles.carriers.shows_another(text):
         return Screen(State.UNKNOWN)
     return screen_of(case.profile, case.known, text)
@@ -98,8 +122,11 @@ def _doomed(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return found.paths, found.left
 
 
-def _elsewhere(context: Context, row: Row, sight: Sight, shown: Shown, policy: Policy) -> Failure | None:
-    """Another registry has this very session: it is not ours to end, whatever a row of ours says."""
+def _elsewhere(
+    context: Context, row: Row, sight: Sight, shown: Shown, policy: Policy
+) -> Failure | None:
+    """Another registry has this very session: it is not ours to end, whatever a row of ours
+    says."""
     if sight.session is None or not isinstance(sight.server, Server):
         return None
     owner = owner_of(context, sight.server, sight.session, shown.environment)
@@ -111,7 +138,8 @@ def _was_purged(row: Row) -> bool:
 
 
 def _told_at_exit(case: Case, policy: Policy) -> bool:
-    """Its last words will tell the conversation for certain; until then a guess is no reason to refuse."""
+    """Its last words will tell the conversation for certain; until then a guess is no reason to
+    refuse."""
     keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(case.sight.keyed)
     return keyed and case.profile is not None and case.profile.tells_at_exit
 
@@ -124,12 +152,22 @@ def no_purge(context: Context, case: Case, *, told_later: bool = False) -> Failu
     if case.known.candidates:
         found = ", ".join(case.known.candidates)
         reason = f"could not purge the conversation of {row.name}: it could be any of {found}"
-        return Failure(Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: {command('stop', row.name)}")
+        return Failure(
+            Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: {command('stop', row.name)}"
+        )
     users = _users(context, conversation.id, row.name) if conversation.id is not None else []
     if users:
         reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
-        return Failure(Code.CONVERSATION_IN_USE, reason, f"forget that row first: {command('forget', users[0])}")
-    if conversation.id is None and case.profile is not None and wrote_nothing(case.profile, case.known.clues):
+        return Failure(
+            Code.CONVERSATION_IN_USE,
+            reason,
+            f"forget that row first: {command('forget', users[0])}",
+        )
+    if (
+        conversation.id is None
+        and case.profile is not None
+        and wrote_nothing(case.profile, case.known.clues)
+    ):
         return None  # no message was ever sent: there is nothing to delete
     from tmuxreap.agents.conversations.purge import why_not  # few endings ask for it
 
@@ -152,7 +190,9 @@ def already_stopped(context: Context, case: Case) -> EndResult:
         agent=case.agent,
         pid=row.pane.pid,
         stop_reason=row.stop_reason,
-        termination_mode=str(row.data["termination_mode"]) if row.data.get("termination_mode") else None,
+        termination_mode=(
+            str(row.data["termination_mode"]) if row.data.get("termination_mode") else None
+        ),
         conversation=case.known.conversation,
         resumable=case.known.conversation.exists and row.resumable is not False,
         resume_command=resume_command(context, row, case.known, case.profile),
@@ -162,18 +202,24 @@ def already_stopped(context: Context, case: Case) -> EndResult:
 
 
 def _during_keys(sight: Sight, profile: Profile | None) -> dict[str, str]:
-    """Options of the pane that the keys need otherwise: the pane stays for the last words, keys stay in the pane."""
+    """Options of the pane that the keys need otherwise: the pane stays for the last words, keys
+    stay in the pane."""
     pane = sight.pane
     if pane is None or profile is None:
         return {}
     stays = pane.remain_on_exit != "on" and profile.tells_at_exit and _is_direct(sight)
-    return {**({BANNER_OPTION: "on"} if stays else {}), **({SIBLINGS_OPTION: "off"} if pane.synchronized else {})}
+    return {
+        **({BANNER_OPTION: "on"} if stays else {}),
+        **({SIBLINGS_OPTION: "off"} if pane.synchronized else {}),
+    }
 
 
 def _options(sight: Sight, profile: Profile | None, shown: Shown) -> tuple[PaneOption, ...]:
     pane = sight.pane.id if sight.pane else ""
     wanted = _during_keys(sight, profile).items()
-    return tuple(PaneOption(pane, option, shown.options.get(option), value) for option, value in wanted)
+    return tuple(
+        PaneOption(pane, option, shown.options.get(option), value) for option, value in wanted
+    )
 
 
 def _is_direct(sight: Sight) -> bool:

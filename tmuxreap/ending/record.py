@@ -1,4 +1,5 @@
-"""Writes what became of endings: registry first, then ledger, each batch as it comes, under the lock.
+"""Writes what became of endings: registry first, then ledger, each batch as it comes, under the
+lock.
 
 It decides one thing only: whether the row is still the one that the ending was planned on."""
 
@@ -41,9 +42,15 @@ class UnderWay:
     twins: tuple[Row, ...] = ()  # other rows of the same pane, which were written with it
 
 
-def record(context: Context, batch: Sequence[tuple[UnderWay, Ended]], policy: Policy, answers: dict[str, Item]) -> None:
-    """Registry first, then ledger; what another took over or renewed meanwhile is left alone. The answers stand as
-    soon as the file does: an interrupt between the two would tell something else than the file."""
+def record(
+    context: Context,
+    batch: Sequence[tuple[UnderWay, Ended]],
+    policy: Policy,
+    answers: dict[str, Item],
+) -> None:
+    """Registry first, then ledger; what another took over or renewed meanwhile is left alone. The
+    answers stand as soon as the file does: an interrupt between the two would tell something else
+    than the file."""
     with contextlib.ExitStack() as held:
         written = _write(context, batch, policy, answers, held)
     if written is None:
@@ -53,11 +60,22 @@ def record(context: Context, batch: Sequence[tuple[UnderWay, Ended]], policy: Po
         name = it.case.row.name
         if fates.get(name) is _Fate.WRITTEN and name in results:
             results[name] = clear_up(context, it.case, results[name], policy)
-    told = [it.case.row for it, _ in batch if it.case.row.name in results and fates[it.case.row.name] in JOB_ENDS]
+    told = [
+        it.case.row
+        for it, _ in batch
+        if it.case.row.name in results and fates[it.case.row.name] in JOB_ENDS
+    ]
     warned, jobs = tell_ended(context, policy.verb, {row: results[row.name] for row in told})
     results.update(warned)
     answers.update(results)
-    _follow(context, before, after, [pair for pair in batch if pair[0].case.row.name in results], results, jobs)
+    _follow(
+        context,
+        before,
+        after,
+        [pair for pair in batch if pair[0].case.row.name in results],
+        results,
+        jobs,
+    )
 
 
 Written = tuple[dict[str, EndResult], dict[str, "_Fate"], RegistryLook, RegistryLook]
@@ -85,7 +103,9 @@ def _write(
                 wanted[row.name] = changes_of(context, ending.case, ended, row, policy, at)
                 ending.twins = _twins(context, look, row)
                 for twin in ending.twins:
-                    wanted.setdefault(twin.name, changes_of(context, ending.case, ended, twin, policy, at))
+                    wanted.setdefault(
+                        twin.name, changes_of(context, ending.case, ended, twin, policy, at)
+                    )
         text, stuck = edited_where_safe(look, wanted)
         refused.update(stuck)
         return text
@@ -101,11 +121,15 @@ def _write(
     except Failure as failure:
         answers.update(_unrecorded(batch, plain, dict.fromkeys(plain, failure), policy))
         return None
-    results = {name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused}
+    results = {
+        name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused
+    }
     for it, _ in batch:
         name = it.case.row.name
         if it.twins and name in results:
-            results[name] = outcome.with_twins(results[name], [one.name for one in it.twins if one.name not in refused])
+            results[name] = outcome.with_twins(
+                results[name], [one.name for one in it.twins if one.name not in refused]
+            )
     answers.update(results)
     answers.update(_unrecorded(batch, plain, refused, policy))
     return results, fates, before, after
@@ -139,12 +163,17 @@ def _follow(
         name = ending.case.row.name
         row, number = before.named(name), ending.intent.id if ending.intent else None
         image = before.text_of(row) if row else None
-        events += [_of_twin(before, twin, name) for twin in ending.twins if twin.name not in results]
+        events += [
+            _of_twin(before, twin, name) for twin in ending.twins if twin.name not in results
+        ]
         events.append(outcome.event_record(ending.case, results[name], ended, image, ended_by))
         if number is not None and not _left_open(ending, ended):
             closings.append(Closing(number, results[name].outcome.value, results[name].as_json()))
         if ended.survivors:
-            left = [Survivor(one.process.id, context.place.boot_id, one.process.comm) for one in ended.survivors]
+            left = [
+                Survivor(one.process.id, context.place.boot_id, one.process.comm)
+                for one in ended.survivors
+            ]
             context.books.remember_survivors(name, left, number)
     context.books.follow(after, [*events, *jobs], closings)
 
@@ -160,8 +189,13 @@ def _of_twin(before: RegistryLook, twin: Row, name: str) -> NewEvent:
 
 
 def _left_open(ending: UnderWay, ended: Ended) -> bool:
-    """A tmux that could not be asked any more keeps our options on the pane: who comes next puts them back."""
-    return ended.outcome is Outcome.FAILED and ending.task is not None and bool(ending.task.plan.options)
+    """A tmux that could not be asked any more keeps our options on the pane: who comes next puts
+    them back."""
+    return (
+        ended.outcome is Outcome.FAILED
+        and ending.task is not None
+        and bool(ending.task.plan.options)
+    )
 
 
 class _Fate(Enum):
@@ -174,7 +208,11 @@ class _Fate(Enum):
     RENEWED = "renewed"
 
 
-JOB_ENDS = (_Fate.WRITTEN, _Fate.KEPT, _Fate.VANISHED)  # else its job may go on with another's session
+JOB_ENDS = (
+    _Fate.WRITTEN,
+    _Fate.KEPT,
+    _Fate.VANISHED,
+)  # else its job may go on with another's session
 TOLD: dict[_Fate, Callable[[EndResult], EndResult]] = {
     _Fate.WRITTEN: lambda result: result,
     _Fate.KEPT: lambda result: result,
@@ -185,7 +223,9 @@ TOLD: dict[_Fate, Callable[[EndResult], EndResult]] = {
 
 
 def _fate(context: Context, ending: UnderWay, ended: Ended, row: Row | None) -> _Fate:
-    if ended.outcome is Outcome.TAKEN_OVER or (ending.intent and not context.books.still_open(ending.intent.id)):
+    if ended.outcome is Outcome.TAKEN_OVER or (
+        ending.intent and not context.books.still_open(ending.intent.id)
+    ):
         return _Fate.TAKEN_OVER
     if ended.stopped_by is None:
         return _Fate.KEPT
@@ -195,15 +235,27 @@ def _fate(context: Context, ending: UnderWay, ended: Ended, row: Row | None) -> 
 
 
 def _is_of(case: Case, row: Row) -> bool:
-    """Of the session that was ended: as planned, or written anew meanwhile, by an `adopt` of that very session."""
+    """Of the session that was ended: as planned, or written anew meanwhile, by an `adopt` of that
+    very session."""
     if (row.tmux, row.pane) == (case.row.tmux, case.row.pane):
         return True
     server, session, pane = case.sight.server, case.sight.session, case.sight.pane
-    if not isinstance(server, Server) or session is None or pane is None or row.pane.pid != pane.pid:
+    if (
+        not isinstance(server, Server)
+        or session is None
+        or pane is None
+        or row.pane.pid != pane.pid
+    ):
         return False
     now = row.tmux
-    return (now.server_pid, now.session_id, now.session_created) == (server.pid, session.id, session.created)
+    return (now.server_pid, now.session_id, now.session_created) == (
+        server.pid,
+        session.id,
+        session.created,
+    )
 
 
 def answer_of(context: Context, ending: UnderWay, ended: Ended, policy: Policy) -> EndResult:
-    return outcome.result_of(context, ending.case, ended, policy, context.clock.monotonic() - ending.started)
+    return outcome.result_of(
+        context, ending.case, ended, policy, context.clock.monotonic() - ending.started
+    )

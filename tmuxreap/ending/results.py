@@ -1,4 +1,5 @@
-"""What a command answers, as values: one envelope for scripts, and the results in it. Decides and prints nothing."""
+"""What a command answers, as values: one envelope for scripts, and the results in it. Decides and
+prints nothing."""
 
 from __future__ import annotations
 
@@ -78,9 +79,15 @@ class EndResult:
             "resume_command": self.resume_command,
             "rungs": [rung.as_json() for rung in self.rungs],
             "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in self.swept],
-            "spared": [{"pid": o.process.pid, "name": o.process.comm, "why": o.why} for o in self.spared],
+            "spared": [
+                {"pid": o.process.pid, "name": o.process.comm, "why": o.why} for o in self.spared
+            ],
             "survivors": [survivor.as_json() for survivor in self.survivors],
-            "draft": None if self.draft is None else {"chars": len(self.draft.text), "event": self.draft.event},
+            "draft": (
+                None
+                if self.draft is None
+                else {"chars": len(self.draft.text), "event": self.draft.event}
+            ),
             "freed_mb": self.freed_mb,
             "purged": list(self.purged),
             "left": list(self.left),

@@ -1,5 +1,6 @@
-"""`--cleanup`: the git worktree of an ended session, removed by git's own command. Never by force, and never from under
-another session that works in it. It is all there is to remove: `start` makes nothing else on disk."""
+"""`--cleanup`: the git worktree of an ended session, removed by git's own command. Never by force,
+and never from under another session that works in it. It is all there is to remove: `start` makes
+nothing else on disk."""
 
 from __future__ import annotations
 
@@ -18,18 +19,28 @@ def clean_up(context: Context, row: Row) -> Failure | None:
     if not isinstance(given, str) or not given.strip():
         return None
     if not os.path.isabs(given) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
-        return _stays(row, f"{given} is told from a folder that the row does not name", "write its whole path")
+        return _stays(
+            row, f"{given} is told from a folder that the row does not name", "write its whole path"
+        )
     whole = str(Path(row.pane.cwd or "/", given))
     users = [other.name for other in _running(context, row) if _within(other, whole)]
     if users:
-        return _stays(row, f"{', '.join(users)} works in {whole} too", f"stop that first: {command('stop', users[0])}")
+        return _stays(
+            row,
+            f"{', '.join(users)} works in {whole} too",
+            f"stop that first: {command('stop', users[0])}",
+        )
     return remove_worktree(row.name, whole, context.settings.environ)
 
 
 def clean_up_ended(context: Context, row: Row) -> Failure | None:
     """Do it for a row that had ended before; a worktree that is gone already is as it should be."""
     given = row.data.get("worktree")
-    gone = isinstance(given, str) and bool(given) and not os.path.lexists(Path(row.pane.cwd or "/", given))
+    gone = (
+        isinstance(given, str)
+        and bool(given)
+        and not os.path.lexists(Path(row.pane.cwd or "/", given))
+    )
     return None if gone else clean_up(context, row)
 
 
@@ -46,4 +57,6 @@ def _within(row: Row, folder: str) -> bool:
 
 
 def _stays(row: Row, reason: str, hint: str) -> Failure:
-    return Failure(Code.CLEANUP_FAILED, f"could not remove the worktree of {row.name}: {reason}", hint)
+    return Failure(
+        Code.CLEANUP_FAILED, f"could not remove the worktree of {row.name}: {reason}", hint
+    )

@@ -1,4 +1,5 @@
-"""Which hosts are meant, and which target goes to which: from `--host` and from what follows the last @ of a target.
+"""Which hosts are meant, and which target goes to which: from `--host` and from what follows the
+last @ of a target.
 
 Pure: asks no host."""
 
@@ -21,7 +22,8 @@ class Errand:
 
 
 def hosts_of(words: Iterable[str], hosts: Hosts) -> list[Host]:
-    """Of `--host`: names, `@tag`, `all`, `local`; each host once, in the order in which it was first meant."""
+    """Of `--host`: names, `@tag`, `all`, `local`; each host once, in the order in which it was
+    first meant."""
     found: dict[str, Host] = {}
     for word in (part.strip() for given in words for part in given.split(",")):
         found.update((host.name, host) for host in _meant(word, hosts))

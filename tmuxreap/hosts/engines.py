@@ -1,6 +1,8 @@
-"""The commands that reach a host: OpenSSH with connections of our own kept open for a minute, or the user's own words.
+"""The commands that reach a host: OpenSSH with connections of our own kept open for a minute, or
+the user's own words.
 
-Starts one and hands out its streams. Only `program` and the word `at` stand on the far command line."""
+Starts one and hands out its streams. Only `program` and the word `at` stand on the far command
+line."""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ OURS = ("TMUX", "TMUX_PANE")  # an engine, and what it leaves behind, belongs to
 
 @frozen
 class Engine:
-    """What runs here to reach a host; `shared`: the folder of connections that others may use, too."""
+    """What runs here to reach a host; `shared`: the folder of connections that others may use,
+    too."""
 
     words: tuple[str, ...]
     environ: Mapping[str, str]
@@ -45,7 +48,11 @@ def engine_of(host: Host, environ: Mapping[str, str], uid: int, *, alone: bool =
     """`alone`: over a connection of its own, where a shared one does not answer."""
     if host.is_local:
         return Engine((sys.executable, "-m", "tmuxreap", AT), environ, None)
-    clean = {name: value for name, value in environ.items() if name not in OURS and not name.startswith("TMUXREAP_")}
+    clean = {
+        name: value
+        for name, value in environ.items()
+        if name not in OURS and not name.startswith("TMUXREAP_")
+    }
     if host.ssh is None:
         return Engine((*host.via, *_there(host)), clean)
     folder = None if alone else shared_folder(environ, uid)
@@ -64,13 +71,23 @@ def _there(host: Host) -> tuple[str, ...]:
 def _sharing(host: Host, folder: Path | None) -> tuple[str, ...]:
     if folder is None:
         return ("ControlMaster=no", "ControlPath=none")
-    return ("ControlMaster=auto", f"ControlPath={shared_socket(host, folder)}", f"ControlPersist={KEPT_S}")
+    return (
+        "ControlMaster=auto",
+        f"ControlPath={shared_socket(host, folder)}",
+        f"ControlPersist={KEPT_S}",
+    )
 
 
 def shared_folder(environ: Mapping[str, str], uid: int) -> Path | None:
     """A private folder for the sockets of connections, or none."""
     runtime = environ.get("XDG_RUNTIME_DIR")
-    if not runtime or not runtime.startswith("/") or "%" in runtime or '"' in runtime or not runtime.isprintable():
+    if (
+        not runtime
+        or not runtime.startswith("/")
+        or "%" in runtime
+        or '"' in runtime
+        or not runtime.isprintable()
+    ):
         return None
     folder = Path(runtime, "tmuxreap")
     if len(str(folder)) + 25 > LONGEST_SOCKET or any(character.isspace() for character in runtime):
@@ -80,7 +97,9 @@ def shared_folder(environ: Mapping[str, str], uid: int) -> Path | None:
         found = folder.lstat()
     except OSError:
         return None
-    private = stat.S_ISDIR(found.st_mode) and found.st_uid == uid and stat.S_IMODE(found.st_mode) == 0o700
+    private = (
+        stat.S_ISDIR(found.st_mode) and found.st_uid == uid and stat.S_IMODE(found.st_mode) == 0o700
+    )
     return folder if private else None
 
 

@@ -1,4 +1,5 @@
-"""Reads hosts.yaml: the hosts that a user has, and how each is reached. Strict, and only from who may be trusted.
+"""Reads hosts.yaml: the hosts that a user has, and how each is reached. Strict, and only from who
+may be trusted.
 
 Never connects to one, and never writes the file."""
 
@@ -92,7 +93,9 @@ def _document(path: Path, text: str) -> object:
         keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
         twice = next((key for at, key in enumerate(keys) if key in keys[:at]), None)
         if twice is not None:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice!r} stands there twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{twice!r} stands there twice", node.start_mark
+            )
         return loader.construct_mapping(node, deep=True)
 
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
@@ -107,7 +110,13 @@ def _document(path: Path, text: str) -> object:
 
 
 def _host(path: Path, name: object, block: object) -> Host:
-    if not isinstance(name, str) or name in (LOCAL, EVERY) or "," in name or "@" in name or not is_safe(name):
+    if (
+        not isinstance(name, str)
+        or name in (LOCAL, EVERY)
+        or "," in name
+        or "@" in name
+        or not is_safe(name)
+    ):
         raise _invalid(path, f"{name!r} cannot be the name of a host")
     found = {} if block is None else block
     if not isinstance(found, dict):
@@ -160,8 +169,14 @@ def _words(path: Path, name: str, key: str, found: Mapping[str, object]) -> tupl
 
 
 def is_safe(word: str) -> bool:
-    """No option for whoever takes it, and nothing that a terminal or a shell would obey at its ends."""
-    return bool(word) and not word.startswith("-") and word.isprintable() and not any(c.isspace() for c in word)
+    """No option for whoever takes it, and nothing that a terminal or a shell would obey at its
+    ends."""
+    return (
+        bool(word)
+        and not word.startswith("-")
+        and word.isprintable()
+        and not any(c.isspace() for c in word)
+    )
 
 
 def _has_controls(text: str) -> bool:
@@ -170,7 +185,12 @@ def _has_controls(text: str) -> bool:
 
 def _refuse_strangers(path: Path, uid: int) -> None:
     """Who may write it, or swap it for another, could run commands as the user."""
-    for place in {path.parent, path, Path(os.path.realpath(path)), Path(os.path.realpath(path)).parent}:
+    for place in {
+        path.parent,
+        path,
+        Path(os.path.realpath(path)),
+        Path(os.path.realpath(path)).parent,
+    }:
         found = place.stat()
         if found.st_uid not in (0, uid):
             raise _invalid(path, f"{place} belongs to another user (uid {found.st_uid})")
@@ -181,4 +201,6 @@ def _refuse_strangers(path: Path, uid: int) -> None:
 
 def _invalid(path: Path, reason: str, hint: str = "") -> Failure:
     message = f"could not read the hosts in {path}: {reason}"
-    return Failure(Code.CONFIG_INVALID, message, hint or f"edit {path}; docs/hosts.md shows what stands there")
+    return Failure(
+        Code.CONFIG_INVALID, message, hint or f"edit {path}; docs/hosts.md shows what stands there"
+    )

@@ -1,5 +1,5 @@
-"""Who a row is, in plain data: what is confirmed on one host is sent back to the other with it, and what has changed
-since is refused there. Pure."""
+"""Who a row is, in plain data: what is confirmed on one host is sent back to the other with it, and
+what has changed since is refused there. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ def identity_of(row: Row) -> dict[str, object]:
         "ended": row.status.ended,
         "agent": row.agent,
         "pane": [row.pane.id, row.pane.pid, row.pane.created_epoch],
-        "tmux": [row.tmux.boot_id, row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created],
+        "tmux": [
+            row.tmux.boot_id,
+            row.tmux.server_pid,
+            row.tmux.session_id,
+            row.tmux.session_created,
+        ],
         "conversations": [list(one) for one in row.conversations],
     }
 

@@ -1,5 +1,5 @@
-"""Asks one host: the port "run tmuxreap there". A request that changes something is sent once; after a broken link its
-outcome is asked for by its ID, over a connection of its own.
+"""Asks one host: the port "run tmuxreap there". A request that changes something is sent once;
+after a broken link its outcome is asked for by its ID, over a connection of its own.
 
 Never tries a verb again."""
 
@@ -35,7 +35,8 @@ class Caller:
 
 @frozen
 class Heard:
-    """What came back. `answer` is the envelope there, `texts` its results for people; neither is to be believed."""
+    """What came back. `answer` is the envelope there, `texts` its results for people; neither is to
+    be believed."""
 
     host: Host
     answer: Mapping[str, object] | None = None
@@ -88,17 +89,26 @@ def _answer(host: Host, talk: Talk, hello: Line) -> Heard:
         if line.say is Say.INCOMPATIBLE:
             raise incompatible(host, str(line.facts.get("why")))
         if line.say is Say.UNKNOWN:
-            return Heard(host, failure=_not_had(host, "it ended there without an answer"), unknown=True)
+            return Heard(
+                host, failure=_not_had(host, "it ended there without an answer"), unknown=True
+            )
         if line.say is Say.NEVER:
-            raise unreachable(host, "the connection broke before anything was begun there; nothing was done")
+            raise unreachable(
+                host, "the connection broke before anything was begun there; nothing was done"
+            )
 
 
 def _ask_again(host: Host, request: Request, caller: Caller, reason: str) -> Heard:
     words = {"of": request.id}
     for number, pause in enumerate(AGAIN_AFTER_S):
         time.sleep(pause)
-        later = Request(f"{request.id}.{number}", OUTCOME, words, request.registry, here=request.here)
-        with contextlib.suppress(SilentError, EndedError, Unreached), connected(host, caller) as (talk, hello):
+        later = Request(
+            f"{request.id}.{number}", OUTCOME, words, request.registry, here=request.here
+        )
+        with (
+            contextlib.suppress(SilentError, EndedError, Unreached),
+            connected(host, caller) as (talk, hello),
+        ):
             talk.send(later.line())
             return _answer(host, talk, hello)
     return Heard(host, failure=_not_had(host, reason), unknown=True)
@@ -106,7 +116,9 @@ def _ask_again(host: Host, request: Request, caller: Caller, reason: str) -> Hea
 
 def _not_had(host: Host, reason: str) -> Failure:
     hint = f"see what is true there: tmuxreap list --host {host.name}"
-    return Failure(Code.HOST_UNREACHABLE, f"could not hear from {host.name} what came of it: {reason}", hint)
+    return Failure(
+        Code.HOST_UNREACHABLE, f"could not hear from {host.name} what came of it: {reason}", hint
+    )
 
 
 class Unreached(Failure):
@@ -115,7 +127,8 @@ class Unreached(Failure):
 
 @contextlib.contextmanager
 def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
-    """A conversation after its hello. Over a shared connection that does not answer: once more, without."""
+    """A conversation after its hello. Over a shared connection that does not answer: once more,
+    without."""
     engine = engine_of(host, caller.environ, caller.uid)
     there = engine.shared is not None and shared_socket(host, engine.shared).exists()
     talk = _begun(host, lambda: Talk(engine))
@@ -127,7 +140,9 @@ def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
             if not there:
                 raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
             forget_shared(host, engine)
-            talk = _begun(host, lambda: Talk(engine_of(host, caller.environ, caller.uid, alone=True)))
+            talk = _begun(
+                host, lambda: Talk(engine_of(host, caller.environ, caller.uid, alone=True))
+            )
             try:
                 hello = _hello(host, talk, ANSWER_S)
             except SilentError:
@@ -156,7 +171,9 @@ def _hello(host: Host, talk: Talk, wait_s: float) -> Line:
 
 def _no_hello(host: Host, status: int | None, words: str) -> Failure:
     if status in NO_SUCH_COMMAND:
-        message = f"could not ask {host.name}: {host.program} is not there ({words or f'exit {status}'})"
+        message = (
+            f"could not ask {host.name}: {host.program} is not there ({words or f'exit {status}'})"
+        )
         return Failure(Code.HOST_WITHOUT_TMUXREAP, message, INSTALL)
     if status in (0, USAGE):
         return incompatible(host, words or "it is too old, or no tmuxreap")
@@ -171,7 +188,13 @@ def unreachable(host: Host, reason: str) -> Failure:
 def _by_hand(host: Host) -> str:
     from shlex import join
 
-    return join(["ssh", host.ssh, "true"] if host.ssh else [*host.via, "true"] if host.via else ["tmuxreap", "doctor"])
+    return join(
+        ["ssh", host.ssh, "true"]
+        if host.ssh
+        else [*host.via, "true"]
+        if host.via
+        else ["tmuxreap", "doctor"]
+    )
 
 
 def incompatible(host: Host, reason: str) -> Failure:
@@ -184,7 +207,11 @@ def incompatible(host: Host, reason: str) -> Failure:
 def _heard(host: Host, line: Line, hello: Line) -> Heard:
     answer, texts, identities = (line.facts.get(key) for key in ("answer", "texts", "identities"))
     results = answer.get("results") if isinstance(answer, dict) else None
-    if not isinstance(answer, dict) or not isinstance(results, list) or not all(isinstance(r, dict) for r in results):
+    if (
+        not isinstance(answer, dict)
+        or not isinstance(results, list)
+        or not all(isinstance(r, dict) for r in results)
+    ):
         raise incompatible(host, "its answer is none of ours")
     return Heard(
         host,

@@ -1,7 +1,7 @@
 """Puts the answers of many hosts together: one envelope, each result with its host and its target.
 
-Believes none of them: what is not as it should be is left out, and nothing here reaches a terminal before it was made
-plain by who tells it. Pure."""
+Believes none of them: what is not as it should be is left out, and nothing here reaches a terminal
+before it was made plain by who tells it. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tmuxreap.hosts.link import Heard
 JOINED = ("drifts", "actions")
 
 
-def merged(command: str, at: float, every: Sequence[Heard], items: Sequence[Item] = (), **more: object) -> Result:
+def merged(
+    command: str, at: float, every: Sequence[Heard], items: Sequence[Item] = (), **more: object
+) -> Result:
     """`items`: results that are there already, of an earlier look."""
     found = [*items, *(item for one in every for item in items_of(one))]
     failures = tuple(failure for one in every if (failure := failure_of(one)) is not None)
@@ -120,7 +122,9 @@ def _more(every: Sequence[Heard], items: Sequence[Item]) -> dict[str, object]:
         found["counts"] = counts(items)
     for key in JOINED:
         if any(isinstance(answer.get(key), list) for _, answer in answers):
-            found[key] = [_hosted(entry, name) for name, answer in answers for entry in _list(answer.get(key))]
+            found[key] = [
+                _hosted(entry, name) for name, answer in answers for entry in _list(answer.get(key))
+            ]
     if any("tmux_confirmed" in answer for _, answer in answers):
         found["tmux_confirmed"] = all(answer.get("tmux_confirmed") is True for _, answer in answers)
     return found

@@ -1,4 +1,5 @@
-"""One conversation with the tmuxreap of one host: its lines as they come, and how long it may be silent.
+"""One conversation with the tmuxreap of one host: its lines as they come, and how long it may be
+silent.
 
 Knows nothing of verbs. It believes no line: what is too long or no line of ours is left out."""
 

@@ -1,6 +1,7 @@
 """What is said between two tmuxreaps, a line of JSON each: hello, request, beats, items, answer.
 
-Pure: knows no stream. What does not read as a line of ours is noise (a login banner), never an error by itself."""
+Pure: knows no stream. What does not read as a line of ours is noise (a login banner), never an
+error by itself."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class OtherSchemaError(Exception):
 
 @frozen
 class Request:
-    """What is asked there. `words`: of the verb, by their names; `identities`: what was confirmed, by name."""
+    """What is asked there. `words`: of the verb, by their names; `identities`: what was confirmed,
+    by name."""
 
     id: str
     verb: str
@@ -50,16 +52,18 @@ class Request:
     here: bool = False  # on this very machine: where the caller stands counts
 
     def line(self) -> str:
-        return json.dumps({
-            "schema": SCHEMA,
-            "id": self.id,
-            "verb": self.verb,
-            "words": dict(self.words),
-            "registry": self.registry,
-            "mark": self.mark,
-            "identities": None if self.identities is None else dict(self.identities),
-            "here": self.here,
-        })  # fmt: skip
+        return json.dumps(
+            {
+                "schema": SCHEMA,
+                "id": self.id,
+                "verb": self.verb,
+                "words": dict(self.words),
+                "registry": self.registry,
+                "mark": self.mark,
+                "identities": None if self.identities is None else dict(self.identities),
+                "here": self.here,
+            }
+        )
 
 
 def request_of(text: str) -> Request:

@@ -1,4 +1,5 @@
-"""Registry and ledger kept together: the registry is written first and is the truth, the ledger follows it.
+"""Registry and ledger kept together: the registry is written first and is the truth, the ledger
+follows it.
 
 Where the ledger cannot be had the work goes on, and the answer says so."""
 
@@ -62,7 +63,10 @@ class Books:
 
     def survivors(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
         known = self._read(lambda ledger: ledger.all_survivors()) or {}
-        return {name: frozenset(o.process for o in them if o.boot_id == boot_id) for name, them in known.items()}
+        return {
+            name: frozenset(o.process for o in them if o.boot_id == boot_id)
+            for name, them in known.items()
+        }
 
     def mark(self, name: str) -> str | None:
         return self._read(lambda ledger: ledger.mark_of(name))
@@ -71,7 +75,9 @@ class Books:
         return self._read(lambda ledger: ledger.name_of(mark))
 
     def open_intents(self) -> dict[str, Intent]:
-        return {intent.name: intent for intent in self._read(lambda ledger: ledger.open_intents()) or ()}
+        return {
+            intent.name: intent for intent in self._read(lambda ledger: ledger.open_intents()) or ()
+        }
 
     def latest_intent(self) -> int:
         return self._read(lambda ledger: ledger.latest_intent()) or 0
@@ -92,13 +98,19 @@ class Books:
         """All that a session has said of itself lately, the latest first."""
         return self._read(lambda ledger: ledger.heartbeats(name)) or []
 
-    def events(self, names: Collection[str] | None, since: float | None, after_id: int = 0) -> list[Event]:
+    def events(
+        self, names: Collection[str] | None, since: float | None, after_id: int = 0
+    ) -> list[Event]:
         return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
 
     def is_behind(self, look: RegistryLook) -> bool:
         """There is a ledger, and its mirror shows another registry, or none of its rows."""
         known = self._read(lambda ledger: (ledger.mirrored_digest(),))
-        return known is not None and known[0] != look.content.digest and (known[0] is not None or bool(look.usable))
+        return (
+            known is not None
+            and known[0] != look.content.digest
+            and (known[0] is not None or bool(look.usable))
+        )
 
     def lifecycle_troubles(self) -> list[str]:
         """Say what of another tool's tables cannot be written."""
@@ -115,24 +127,32 @@ class Books:
             self._readings[reading.what] = reading
 
     def remember(self, look: RegistryLook) -> None:
-        """What was read is read once; but of a short registry without a ledger a look leaves no trace."""
+        """What was read is read once; but of a short registry without a ledger a look leaves no
+        trace."""
         if not self.registry.is_ours:
             return
         if look.was_slow:
             self.follow(look)
         elif self._readings:
-            self._read(lambda ledger: ledger.write(None, readings=self._readings.values(), now=self._clock.now()))
+            self._read(
+                lambda ledger: ledger.write(
+                    None, readings=self._readings.values(), now=self._clock.now()
+                )
+            )
 
     # What is under way
 
     def begin(
         self, news: Sequence[NewIntent], owner_alive: Callable[[Intent], bool], *, take_over: bool
     ) -> list[Begun | Busy | None]:
-        """None where it could not be recorded: the ending goes on, a crash of ours would not be finished."""
+        """None where it could not be recorded: the ending goes on, a crash of ours would not be
+        finished."""
 
         def work(ledger: Ledger) -> list[Begun | Busy]:
             now = self._clock.now()
-            begun = ledger.begin_intents(news, owner_alive=owner_alive, take_over=take_over, now=now)
+            begun = ledger.begin_intents(
+                news, owner_alive=owner_alive, take_over=take_over, now=now
+            )
             faults.at(Step.INTENT)
             return begun
 
@@ -145,19 +165,29 @@ class Books:
 
     def set_task(self, task: str, status: str, message: str) -> None:
         now = self._clock.now()
-        self._with_ledger("task_not_recorded", lambda ledger: ledger.set_task(task, status, message, now))
+        self._with_ledger(
+            "task_not_recorded", lambda ledger: ledger.set_task(task, status, message, now)
+        )
 
     def hand_over(self, number: int, owner: ProcessId) -> bool:
-        return self._with_ledger("intent_not_recorded", lambda ledger: ledger.hand_over(number, owner)) is True
+        return (
+            self._with_ledger("intent_not_recorded", lambda ledger: ledger.hand_over(number, owner))
+            is True
+        )
 
     def close_intents(self, closings: Sequence[Closing]) -> None:
         now = self._clock.now()
-        self._with_ledger("intent_not_closed", lambda ledger: ledger.write(None, (), closings, now=now))
+        self._with_ledger(
+            "intent_not_closed", lambda ledger: ledger.write(None, (), closings, now=now)
+        )
 
     def release(self, numbers: Iterable[int]) -> None:
-        """What could not be brought to its end stays open, and is nobody's: whoever comes next may finish it."""
+        """What could not be brought to its end stays open, and is nobody's: whoever comes next may
+        finish it."""
         for number in numbers:
-            self._with_ledger("intent_not_released", partial(Ledger.hand_over, number=number, owner=NOBODY))
+            self._with_ledger(
+                "intent_not_released", partial(Ledger.hand_over, number=number, owner=NOBODY)
+            )
 
     def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
         """The number of the event, None when it could not be recorded."""
@@ -169,9 +199,13 @@ class Books:
         return self._with_ledger("event_not_recorded", work)
 
     def note_all(self, events: Sequence[NewEvent]) -> None:
-        self._with_ledger("event_not_recorded", lambda ledger: ledger.write(None, events, now=self._clock.now()))
+        self._with_ledger(
+            "event_not_recorded", lambda ledger: ledger.write(None, events, now=self._clock.now())
+        )
 
-    def remember_survivors(self, name: str, survivors: Sequence[Survivor], intent: int | None) -> None:
+    def remember_survivors(
+        self, name: str, survivors: Sequence[Survivor], intent: int | None
+    ) -> None:
         now = self._clock.now()
         self._with_ledger(
             "survivors_not_recorded",
@@ -179,14 +213,18 @@ class Books:
         )
 
     def remember_mark(self, name: str, mark: str) -> None:
-        self._with_ledger("mark_not_recorded", lambda ledger: ledger.remember_mark(name, mark, self._clock.now()))
+        self._with_ledger(
+            "mark_not_recorded", lambda ledger: ledger.remember_mark(name, mark, self._clock.now())
+        )
 
     def beat(self, beat: Heartbeat) -> None:
         self._with_ledger("heartbeat_not_recorded", lambda ledger: ledger.record_heartbeat(beat))
 
     def retire(self, older_than_s: float) -> None:
         before = self._clock.now() - older_than_s
-        self._read(lambda ledger: ledger.retire(before))  # one that is not there is not made for this
+        self._read(
+            lambda ledger: ledger.retire(before)
+        )  # one that is not there is not made for this
 
     def drop_events(self, name: str) -> None:
         self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))
@@ -198,7 +236,9 @@ class Books:
         from tmuxreap.ledger import requests  # no other caller needs them
 
         now = self._clock.now()
-        work = partial(requests.begin, number=number, verb=verb, owner=owner, boot_id=boot_id, now=now)
+        work = partial(
+            requests.begin, number=number, verb=verb, owner=owner, boot_id=boot_id, now=now
+        )
         return self._with_ledger("request_not_recorded", lambda ledger: ledger.requested(work))
 
     def forbid_request(self, number: str, owner: ProcessId, boot_id: str) -> bool | None:
@@ -232,12 +272,15 @@ class Books:
         self.follow(after, events(before), closings())
         return after
 
-    def follow(self, look: RegistryLook, events: Sequence[NewEvent] = (), closings: Sequence[Closing] = ()) -> None:
-        """Bring the ledger after the registry. Of what a power cut could undo the intents stay open."""
+    def follow(
+        self, look: RegistryLook, events: Sequence[NewEvent] = (), closings: Sequence[Closing] = ()
+    ) -> None:
+        """Bring the ledger after the registry. Of what a power cut could undo the intents stay
+        open."""
         if look.unsynced is not None:
             self._warnings.append(
-                f"registry_not_synced: it is written, but its folder could not be brought to the disk "
-                f"({look.unsynced.strerror}): run tmuxreap reconcile when that is mended"
+                "registry_not_synced: it is written, but its folder could not be brought to the"
+                f" disk ({look.unsynced.strerror}): run tmuxreap reconcile when that is mended"
             )
             self.release(closing.id for closing in closings)
             closings = ()
@@ -248,7 +291,9 @@ class Books:
             mirror = None
             if ledger.mirrored_digest() != look.content.digest:
                 # Asked inside the transaction: who writes the registry after that follows after us.
-                mirror = Mirror(rows, look.content.digest, is_current=lambda: self.registry.is_still(look))
+                mirror = Mirror(
+                    rows, look.content.digest, is_current=lambda: self.registry.is_still(look)
+                )
                 self.keep(look.reading)
             ledger.write(mirror, events, closings, self._readings.values(), now=self._clock.now())
             self._readings.clear()

@@ -1,5 +1,5 @@
-"""Reads a ledger without touching it: SQLite leaves files beside what it opens, and heals or sets aside what is broken.
-So a copy is made elsewhere, checked, and looked at."""
+"""Reads a ledger without touching it: SQLite leaves files beside what it opens, and heals or sets
+aside what is broken. So a copy is made elsewhere, checked, and looked at."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ def _trouble(copy: Path) -> str | None:
         return str(error)
     if said != "ok":
         return str(said)
-    return f"it was written by a newer version (schema {version})" if version > schema.VERSION else None
+    return (
+        f"it was written by a newer version (schema {version})"
+        if version > schema.VERSION
+        else None
+    )
 
 
 def marked_in(copy: Path, name: str) -> str | None:

@@ -1,8 +1,10 @@
-"""The ledger's file, and SQLite: where it lies, whether it is trusted, how it is made, opened and set aside, and what
-each of SQLite's errors means for us. Never knows what a row, an event or an intent is.
+"""The ledger's file, and SQLite: where it lies, whether it is trusted, how it is made, opened and
+set aside, and what each of SQLite's errors means for us. Never knows what a row, an event or an
+intent is.
 
-Commits are synchronous=NORMAL: in WAL mode they outlive our SIGKILL, and a power cut costs the last ones at most, never
-the file. Those asked to be durable are FULL. A connection belongs to one thread and is not carried over a fork."""
+Commits are synchronous=NORMAL: in WAL mode they outlive our SIGKILL, and a power cut costs the last
+ones at most, never the file. Those asked to be durable are FULL. A connection belongs to one thread
+and is not carried over a fork."""
 
 from __future__ import annotations
 
@@ -56,12 +58,15 @@ class Database:
 
     def close(self) -> None:
         if self._connection is not None:
-            with contextlib.suppress(sqlite3.Error):  # a checkpoint that fails now is made by who opens it next
+            with contextlib.suppress(
+                sqlite3.Error
+            ):  # a checkpoint that fails now is made by who opens it next
                 self._connection.close()
         self._connection = None
 
     def run(self, work: Callable[[Connection], T]) -> T:
-        """Do the work on the ledger that stands there now; on a new one when that cannot be read."""
+        """Do the work on the ledger that stands there now; on a new one when that cannot be
+        read."""
         try:
             return self._attempt(work)
         except _Unreadable as error:
@@ -82,7 +87,8 @@ class Database:
         try:
             return work(self._connected())
         except sqlite3.Error as error:
-            # Also any error on a file that another process has set aside meanwhile: the new one is worth a try.
+            # Also any error on a file that another process has set aside meanwhile: the new one is
+            # worth a try.
             if _means_broken(error) or _identity(self.path) != self._file:
                 raise _Unreadable(str(error)) from error
             raise LedgerUnavailable(self.path, str(error)) from error
@@ -92,7 +98,8 @@ class Database:
             raise LedgerUnavailable(self.path, str(error)) from error
 
     def _connected(self) -> Connection:
-        """The file can be set aside by another process while we have it open; then the new one is ours too."""
+        """The file can be set aside by another process while we have it open; then the new one is
+        ours too."""
         if self._connection is None or _identity(self.path) != self._file:
             self.close()
             _make_ready(self.path)
@@ -107,10 +114,13 @@ class Database:
         try:
             aside = _set_aside(self.path, self._file, self._now)
         except OSError as error:
-            raise LedgerUnavailable(self.path, f"{reason}, and it could not be set aside: {error.strerror}") from error
+            raise LedgerUnavailable(
+                self.path, f"{reason}, and it could not be set aside: {error.strerror}"
+            ) from error
         if aside is not None:
             self.warnings.append(
-                f"could not read the ledger {self.path}: {reason}; it was kept as {aside.name} and made anew"
+                f"could not read the ledger {self.path}: {reason}; it was kept as {aside.name} and"
+                " made anew"
             )
 
 
@@ -144,8 +154,12 @@ def _in_transaction(db: Connection, work: Callable[[Connection], T], durable: bo
 def _bring_up_to_date(db: Connection, now: float) -> None:
     version = _version(db)
     if version > schema.VERSION:
-        raise _Unreadable(f"it was written by a newer version (schema {version}, this one knows {schema.VERSION})")
-    with contextlib.suppress(sqlite3.OperationalError):  # SQLite does not wait for this lock; the next to open gets it
+        raise _Unreadable(
+            f"it was written by a newer version (schema {version}, this one knows {schema.VERSION})"
+        )
+    with contextlib.suppress(
+        sqlite3.OperationalError
+    ):  # SQLite does not wait for this lock; the next to open gets it
         db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
     if version < schema.VERSION:
@@ -183,12 +197,16 @@ def speaks_json(db: Connection) -> bool:
 
 
 def _means_broken(error: sqlite3.Error) -> bool:
-    """The plain DatabaseError is "not a database" or "malformed"; a table that is missing is a ledger tampered with."""
-    return type(error) is sqlite3.DatabaseError or str(error).startswith(("no such table", "no such column"))
+    """The plain DatabaseError is "not a database" or "malformed"; a table that is missing is a
+    ledger tampered with."""
+    return type(error) is sqlite3.DatabaseError or str(error).startswith(
+        ("no such table", "no such column")
+    )
 
 
 def _identity(path: Path) -> FileId | None:
-    """Which file stands under this name now. Never by opening it: the close would drop the locks that SQLite holds."""
+    """Which file stands under this name now. Never by opening it: the close would drop the locks
+    that SQLite holds."""
     try:
         found = path.stat()
     except OSError:
@@ -212,13 +230,16 @@ def _make_ready(path: Path) -> None:
 
 
 def _set_aside(path: Path, broken: FileId | None, now: float) -> Path | None:
-    """Rename the unreadable file and its sidecars; None when another process has done so already."""
+    """Rename the unreadable file and its sidecars; None when another process has done so
+    already."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # on the broken file itself: the good one that follows cannot be hit
+        fcntl.flock(
+            descriptor, fcntl.LOCK_EX
+        )  # on the broken file itself: the good one that follows cannot be hit
         if _identity(path) != broken:
             return None
         return _rename(path, now)
@@ -228,7 +249,10 @@ def _set_aside(path: Path, broken: FileId | None, now: float) -> Path | None:
 
 def _rename(path: Path, now: float) -> Path:
     target = _free_name(path, now)
-    for suffix in (*SIDECARS, ""):  # the file itself last: a new one must never find the old one's WAL
+    for suffix in (
+        *SIDECARS,
+        "",
+    ):  # the file itself last: a new one must never find the old one's WAL
         source = path.with_name(path.name + suffix)
         if source.exists():
             source.rename(target.with_name(target.name + suffix))

@@ -1,7 +1,9 @@
-"""The ledger beside the registry: what happened, what is under way, and a mirror of the rows for those who read SQL.
+"""The ledger beside the registry: what happened, what is under way, and a mirror of the rows for
+those who read SQL.
 
-Owns what is written there and when it counts. It never decides: rows, owners and times are given to it, and where it
-differs from the registry, the registry is right. One ledger object belongs to one thread of one process."""
+Owns what is written there and when it counts. It never decides: rows, owners and times are given to
+it, and where it differs from the registry, the registry is right. One ledger object belongs to one
+thread of one process."""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path, *, now: float, busy_s: float = 2.0) -> Ledger:
-        """Open, or create. One that cannot be read is set aside and made anew; `warnings` says so."""
+        """Open, or create. One that cannot be read is set aside and made anew; `warnings` says
+        so."""
         database = Database(path, now, busy_s)
         database.run(lambda db: None)
         return cls(database)
@@ -71,7 +74,9 @@ class Ledger:
         self._db.write(lambda db: _mirror(db, mirror))
 
     def reading(self, what: str, stamp: str) -> str | None:
-        found = self._db.fetch("SELECT data FROM readings WHERE what = ? AND stamp = ?", (what, stamp))
+        found = self._db.fetch(
+            "SELECT data FROM readings WHERE what = ? AND stamp = ?", (what, stamp)
+        )
         return str(found[0][0]) if found else None
 
     def write(
@@ -83,13 +88,20 @@ class Ledger:
         *,
         now: float,
     ) -> frozenset[int]:
-        """Rows, events, ends of intents, readings: all or none. Returns the intents that nobody had closed before."""
-        noted, ended, read = tuple(events), tuple(closings), [(one.what, one.stamp, one.data) for one in readings]
+        """Rows, events, ends of intents, readings: all or none. Returns the intents that nobody had
+        closed before."""
+        noted, ended, read = (
+            tuple(events),
+            tuple(closings),
+            [(one.what, one.stamp, one.data) for one in readings],
+        )
 
         def work(db: Connection) -> frozenset[int]:
             if mirror is not None:
                 _mirror(db, mirror)
-            db.executemany("INSERT OR REPLACE INTO readings (what, stamp, data) VALUES (?, ?, ?)", read)
+            db.executemany(
+                "INSERT OR REPLACE INTO readings (what, stamp, data) VALUES (?, ?, ?)", read
+            )
             _note(db, noted, now)
             return frozenset(closing.id for closing in ended if _close(db, closing, now))
 
@@ -111,8 +123,9 @@ class Ledger:
         return [records.event_of(row) for row in found if wanted is None or row[3] in wanted]
 
     def retire(self, before: float) -> None:
-        """Drop what was said and which states were seen before then, but for what may still be needed: of a row that
-        stands the last word on its conversation, all of who is being ended, or has left survivors."""
+        """Drop what was said and which states were seen before then, but for what may still be
+        needed: of a row that stands the last word on its conversation, all of who is being ended,
+        or has left survivors."""
 
         def work(db: Connection) -> None:
             db.execute(schema.RETIRE_HEARTBEATS, (before,))
@@ -138,12 +151,19 @@ class Ledger:
         return self.begin_intents((new,), owner_alive=owner_alive, take_over=take_over, now=now)[0]
 
     def begin_intents(
-        self, news: Sequence[NewIntent], *, owner_alive: Callable[[Intent], bool], take_over: bool, now: float
+        self,
+        news: Sequence[NewIntent],
+        *,
+        owner_alive: Callable[[Intent], bool],
+        take_over: bool,
+        now: float,
     ) -> list[Begun | Busy]:
-        """Record that endings begin. `owner_alive` is asked inside the transaction: it must be quick.
+        """Record that endings begin. `owner_alive` is asked inside the transaction: it must be
+        quick.
 
-        The open intent of a dead owner is taken over in any case, that of a living one with `take_over` only.
-        Durable against a power cut: after one every agent is dead, and the intent alone knows why one should be."""
+        The open intent of a dead owner is taken over in any case, that of a living one with
+        `take_over` only. Durable against a power cut: after one every agent is dead, and the intent
+        alone knows why one should be."""
 
         def work(db: Connection) -> list[Begun | Busy]:
             return [_begin(db, new, owner_alive, take_over, now) for new in news]
@@ -164,14 +184,20 @@ class Ledger:
 
     def begun_since(self, number: int) -> set[str]:
         """Whose intents have a higher number, whatever became of them."""
-        return {str(name) for (name,) in self._db.fetch("SELECT name FROM intents WHERE id > ?", (number,))}
+        return {
+            str(name)
+            for (name,) in self._db.fetch("SELECT name FROM intents WHERE id > ?", (number,))
+        }
 
     def intent(self, number: int) -> Intent | None:
         return self._db.run(lambda db: _numbered(db, number))
 
     def still_open(self, number: int) -> bool:
-        """Nobody closed it. One that was lost with a broken ledger was not closed: its owner goes on."""
-        return not self._db.fetch("SELECT 1 FROM intents WHERE id = ? AND outcome IS NOT NULL", (number,))
+        """Nobody closed it. One that was lost with a broken ledger was not closed: its owner goes
+        on."""
+        return not self._db.fetch(
+            "SELECT 1 FROM intents WHERE id = ? AND outcome IS NOT NULL", (number,)
+        )
 
     def close_intent(self, closing: Closing, now: float) -> bool:
         """False, and without effect, when another closed it before."""
@@ -190,7 +216,10 @@ class Ledger:
         self, name: str, survivors: Iterable[Survivor], *, now: float, intent_id: int | None = None
     ) -> None:
         """Those known already keep the time at which they were first seen to survive."""
-        rows = [(name, s.process.pid, s.process.start, s.boot_id, s.comm, now, intent_id) for s in survivors]
+        rows = [
+            (name, s.process.pid, s.process.start, s.boot_id, s.comm, now, intent_id)
+            for s in survivors
+        ]
         self._db.write(lambda db: db.executemany(schema.ADD_SURVIVOR, rows))
 
     def survivors(self, name: str) -> tuple[Survivor, ...]:
@@ -198,7 +227,9 @@ class Ledger:
 
     def all_survivors(self) -> dict[str, tuple[Survivor, ...]]:
         known: dict[str, tuple[Survivor, ...]] = {}
-        for name, *rest in self._db.fetch("SELECT name, pid, start, boot_id, comm FROM survivors ORDER BY since, pid"):
+        for name, *rest in self._db.fetch(
+            "SELECT name, pid, start, boot_id, comm FROM survivors ORDER BY since, pid"
+        ):
             pid, start, boot_id, comm = rest
             known[name] = (*known.get(name, ()), Survivor(ProcessId(pid, start), boot_id, comm))
         return known
@@ -215,7 +246,9 @@ class Ledger:
 
     def mark_of(self, name: str) -> str | None:
         """The latest."""
-        found = self._db.fetch("SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC", (name,))
+        found = self._db.fetch(
+            "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC", (name,)
+        )
         return str(found[0][0]) if found else None
 
     def name_of(self, mark: str) -> str | None:
@@ -225,7 +258,14 @@ class Ledger:
     # Heartbeats and tasks
 
     def record_heartbeat(self, beat: Heartbeat) -> None:
-        values = (beat.name, beat.at, beat.state, beat.kind, beat.conversation_id, to_json(beat.data))
+        values = (
+            beat.name,
+            beat.at,
+            beat.state,
+            beat.kind,
+            beat.conversation_id,
+            to_json(beat.data),
+        )
         self._db.write(lambda db: db.execute(schema.ADD_HEARTBEAT, values))
 
     def heartbeats(self, name: str) -> list[Heartbeat]:
@@ -254,7 +294,9 @@ class Ledger:
     def set_task(self, task_id: str, status: str, error_message: str | None, now: float) -> None:
         from tmuxreap.ledger import lifecycle  # few sessions have a task
 
-        self._db.write(lambda db: lifecycle.set_task(db, task_id, status, error_message, timestamp(now)))
+        self._db.write(
+            lambda db: lifecycle.set_task(db, task_id, status, error_message, timestamp(now))
+        )
 
     def requested(self, work: Callable[[Connection], T]) -> T:
         """Do some work on what other hosts asked for: see `requests`."""
@@ -281,18 +323,27 @@ def _heard(db: Connection) -> list[tuple[str, str, str, float]]:
 
 
 def _mirror(db: Connection, mirror: Mirror) -> None:
-    """A change to a registry that the mirror does not show is left out: the digests disagree, and it is rebuilt."""
+    """A change to a registry that the mirror does not show is left out: the digests disagree, and
+    it is rebuilt."""
     partial = mirror.base is not None
     if (partial and mirror.base != _digest(db)) or not mirror.is_current():
         return
     wanted: dict[str, tuple[str, str, str | None, str]] = {}
     for row in mirror.rows:
         wanted.setdefault(row.name, (row.name, row.status, row.pane_cwd, to_json(row.data)))
-    have = {} if partial else {row[0]: row for row in db.execute("SELECT name, status, pane_cwd, data FROM sessions")}
+    have = (
+        {}
+        if partial
+        else {
+            row[0]: row for row in db.execute("SELECT name, status, pane_cwd, data FROM sessions")
+        }
+    )
     changed = [row for name, row in wanted.items() if have.get(name) != row]
     stale = [(name,) for name in have if name not in wanted] + [(row[0],) for row in changed]
     db.executemany("DELETE FROM sessions WHERE name = ?", stale)
-    db.executemany("INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)", changed)
+    db.executemany(
+        "INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)", changed
+    )
     names = [row[0] for row in changed]
     db.executemany("DELETE FROM lifecycle_words WHERE agent_id = ?", [(name,) for name in names])
     if db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
@@ -303,19 +354,30 @@ def _mirror(db: Connection, mirror: Mirror) -> None:
 
 
 def _note(db: Connection, events: Iterable[NewEvent], now: float) -> None:
-    db.executemany(schema.ADD_EVENT, [(now, timestamp(now), e.name, e.kind, to_json(e.data), e.before) for e in events])
+    db.executemany(
+        schema.ADD_EVENT,
+        [(now, timestamp(now), e.name, e.kind, to_json(e.data), e.before) for e in events],
+    )
 
 
 def _begin(
-    db: Connection, new: NewIntent, owner_alive: Callable[[Intent], bool], take_over: bool, now: float
+    db: Connection,
+    new: NewIntent,
+    owner_alive: Callable[[Intent], bool],
+    take_over: bool,
+    now: float,
 ) -> Begun | Busy:
     before = _standing(db, new.name)
     if before is None:
         return Begun(_insert(db, new, now), None)
     alive = owner_alive(before)
-    if alive and (not take_over or before.verb == records.START):  # of a start there is nothing yet to end
+    if alive and (
+        not take_over or before.verb == records.START
+    ):  # of a start there is nothing yet to end
         return Busy(before)
-    _close(db, Closing(before.id, "taken_over", {"by_verb": new.verb, "owner_was_alive": alive}), now)
+    _close(
+        db, Closing(before.id, "taken_over", {"by_verb": new.verb, "owner_was_alive": alive}), now
+    )
     begun = _insert(db, records.with_options_of(before, new), now)
     db.execute("UPDATE intents SET taken_over_by = ? WHERE id = ?", (begun.id, before.id))
     return Begun(begun, before)
@@ -324,15 +386,28 @@ def _begin(
 def _insert(db: Connection, new: NewIntent, now: float) -> Intent:
     owner = (new.owner.pid, new.owner.start, new.boot_id)
     options = records.options_to_json(new.options)
-    values = (new.name, new.verb, new.reason, new.scope, *owner, now, new.deadline, options, new.plan)
+    values = (
+        new.name,
+        new.verb,
+        new.reason,
+        new.scope,
+        *owner,
+        now,
+        new.deadline,
+        options,
+        new.plan,
+    )
     intent = _numbered(db, db.execute(schema.ADD_INTENT, values).lastrowid)
     assert intent is not None  # noqa: S101 - just written, in this transaction
     return intent
 
 
 def _close(db: Connection, closing: Closing, now: float) -> bool:
-    """Closed by nobody else: also one that was lost with a broken ledger, for its owner reached the end."""
-    change = "UPDATE intents SET outcome = ?, result = ?, closed_at = ? WHERE id = ? AND outcome IS NULL"
+    """Closed by nobody else: also one that was lost with a broken ledger, for its owner reached the
+    end."""
+    change = (
+        "UPDATE intents SET outcome = ?, result = ?, closed_at = ? WHERE id = ? AND outcome IS NULL"
+    )
     done = db.execute(change, (closing.outcome, to_json(closing.result), now, closing.id)).rowcount
     return done == 1 or _numbered(db, closing.id) is None
 

@@ -1,7 +1,9 @@
-"""The tables `agent_lifecycle` and `orchestrator_task` of other tools: what is written there, and what is heard.
+"""The tables `agent_lifecycle` and `orchestrator_task` of other tools: what is written there, and
+what is heard.
 
-Where another tool made one of these tables, the columns that we know in it are written, in rows that are there; its
-schema is never altered. Where nobody did, `agent_lifecycle` is a view of ours that can be written: `ledger_schema`."""
+Where another tool made one of these tables, the columns that we know in it are written, in rows
+that are there; its schema is never altered. Where nobody did, `agent_lifecycle` is a view of ours
+that can be written: `ledger_schema`."""
 
 from __future__ import annotations
 
@@ -24,16 +26,22 @@ def follow(db: sqlite3.Connection, names: Sequence[str], *, with_json: bool) -> 
 
 
 def _follow(db: sqlite3.Connection, name: str, known: Sequence[str], with_json: bool) -> None:
-    found = db.execute(f"SELECT {', '.join(known)}, ended FROM ({schema.lives(with_json)}) WHERE agent_id = ?", (name,))
+    found = db.execute(
+        f"SELECT {', '.join(known)}, ended FROM ({schema.lives(with_json)}) WHERE agent_id = ?",
+        (name,),
+    )
     for *values, ended in found.fetchall():
         fields = ", ".join(f"{column} = ?" for column in known)
-        # A running one is what its own tool says, but where it was ended before: then it runs again.
+        # A running one is what its own tool says, but where it was ended before: then it runs
+        # again.
         when = "" if ended else " AND status IN ('killed', 'stopped', 'terminated')"
         with contextlib.suppress(sqlite3.Error):  # a rule of its maker's; doctor tells
             db.execute(f"UPDATE {NAME} SET {fields} WHERE agent_id = ?{when}", (*values, name))
 
 
-def set_task(db: sqlite3.Connection, task_id: str, status: str, error_message: str | None, at: str) -> None:
+def set_task(
+    db: sqlite3.Connection, task_id: str, status: str, error_message: str | None, at: str
+) -> None:
     """Change or add. Never a REPLACE: the table may be another tool's, with columns of its own."""
     given = dict(zip(TASK, (status, error_message, at), strict=True))
     known = {name: given[name] for name in _columns(db, "orchestrator_task") if name in given}
@@ -46,11 +54,14 @@ def set_task(db: sqlite3.Connection, task_id: str, status: str, error_message: s
 
 
 def heard(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
-    """Name, kind, state and time of what another tool's own table says: heartbeats, and who is stalled."""
+    """Name, kind, state and time of what another tool's own table says: heartbeats, and who is
+    stalled."""
     if not {"agent_id", "last_heartbeat", "status"} <= set(_columns(db, NAME)):
         return []
     at = schema.EPOCH.format(at="last_heartbeat", now="NULL")
-    found = db.execute(f"SELECT agent_id, status = 'stalled', {at} FROM {NAME} WHERE last_heartbeat IS NOT NULL")
+    found = db.execute(
+        f"SELECT agent_id, status = 'stalled', {at} FROM {NAME} WHERE last_heartbeat IS NOT NULL"
+    )
     return [
         (str(name), *(("lifecycle", "stalled") if stalled else ("heartbeat", "")), moment)
         for name, stalled, moment in found.fetchall()
@@ -66,13 +77,17 @@ def troubles(db: sqlite3.Connection, *, with_json: bool = True) -> list[str]:
         present = _columns(db, table)
         missing = [name for name in columns if name not in present]
         if missing and present and (table != NAME or is_another_tools(db)):
-            said.append(f"the table {table} is another tool's and has no {', '.join(missing)}: not written")
+            said.append(
+                f"the table {table} is another tool's and has no {', '.join(missing)}: not written"
+            )
     if is_another_tools(db) and {"agent_id", "status"} <= set(_columns(db, NAME)):
         said += [
-            f"the table {NAME} is another tool's and says that {name} is {theirs}, not {ours}: its rules refuse that"
+            f"the table {NAME} is another tool's and says that {name} is {theirs}, not {ours}: its"
+            " rules refuse that"
             for name, theirs, ours in db.execute(
-                f"SELECT agent_id, {NAME}.status, ours.status FROM {NAME} JOIN ({schema.lives(with_json)}) AS ours"
-                f" USING (agent_id) WHERE ended AND {NAME}.status IS NOT ours.status"
+                f"SELECT agent_id, {NAME}.status, ours.status FROM {NAME} JOIN"
+                f" ({schema.lives(with_json)}) AS ours USING (agent_id) WHERE ended AND"
+                f" {NAME}.status IS NOT ours.status"
             )
         ]
     return said

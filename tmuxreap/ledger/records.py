@@ -1,4 +1,5 @@
-"""What goes into the ledger and comes out of it: plain frozen values, and their one form as JSON. Touches no file."""
+"""What goes into the ledger and comes out of it: plain frozen values, and their one form as JSON.
+Touches no file."""
 
 from __future__ import annotations
 
@@ -25,12 +26,15 @@ class MirrorRow:
 
 @frozen
 class Mirror:
-    """The registry whose bytes have this sha256. With `base`, `rows` are only those that changed since that digest."""
+    """The registry whose bytes have this sha256. With `base`, `rows` are only those that changed
+    since that digest."""
 
     rows: Sequence[MirrorRow]
     digest: str
     base: str | None = None
-    is_current: Callable[[], bool] = lambda: True  # of an older registry nothing is shown: its successor follows
+    is_current: Callable[[], bool] = lambda: (
+        True
+    )  # of an older registry nothing is shown: its successor follows
 
 
 @frozen
@@ -82,7 +86,8 @@ START = "start"  # the verb of an intent that makes a session; all others end on
 
 @frozen
 class Intent:
-    """An ending that is under way (`outcome` is None) or was. `plan` is byte for byte what was given."""
+    """An ending that is under way (`outcome` is None) or was. `plan` is byte for byte what was
+    given."""
 
     id: int
     name: str
@@ -90,7 +95,8 @@ class Intent:
     reason: str
     scope: str
     owner: ProcessId
-    boot_id: str  # of the boot that the owner lives in: after another one it is dead, whoever has its pid
+    # of the boot that the owner lives in: after another one it is dead, whoever has its pid
+    boot_id: str
     created_at: float
     deadline: float
     options: tuple[PaneOption, ...]
@@ -104,7 +110,8 @@ class Intent:
 
 @frozen
 class Begun:
-    """The row is ours. `inherited` is the ending taken over: its reason, and the options that it may have changed."""
+    """The row is ours. `inherited` is the ending taken over: its reason, and the options that it
+    may have changed."""
 
     intent: Intent
     inherited: Intent | None
@@ -145,8 +152,8 @@ class Heartbeat:
 
 @frozen
 class Moment:
-    """When something was said, by the clocks that nobody sets: of which boot, and its seconds with and without those
-    in which the machine slept."""
+    """When something was said, by the clocks that nobody sets: of which boot, and its seconds with
+    and without those in which the machine slept."""
 
     boot_id: str
     uptime: float
@@ -158,9 +165,10 @@ class Moment:
 
 @frozen
 class Pulse:
-    """The last that an agent said of itself. `state`: working, waiting (for a person), idle, ended, or empty where the
-    event told none. `kind`: session_start, prompt, tool_before, tool_after, permission, turn_end, session_end,
-    heartbeat (who sends those does it all the time), or the agent's own word for an event that we do not know."""
+    """The last that an agent said of itself. `state`: working, waiting (for a person), idle, ended,
+    or empty where the event told none. `kind`: session_start, prompt, tool_before, tool_after,
+    permission, turn_end, session_end, heartbeat (who sends those does it all the time), or the
+    agent's own word for an event that we do not know."""
 
     kind: str
     state: str
@@ -170,7 +178,8 @@ class Pulse:
 
 
 def to_json(data: Mapping[str, object]) -> str:
-    """Rows are other people's YAML: dates become text; what no JSON can hold (a list as a key, a cycle) is left out."""
+    """Rows are other people's YAML: dates become text; what no JSON can hold (a list as a key, a
+    cycle) is left out."""
     try:
         return json.dumps(dict(data), default=str, skipkeys=True)
     except (ValueError, RecursionError):
@@ -186,7 +195,12 @@ def from_json(text: str | None) -> dict[str, object]:
 
 
 def options_to_json(options: Iterable[PaneOption]) -> str:
-    return json.dumps([{"socket": o.socket, "pane": o.pane, "option": o.option, "before": o.before} for o in options])
+    return json.dumps(
+        [
+            {"socket": o.socket, "pane": o.pane, "option": o.option, "before": o.before}
+            for o in options
+        ]
+    )
 
 
 def options_from_json(text: str) -> tuple[PaneOption, ...]:
@@ -202,7 +216,21 @@ def event_of(row: Sequence[Any]) -> Event:
 
 
 def intent_of(row: Sequence[Any]) -> Intent:
-    number, name, verb, reason, scope, pid, start, boot_id, created_at, deadline, options, plan, *end = row
+    (
+        number,
+        name,
+        verb,
+        reason,
+        scope,
+        pid,
+        start,
+        boot_id,
+        created_at,
+        deadline,
+        options,
+        plan,
+        *end,
+    ) = row
     outcome, result, closed_at, taken_over_by, handed_from = end
     return Intent(
         id=number,

@@ -1,7 +1,7 @@
 """What other hosts asked for here, by the ID that they gave it, and what came of it.
 
-The table is made when the first one comes: most registries never see one. An ID is taken once; who asks for the
-outcome of one that never came takes it, too, so that it cannot begin afterwards."""
+The table is made when the first one comes: most registries never see one. An ID is taken once; who
+asks for the outcome of one that never came takes it, too, so that it cannot begin afterwards."""
 
 from __future__ import annotations
 
@@ -28,12 +28,17 @@ class Asked:
         return self.verb == NEVER
 
 
-def begin(db: Connection, number: str, verb: str, owner: ProcessId, boot_id: str, now: float) -> bool:
+def begin(
+    db: Connection, number: str, verb: str, owner: ProcessId, boot_id: str, now: float
+) -> bool:
     """Whether the ID is taken by this one."""
     db.execute(TABLE)
     db.execute("DELETE FROM requests WHERE at < ?", (now - KEPT_S,))
     values = (number, verb, now, owner.pid, owner.start, boot_id)
-    add = "INSERT OR IGNORE INTO requests (id, verb, at, owner_pid, owner_start, boot_id) VALUES (?, ?, ?, ?, ?, ?)"
+    add = (
+        "INSERT OR IGNORE INTO requests (id, verb, at, owner_pid, owner_start, boot_id) VALUES (?,"
+        " ?, ?, ?, ?, ?)"
+    )
     return db.execute(add, values).rowcount == 1
 
 
@@ -45,4 +50,8 @@ def asked(db: Connection, number: str) -> Asked | None:
     db.execute(TABLE)
     query = "SELECT verb, owner_pid, owner_start, boot_id, answer FROM requests WHERE id = ?"
     found = db.execute(query, (number,)).fetchone()
-    return None if found is None else Asked(found[0], ProcessId(found[1], found[2]), found[3], found[4])
+    return (
+        None
+        if found is None
+        else Asked(found[0], ProcessId(found[1], found[2]), found[3], found[4])
+    )

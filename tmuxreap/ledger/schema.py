@@ -1,15 +1,21 @@
 """The tables of the ledger, as SQL text. Owns their shape and its version; runs nothing.
 
-`sessions`, `orchestrator_task` and `agent_lifecycle` are read by other tools: their columns only ever grow.
-"""
+`sessions`, `orchestrator_task` and `agent_lifecycle` are read by other tools: their columns only
+ever grow."""
 
 from __future__ import annotations
 
 VERSION = 4
 
 TABLES = (
-    "CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT, data TEXT)",
-    "CREATE TABLE IF NOT EXISTS mirrored (id INTEGER PRIMARY KEY CHECK (id = 1), digest TEXT NOT NULL)",
+    (
+        "CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT,"
+        " data TEXT)"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS mirrored (id INTEGER PRIMARY KEY CHECK (id = 1), digest TEXT"
+        " NOT NULL)"
+    ),
     """CREATE TABLE IF NOT EXISTS events (
         id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, timestamp TEXT NOT NULL,
         name TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, before TEXT)""",
@@ -23,19 +29,27 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS survivors (
         name TEXT NOT NULL, pid INTEGER NOT NULL, start INTEGER NOT NULL, boot_id TEXT NOT NULL,
         comm TEXT NOT NULL, since REAL NOT NULL, intent_id INTEGER, PRIMARY KEY (name, pid, start, boot_id))""",
-    "CREATE TABLE IF NOT EXISTS marks (mark TEXT PRIMARY KEY, name TEXT NOT NULL, created_at REAL NOT NULL)",
+    (
+        "CREATE TABLE IF NOT EXISTS marks (mark TEXT PRIMARY KEY, name TEXT NOT NULL, created_at"
+        " REAL NOT NULL)"
+    ),
     "CREATE INDEX IF NOT EXISTS marks_of ON marks (name)",
     """CREATE TABLE IF NOT EXISTS heartbeats (
         id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, at REAL NOT NULL, state TEXT NOT NULL,
         kind TEXT NOT NULL, conversation_id TEXT, data TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS heartbeats_of ON heartbeats (name, id)",
-    # A trigger, so that who sends a heartbeat needs one INSERT and no more: agents send one with every tool call.
+    # A trigger, so that who sends a heartbeat needs one INSERT and no more: agents send one with
+    # every tool call.
     """CREATE TRIGGER IF NOT EXISTS heartbeats_kept AFTER INSERT ON heartbeats BEGIN
         DELETE FROM heartbeats WHERE name = NEW.name AND id <= (
             SELECT id FROM heartbeats WHERE name = NEW.name ORDER BY id DESC LIMIT 1 OFFSET 50);
     END""",
-    "CREATE TABLE IF NOT EXISTS readings (what TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL)",
-    # What other tools wrote into our view `agent_lifecycle`, which shows it until the row's status changes.
+    (
+        "CREATE TABLE IF NOT EXISTS readings (what TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT"
+        " NOT NULL)"
+    ),
+    # What other tools wrote into our view `agent_lifecycle`, which shows it until the row's status
+    # changes.
     """CREATE TABLE IF NOT EXISTS lifecycle_words (
         agent_id TEXT PRIMARY KEY, pid INTEGER, status TEXT, task_id TEXT, completed_at TEXT, error_message TEXT)""",
     """CREATE TABLE IF NOT EXISTS orchestrator_task (
@@ -52,8 +66,8 @@ FIRST_NUMBER = """INSERT INTO sqlite_sequence (name, seq)
     SELECT ?, ? WHERE ? NOT IN (SELECT name FROM sqlite_sequence)"""
 NUMBERED = ("events", "intents")
 
-# Rows are other people's YAML: one that is no JSON must not take the view down. A stalled agent that was ended is one
-# that was killed, whichever rung did it.
+# Rows are other people's YAML: one that is no JSON must not take the view down. A stalled agent
+# that was ended is one that was killed, whichever rung did it.
 _FACTS = """SELECT name, status, status <> 'running' AS ended,
         json_extract(facts, '$.pane.pid') AS pid, json_extract(facts, '$.task_id') AS task_id,
         coalesce(json_extract(facts, '$.stopped_at'), json_extract(facts, '$.terminated_at')) AS at,
@@ -89,13 +103,21 @@ _BEAT = """INSERT INTO heartbeats (name, at, state, kind, conversation_id, data)
     SELECT NEW.agent_id, {at}, {state}, {kind}, NULL, '' WHERE {when}"""
 _WORDS = """INSERT OR REPLACE INTO lifecycle_words (agent_id, pid, status, task_id, completed_at, error_message)
     VALUES (NEW.agent_id, NEW.pid, NEW.status, NEW.task_id, NEW.completed_at, NEW.error_message)"""
-_SAID = _BEAT.format(at=EPOCH.format(at="NEW.last_heartbeat", now=_NOW), state="''", kind="'heartbeat'", when="{beat}")
+_SAID = _BEAT.format(
+    at=EPOCH.format(at="NEW.last_heartbeat", now=_NOW),
+    state="''",
+    kind="'heartbeat'",
+    when="{beat}",
+)
 _STALLED = _BEAT.format(at=_NOW, state="'stalled'", kind="'lifecycle'", when="{stalled}")
-_TRIGGER = "CREATE TRIGGER agent_lifecycle_{verb} INSTEAD OF {verb} ON agent_lifecycle BEGIN {body}; END"
+_TRIGGER = (
+    "CREATE TRIGGER agent_lifecycle_{verb} INSTEAD OF {verb} ON agent_lifecycle BEGIN {body}; END"
+)
 
 
 def lives(with_json: bool) -> str:
-    """Return the query for how each session's life stands, as our view and another tool's table tell it."""
+    """Return the query for how each session's life stands, as our view and another tool's table
+    tell it."""
     return _OURS.format(seen=_SEEN.format(facts=_FACTS if with_json else _FACTS_WITHOUT_JSON))
 
 
@@ -111,7 +133,9 @@ def lifecycle(with_json: bool) -> tuple[str, ...]:
         _VIEW.format(ours=lives(with_json)),
         _TRIGGER.format(verb="INSERT", body=";".join(added)),
         _TRIGGER.format(verb="UPDATE", body=";".join(updated)),
-        _TRIGGER.format(verb="DELETE", body="DELETE FROM lifecycle_words WHERE agent_id = OLD.agent_id"),
+        _TRIGGER.format(
+            verb="DELETE", body="DELETE FROM lifecycle_words WHERE agent_id = OLD.agent_id"
+        ),
     )
 
 
@@ -132,7 +156,10 @@ PULSE = """SELECT name, kind, state, at, (SELECT told.conversation_id FROM heart
         WHERE told.name = last.name AND told.conversation_id IS NOT NULL ORDER BY told.id DESC LIMIT 1), data
     FROM heartbeats AS last WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11
         AND id IN (SELECT max(id) FROM heartbeats GROUP BY name)"""
-ADD_HEARTBEAT = "INSERT INTO heartbeats (name, at, state, kind, conversation_id, data) VALUES (?, ?, ?, ?, ?, ?)"
+ADD_HEARTBEAT = (
+    "INSERT INTO heartbeats (name, at, state, kind, conversation_id, data) VALUES (?, ?, ?, ?,"
+    " ?, ?)"
+)
 
 # Those known already keep the time at which they were first seen to survive.
 ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors (name, pid, start, boot_id, comm, since, intent_id)

@@ -1,8 +1,7 @@
 """Changes fields and rows in the registry's text and leaves every other byte as it was.
 
-Every edit reads its own result again before it hands it out: what was asked for must be there, all else must mean
-what it meant. Does not know what fields are for, and never touches a file.
-"""
+Every edit reads its own result again before it hands it out: what was asked for must be there, all
+else must mean what it meant. Does not know what fields are for, and never touches a file."""
 
 from __future__ import annotations
 
@@ -75,7 +74,9 @@ def new_document() -> str:
 def rehearse() -> None:
     """What an edit compiles and loads when it is the first, done before there is any haste."""
     once = add_row(parse(new_document()), {"name": "a", "status": "running"})
-    set_fields(parse(once), 0, {("status",): "stopped", ("last_visible_status",): "a line\nanother"})
+    set_fields(
+        parse(once), 0, {("status",): "stopped", ("last_visible_status",): "a line\nanother"}
+    )
 
 
 def set_fields(document: Document, index: int, changes: Changes) -> str:
@@ -88,7 +89,9 @@ def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
     for index, changes in edits.items():
         row = document.rows[index]
         if row.trouble is not None or row.data is None:
-            raise Unsafe(row.trouble or "it is not a mapping", row.trouble_line, row.trouble_column, index)
+            raise Unsafe(
+                row.trouble or "it is not a mapping", row.trouble_line, row.trouble_column, index
+            )
         splice, data = _edit_row(document, row, changes)
         splices += splice
         wanted[index] = data
@@ -131,7 +134,9 @@ def remove_row(document: Document, index: int) -> str:
     row, where = document.rows[index], document.list
     try:
         if where.shape is Shape.FLOW:
-            splices = cut_from_flow(document.text, [(each.start, each.end) for each in document.rows], index)
+            splices = cut_from_flow(
+                document.text, [(each.start, each.end) for each in document.rows], index
+            )
         else:
             splices = _cut_lines(document, row)
         text = spliced(document.text, splices)
@@ -141,7 +146,8 @@ def remove_row(document: Document, index: int) -> str:
 
 
 def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[Splice], object]:
-    """The row's text is edited as a text of its own; an indent stands for what is before it on its line."""
+    """The row's text is edited as a text of its own; an indent stands for what is before it on its
+    line."""
     text, in_flow = document.text, document.list.shape is Shape.FLOW
     end = row.end if in_flow else after_break(text, line_end(text, row.end))
     indent = " " * (row.column - 1)
@@ -155,11 +161,14 @@ def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[
 
 
 def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) -> str:
-    """The text, if it means what is wanted: of a RowText the same as before, of anything else these very data."""
+    """The text, if it means what is wanted: of a RowText the same as before, of anything else these
+    very data."""
     try:
         found = parse(text)
     except Malformed as error:
-        raise Unsafe(f"the edited text would be no registry: {error.reason}", error.line, error.column) from error
+        raise Unsafe(
+            f"the edited text would be no registry: {error.reason}", error.line, error.column
+        ) from error
     if found.frame != document.frame or len(found.rows) != len(wanted):
         raise Unsafe("the edit would change what stands around the rows", 1, 1)
     for row, want in zip(found.rows, wanted, strict=True):
@@ -168,18 +177,24 @@ def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) 
         else:
             kept = row.trouble is None and same(row.data, want)
         if not kept:
-            raise Unsafe("the edited row would not read as asked for", row.line, row.column, row.index)
+            raise Unsafe(
+                "the edited row would not read as asked for", row.line, row.column, row.index
+            )
     return text
 
 
 def _unsafe(text: str, reason: str, position: int, index: int) -> Unsafe:
-    return Unsafe(reason, lines_before(text, position) + 1, position - line_start(text, position) + 1, index)
+    return Unsafe(
+        reason, lines_before(text, position) + 1, position - line_start(text, position) + 1, index
+    )
 
 
 def _colon(document: Document) -> int:
     colon = find_colon(document.text, document.list.key_end)
     if colon is None:
-        raise CannotSplice(f"`{LIST_KEY}` is not followed by a colon on the same line", document.list.key_start)
+        raise CannotSplice(
+            f"`{LIST_KEY}` is not followed by a colon on the same line", document.list.key_start
+        )
     return colon
 
 
@@ -194,21 +209,36 @@ def _item(row: Mapping[str, Value], column: int, offset: int, newline: str) -> s
 
 
 def _add_first(document: Document, row: Mapping[str, Value]) -> list[Splice]:
-    text, where, colon, newline = document.text, document.list, _colon(document), newline_of(document.text)
+    text, where, colon, newline = (
+        document.text,
+        document.list,
+        _colon(document),
+        newline_of(document.text),
+    )
     column = len(text[line_start(text, where.key_start) : where.key_start].lstrip("\ufeff"))
     start, end = (where.start, where.end) if where.start < where.end else (colon + 1, colon + 1)
     if not text[colon + 1 : start].strip(" "):
         start = colon + 1
-    return [Splice(start, end, ""), Splice(*(line_end(text, end),) * 2, newline + _item(row, column + 2, 2, newline))]
+    return [
+        Splice(start, end, ""),
+        Splice(*(line_end(text, end),) * 2, newline + _item(row, column + 2, 2, newline)),
+    ]
 
 
 def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
-    text, last, column, newline = document.text, document.rows[-1], document.list.column, newline_of(document.text)
+    text, last, column, newline = (
+        document.text,
+        document.rows[-1],
+        document.list.column,
+        newline_of(document.text),
+    )
     dash = _dash(document, last)
     alike = not last.flow and last.meaning[0] == "{" and not text[dash + 1 : last.start].strip(" ")
     offset = len(text[dash : last.start]) if alike and last.start > dash else 2
     above = text[: line_start(text, dash)].splitlines()[-1:]
-    blank = newline if last.index and above and not above[0].strip() and not last.ends_in_block else ""
+    blank = (
+        newline if last.index and above and not above[0].strip() and not last.ends_in_block else ""
+    )
     end = _own_end(text, last, column)
     return Splice(end, end, newline + blank + _item(row, column, offset, newline))
 
@@ -222,7 +252,9 @@ def _add_in_flow(document: Document, row: Mapping[str, Value]) -> list[Splice]:
         return [Splice(last.end, last.end, "," + between + written(row))]
     if where.shape is Shape.FLOW:
         return [Splice(where.start + 1, where.start + 1, written(row))]
-    start, end = (where.start, where.end) if where.start < where.end else (_colon(document) + 1,) * 2
+    start, end = (
+        (where.start, where.end) if where.start < where.end else (_colon(document) + 1,) * 2
+    )
     return [Splice(start, end, (" [" if start == end else "[") + written(row) + "]")]
 
 
@@ -248,7 +280,8 @@ def _dash(document: Document, row: RowText) -> int:
 
 
 def _own_end(text: str, row: RowText, column: int) -> int:
-    """The end of its last line; comments right below that are indented deeper than the dash are its own."""
+    """The end of its last line; comments right below that are indented deeper than the dash are its
+    own."""
     end = line_end(text, row.end)
     while (start := after_break(text, end)) > end:
         stop = line_end(text, start)

@@ -1,4 +1,5 @@
-"""The registry file: read into rows, changed under its lock, never half-written and never dumped anew.
+"""The registry file: read into rows, changed under its lock, never half-written and never dumped
+anew.
 
 The truth is here; whoever wants to change it reads it again under the lock first."""
 
@@ -25,7 +26,9 @@ from tmuxreap.system import files
 from tmuxreap.system.files import ChangedMeanwhile, Content
 
 if TYPE_CHECKING:
-    from tmuxreap.registry import edits  # with YAML, which a registry that was read before does not need
+    from tmuxreap.registry import (
+        edits,
+    )  # with YAML, which a registry that was read before does not need
 
 READING = "registry"
 _WITHOUT_COLON = re.compile(rb"(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:", re.MULTILINE)
@@ -34,7 +37,8 @@ MANY_ROWS = 100  # from here on parsing is what one waits for
 
 
 class RegistryLook:
-    """The registry as it was at one moment. `known`: its rows as they were read of this very content before."""
+    """The registry as it was at one moment. `known`: its rows as they were read of this very
+    content before."""
 
     def __init__(
         self,
@@ -88,7 +92,8 @@ class RegistryLook:
         return next((row for row in self.usable if row.name == name), None)
 
     def spoilt(self, name: str) -> BadRow | None:
-        """Find the bad row that may be the one of this name: as long as there is one, no row of it has gone."""
+        """Find the bad row that may be the one of this name: as long as there is one, no row of it
+        has gone."""
         bad = [row for row in self.rows if isinstance(row, BadRow) and row.name in (None, name)]
         return max(bad, key=lambda row: row.name == name, default=None)
 
@@ -99,7 +104,9 @@ class RegistryLook:
 
 
 class Registry:
-    def __init__(self, path: Path, recall: Recall = lambda what, stamp: None, *, held: bool = False) -> None:
+    def __init__(
+        self, path: Path, recall: Recall = lambda what, stamp: None, *, held: bool = False
+    ) -> None:
         """`held`: whoever calls holds the lock already."""
         self.path = path
         self._held = held
@@ -129,7 +136,9 @@ class Registry:
     def check_writable(self) -> None:
         """Better before the first key than after the last."""
         if not os.access(self.resolved.parent, os.W_OK):
-            raise _unwritable(self.path, PermissionError(errno.EACCES, "its folder cannot be written"))
+            raise _unwritable(
+                self.path, PermissionError(errno.EACCES, "its folder cannot be written")
+            )
         if not os.access(self.resolved, os.W_OK):
             raise _unwritable(self.path, PermissionError(errno.EACCES, "it is write-protected"))
 
@@ -157,7 +166,8 @@ class Registry:
             return False
 
     def replace(self, look: RegistryLook, text: str) -> RegistryLook:
-        """Write under the lock what was edited from this look; ChangedMeanwhile when it is no longer the file."""
+        """Write under the lock what was edited from this look; ChangedMeanwhile when it is no
+        longer the file."""
         data = text.encode("utf-8")
         if data == look.content.data:
             return look
@@ -168,7 +178,8 @@ class Registry:
         return RegistryLook(self.path, Content(data, stamp), unsynced=unsynced)
 
     def change(self, edit: Callable[[RegistryLook], str]) -> tuple[RegistryLook, RegistryLook]:
-        """Lock, read again, edit, write: before and after. Once more when another wrote without the lock."""
+        """Lock, read again, edit, write: before and after. Once more when another wrote without the
+        lock."""
         with self.locked(Step.WRITE_LOCK):
             for last in (False, True):
                 before = self.look()
@@ -180,7 +191,8 @@ class Registry:
                         break
         raise Failure(
             Code.REGISTRY_UNWRITABLE,
-            f"could not write the registry {self.path}: another program changes it without the lock",
+            f"could not write the registry {self.path}: another program changes it without the"
+            " lock",
             f"make that program take the lock {self.resolved}.lock, then run: tmuxreap reconcile",
         )
 
@@ -205,19 +217,30 @@ class Registry:
         try:
             return files.read(self.resolved)
         except FileNotFoundError:
-            raise Failure(Code.REGISTRY_NOT_FOUND, f"could not read the registry {self.path}: {_missing(self)}",
-                          "check the path, or make one with: tmuxreap start NAME --agent AGENT") from None  # fmt: skip
+            raise Failure(
+                Code.REGISTRY_NOT_FOUND,
+                f"could not read the registry {self.path}: {_missing(self)}",
+                "check the path, or make one with: tmuxreap start NAME --agent AGENT",
+            ) from None
         except (IsADirectoryError, NotADirectoryError):
             raise _invalid(self.path, "it is a folder, not a file", 0, 0) from None
         except PermissionError:
-            raise Failure(Code.PERMISSION_DENIED, f"could not read the registry {self.path}: permission denied",
-                          f"see who may: ls -l {self.resolved}") from None  # fmt: skip
+            raise Failure(
+                Code.PERMISSION_DENIED,
+                f"could not read the registry {self.path}: permission denied",
+                f"see who may: ls -l {self.resolved}",
+            ) from None
         except OSError as error:
-            raise Failure(Code.REGISTRY_INVALID, f"could not read the registry {self.path}: {error.strerror}",
-                          "check the file and its disk") from None  # fmt: skip
+            raise Failure(
+                Code.REGISTRY_INVALID,
+                f"could not read the registry {self.path}: {error.strerror}",
+                "check the file and its disk",
+            ) from None
 
 
-def edited_where_safe(look: RegistryLook, changes: Mapping[str, Changes]) -> tuple[str, dict[str, Failure]]:
+def edited_where_safe(
+    look: RegistryLook, changes: Mapping[str, Changes]
+) -> tuple[str, dict[str, Failure]]:
     """As `edited`, but a row that cannot be edited safely stands in nobody else's way."""
     from tmuxreap.registry import edits
 
@@ -233,16 +256,20 @@ def edited_where_safe(look: RegistryLook, changes: Mapping[str, Changes]) -> tup
             del wanted[name]
 
 
-def not_editable(look: RegistryLook, changes: Callable[[Row], Changes], rows: Sequence[Row]) -> dict[str, Failure]:
-    """Find the rows that these changes could not be written into. Of most texts a glance tells that there is none: only
-    a key without its colon on the same line, which is rare, has the edit itself tried."""
+def not_editable(
+    look: RegistryLook, changes: Callable[[Row], Changes], rows: Sequence[Row]
+) -> dict[str, Failure]:
+    """Find the rows that these changes could not be written into. Of most texts a glance tells that
+    there is none: only a key without its colon on the same line, which is rare, has the edit itself
+    tried."""
     if not _WITHOUT_COLON.search(look.content.data):
         return {}
     return edited_where_safe(look, {row.name: changes(row) for row in rows})[1]
 
 
 def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
-    """The registry's text with these fields of these rows changed; a row that cannot be edited safely is refused."""
+    """The registry's text with these fields of these rows changed; a row that cannot be edited
+    safely is refused."""
     from tmuxreap.registry import edits
 
     try:
@@ -263,8 +290,15 @@ def unsafe(path: Path, error: edits.Unsafe) -> Failure:
     place = f"could not edit the registry {path}: line {error.line}, column {error.column}"
     if "surrogate" in error.reason:  # bytes of a file's name, as Python reads them
         reason = f"{place}: a word for it is not UTF-8, and the registry is"
-        return Failure(Code.REGISTRY_UNWRITABLE, reason, "give it in UTF-8, or rename that folder, then try again")
-    hint = "write that row plainly (keys before their colons on one line, no anchors, aliases or tags), then try again"
+        return Failure(
+            Code.REGISTRY_UNWRITABLE,
+            reason,
+            "give it in UTF-8, or rename that folder, then try again",
+        )
+    hint = (
+        "write that row plainly (keys before their colons on one line, no anchors, aliases or"
+        " tags), then try again"
+    )
     return Failure(Code.ROW_INVALID, f"{place}: {error.reason}", hint)
 
 
@@ -279,7 +313,9 @@ def _row(row: edits.RowText, names: Counter[str | None]) -> AnyRow:
         line, column = row.trouble_line or row.line, row.trouble_column or row.column
         return BadRow(row.index, name, row.trouble or "it is no mapping", line, column)
     if name is not None and names[name] > 1:
-        return BadRow(row.index, name, f"the name {name!r} stands {names[name]} times", row.line, row.column)
+        return BadRow(
+            row.index, name, f"the name {name!r} stands {names[name]} times", row.line, row.column
+        )
     try:
         return read_row(row.index, row.data)
     except ValueError as error:
@@ -290,7 +326,8 @@ def row_invalid(path: Path, row: BadRow) -> Failure:
     what = repr(row.name) if row.name else f"number {row.index + 1}"
     return Failure(
         Code.ROW_INVALID,
-        f"could not use the row {what}: {row.reason} ({path}, line {row.line}, column {row.column})",
+        f"could not use the row {what}: {row.reason} ({path}, line {row.line}, column"
+        f" {row.column})",
         f"fix line {row.line} of {path}, then try again",
     )
 

@@ -13,7 +13,8 @@ _CONVERSATION_FIELD = re.compile(r"^(?P<agent>[A-Za-z0-9_]+?)_(?:session|convers
 
 
 def conversation_field(agent: str) -> str:
-    """Where an agent's conversation ID stands; claude and codex have names older than this program."""
+    """Where an agent's conversation ID stands; claude and codex have names older than this
+    program."""
     kind = "session" if agent in ("claude", "codex") else "conversation"
     return f"{agent.replace('-', '_')}_{kind}_id_own"
 
@@ -32,7 +33,9 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
         start_command=_text(data.get("start_command")),
         pane=_pane(data.get("pane")),
         tmux=_tmux(data.get("tmux")),
-        conversations=tuple((k, _text(v)) for k, v in data.items() if _CONVERSATION_FIELD.match(str(k))),
+        conversations=tuple(
+            (k, _text(v)) for k, v in data.items() if _CONVERSATION_FIELD.match(str(k))
+        ),
         resumable=_flag(data.get("resumable")),
         stop_reason=_text(data.get("stop_reason")),
         data=data,
@@ -146,7 +149,8 @@ def _integer(value: object) -> int | None:
 
 
 def _pid(value: object) -> int | None:
-    """Absent, or a number that a process can have: a session is not meant by its name alone where a pid was tried."""
+    """Absent, or a number that a process can have: a session is not meant by its name alone where a
+    pid was tried."""
     if value is None or value == "":
         return None
     number = _integer(value)

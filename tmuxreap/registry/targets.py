@@ -1,4 +1,5 @@
-"""Which rows a command means: names, patterns, tags, agents, pids. Pure: nothing here looks at tmux or processes."""
+"""Which rows a command means: names, patterns, tags, agents, pids. Pure: nothing here looks at tmux
+or processes."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ PREFIXES = (*SWEEPING, "pid:")
 
 
 class Wanted(Enum):
-    """Which rows a pattern, a tag, an agent or `all` selects; a name always means its row, a task all of its rows."""
+    """Which rows a pattern, a tag, an agent or `all` selects; a name always means its row, a task
+    all of its rows."""
 
     RUNNING = "running"
     ENDED = "ended"
@@ -40,8 +42,9 @@ def _never(_row: Row) -> bool:
 
 @frozen
 class Questions:
-    """What a choice may have to ask of the world: which row a process is proven to belong to, which agent a row is of,
-    and which ended rows count among the running ones (for kill, those with living processes)."""
+    """What a choice may have to ask of the world: which row a process is proven to belong to, which
+    agent a row is of, and which ended rows count among the running ones (for kill, those with
+    living processes)."""
 
     row_of_pid: Callable[[int], str | None] = _no_row
     agent_of: Callable[[Row], str | None] = _own_word
@@ -50,7 +53,8 @@ class Questions:
 
 @frozen
 class Chosen:
-    """Rows in the order in which they were first named, each once, and what was named but is not there."""
+    """Rows in the order in which they were first named, each once, and what was named but is not
+    there."""
 
     rows: tuple[Row, ...]
     bad: tuple[BadRow, ...]
@@ -84,7 +88,9 @@ def choose(
             sweeping = sweeping or is_sweeping(target)
             found = _selected(rows, target, wanted, ask)
             if sparing and is_sweeping(target) and not isinstance(found, Failure):
-                kept = {row.index: row.name for row in found if isinstance(row, Row) and is_kept(row)}
+                kept = {
+                    row.index: row.name for row in found if isinstance(row, Row) and is_kept(row)
+                }
                 spared.update(kept)
                 found = _without(rows, target, wanted, ask) if kept else found
         if isinstance(found, Failure):
@@ -101,8 +107,11 @@ def choose(
     )
 
 
-def _without(rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions) -> list[AnyRow] | Failure:
-    """Select as if the protected rows were not there; a word that means nothing else then means nothing."""
+def _without(
+    rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions
+) -> list[AnyRow] | Failure:
+    """Select as if the protected rows were not there; a word that means nothing else then means
+    nothing."""
     matches = _matching(rows, target, ask)  # of a tree they are still the branches
     others = [row for row in rows if not (isinstance(row, Row) and is_kept(row)) and matches(row)]
     if others or target == "all":
@@ -128,7 +137,9 @@ def _exact(rows: Sequence[AnyRow], target: str) -> list[AnyRow] | None:
     return [row for row in rows if row.name == target] or None
 
 
-def _selected(rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions) -> list[AnyRow] | Failure:
+def _selected(
+    rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions
+) -> list[AnyRow] | Failure:
     pid = _pid(target)
     if pid is not None:
         return _of_pid(rows, target, pid, ask)
@@ -175,10 +186,16 @@ def _is_wanted(row: Row, wanted: Wanted) -> bool:
 
 def _pid(target: str) -> int | None:
     number = target.removeprefix("pid:")
-    return int(number) if number.isascii() and number.isdigit() and len(number) <= LONGEST_PID else None
+    return (
+        int(number)
+        if number.isascii() and number.isdigit() and len(number) <= LONGEST_PID
+        else None
+    )
 
 
-def _of_pid(rows: Sequence[AnyRow], target: str, pid: int, ask: Questions) -> list[AnyRow] | Failure:
+def _of_pid(
+    rows: Sequence[AnyRow], target: str, pid: int, ask: Questions
+) -> list[AnyRow] | Failure:
     name = ask.row_of_pid(pid)
     found = [row for row in rows if row.name == name] if name is not None else []
     if found:
@@ -192,7 +209,11 @@ def _of_pid(rows: Sequence[AnyRow], target: str, pid: int, ask: Questions) -> li
 
 def _unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
     names = [row.name for row in rows if row.name]
-    near = [name for name in names if name.startswith(target[:3])][:3] if not is_sweeping(target) else []
+    near = (
+        [name for name in names if name.startswith(target[:3])][:3]
+        if not is_sweeping(target)
+        else []
+    )
     hint = f"did you mean {', '.join(near)}? " if near else ""
     return Failure(
         Code.SESSION_NOT_REGISTERED,

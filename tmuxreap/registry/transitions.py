@@ -1,4 +1,5 @@
-"""What may happen to a row: the one table of states and events, and the fields that each event writes. Pure."""
+"""What may happen to a row: the one table of states and events, and the fields that each event
+writes. Pure."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ class Event(Enum):
 
 R, S, T, A = Status.RUNNING, Status.STOPPED, Status.TERMINATED, Status.ARCHIVED
 
-# An ended row on which STOPPED or KILLED happens was ended by another's hand while our stop was under way.
-# SWEPT leaves the status; None: it cannot happen, and asking for it is an error of ours.
+# An ended row on which STOPPED or KILLED happens was ended by another's hand while our stop was
+# under way. SWEPT leaves the status; None: it cannot happen, and asking for it is an error of ours.
 TRANSITIONS: dict[Event, dict[Status, Status | None]] = {
     Event.STOPPED: {R: S, S: S, T: S, A: S},
     Event.KILLED: {R: S, S: S, T: S, A: S},

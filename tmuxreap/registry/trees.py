@@ -23,10 +23,13 @@ def below(rows: Iterable[Row], name: str) -> set[str]:
 
 
 def as_trees(rows: Sequence[Row]) -> list[tuple[str, int]]:
-    """Put each row behind its parent, with its depth; one whose parent is not among them is a root."""
+    """Put each row behind its parent, with its depth; one whose parent is not among them is a
+    root."""
     children = _children(rows)
     names = [row.name for row in rows]
-    roots = [row.name for row in rows if parent_of(row) not in children or parent_of(row) not in names]
+    roots = [
+        row.name for row in rows if parent_of(row) not in children or parent_of(row) not in names
+    ]
     told: dict[str, int] = {}
     for name in (*roots, *names):  # the second time for those that go round in a circle
         _put(name, children, told)

@@ -1,4 +1,5 @@
-"""Who calls: the user, the host, the tool, and the registered session that the call comes from. Looks at no process."""
+"""Who calls: the user, the host, the tool, and the registered session that the call comes from.
+Looks at no process."""
 
 from __future__ import annotations
 
@@ -17,16 +18,27 @@ def caller(context: Context) -> dict[str, object]:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:
         user = str(uid)
-    return {"user": user, "host": context.place.host, "tool": context.tool, "session": own_name(context)}
+    return {
+        "user": user,
+        "host": context.place.host,
+        "tool": context.tool,
+        "session": own_name(context),
+    }
 
 
 def own_name(context: Context) -> str | None:
-    """Name the running row that we are called from: by the mark of its session, else by its pane."""
+    """Name the running row that we are called from: by the mark of its session, else by its
+    pane."""
     look = context.registry.look()
     mark = context.settings.mark
     if mark is not None and (name := context.books.name_of(mark)) is not None:
         row = look.named(name)
         return name if row is not None and not row.status.ended else None
     here = context.settings.pane
-    rows = (row for row in look.usable if not row.status.ended and row.tmux.server_pid and row.pane.id)
-    return next((row.name for row in rows if pane_word(row.tmux.server_pid, row.pane.id or "") == here), None)
+    rows = (
+        row for row in look.usable if not row.status.ended and row.tmux.server_pid and row.pane.id
+    )
+    return next(
+        (row.name for row in rows if pane_word(row.tmux.server_pid, row.pane.id or "") == here),
+        None,
+    )

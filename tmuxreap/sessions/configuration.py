@@ -1,5 +1,5 @@
-"""Reads what a user wants where no flag says it: config.yaml, and the variables that go before it. Strict: what is
-misspelt would be silently without effect. Loaded only where one of them is there.
+"""Reads what a user wants where no flag says it: config.yaml, and the variables that go before it.
+Strict: what is misspelt would be silently without effect. Loaded only where one of them is there.
 
 Knows no built-in default, and never writes the file."""
 
@@ -42,7 +42,9 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Given]:
             try:
                 found[key] = Given(READERS[key](environ[name]), "environment", name)
             except ValueError as error:
-                raise _invalid(f"${name}", str(error), f"unset {name}, or give it a value that is one") from None
+                raise _invalid(
+                    f"${name}", str(error), f"unset {name}, or give it a value that is one"
+                ) from None
     return found
 
 
@@ -51,7 +53,10 @@ def _of_file(file: Path) -> dict[str, Given]:
     try:
         if not file.is_file():  # a pipe would be waited for
             raise Unreadable("it is no file")
-        return {key: _given(file, key, value) for key, value in _values(Block(blocks.read(file))).items()}
+        return {
+            key: _given(file, key, value)
+            for key, value in _values(Block(blocks.read(file))).items()
+        }
     except Unreadable as error:
         raise _invalid(str(file), str(error), hint) from None
     except Misplaced as error:
@@ -66,7 +71,11 @@ def _given(file: Path, key: str, value: object) -> Given:
 
 def _values(top: Block) -> dict[str, object]:
     inner = [key.partition(".")[2] for key in READERS if "." in key]
-    reap = top.only(tuple(dict.fromkeys(key.partition(".")[0] for key in READERS))).inner("reap").only(inner)
+    reap = (
+        top.only(tuple(dict.fromkeys(key.partition(".")[0] for key in READERS)))
+        .inner("reap")
+        .only(inner)
+    )
     found: dict[str, object] = {}
     for key, read in READERS.items():
         block, name = (reap, key.partition(".")[2]) if "." in key else (top, key)
@@ -132,4 +141,8 @@ def _invalid(what: str, reason: str, hint: str) -> Failure:
 
 def compiled(patterns: object) -> tuple[re.Pattern[str], ...]:
     """Make the user's own patterns of secrets ready."""
-    return tuple(re.compile(one, re.MULTILINE) for one in patterns) if isinstance(patterns, tuple) else ()
+    return (
+        tuple(re.compile(one, re.MULTILINE) for one in patterns)
+        if isinstance(patterns, tuple)
+        else ()
+    )

@@ -1,4 +1,5 @@
-"""What a command has at hand: the ports, the registry, the books, the profiles. Holds them, does nothing."""
+"""What a command has at hand: the ports, the registry, the books, the profiles. Holds them, does
+nothing."""
 
 from __future__ import annotations
 
@@ -38,10 +39,13 @@ class Context:
         self.processes = processes
         self.clock = clock
         self.place = place
-        self.lock_held = lock_held  # by the caller himself: who waits for processes would keep it from all others
+        # by the caller himself: who waits for processes would keep it from all others
+        self.lock_held = lock_held
         self.warnings: list[str] = []
         self.progress: Progress | None = None
-        self.tool = "cli"  # by which door the call came: cli, mcp, popup, watch, reap, python or remote
+        self.tool = (  # by which door the call came: cli, mcp, popup, watch, reap, python or remote
+            "cli"
+        )
         self.asked_by: Mapping[str, object] | None = None  # of what another process was asked for
         self.made_registry = False
         self.defaults: Mapping[str, object] = {}  # the user's, by `configure`
@@ -49,8 +53,8 @@ class Context:
         self._spares: dict[str | None, Spares] = {}
 
     def configure(self, *, lenient: bool = False) -> None:
-        """Take the user's defaults; without any this costs a look for the file. `lenient`: an ending is not kept from
-        its work by a file of settings."""
+        """Take the user's defaults; without any this costs a look for the file. `lenient`: an
+        ending is not kept from its work by a file of settings."""
         if not self.settings.configured:
             return
         from tmuxreap.core.masking import mask_also
@@ -61,7 +65,9 @@ class Context:
         except Failure as failure:
             if not lenient:
                 raise
-            self.warnings.append(f"{failure.code.text}: {failure.message}; the built-in defaults are used")
+            self.warnings.append(
+                f"{failure.code.text}: {failure.message}; the built-in defaults are used"
+            )
         mask_also(compiled(self.defaults.get(SECRETS)))
 
     def default_word(self, key: str) -> str | None:
@@ -94,7 +100,8 @@ class Context:
             return None
 
     def registry_if_there(self) -> RegistryLook | None:
-        """For `start` and `adopt`, which make one here where none is found. To be called before all else."""
+        """For `start` and `adopt`, which make one here where none is found. To be called before all
+        else."""
         self.registry = self._registry(registry_or_new(self.settings, self.given_registry))
         return self.registry.look() if os.path.lexists(self.registry.path) else None
 
@@ -138,7 +145,11 @@ class Context:
 
     def same_pane(self, one: Row, other: Row) -> bool:
         """Whether two rows mean the same pane of the same session."""
-        if one.pane.pid is None or one.pane.pid != other.pane.pid or one.terminal is not other.terminal:
+        if (
+            one.pane.pid is None
+            or one.pane.pid != other.pane.pid
+            or one.terminal is not other.terminal
+        ):
             return False
         if one.tmux.known and other.tmux.known:
             return (one.tmux, one.pane.id) == (other.tmux, other.pane.id)
@@ -149,8 +160,8 @@ class Context:
         return self.told_agent(row) or self.seen_agents.get(row.name)
 
     def told_agent(self, row: Row) -> str | None:
-        """What the row says; else the last word of its name; else the program that it was started with, or that other
-        tools saw in its pane."""
+        """What the row says; else the last word of its name; else the program that it was started
+        with, or that other tools saw in its pane."""
         if row.agent is not None:
             return row.agent
         found = self.profiles.by_name_suffix(row.name)

@@ -1,4 +1,5 @@
-"""Gathers the clues that tell an agent's conversation and reads its screen: the way from a sight to `locators`.
+"""Gathers the clues that tell an agent's conversation and reads its screen: the way from a sight to
+`locators`.
 
 Looks at processes, tmux and the agent's store; changes nothing."""
 
@@ -68,7 +69,9 @@ def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Kno
     if before.id is not None:
         before = find.checked(profile, clues.store, before.id, before.source)
     found = find.better(before, after)
-    return replace(known, conversation=found, candidates=known.candidates if found.id is None else ())
+    return replace(
+        known, conversation=found, candidates=known.candidates if found.id is None else ()
+    )
 
 
 def after_life(profile: Profile | None, known: Known, sight: Sight, screen: str | None) -> Known:
@@ -79,11 +82,15 @@ def after_life(profile: Profile | None, known: Known, sight: Sight, screen: str 
 
 
 def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen:
-    """The agent's state: a word of its own about being busy or asking, and an open turn in its conversation, outweigh
-    what the screen seems to show."""
+    """The agent's state: a word of its own about being busy or asking, and an open turn in its
+    conversation, outweigh what the screen seems to show."""
     if profile is None:
         return Screen(State.UNKNOWN)
-    screen = read_screen(text, profile.screens, profile.marks) if text is not None else Screen(State.UNKNOWN)
+    screen = (
+        read_screen(text, profile.screens, profile.marks)
+        if text is not None
+        else Screen(State.UNKNOWN)
+    )
     state = STATES_OF_WORDS.get(find.agent_word(profile, known.clues) or "", screen.state)
     if state not in (State.BUSY, State.DIALOG) and in_a_turn(profile, known):
         state = State.BUSY
@@ -91,8 +98,9 @@ def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen
 
 
 def in_a_turn(profile: Profile, known: Known) -> bool:
-    """By what the conversation itself says, where it tells turns. Of several that it could be any one counts: an agent
-    that is taken for busy by mistake is asked to stop what it does not do, and loses nothing."""
+    """By what the conversation itself says, where it tells turns. Of several that it could be any
+    one counts: an agent that is taken for busy by mistake is asked to stop what it does not do, and
+    loses nothing."""
     told = profile.goes_on
     if told is None or told.began is None:
         return False
@@ -103,26 +111,40 @@ def in_a_turn(profile: Profile, known: Known) -> bool:
 
 def last_told(context: Context, row: Row, sight: Sight) -> str:
     """The state that the agent itself told last in this life of its; empty where it told none."""
-    since = min((context.processes.started_epoch(process.id) for process in sight.agent), default=0.0)
-    return next((beat.state for beat in context.books.told(row.name) if beat.state and beat.at >= since), "")
+    since = min(
+        (context.processes.started_epoch(process.id) for process in sight.agent), default=0.0
+    )
+    return next(
+        (beat.state for beat in context.books.told(row.name) if beat.state and beat.at >= since), ""
+    )
 
 
 def resume_command(context: Context, row: Row, known: Known, profile: Profile | None) -> str | None:
-    if profile is None or not profile.resume or known.conversation.id is None or not known.conversation.exists:
+    if (
+        profile is None
+        or not profile.resume
+        or known.conversation.id is None
+        or not known.conversation.exists
+    ):
         return None
     words = resume_words(profile, row.start_command, known.conversation.id)
     return resume_line(words, store_environment(profile, known.store or _recorded_store(row)))
 
 
 def store_environment(profile: Profile, store: str | None) -> Mapping[str, str]:
-    """What an agent must find in its environment to have this store; one without a variable finds it from its HOME."""
+    """What an agent must find in its environment to have this store; one without a variable finds
+    it from its HOME."""
     if not store:
         return {}
     if profile.store_variable:
         return {profile.store_variable: _above(store, profile.store_under)}
     default = profile.store_default or ""
     below = default.removeprefix("~/")
-    return {"HOME": _above(store, below)} if default.startswith("~/") and store.endswith("/" + below) else {}
+    return (
+        {"HOME": _above(store, below)}
+        if default.startswith("~/") and store.endswith("/" + below)
+        else {}
+    )
 
 
 def _above(folder: str, below: str) -> str:
@@ -132,20 +154,38 @@ def _above(folder: str, below: str) -> str:
 def goes_on(context: Context, known: Known, profile: Profile | None) -> tuple[str, ...]:
     """After the end: does the conversation go on without its pane? Says so, and how to end it."""
     conversation = known.conversation
-    if profile is None or profile.goes_on is None or conversation.id is None or known.clues.store is None:
+    if (
+        profile is None
+        or profile.goes_on is None
+        or conversation.id is None
+        or known.clues.store is None
+    ):
         return ()
     found = lingering(profile, profile.goes_on, known.clues.store, conversation, context.processes)
-    return tuple(f"goes_on: the conversation goes on in {plain(one.where)}; end it with: {one.end}" for one in found)
+    return tuple(
+        f"goes_on: the conversation goes on in {plain(one.where)}; end it with: {one.end}"
+        for one in found
+    )
 
 
-def _clues(context: Context, row: Row, sight: Sight, profile: Profile) -> tuple[Clues, Mapping[str, str] | None]:
-    environ = next((e for p in sight.agent if (e := context.processes.environ(p.id)) is not None), None)
+def _clues(
+    context: Context, row: Row, sight: Sight, profile: Profile
+) -> tuple[Clues, Mapping[str, str] | None]:
+    environ = next(
+        (e for p in sight.agent if (e := context.processes.environ(p.id)) is not None), None
+    )
     store = find.store_of(profile, environ, _recorded_store(row), context.settings.home)
     cwd = next((found for p in sight.agent if (found := context.processes.cwd(p.id))), row.pane.cwd)
     store = Path(cwd or "/", store) if store is not None else None
     files = any(locator.kind == "open-file" for locator in profile.locators)
-    opened = [path for p in sight.agent for path in context.processes.open_files(p.id)] if files else []
-    launched = recorded_conversation(row, profile.name) if row.data.get("conversation_source") == "launch" else None
+    opened = (
+        [path for p in sight.agent for path in context.processes.open_files(p.id)] if files else []
+    )
+    launched = (
+        recorded_conversation(row, profile.name)
+        if row.data.get("conversation_source") == "launch"
+        else None
+    )
     agents = tuple(_agent_process(context, process) for process in sight.agent)
     hooked = _hooked(context, row, agents, profile)
     since = row.pane.created_epoch if not row.status.ended else None
@@ -153,9 +193,11 @@ def _clues(context: Context, row: Row, sight: Sight, profile: Profile) -> tuple[
     return replace(clues, rivals=lambda: _has_rivals(context, sight, profile, clues)), environ
 
 
-def _hooked(context: Context, row: Row, agents: Sequence[find.AgentProcess], profile: Profile) -> str | None:
-    """What the agent's own hooks told last, this very process: not one before it, nor one that a tool of it started.
-    A program that can be no agent speaks for the one whose mark it carries.
+def _hooked(
+    context: Context, row: Row, agents: Sequence[find.AgentProcess], profile: Profile
+) -> str | None:
+    """What the agent's own hooks told last, this very process: not one before it, nor one that a
+    tool of it started. A program that can be no agent speaks for the one whose mark it carries.
 
     At the end of a conversation its hook may be the slower one: it says nothing of the next."""
     if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
@@ -164,26 +206,38 @@ def _hooked(context: Context, row: Row, agents: Sequence[find.AgentProcess], pro
 
     ours = {(agent.id.pid, agent.id.start) for agent in agents}
     since = min(agent.started_epoch for agent in agents)
-    told = (beat for beat in context.books.told(row.name) if beat.conversation_id and beat.kind != SESSION_END)
+    told = (
+        beat
+        for beat in context.books.told(row.name)
+        if beat.conversation_id and beat.kind != SESSION_END
+    )
     return next((beat.conversation_id for beat in told if _is_of(beat, profile, ours, since)), None)
 
 
-def _is_of(beat: Heartbeat, profile: Profile, ours: Container[tuple[object, ...]], since: float) -> bool:
+def _is_of(
+    beat: Heartbeat, profile: Profile, ours: Container[tuple[object, ...]], since: float
+) -> bool:
     from tmuxreap.agents.hooks.events import may_be_agent
 
     below = beat.data.get("below")
-    shells = [tuple(one) for one in below if isinstance(one, list)] if isinstance(below, list) else []
+    shells = (
+        [tuple(one) for one in below if isinstance(one, list)] if isinstance(below, list) else []
+    )
     if any(one in ours for one in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
         return True
     program = beat.data.get("program")
-    if not isinstance(program, str) or may_be_agent(program, profile.name) or program in profile.process:
+    if (
+        not isinstance(program, str)
+        or may_be_agent(program, profile.name)
+        or program in profile.process
+    ):
         return False
     return beat.at >= since
 
 
 def _has_rivals(context: Context, sight: Sight, profile: Profile, clues: Clues) -> bool:
-    """A living agent of this kind in the same folder that is not this one, and has the same store: what it wrote cannot
-    be told from ours."""
+    """A living agent of this kind in the same folder that is not this one, and has the same store:
+    what it wrote cannot be told from ours."""
     ours = {process.pid for process in sight.agent} | {one.process.pid for one in sight.owned.own}
     others = (process for process in _living(context, profile) if process.pid not in ours)
     return any(
@@ -203,12 +257,19 @@ def _living(context: Context, profile: Profile) -> Iterator[Process]:
 def _store_of(context: Context, profile: Profile, process: Process, cwd: str | None) -> Path | None:
     """None where its environment cannot be read."""
     environ = context.processes.environ(process.id)
-    store = find.store_of(profile, environ, None, context.settings.home) if environ is not None else None
+    store = (
+        find.store_of(profile, environ, None, context.settings.home)
+        if environ is not None
+        else None
+    )
     return Path(cwd or "/", store) if store is not None else None
 
 
-def who_is_in(context: Context, profile: Profile, conversation: str, store: Path | None) -> Process | None:
-    """A living agent that tells of itself that it is in this conversation, whether it has a row or not."""
+def who_is_in(
+    context: Context, profile: Profile, conversation: str, store: Path | None
+) -> Process | None:
+    """A living agent that tells of itself that it is in this conversation, whether it has a row or
+    not."""
     told = tuple(locator for locator in profile.locators if locator.kind in TOLD_ALIVE)
     for process in _living(context, profile):
         cwd = context.processes.cwd(process.id)

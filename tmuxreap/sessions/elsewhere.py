@@ -1,5 +1,6 @@
-"""Tells whether a session belongs to another registry: by the mark that `start` set on that very session, and a running
-row there. Reads that registry; never writes to it, to its ledger or to tmux."""
+"""Tells whether a session belongs to another registry: by the mark that `start` set on that very
+session, and a running row there. Reads that registry; never writes to it, to its ledger or to
+tmux."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ class Owner:
 
 def owners_of(context: Context, server: Server, sessions: Sequence[Session]) -> dict[str, Owner]:
     """Find by session id those that another registry has, with one question to their server."""
-    said = context.tmux.ask(server.socket, [Question(session.id, environment=True) for session in sessions])
+    said = context.tmux.ask(
+        server.socket, [Question(session.id, environment=True) for session in sessions]
+    )
     found = {
         session.id: owner_of(context, server, session, environment)
         for session, environment in zip(sessions, said, strict=True)
@@ -36,8 +39,11 @@ def owners_of(context: Context, server: Server, sessions: Sequence[Session]) -> 
     return {number: owner for number, owner in found.items() if owner is not None}
 
 
-def owner_of(context: Context, server: Server, session: Session, environment: str | None) -> Owner | None:
-    """Find who else has it. `environment`: the session's own, without what its server gives to all."""
+def owner_of(
+    context: Context, server: Server, session: Session, environment: str | None
+) -> Owner | None:
+    """Find who else has it. `environment`: the session's own, without what its server gives to
+    all."""
     marks = _marks(environment or "")
     mark, registry = marks.get(MARK), marks.get(REGISTRY_MARK)
     if not mark or not registry:
@@ -45,16 +51,21 @@ def owner_of(context: Context, server: Server, session: Session, environment: st
     path = Path(os.path.realpath(registry))
     if path == _ours(context):
         return None
-    row = next((row for row in _running(path) if _has(context, path, row, server, session, mark)), None)
+    row = next(
+        (row for row in _running(path) if _has(context, path, row, server, session, mark)), None
+    )
     return Owner(path, row.name) if row is not None else None
 
 
 def registered_elsewhere(verb: str, name: str, owner: Owner, hint: str = "") -> Failure:
     """Refuse what would be done to another's session, and name the command there."""
-    there = command(verb if verb in ("stop", "kill") else "show", owner.name, "--registry", str(owner.registry))
+    there = command(
+        verb if verb in ("stop", "kill") else "show", owner.name, "--registry", str(owner.registry)
+    )
     return Failure(
         Code.REGISTERED_ELSEWHERE,
-        f"could not {verb} {name}: it is the running session {owner.name} of the registry {owner.registry}",
+        f"could not {verb} {name}: it is the running session {owner.name} of the registry"
+        f" {owner.registry}",
         f"{hint}{there}",
     )
 
@@ -78,13 +89,18 @@ def _running(path: Path) -> list[Row]:
     return []
 
 
-def _has(context: Context, path: Path, row: Row, server: Server, session: Session, mark: str) -> bool:
-    """By the identity that it recorded; where another tool left that out, by the mark that its ledger has."""
+def _has(
+    context: Context, path: Path, row: Row, server: Server, session: Session, mark: str
+) -> bool:
+    """By the identity that it recorded; where another tool left that out, by the mark that its
+    ledger has."""
     if not row.tmux.known:
         return _marked(path, row.name) == mark
     here = (server.pid, session.id, session.created)
     same_boot = row.tmux.boot_id in (None, context.place.boot_id)
-    return same_boot and (row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created) == here
+    return (
+        same_boot and (row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created) == here
+    )
 
 
 def _marked(path: Path, name: str) -> str | None:

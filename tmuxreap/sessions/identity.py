@@ -1,4 +1,5 @@
-"""Which session and which pane a row means, held against one look: the same, gone, or not to be told. Pure."""
+"""Which session and which pane a row means, held against one look: the same, gone, or not to be
+told. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
     if row.tmux.host is not None and row.tmux.host != world.host:
         return Failure(
             Code.TMUX_UNREACHABLE,
-            f"could not look at {row.name}: it runs on the host {row.tmux.host}, this is {world.host}",
+            f"could not look at {row.name}: it runs on the host {row.tmux.host}, this is"
+            f" {world.host}",
             f"run the command on {row.tmux.host}",
         )
     if row.terminal is not Terminal.TMUX or not isinstance(server, Unreachable):
@@ -33,9 +35,12 @@ def not_asked(deed: str, server: Unreachable) -> Failure:
     return Failure(code, f"could not {deed}: {server.reason}", server.hint)
 
 
-def find_session(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:
-    """The very session that was recorded, None when it is proven gone, a failure when that cannot be said: another has
-    its name, its pane was moved, its process lives on in another tmux, or tmux could not say all."""
+def find_session(
+    row: Row, server: ServerLook, profile: Profile | None, world: World
+) -> Session | Failure | None:
+    """The very session that was recorded, None when it is proven gone, a failure when that cannot
+    be said: another has its name, its pane was moved, its process lives on in another tmux, or tmux
+    could not say all."""
     found = _session_of(row, server, profile, world)
     if found is not None:
         return found
@@ -43,7 +48,9 @@ def find_session(row: Row, server: ServerLook, profile: Profile | None, world: W
     return not_all_read(f"look at {row.name}", server, row.name, known)
 
 
-def not_all_read(deed: str, server: ServerLook, name: str, session: str | None = None) -> Failure | None:
+def not_all_read(
+    deed: str, server: ServerLook, name: str, session: str | None = None
+) -> Failure | None:
     """Why it says nothing that a session is not among those of this server."""
     if not isinstance(server, Server) or not server.may_hide(session, name):
         return None
@@ -59,7 +66,9 @@ def pid_of(row: Row, pane: Pane | None) -> int | None:
     return row.pane.pid if pane is None or pane.pid is None else pane.pid
 
 
-def _session_of(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Session | Failure | None:
+def _session_of(
+    row: Row, server: ServerLook, profile: Profile | None, world: World
+) -> Session | Failure | None:
     if not isinstance(server, Server):
         return _on_another_server(row, server, profile, world)
     here = _recorded_session(row, server, world) if same_server(row, server, world) else None
@@ -74,10 +83,14 @@ def _session_of(row: Row, server: ServerLook, profile: Profile | None, world: Wo
             return named_otherwise
     if named is None:
         holders = [one for one in server.sessions if _has_agent(row, one, profile, world)]
-        return moved(row, holders[0]) if holders else _on_another_server(row, server, profile, world)
+        return (
+            moved(row, holders[0]) if holders else _on_another_server(row, server, profile, world)
+        )
     if any(_is_recorded(row, pane, world) for pane in named.panes):
         return named
-    if ended_as_pane(row):  # other tools record no pane id: what is left of it are the panes of others
+    if ended_as_pane(
+        row
+    ):  # other tools record no pane id: what is left of it are the panes of others
         return named if _runs_in(named, profile, world) else None
     if row.pane.pid is None:
         return named
@@ -85,13 +98,18 @@ def _session_of(row: Row, server: ServerLook, profile: Profile | None, world: Wo
 
 
 def _is_recorded(row: Row, pane: Pane, world: World) -> bool:
-    """By the pid. Where tmux does not say that of a dead pane, nothing speaks against it once the process is gone."""
+    """By the pid. Where tmux does not say that of a dead pane, nothing speaks against it once the
+    process is gone."""
     if row.pane.pid is None:
         return False
-    return pane.pid == row.pane.pid or (pane.pid is None and row.pane.pid not in world.index.processes)
+    return pane.pid == row.pane.pid or (
+        pane.pid is None and row.pane.pid not in world.index.processes
+    )
 
 
-def _respelled(row: Row, server: Server, profile: Profile | None, world: World) -> Session | Failure | None:
+def _respelled(
+    row: Row, server: Server, profile: Profile | None, world: World
+) -> Session | Failure | None:
     """tmux may have given it another name than the row has; by the pid it is known all the same."""
     other = next(filter(None, map(server.named, spellings(row.name))), None)
     if other is None:
@@ -123,21 +141,28 @@ def _recorded_session(row: Row, server: Server, world: World) -> Session | Failu
 
 
 def _has_agent(row: Row, session: Session, profile: Profile | None, world: World) -> bool:
-    return any(pane.pid == row.pane.pid and agent_in(pane, profile, world) for pane in session.panes)
+    return any(
+        pane.pid == row.pane.pid and agent_in(pane, profile, world) for pane in session.panes
+    )
 
 
 def moved(row: Row, holder: Session) -> Failure:
-    """Its pane was put into another session (join-pane, move-window), or its session has another name."""
+    """Its pane was put into another session (join-pane, move-window), or its session has another
+    name."""
     return Failure(
         Code.SESSION_REPLACED,
-        f"could not take {row.name} for the recorded session: its pane stands in the session {holder.name} now",
+        f"could not take {row.name} for the recorded session: its pane stands in the session"
+        f" {holder.name} now",
         f"record that one: {command('adopt', holder.name)}, or move the pane back",
     )
 
 
-def _on_another_server(row: Row, server: ServerLook, profile: Profile | None, world: World) -> Failure | None:
-    """A row that names its server only means another socket where TMUX_TMPDIR is another (cron, units): "there is none"
-    says nothing there, as long as its process lives in a tmux of that name."""
+def _on_another_server(
+    row: Row, server: ServerLook, profile: Profile | None, world: World
+) -> Failure | None:
+    """A row that names its server only means another socket where TMUX_TMPDIR is another (cron,
+    units): "there is none" says nothing there, as long as its process lives in a tmux of that
+    name."""
     process = world.index.processes.get(row.pane.pid or 0)
     if row.tmux.known or row.status.ended or process is None:
         return None
@@ -149,9 +174,10 @@ def _on_another_server(row: Row, server: ServerLook, profile: Profile | None, wo
         return None
     return Failure(
         Code.TMUX_UNREACHABLE,
-        f"could not look at {row.name}: nothing of it is on {server.socket}, but its process {process.pid} lives on "
-        f"{socket}",
-        f"set TMUX_TMPDIR as for that server, or record its path: {command('adopt', row.name, '--server', socket)}",
+        f"could not look at {row.name}: nothing of it is on {server.socket}, but its process"
+        f" {process.pid} lives on {socket}",
+        "set TMUX_TMPDIR as for that server, or record its path:"
+        f" {command('adopt', row.name, '--server', socket)}",
     )
 
 
@@ -161,20 +187,25 @@ def _pane_was_ended(row: Row, session: Session) -> bool:
 
 
 def ended_as_pane(row: Row) -> bool:
-    """Only its pane was ended: what lives in the others, with its mark or without, is not its own."""
+    """Only its pane was ended: what lives in the others, with its mark or without, is not its
+    own."""
     return row.status.ended and row.data.get("scope") == Scope.PANE.value
 
 
-def pick_pane(row: Row, session: Session, profile: Profile | None, world: World) -> Pane | Failure | None:
-    """Which pane is the agent's, in the order of trust. None: its own is no more, and those left are at work of others,
-    or cannot be told apart."""
+def pick_pane(
+    row: Row, session: Session, profile: Profile | None, world: World
+) -> Pane | Failure | None:
+    """Which pane is the agent's, in the order of trust. None: its own is no more, and those left
+    are at work of others, or cannot be told apart."""
     by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
     by_pid = [pane for pane in session.panes if _is_recorded(row, pane, world)]
     lost = row.tmux.known and row.pane.id is not None
     for found in (by_id, by_pid, () if lost else session.panes):
         if len(found) == 1:
             return found[0]
-    running = [pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)]
+    running = [
+        pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)
+    ]
     if len(running) == 1:
         return running[0]
     if lost and not running:
@@ -198,7 +229,7 @@ def same_server(row: Row, server: ServerLook, world: World) -> bool:
 def _replaced(row: Row, now: Session) -> Failure:
     return Failure(
         Code.SESSION_REPLACED,
-        f"could not take {row.name} for the recorded session: the one of that name now is {now.id}, made later or "
-        f"on another server",
+        f"could not take {row.name} for the recorded session: the one of that name now is {now.id},"
+        " made later or on another server",
         f"if it is the one you mean, record it: {command('adopt', row.name)}",
     )

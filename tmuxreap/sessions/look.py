@@ -24,7 +24,9 @@ def look_at(
 ) -> list[tuple[Sight, Past]]:
     """One look for all of them; `briefly` only for who does nothing on what is seen."""
     sockets = {row.name: context.socket_of(row) for row in rows}
-    closely = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known} if briefly else None
+    closely = (
+        {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known} if briefly else None
+    )
     world = context.observer.look(sockets.values(), _since(context, rows), closely=closely)
     survivors = context.books.survivors(context.place.boot_id)
     told = known or {}
@@ -40,24 +42,38 @@ def look_at(
             whole_session=whole_session,
         )
 
-    return [_sight(context, row, sockets[row.name], world, past(row), briefly=briefly) for row in rows]
+    return [
+        _sight(context, row, sockets[row.name], world, past(row), briefly=briefly) for row in rows
+    ]
 
 
-def _sight(context: Context, row: Row, socket: str, world: World, before: Past, *, briefly: bool) -> tuple[Sight, Past]:
+def _sight(
+    context: Context, row: Row, socket: str, world: World, before: Past, *, briefly: bool
+) -> tuple[Sight, Past]:
     profile = context.profile_of(row)
     sight = see(row, socket, profile, context.spares_of(profile), world, before)
-    if context.agent_of(row) is None and not briefly and (seen := _agent_seen(context, sight, world)) is not None:
+    if (
+        context.agent_of(row) is None
+        and not briefly
+        and (seen := _agent_seen(context, sight, world)) is not None
+    ):
         context.seen_agents[row.name] = seen
         return _sight(context, row, socket, world, before, briefly=briefly)
-    if before.mark is None and sight.live in (Live.GONE, Live.AGENT_GONE) and (mark := context.books.mark(row.name)):
-        # What tmux started in its pane tells the mark no more, and what was left behind may carry nothing else.
+    if (
+        before.mark is None
+        and sight.live in (Live.GONE, Live.AGENT_GONE)
+        and (mark := context.books.mark(row.name))
+    ):
+        # What tmux started in its pane tells the mark no more, and what was left behind may carry
+        # nothing else.
         told = replace(before, mark=mark, registry=str(context.registry.resolved))
         return _sight(context, row, socket, world, told, briefly=briefly)
     return sight, past_of(sight, before)
 
 
 def _agent_seen(context: Context, sight: Sight, world: World) -> str | None:
-    """The one known agent that runs in its pane; where that cannot be told, the only one in the session."""
+    """The one known agent that runs in its pane; where that cannot be told, the only one in the
+    session."""
     panes = (sight.pane,) if sight.pane else sight.session.panes if sight.session else ()
     agents = context.profiles.agents.values()
     found = [one.name for pane in panes for one in agents if agent_in(pane, one, world)]
@@ -66,5 +82,9 @@ def _agent_seen(context: Context, sight: Sight, world: World) -> str | None:
 
 def _since(context: Context, rows: Sequence[Row]) -> int:
     """The start of the oldest pane among them, when all of it was recorded in this boot."""
-    known = [row.pane.start_ticks for row in rows if row.pane.start_ticks and row.tmux.boot_id == context.place.boot_id]
+    known = [
+        row.pane.start_ticks
+        for row in rows
+        if row.pane.start_ticks and row.tmux.boot_id == context.place.boot_id
+    ]
     return min(known, default=0) if len(known) == len(rows) else 0

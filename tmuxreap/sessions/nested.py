@@ -1,5 +1,6 @@
-"""An agent that its pane only shows. In another tmux it is not the session's to end, and not gone with its pane. Behind
-a carrier (ssh, docker, sudo) the keys go to what carries it, and it may be where this kernel cannot see it. Pure."""
+"""An agent that its pane only shows. In another tmux it is not the session's to end, and not gone
+with its pane. Behind a carrier (ssh, docker, sudo) the keys go to what carries it, and it may be
+where this kernel cannot see it. Pure."""
 
 from __future__ import annotations
 
@@ -49,13 +50,22 @@ class Carried:
 
 
 def carried_in(
-    row: Row, pane: Pane, agent: tuple[Process, ...], profile: Profile | None, carriers: Carriers, world: World
+    row: Row,
+    pane: Pane,
+    agent: tuple[Process, ...],
+    profile: Profile | None,
+    carriers: Carriers,
+    world: World,
 ) -> Carried | None:
     """None where the agent is on the pane's own terminal, or nothing carries it."""
     seen = agent if profile is not None else ()
     if pane.dead or on_terminal(pane, seen, world):
         return None
-    found = {one: carrier for one in tree(world.index, pane.pid or 0) if (carrier := _carrier(one, carriers, world))}
+    found = {
+        one: carrier
+        for one in tree(world.index, pane.pid or 0)
+        if (carrier := _carrier(one, carriers, world))
+    }
     front = next((one for one in on_terminal(pane, tuple(found), world) if in_front(one)), None)
     if front is None or not _is_its_own(row, pane, front, frozenset(found), world):
         return None
@@ -72,12 +82,19 @@ def _carrier(process: Process, carriers: Carriers, world: World) -> Carrier | No
     return carriers.matching(program_names(names.argv, process.comm, names.executable), names.argv)
 
 
-def _is_its_own(row: Row, pane: Pane, front: Process, carriers: frozenset[Process], world: World) -> bool:
-    """It runs for the agent: nothing but shells and carriers are above it, and where a shell waits for it, it is what
-    was recorded. A person may have gone elsewhere from there when the agent had left."""
+def _is_its_own(
+    row: Row, pane: Pane, front: Process, carriers: frozenset[Process], world: World
+) -> bool:
+    """It runs for the agent: nothing but shells and carriers are above it, and where a shell waits
+    for it, it is what was recorded. A person may have gone elsewhere from there when the agent had
+    left."""
     above, index = front, world.index.processes
     while above.pid != pane.pid:
         above = index[above.ppid]  # down from there it was found
         if above not in carriers and shell_of(above, world) not in SHELLS:
             return False
-    return above in carriers or not is_interactive_shell(above, world) or row.pane.cmd in (None, front.comm)
+    return (
+        above in carriers
+        or not is_interactive_shell(above, world)
+        or row.pane.cmd in (None, front.comm)
+    )

@@ -1,4 +1,5 @@
-"""Agents' sessions that no row has: which there are, on which server, and what registers them. Looks, and never writes.
+"""Agents' sessions that no row has: which there are, on which server, and what registers them.
+Looks, and never writes.
 
 A session that another registry has is none of them."""
 
@@ -28,7 +29,11 @@ class Newcomer:
 
     def as_json(self) -> dict[str, object]:
         words = ("--agent", self.agent, *self.flag)
-        return {"name": self.name, "agent": self.agent, "command": command("adopt", self.name, *words)}
+        return {
+            "name": self.name,
+            "agent": self.agent,
+            "command": command("adopt", self.name, *words),
+        }
 
 
 def newcomers(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> list[Newcomer]:
@@ -51,7 +56,11 @@ def all_newcomers(
 def near_sockets(context: Context) -> list[str]:
     """Of the default server, tmux's and the user's own, and of the one that we run in."""
     mine = context.socket_named(context.default_server)
-    return list(dict.fromkeys(one for one in (context.socket_named(None), mine, context.settings.tmux_socket) if one))
+    return list(
+        dict.fromkeys(
+            one for one in (context.socket_named(None), mine, context.settings.tmux_socket) if one
+        )
+    )
 
 
 def server_flag(context: Context, socket: str) -> tuple[str, ...]:
@@ -76,7 +85,11 @@ def not_registered(context: Context, target: str) -> Failure | None:
         if isinstance(server, Server) and server.named(target) is not None:
             flag = server_flag(context, socket)
             adopt = f"register it with: {command('adopt', target, *flag)}"
-            end = f", or end it without: {command('stop', target, '--unregistered')}" if not flag else ""
+            end = (
+                f", or end it without: {command('stop', target, '--unregistered')}"
+                if not flag
+                else ""
+            )
             return Failure(
                 Code.SESSION_NOT_REGISTERED,
                 f"could not find {target!r} in the registry, but tmux has a session of that name",
@@ -86,14 +99,19 @@ def not_registered(context: Context, target: str) -> Failure | None:
 
 
 def _without_row(
-    context: Context, rows: Sequence[Row], sights: Sequence[Sight], servers: Mapping[str, ServerLook]
+    context: Context,
+    rows: Sequence[Row],
+    sights: Sequence[Sight],
+    servers: Mapping[str, ServerLook],
 ) -> list[Newcomer]:
     taken = {(sight.socket, sight.session.id) for sight in sights if sight.session is not None}
     names = {row.name for row in rows}.union(*(spellings(row.name) for row in rows))
     found: list[Newcomer] = []
     for socket, server in servers.items():
         if isinstance(server, Server):
-            strangers = [s for s in server.sessions if (socket, s.id) not in taken and s.name not in names]
+            strangers = [
+                s for s in server.sessions if (socket, s.id) not in taken and s.name not in names
+            ]
             found += _agents_in(context, server, strangers)
     return found
 
@@ -105,8 +123,14 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
     if world is None or server.socket not in world.servers:
         world = context.observer.look([server.socket], 0)
     known = context.profiles.agents.values()
-    agents = {one.id: agent for one in sessions if (agent := which_agent(one, known, world)) is not None}
+    agents = {
+        one.id: agent for one in sessions if (agent := which_agent(one, known, world)) is not None
+    }
     mine = [one for one in sessions if one.id in agents]
     anothers = owners_of(context, server, mine) if mine else {}
     flag = server_flag(context, server.socket)
-    return [Newcomer(one.name, agents[one.id], server.socket, flag) for one in mine if one.id not in anothers]
+    return [
+        Newcomer(one.name, agents[one.id], server.socket, flag)
+        for one in mine
+        if one.id not in anothers
+    ]

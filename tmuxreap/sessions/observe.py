@@ -1,4 +1,5 @@
-"""The one look at the world: tmux servers, processes and what these carry, put together for `sights` to judge.
+"""The one look at the world: tmux servers, processes and what these carry, put together for
+`sights` to judge.
 
 It reads and never acts; what could not be read is said to be unknown."""
 
@@ -40,7 +41,8 @@ class Observer:
         self._outside = False
 
     def stand_outside(self) -> None:
-        """The finisher is no part of what it ends, though it may be a child of it: it does not see itself."""
+        """The finisher is no part of what it ends, though it may be a child of it: it does not see
+        itself."""
         self._outside = True
 
     def look(
@@ -51,9 +53,9 @@ class Observer:
         *,
         closely: Collection[int] | None = None,
     ) -> World:
-        """`since`: no process that started before can be of interest beyond the tree of its pane. `known`: servers that
-        need not be asked. `closely`: for who only looks, the pids of which it is read what they carry, though they have
-        a terminal to tell them by."""
+        """`since`: no process that started before can be of interest beyond the tree of its pane.
+        `known`: servers that need not be asked. `closely`: for who only looks, the pids of which it
+        is read what they carry, though they have a terminal to tell them by."""
         asked = list(dict.fromkeys(sockets))
         if closely is None:
             servers = {**(known or {}), **self._ask(asked)}
@@ -64,7 +66,9 @@ class Observer:
             processes.pop(self._place.pid, None)
         # A program that another one was exec'd in place of is the same process under another name.
         self._names.clear()
-        young = [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
+        young = [
+            p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)
+        ]
         if closely is not None:
             young = [process for process in young if not process.tty or process.pid in closely]
         self.latest = World(
@@ -78,7 +82,9 @@ class Observer:
             canonical=canonical,
             epoch_of=self._processes.started_epoch,
             protected=callers(self._place.pid, processes),
-            places={socket: places_of(server, terminal_number) for socket, server in servers.items()},
+            places={
+                socket: places_of(server, terminal_number) for socket, server in servers.items()
+            },
         )
         return self.latest
 
@@ -86,8 +92,8 @@ class Observer:
         return {socket: self._tmux.look(socket) for socket in sockets}
 
     def _at_once(self, sockets: Sequence[str]) -> tuple[dict[str, ServerLook], dict[int, Process]]:
-        """tmux takes as long for a thousand panes as we take for their processes. For who only looks: before anything
-        is done, the processes are read when tmux has told its panes."""
+        """tmux takes as long for a thousand panes as we take for their processes. For who only
+        looks: before anything is done, the processes are read when tmux has told its panes."""
         from threading import Thread
 
         servers: dict[str, ServerLook] = {}
@@ -109,16 +115,20 @@ class Observer:
         trace = _carried(environ)
         if trace.mark is not None or trace.tmux is not None:
             return trace
-        # An exec may have been under way, or the environment was cleared: its descriptors are what is left.
+        # An exec may have been under way, or the environment was cleared: its descriptors are what
+        # is left.
         return Trace(terminals=self._terminals(process))
 
     def _terminals(self, process: Process) -> frozenset[str]:
-        return frozenset(path for path in self._processes.open_files(process.id) if path.startswith(PTS))
+        return frozenset(
+            path for path in self._processes.open_files(process.id) if path.startswith(PTS)
+        )
 
 
 @lru_cache(maxsize=256)
 def canonical(socket: str) -> str:
-    """One socket has many paths: the panes know it by the one that their server was started with."""
+    """One socket has many paths: the panes know it by the one that their server was started
+    with."""
     return os.path.realpath(socket)
 
 
@@ -132,7 +142,8 @@ def callers(pid: int, processes: Mapping[int, Process]) -> frozenset[int]:
 
 
 def terminal_number(path: str) -> int:
-    """The device number of a terminal as the kernel shows it in a process; 0 when it cannot be told."""
+    """The device number of a terminal as the kernel shows it in a process; 0 when it cannot be
+    told."""
     name = path.removeprefix(PTS)
     if name != path and name.isdigit():
         return _device(PTS_MAJOR, int(name))

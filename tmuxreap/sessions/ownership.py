@@ -1,9 +1,11 @@
-"""Whose process is it? The union of all evidence that ties a process to a session, and the counter-evidence. Pure.
+"""Whose process is it? The union of all evidence that ties a process to a session, and the
+counter-evidence. Pure.
 
-A process belongs to a session by: the child tree of a pane, the kernel session of a pane's leader, the controlling
-terminal, our mark or tmux's own variables in its environment, an open descriptor on a pane's terminal, or because it
-was seen to belong at an earlier look. It is spared when it is a tmux server, a shared daemon, or below one; and an
-environment alone says nothing about a process that lives on another terminal or in another tmux."""
+A process belongs to a session by: the child tree of a pane, the kernel session of a pane's leader,
+the controlling terminal, our mark or tmux's own variables in its environment, an open descriptor on
+a pane's terminal, or because it was seen to belong at an earlier look. It is spared when it is a
+tmux server, a shared daemon, or below one; and an environment alone says nothing about a process
+that lives on another terminal or in another tmux."""
 
 from __future__ import annotations
 
@@ -32,11 +34,15 @@ class Reach:
     tmux: str | None  # "socket,server pid"
     panes: frozenset[str]
     leaders: frozenset[ProcessId]
-    ttys: frozenset[int]  # device numbers; empty when the panes are gone: the number may be a stranger's by then
+    ttys: frozenset[
+        int
+    ]  # device numbers; empty when the panes are gone: the number may be a stranger's by then
     terminals: frozenset[str]
     mark: str | None
     remembered: frozenset[ProcessId]
-    registry: str | None = None  # where the mark is known from the ledger alone: it counts for that one's processes
+    registry: str | None = (
+        None  # where the mark is known from the ledger alone: it counts for that one's processes
+    )
 
 
 @frozen
@@ -118,8 +124,16 @@ def _evidence(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
     """In order of strength; the first reason is the one that is shown."""
     yield from ((p.pid, "pane") for p in _living(index, reach.leaders))
     for leader in reach.leaders:
-        yield from ((pid, "tree") for pid in index.children.get(leader.pid, ()) if _same_or_gone(index, leader))
-        yield from ((pid, "session") for pid in index.by_session.get(leader.pid, ()) if _same_or_gone(index, leader))
+        yield from (
+            (pid, "tree")
+            for pid in index.children.get(leader.pid, ())
+            if _same_or_gone(index, leader)
+        )
+        yield from (
+            (pid, "session")
+            for pid in index.by_session.get(leader.pid, ())
+            if _same_or_gone(index, leader)
+        )
     for tty in reach.ttys:
         yield from ((pid, "terminal") for pid in index.by_tty.get(tty, ()))
     yield from ((p.pid, "seen before") for p in _living(index, reach.remembered))
@@ -127,12 +141,21 @@ def _evidence(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
 
 
 def _carried(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
-    """What processes carry with them. It is inherited by strangers too, so it counts only without counter-evidence."""
+    """What processes carry with them. It is inherited by strangers too, so it counts only without
+    counter-evidence."""
     found: list[tuple[int, str]] = []
     if reach.mark:
-        found += [(pid, "mark") for pid in index.by_mark.get(reach.mark, ()) if _is_ours(index, reach, pid)]
+        found += [
+            (pid, "mark")
+            for pid in index.by_mark.get(reach.mark, ())
+            if _is_ours(index, reach, pid)
+        ]
     if reach.tmux:
-        found += [(pid, "environment") for pane in reach.panes for pid in index.by_pane.get((reach.tmux, pane), ())]
+        found += [
+            (pid, "environment")
+            for pane in reach.panes
+            for pid in index.by_pane.get((reach.tmux, pane), ())
+        ]
     for terminal in reach.terminals:
         found += [(pid, "descriptor") for pid in index.by_terminal.get(terminal, ())]
     return ((pid, why) for pid, why in found if not _elsewhere(index, reach, pid))
@@ -154,7 +177,8 @@ def _elsewhere(index: Index, reach: Reach, pid: int) -> bool:
 
 
 def _same_or_gone(index: Index, leader: ProcessId) -> bool:
-    """A kernel session is named by its leader's pid, which nobody else gets while the session has members."""
+    """A kernel session is named by its leader's pid, which nobody else gets while the session has
+    members."""
     now = index.processes.get(leader.pid)
     return now is None or now.id == leader
 
@@ -177,7 +201,9 @@ def _belongings(index: Index, found: Mapping[int, str]) -> tuple[Belonging, ...]
     return tuple(Belonging(index.processes[pid], why) for pid, why in sorted(found.items()))
 
 
-def _grouped(processes: Iterable[Process]) -> Callable[[Callable[[Process], list[int]]], Mapping[int, list[int]]]:
+def _grouped(
+    processes: Iterable[Process],
+) -> Callable[[Callable[[Process], list[int]]], Mapping[int, list[int]]]:
     everyone = list(processes)
 
     def group(keys: Callable[[Process], list[int]]) -> Mapping[int, list[int]]:

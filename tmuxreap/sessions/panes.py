@@ -15,7 +15,8 @@ TMUX_CLIENT = "tmux: client"
 
 
 def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process, ...]:
-    """The agent's own processes in a pane; of an unknown agent, whatever runs there that is no idle shell."""
+    """The agent's own processes in a pane; of an unknown agent, whatever runs there that is no idle
+    shell."""
     if pane.dead:
         return ()
     below = list(tree(world.index, pane.pid or 0))
@@ -26,7 +27,10 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
 
 def which_agent(session: Session, profiles: Iterable[Profile], world: World) -> str | None:
     """The first of these that runs in one of its panes."""
-    return next((one.name for one in profiles if any(agent_in(pane, one, world) for pane in session.panes)), None)
+    return next(
+        (one.name for one in profiles if any(agent_in(pane, one, world) for pane in session.panes)),
+        None,
+    )
 
 
 def is_idle_shell(pane: Pane, world: World) -> bool:
@@ -38,7 +42,8 @@ def is_idle_shell(pane: Pane, world: World) -> bool:
 
 
 def leader_of(pane: Pane, world: World) -> Process | None:
-    """What tmux started in it, while it lives. Of a dead pane a pid, if there is one, may be a stranger's by now."""
+    """What tmux started in it, while it lives. Of a dead pane a pid, if there is one, may be a
+    stranger's by now."""
     return None if pane.dead else world.index.processes.get(pane.pid or 0)
 
 
@@ -60,7 +65,8 @@ def _takes_command(flag: str) -> bool:
 
 
 def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live:
-    """The agent is gone when a shell was left behind, or nothing; what else runs there may be the agent in disguise."""
+    """The agent is gone when a shell was left behind, or nothing; what else runs there may be the
+    agent in disguise."""
     leader = leader_of(pane, world) if pane is not None else None
     if agent or (leader is not None and not is_interactive_shell(leader, world)):
         return Live.ALIVE
@@ -73,7 +79,8 @@ def in_front(process: Process) -> bool:
 
 
 def on_terminal(pane: Pane, agent: tuple[Process, ...], world: World) -> tuple[Process, ...]:
-    """Those on the pane's own terminal. One behind another (script, dtach) may be in front there, and not here."""
+    """Those on the pane's own terminal. One behind another (script, dtach) may be in front there,
+    and not here."""
     tty = world.tty_of(pane.tty)
     return tuple(process for process in agent if tty and process.tty == tty)
 
@@ -83,7 +90,8 @@ def is_busy(pane: Pane, world: World) -> bool:
 
 
 def took_up_work(pane: Pane, world: World) -> bool:
-    """In what was an idle shell: a job, in front or behind, or another program. What draws a prompt is none."""
+    """In what was an idle shell: a job, in front or behind, or another program. What draws a prompt
+    is none."""
     leader = leader_of(pane, world)
     if leader is None:
         return False
@@ -93,7 +101,9 @@ def took_up_work(pane: Pane, world: World) -> bool:
 
 
 def listed(panes: Iterable[Pane]) -> str:
-    return ", ".join(f"{pane.id} ({'dead' if pane.pid is None else f'pid {pane.pid}'})" for pane in panes)
+    return ", ".join(
+        f"{pane.id} ({'dead' if pane.pid is None else f'pid {pane.pid}'})" for pane in panes
+    )
 
 
 def tree(index: Index, pid: int) -> Iterable[Process]:
@@ -104,9 +114,15 @@ def tree(index: Index, pid: int) -> Iterable[Process]:
             queue.extend(index.children.get(one, ()))
 
 
-def agent_among(processes: Iterable[Process], profile: Profile | None, world: World) -> tuple[Process, ...]:
+def agent_among(
+    processes: Iterable[Process], profile: Profile | None, world: World
+) -> tuple[Process, ...]:
     """The agent itself may have outlived its session."""
-    return tuple(process for process in processes if profile is not None and _recognised(process, profile, world))
+    return tuple(
+        process
+        for process in processes
+        if profile is not None and _recognised(process, profile, world)
+    )
 
 
 def _recognised(process: Process, profile: Profile, world: World) -> bool:

@@ -1,4 +1,5 @@
-"""What is known of a row, as `list` and `show` tell it: the row, a look at its session, and what the ledger adds."""
+"""What is known of a row, as `list` and `show` tell it: the row, a look at its session, and what
+the ledger adds."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def looked_at(context: Context, rows: Sequence[Row]) -> list[Sight]:
     return [sight for sight, _ in look_at(context, rows, briefly=True)]
 
 
-def session_results(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> list[SessionResult]:
+def session_results(
+    context: Context, rows: Sequence[Row], sights: Sequence[Sight]
+) -> list[SessionResult]:
     said = context.books.pulses()
     told = _states(context, rows, sights, said)
     return [
@@ -75,7 +78,9 @@ def session_result(
         idle_s=None if activity is None else max(0, int(now) - activity),
         heartbeat_age_s=max(0, int(now - said.at)) if said else None,
         attached=bool(session and session.attached),
-        memory_mb=megabytes(sum(context.processes.memory(one.process.id) for one in sight.owned.own)),
+        memory_mb=megabytes(
+            sum(context.processes.memory(one.process.id) for one in sight.owned.own)
+        ),
         drift=drift_of(row, sight),
         recorded=_recorded(context, row),
         told=told or _states(context, [row], [sight], {})[0],
@@ -106,12 +111,15 @@ def _recorded(context: Context, row: Row) -> Recorded:
 
 
 def drift_of(row: Row, sight: Sight) -> str | None:
-    """In which way the registry and the world disagree on this row; None when they agree or it cannot be told."""
+    """In which way the registry and the world disagree on this row; None when they agree or it
+    cannot be told."""
     if sight.live is Live.UNKNOWN:
         return None
     if not row.status.ended:
         gone = "survivors" if sight.owned.own else "dead"
-        return {Live.GONE: gone, Live.AGENT_GONE: "agent_gone", Live.REPLACED: "replaced"}.get(sight.live)
+        return {Live.GONE: gone, Live.AGENT_GONE: "agent_gone", Live.REPLACED: "replaced"}.get(
+            sight.live
+        )
     if sight.session is not None or sight.live is Live.REPLACED:
         return "revived"
     return "survivors" if sight.owned.own else None
@@ -122,7 +130,9 @@ def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -
     from tmuxreap.sessions.state import told_of
 
     facts, shown = _facts(context, row, sight)
-    return session_result(context, row, sight, said, facts, told=told_of(context, sight, said, shown))
+    return session_result(
+        context, row, sight, said, facts, told=told_of(context, sight, said, shown)
+    )
 
 
 def _facts(context: Context, row: Row, sight: Sight) -> tuple[dict[str, object], Shows | None]:
@@ -137,7 +147,9 @@ def _facts(context: Context, row: Row, sight: Sight) -> tuple[dict[str, object],
     known = find_conversation(context, row, sight, profile)
     pane = sight.pane.id if sight.pane else ""
     plain, text = (
-        context.tmux.ask(sight.socket, [Question(pane), Question(pane, joined=True)]) if pane else (None, None)
+        context.tmux.ask(sight.socket, [Question(pane), Question(pane, joined=True)])
+        if pane
+        else (None, None)
     )
     screen = screen_of(profile, known, plain) if sight.agent else None
     facts = {

@@ -1,4 +1,5 @@
-"""What the panes of many sessions show, each tmux server asked once for all of its own. Judges nothing."""
+"""What the panes of many sessions show, each tmux server asked once for all of its own. Judges
+nothing."""
 
 from __future__ import annotations
 
@@ -26,13 +27,17 @@ def shown_in(tmux: Tmux, sights: Sequence[Sight], options: Sequence[Sequence[str
     """In the order of the sights, each with its options; nothing for those without a session."""
     shown = [Shown()] * len(sights)
     for socket in dict.fromkeys(sight.socket for sight in sights):
-        places = [place for place, sight in enumerate(sights) if sight.socket == socket and sight.session]
+        places = [
+            place for place, sight in enumerate(sights) if sight.socket == socket and sight.session
+        ]
         asked = [one for place in places for one in _questions(sights[place], options[place])]
         answers = iter(tmux.ask(socket, asked))
         for place in places:
             environment = next(answers)
             screens = (next(answers), next(answers)) if sights[place].pane else (None, None)
-            shown[place] = Shown(*screens, {option: next(answers) for option in options[place]}, environment)
+            shown[place] = Shown(
+                *screens, {option: next(answers) for option in options[place]}, environment
+            )
     return shown
 
 
@@ -42,4 +47,9 @@ def _questions(sight: Sight, options: Sequence[str]) -> list[Question]:
     if sight.pane is None:
         return asked
     pane = sight.pane.id
-    return [*asked, Question(pane), Question(pane, joined=True), *(Question(pane, option) for option in options)]
+    return [
+        *asked,
+        Question(pane),
+        Question(pane, joined=True),
+        *(Question(pane, option) for option in options),
+    ]

@@ -1,6 +1,8 @@
-"""Which panes of a session an ending may take: the agent's, those that were judged, and idle shells. Pure.
+"""Which panes of a session an ending may take: the agent's, those that were judged, and idle
+shells. Pure.
 
-It never takes a pane that came since the plan and is at work, and never follows one into another session."""
+It never takes a pane that came since the plan and is at work, and never follows one into another
+session."""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from tmuxreap.sessions.world import World
 
 @frozen
 class Judged:
-    """The panes of one session at one look: those that may be ended, and those at work that may not."""
+    """The panes of one session at one look: those that may be ended, and those at work that may
+    not."""
 
     session: Session | None  # with its own panes only; None when nothing of it is left to end
     foreign: tuple[Pane, ...] = ()
@@ -27,7 +30,9 @@ class Known:
 
     agent: Pane | None
     planned: tuple[Pane, ...]
-    struck: frozenset[str] = frozenset()  # their ending has begun: what a hook starts in them is ended, too
+    struck: frozenset[str] = (
+        frozenset()
+    )  # their ending has begun: what a hook starts in them is ended, too
     whole_session: bool = False
     leader_of: frozenset[str] = frozenset()  # the conversations that team mates name
 
@@ -36,7 +41,8 @@ def judge(session: Session, known: Known, profile: Profile | None, world: World)
     own = own_panes(session, known.agent)
     foreign = tuple(pane for pane in own if not _may_end(pane, known, profile, world))
     ours = tuple(pane for pane in own if pane not in foreign)
-    # A window that another session shows too is closed here without harm; a foreign pane keeps its session.
+    # A window that another session shows too is closed here without harm; a foreign pane keeps its
+    # session.
     return Judged(replace(session, panes=ours) if ours or not foreign else None, foreign)
 
 
@@ -45,7 +51,9 @@ def own_panes(session: Session, agent: Pane | None) -> tuple[Pane, ...]:
     if agent is None or not any(shared(one, session) for one in session.panes):
         return session.panes
     now = next((one for one in session.panes if one.id == agent.id), agent)
-    return tuple(one for one in session.panes if one.window_id == now.window_id or not shared(one, session))
+    return tuple(
+        one for one in session.panes if one.window_id == now.window_id or not shared(one, session)
+    )
 
 
 def shared(pane: Pane, session: Session) -> bool:
@@ -62,11 +70,17 @@ def _may_end(pane: Pane, known: Known, profile: Profile | None, world: World) ->
     return not is_busy(pane, world) or is_mate(pane, known.leader_of, profile, world)
 
 
-def is_mate(pane: Pane, conversations: frozenset[str], profile: Profile | None, world: World) -> bool:
-    """The agent opened it itself: what runs there names the agent's conversation as its leader's."""
+def is_mate(
+    pane: Pane, conversations: frozenset[str], profile: Profile | None, world: World
+) -> bool:
+    """The agent opened it itself: what runs there names the agent's conversation as its
+    leader's."""
     if profile is None or not profile.mates:
         return False
-    return any(_led_by(world.names(one).argv, profile.mates) & conversations for one in agent_in(pane, profile, world))
+    return any(
+        _led_by(world.names(one).argv, profile.mates) & conversations
+        for one in agent_in(pane, profile, world)
+    )
 
 
 def leads(agent: Iterable[Process], known: Iterable[str | None], world: World) -> frozenset[str]:
@@ -82,10 +96,12 @@ def _led_by(argv: tuple[str, ...], flags: tuple[str, ...]) -> frozenset[str]:
 
 
 def holder_of(pane: Pane, session: Session | None, server: ServerLook) -> Session | None:
-    """The other session that this pane, with this process, was put into; None where it stands as it did, or is no
-    more."""
+    """The other session that this pane, with this process, was put into; None where it stands as it
+    did, or is no more."""
     if not isinstance(server, Server) or (session is not None and session.holds(pane.id)):
         return None
     same = (pane.id, pane.pid, False)
-    others = (one for one in server.sessions if any((it.id, it.pid, it.dead) == same for it in one.panes))
+    others = (
+        one for one in server.sessions if any((it.id, it.pid, it.dead) == same for it in one.panes)
+    )
     return next(others, None)

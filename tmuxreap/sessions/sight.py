@@ -1,5 +1,5 @@
-"""One row held against one look at the world: is its session there, is it still the same, which pane and which
-processes are the agent's. Pure: the look was made elsewhere."""
+"""One row held against one look at the world: is its session there, is it still the same, which
+pane and which processes are the agent's. Pure: the look was made elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,36 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import program_names
 from tmuxreap.agents.spared import Spares
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, Pane, Process, ProcessId, Row, Server, ServerLook, Session, Terminal
+from tmuxreap.core.model import (
+    Live,
+    Pane,
+    Process,
+    ProcessId,
+    Row,
+    Server,
+    ServerLook,
+    Session,
+    Terminal,
+)
 from tmuxreap.core.values import field, frozen, replace
-from tmuxreap.sessions.identity import cannot_tell, find_session, moved, not_all_read, pick_pane, same_server
+from tmuxreap.sessions.identity import (
+    cannot_tell,
+    find_session,
+    moved,
+    not_all_read,
+    pick_pane,
+    same_server,
+)
 from tmuxreap.sessions.nested import Carried, Nested, carried_in, nested_in
 from tmuxreap.sessions.ownership import Owned, Reach, Trace, owned
-from tmuxreap.sessions.panes import TMUX_SERVER, agent_among, agent_in, leader_of, live_in, on_terminal
+from tmuxreap.sessions.panes import (
+    TMUX_SERVER,
+    agent_among,
+    agent_in,
+    leader_of,
+    live_in,
+    on_terminal,
+)
 from tmuxreap.sessions.siblings import Known, holder_of, judge, leads, own_panes
 from tmuxreap.sessions.world import Places, World
 
@@ -32,7 +56,9 @@ class Past:
     pane_only: bool = False  # "session" then means the agent's pane and what is in it
     whole_session: bool = False  # the panes of the plan go too, whatever runs in them
     struck: frozenset[str] = frozenset()  # panes whose ending has begun
-    strangers: bool = False  # panes of others were seen in it: the session's mark is no evidence any more
+    strangers: bool = (
+        False  # panes of others were seen in it: the session's mark is no evidence any more
+    )
     registry: str | None = None  # of the mark, where the ledger alone tells it
 
 
@@ -52,10 +78,14 @@ class Sight:
     mine: bool = False  # the caller sits inside
     trouble: Failure | None = None
     nested: Nested | None = None
-    carrier: Carried | None = None  # where the keys go instead: what they reach the screen alone tells
+    carrier: Carried | None = (
+        None  # where the keys go instead: what they reach the screen alone tells
+    )
 
 
-def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
+def see(
+    row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
+) -> Sight:
     server = world.servers[socket]
     trouble = cannot_tell(row, server, world)
     if trouble is not None:
@@ -79,11 +109,25 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: W
     if session is None or pane is None:
         agent = _outlived(row, belongings, profile, world)
         if session is not None:  # its own pane is no more; the others may be somebody's
-            gone = Sight(Live.AGENT_GONE, socket, server, session, whole, agent=agent, owned=belongings)
+            gone = Sight(
+                Live.AGENT_GONE, socket, server, session, whole, agent=agent, owned=belongings
+            )
             return replace(gone, foreign=foreign, reach=reach, mine=mine)
-        return Sight(Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
+        return Sight(
+            Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine
+        )
     if isinstance(pane, Failure):
-        return Sight(Live.ALIVE, socket, server, session, whole, owned=belongings, reach=reach, mine=mine, trouble=pane)
+        return Sight(
+            Live.ALIVE,
+            socket,
+            server,
+            session,
+            whole,
+            owned=belongings,
+            reach=reach,
+            mine=mine,
+            trouble=pane,
+        )
     carrier = carried_in(row, pane, agent, profile, spares.carriers, world)
     return Sight(
         live=Live.ALIVE if carrier else live_in(pane, agent, world),
@@ -103,8 +147,11 @@ def see(row: Row, socket: str, profile: Profile | None, spares: Spares, world: W
     )
 
 
-def _outlived(row: Row, belongings: Owned, profile: Profile | None, world: World) -> tuple[Process, ...]:
-    """The agent without its session; of one that nobody knows, what tmux had started in its pane."""
+def _outlived(
+    row: Row, belongings: Owned, profile: Profile | None, world: World
+) -> tuple[Process, ...]:
+    """The agent without its session; of one that nobody knows, what tmux had started in its
+    pane."""
     alive = [one.process for one in belongings.own]
     if profile is not None:
         return agent_among(alive, profile, world)
@@ -133,9 +180,19 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     holder = holder_of(first.pane, whole, server) if first.pane is not None else None
     if holder is not None and _same_server(first, server):
         trouble = moved(row, holder)
-        return Sight(Live.REPLACED, first.socket, server, session, whole, owned=belongings, trouble=trouble)
+        return Sight(
+            Live.REPLACED, first.socket, server, session, whole, owned=belongings, trouble=trouble
+        )
     if session is None:
-        return Sight(Live.GONE, first.socket, server, whole=whole, owned=belongings, foreign=foreign, reach=reach)
+        return Sight(
+            Live.GONE,
+            first.socket,
+            server,
+            whole=whole,
+            owned=belongings,
+            foreign=foreign,
+            reach=reach,
+        )
     pane = next((pane for pane in session.panes if first.pane and pane.id == first.pane.id), None)
     agent = agent_in(pane, profile, world) if pane else ()
     carrier = carried_in(row, pane, agent, profile, spares.carriers, world) if pane else None
@@ -155,7 +212,9 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     )
 
 
-def _keyed(pane: Pane, agent: tuple[Process, ...], carrier: Carried | None, world: World) -> tuple[Process, ...]:
+def _keyed(
+    pane: Pane, agent: tuple[Process, ...], carrier: Carried | None, world: World
+) -> tuple[Process, ...]:
     return (carrier.process,) if carrier else on_terminal(pane, agent, world)
 
 
@@ -201,16 +260,26 @@ def _judged_again(
     if session is None or first is None:
         return None, ()
     if past.pane_only:
-        panes = tuple(one for one in session.panes if first.pane is not None and one.id == first.pane.id)
+        panes = tuple(
+            one for one in session.panes if first.pane is not None and one.id == first.pane.id
+        )
         return (replace(session, panes=panes) if panes else None), ()
     planned = first.session.panes if first.session else ()
     leader_of = leads(first.agent, dict(row.conversations).values(), world)
-    judged = judge(session, Known(first.pane, planned, past.struck, past.whole_session, leader_of), profile, world)
+    judged = judge(
+        session,
+        Known(first.pane, planned, past.struck, past.whole_session, leader_of),
+        profile,
+        world,
+    )
     return judged.session, judged.foreign
 
 
-def _belongings(server: ServerLook, session: Session | None, reach: Reach, spares: Spares, world: World) -> Owned:
-    """What lives in a pane that is not the session's own is another's, by whatever it was known before."""
+def _belongings(
+    server: ServerLook, session: Session | None, reach: Reach, spares: Spares, world: World
+) -> Owned:
+    """What lives in a pane that is not the session's own is another's, by whatever it was known
+    before."""
     ours = {pane.id for pane in session.panes} if session else set()
     here = f"{world.canonical(server.socket)},{server.pid}" if isinstance(server, Server) else None
     spare, places = spare_reason(spares, world), world.places.get(server.socket, Places())
@@ -218,7 +287,11 @@ def _belongings(server: ServerLook, session: Session | None, reach: Reach, spare
     def reason(process: Process) -> str | None:
         trace = world.index.traces.get(process.pid, Trace())
         pane = places.of(process, trace.pane if trace.tmux == here == reach.tmux else None)
-        return f"in the pane {pane} of another" if pane is not None and pane not in ours else spare(process)
+        return (
+            f"in the pane {pane} of another"
+            if pane is not None and pane not in ours
+            else spare(process)
+        )
 
     return owned(world.index, reach, reason)
 
@@ -239,7 +312,8 @@ def _same_server(first: Sight, server: ServerLook) -> bool:
 def _see_headless(
     row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
 ) -> Sight:
-    """A session without tmux: known by its process and the moment that it started, or by our mark in it."""
+    """A session without tmux: known by its process and the moment that it started, or by our mark
+    in it."""
     leader = _tracked(row, world)
     known = row.pane.pid is not None and row.pane.created_epoch is not None
     reach = Reach(
@@ -247,7 +321,11 @@ def _see_headless(
         panes=frozenset(),
         leaders=frozenset({leader.id}) if leader else frozenset(),
         # Of a terminal that it did not open, the shell and what else runs there is somebody's own.
-        ttys=frozenset({leader.tty}) if leader and leader.tty and leader.pid == leader.sid else frozenset(),
+        ttys=(
+            frozenset({leader.tty})
+            if leader and leader.tty and leader.pid == leader.sid
+            else frozenset()
+        ),
         terminals=frozenset(),
         mark=past.mark,
         remembered=past.remembered,
@@ -267,56 +345,82 @@ def _see_headless(
 def _tracked(row: Row, world: World) -> Process | None:
     """The recorded process, if the one of that pid started when it should have."""
     process = world.index.processes.get(row.pane.pid or 0)
-    if process is None or row.pane.created_epoch is None or row.tmux.boot_id not in (None, world.boot_id):
+    if (
+        process is None
+        or row.pane.created_epoch is None
+        or row.tmux.boot_id not in (None, world.boot_id)
+    ):
         return None
-    return process if abs(world.epoch_of(process.id) - row.pane.created_epoch) <= SAME_START_S else None
+    return (
+        process
+        if abs(world.epoch_of(process.id) - row.pane.created_epoch) <= SAME_START_S
+        else None
+    )
 
 
 def _untracked(row: Row) -> Failure:
     return Failure(
         Code.NO_TRACKED_PID,
-        f"could not look at {row.name}: its row has no process that could be told from a stranger with its pid",
+        f"could not look at {row.name}: its row has no process that could be told from a stranger"
+        " with its pid",
         "record pane.pid together with pane.created_epoch (the start of that process, in seconds)",
     )
 
 
 def _reach(
-    row: Row, server: ServerLook, session: Session | None, world: World, past: Past, *, strangers: bool = False
+    row: Row,
+    server: ServerLook,
+    session: Session | None,
+    world: World,
+    past: Past,
+    *,
+    strangers: bool = False,
 ) -> Reach:
     panes = session.panes if session else ()
     known = past.first.session.panes if past.first and past.first.session else ()
     leaders = {leader.id for pane in panes if (leader := leader_of(pane, world))} | past.leaders
     before = row.pane.id if row.tmux.known and row.pane.id else None
     server_pid = _server_pid(row, server, world, past)
-    # Once its pane is gone, a terminal's number may be another's: only what still holds the old one open counts.
+    # Once its pane is gone, a terminal's number may be another's: only what still holds the old one
+    # open counts.
     vanished = {f"{pane.tty} (deleted)" for pane in known if pane.id not in {p.id for p in panes}}
     return Reach(
-        tmux=f"{world.canonical(row.tmux.socket or server.socket)},{server_pid}" if server_pid else None,
+        tmux=(
+            f"{world.canonical(row.tmux.socket or server.socket)},{server_pid}"
+            if server_pid
+            else None
+        ),
         panes=frozenset(pane.id for pane in (*panes, *known)) | ({before} if before else set()),
         leaders=frozenset(leaders | _recorded_leader(row, world)),
         ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane.tty))),
         terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
-        mark=None if past.pane_only or past.strangers or strangers else past.mark or _mark_of(leaders, world),
+        mark=(
+            None
+            if past.pane_only or past.strangers or strangers
+            else past.mark or _mark_of(leaders, world)
+        ),
         remembered=past.remembered,
         registry=past.registry,
     )
 
 
 def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int | None:
-    """Of the server that the session was on: a new one on the same socket counts its panes from %0 again, and after a
-    boot, or in a container, it may have the same pid too."""
+    """Of the server that the session was on: a new one on the same socket counts its panes from %0
+    again, and after a boot, or in a container, it may have the same pid too."""
     first = past.first.server if past.first else server
     if not row.tmux.known:
         return (first.pid or None) if isinstance(first, Server) else None
     again = isinstance(server, Server) and server.pid == row.tmux.server_pid
-    if row.tmux.boot_id not in (None, world.boot_id) or (again and not same_server(row, server, world)):
+    if row.tmux.boot_id not in (None, world.boot_id) or (
+        again and not same_server(row, server, world)
+    ):
         return None
     return row.tmux.server_pid
 
 
 def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
-    """What tmux started in its pane is the session's as long as it lives, whatever became of the pane. Other tools
-    record its start in seconds."""
+    """What tmux started in its pane is the session's as long as it lives, whatever became of the
+    pane. Other tools record its start in seconds."""
     if row.pane.pid is None or row.pane.start_ticks is None or row.tmux.boot_id != world.boot_id:
         tracked = _tracked(row, world)
         return {tracked.id} if tracked is not None else set()
@@ -325,7 +429,9 @@ def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
 
 def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
     """The session's own mark, from the environment of the process that tmux started in the pane."""
-    marks = {trace.mark for one in leaders if (trace := world.index.traces.get(one.pid)) and trace.mark}
+    marks = {
+        trace.mark for one in leaders if (trace := world.index.traces.get(one.pid)) and trace.mark
+    }
     return marks.pop() if len(marks) == 1 else None
 
 
@@ -334,7 +440,9 @@ def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None
         if process.comm == TMUX_SERVER:
             return "a tmux server"
         names = world.names(process)
-        found = spares.matching(program_names(names.argv[:1], process.comm, names.executable), names.argv)
+        found = spares.matching(
+            program_names(names.argv[:1], process.comm, names.executable), names.argv
+        )
         return f"a shared {found.program}" if found else None
 
     return reason

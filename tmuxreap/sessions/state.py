@@ -1,7 +1,9 @@
-"""What each agent is at: working, waiting for a person, held up by a limit, or idle; with its source and since when.
+"""What each agent is at: working, waiting for a person, held up by a limit, or idle; with its
+source and since when.
 
-Of what it said of itself (by hook or heartbeat) and what its screen shows, the one that tells more of this moment
-counts. Looks only: each tmux server is asked once for all screens that changed, and nobody is sent a key."""
+Of what it said of itself (by hook or heartbeat) and what its screen shows, the one that tells more
+of this moment counts. Looks only: each tmux server is asked once for all screens that changed, and
+nobody is sent a key."""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ OF_SCREEN = {
     State.IDLE: AgentState.IDLE,
     State.UNKNOWN: AgentState.UNKNOWN,
 }
-OF_WORD = {state.value: state for state in (AgentState.WORKING, AgentState.WAITING, AgentState.IDLE)}
+OF_WORD = {
+    state.value: state for state in (AgentState.WORKING, AgentState.WAITING, AgentState.IDLE)
+}
 WINS = (AgentState.WAITING, AgentState.LIMITED)  # on a screen, whatever was said
 
 
@@ -101,13 +105,16 @@ def shows(screen: Screen) -> Shows:
 
 
 class States:
-    """Tells them for many rows at once, and knows the screens that did not change since it was asked before."""
+    """Tells them for many rows at once, and knows the screens that did not change since it was
+    asked before."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._known: dict[str, list[object]] | None = None
 
-    def of(self, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse] | None = None) -> list[Told]:
+    def of(
+        self, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse] | None = None
+    ) -> list[Told]:
         """In the order of the rows. `said`: the last word of each, where it is known already."""
         pulses = self._context.books.pulses() if said is None else said
         profiles = [self._context.profile_of(row) for row in rows]
@@ -117,7 +124,9 @@ class States:
             for row, sight, one in zip(rows, sights, shown, strict=True)
         ]
 
-    def _shown(self, sights: Sequence[Sight], profiles: Sequence[Profile | None]) -> list[Shows | None]:
+    def _shown(
+        self, sights: Sequence[Sight], profiles: Sequence[Profile | None]
+    ) -> list[Shows | None]:
         shown: list[Shows | None] = [None] * len(sights)
         wanted = [at for at, sight in enumerate(sights) if _has_screen(sight, profiles[at])]
         known = self._remembered(wanted, profiles)
@@ -134,13 +143,21 @@ class States:
             self._keep({_key(sights[at]): _entry(sights[at], shown[at]) for at in wanted}, profiles)
         return shown
 
-    def _captured(self, sights: Sequence[Sight], places: Sequence[int]) -> Iterable[tuple[int, str | None]]:
+    def _captured(
+        self, sights: Sequence[Sight], places: Sequence[int]
+    ) -> Iterable[tuple[int, str | None]]:
         for socket in dict.fromkeys(sights[at].socket for at in places):
             here = [at for at in places if sights[at].socket == socket]
             panes = [pane.id for at in here if (pane := sights[at].pane)]
-            yield from zip(here, self._context.tmux.ask(socket, [Question(pane) for pane in panes]), strict=True)
+            yield from zip(
+                here,
+                self._context.tmux.ask(socket, [Question(pane) for pane in panes]),
+                strict=True,
+            )
 
-    def _remembered(self, wanted: Sequence[int], profiles: Sequence[Profile | None]) -> Mapping[str, list[object]]:
+    def _remembered(
+        self, wanted: Sequence[int], profiles: Sequence[Profile | None]
+    ) -> Mapping[str, list[object]]:
         if self._known is None and len(wanted) > CROWD:
             self._known = recalled(self._context.books.reading, READING, _stamp(profiles))
         return self._known or {}
@@ -148,7 +165,11 @@ class States:
     def _keep(self, entries: dict[str, list[object]], profiles: Sequence[Profile | None]) -> None:
         """One that drew just now may draw again in the same second."""
         before = self._context.clock.now() - STILL_S
-        self._known = {key: one for key, one in entries.items() if isinstance(at := one[0], float) and at <= before}
+        self._known = {
+            key: one
+            for key, one in entries.items()
+            if isinstance(at := one[0], float) and at <= before
+        }
         self._context.books.keep(kept(READING, _stamp(profiles), self._known))
 
 
@@ -160,7 +181,12 @@ def told_of(context: Context, sight: Sight, said: Pulse | None, shown: Shows | N
 
 
 def _has_screen(sight: Sight, profile: Profile | None) -> bool:
-    return sight.live is Live.ALIVE and sight.pane is not None and profile is not None and bool(profile.screens)
+    return (
+        sight.live is Live.ALIVE
+        and sight.pane is not None
+        and profile is not None
+        and bool(profile.screens)
+    )
 
 
 def _drawn_at(sight: Sight) -> float | None:
@@ -187,7 +213,10 @@ def _stamp(profiles: Iterable[Profile | None]) -> str:
     patterns = [
         f"{name}.{key}={pattern.pattern}"
         for name, one in sorted(used.items())
-        for key, pattern in [*((state.value, found) for state, found in one.screens.items()), *one.marks.items()]
+        for key, pattern in [
+            *((state.value, found) for state, found in one.screens.items()),
+            *one.marks.items(),
+        ]
     ]
     return stamped(zlib.crc32("\n".join(patterns).encode()))
 

@@ -32,12 +32,15 @@ class Places:
 
 @frozen
 class World:
-    """One look: every process, the tmux servers that were asked, and where this program itself stands in it."""
+    """One look: every process, the tmux servers that were asked, and where this program itself
+    stands in it."""
 
     host: str
     boot_id: str
     servers: Mapping[str, ServerLook]
-    sessions: Mapping[tuple[str, str, int], Session]  # by socket, id and creation: among a thousand, one is asked for
+    sessions: Mapping[
+        tuple[str, str, int], Session
+    ]  # by socket, id and creation: among a thousand, one is asked for
     index: Index
     names: Callable[[Process], Names]
     tty_of: Callable[[str], int]
@@ -49,7 +52,9 @@ class World:
 
 def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, int], Session]:
     found = ((socket, server) for socket, server in servers.items() if isinstance(server, Server))
-    return {(socket, one.id, one.created): one for socket, server in found for one in server.sessions}
+    return {
+        (socket, one.id, one.created): one for socket, server in found for one in server.sessions
+    }
 
 
 def places_of(server: ServerLook, tty_of: Callable[[str], int]) -> Places:

@@ -1,4 +1,5 @@
-"""The only module that reads the environment: who calls, from where, and which registry is meant."""
+"""The only module that reads the environment: who calls, from where, and which registry is
+meant."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
 
 REGISTRY = Path(".hermes") / "agent-sessions.yaml"
-# What `start` puts into the environment of a session: its own mark, its registry, and from within whom it was started.
+# What `start` puts into the environment of a session: its own mark, its registry, and from within
+# whom it was started.
 MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
 # Each default that a variable can set, over config.yaml and under the flag.
 DEFAULTS = {
@@ -33,7 +35,9 @@ class Settings:
     uid: int
     pid: int
     platform: str
-    homeless: bool = False  # the working directory was deleted: only what is named by its full path is found
+    homeless: bool = (
+        False  # the working directory was deleted: only what is named by its full path is found
+    )
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -79,7 +83,9 @@ class Settings:
     @property
     def configured(self) -> bool:
         """Whether there is a default of the user's: one look at the folder, and nothing is read."""
-        return self.config_file is not None or any(self.environ.get(name) for name in DEFAULTS.values())
+        return self.config_file is not None or any(
+            self.environ.get(name) for name in DEFAULTS.values()
+        )
 
     def _config(self, name: str) -> Path | None:
         config = self.environ.get("XDG_CONFIG_HOME")
@@ -102,7 +108,8 @@ class Settings:
 
     @property
     def caller(self) -> str:
-        """Within whom we are called: the mark of that session, else the pane that we stand in, else nothing."""
+        """Within whom we are called: the mark of that session, else the pane that we stand in, else
+        nothing."""
         return self.mark or self.pane
 
     @property
@@ -141,13 +148,15 @@ def registry_path(settings: Settings, given: str | None) -> Path:
         raise Failure(
             Code.REGISTRY_NOT_FOUND,
             f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it",
-            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry PATH",
+            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry"
+            " PATH",
         )
     return found
 
 
 def registry_or_new(settings: Settings, given: str | None) -> Path:
-    """For `start` and `adopt`, which make a registry here when none is found; what was named stays named."""
+    """For `start` and `adopt`, which make a registry here when none is found; what was named stays
+    named."""
     _refuse_empty(given)
     if given:
         return Path(settings.cwd, os.path.expanduser(given))  # noqa: PTH111 - pathlib's fails on unknown users
@@ -167,7 +176,8 @@ def _refuse_home(settings: Settings) -> None:
     if settings.at_home:
         raise Failure(
             Code.REGISTRY_NOT_FOUND,
-            f"could not make a registry in {settings.cwd}: every project in your home folder would use it",
+            f"could not make a registry in {settings.cwd}: every project in your home folder would"
+            " use it",
             f"change to the project's folder, or name it: --registry {settings.cwd / REGISTRY}",
         )
 
@@ -175,7 +185,11 @@ def _refuse_home(settings: Settings) -> None:
 def _refuse_empty(given: str | None) -> None:
     """An unset variable of a script must not mean whatever registry is nearest."""
     if given == "":
-        raise Failure(Code.USAGE, "could not find a registry: --registry was given an empty path", "name the file")
+        raise Failure(
+            Code.USAGE,
+            "could not find a registry: --registry was given an empty path",
+            "name the file",
+        )
 
 
 def _named(settings: Settings, path: str, how: str) -> Path:
@@ -203,7 +217,8 @@ def _nearest(settings: Settings) -> Path | None:
 
 
 def _owners(*paths: Path) -> Iterator[int]:
-    """Who could have put the registry there: owners of its folders, of a link and of what it points to."""
+    """Who could have put the registry there: owners of its folders, of a link and of what it points
+    to."""
     folder, registry = paths
     for path in (folder, registry.parent, registry):
         for look in (path.lstat, path.stat):
@@ -218,6 +233,7 @@ def _refuse_strangers(registry: Path, strangers: set[int]) -> None:
         who = ", ".join(str(uid) for uid in sorted(strangers))
         raise Failure(
             Code.REGISTRY_UNTRUSTED,
-            f"could not use the registry {registry}: it, or its folder, belongs to another user (uid {who})",
+            f"could not use the registry {registry}: it, or its folder, belongs to another user"
+            f" (uid {who})",
             f"if you trust it, name it: --registry {registry}",
         )

@@ -1,4 +1,5 @@
-"""Owner of files that must never be half-written: the kernel lock, the read with its stamp, the atomic replace.
+"""Owner of files that must never be half-written: the kernel lock, the read with its stamp, the
+atomic replace.
 
 It knows bytes, not YAML. It never waits for anything but the lock."""
 
@@ -47,7 +48,8 @@ class Content:
 
     @property
     def marks(self) -> tuple[int, ...]:
-        """Tells this content from any other that the file had, without a digest: by its state on disk and a sum."""
+        """Tells this content from any other that the file had, without a digest: by its state on
+        disk and a sum."""
         return self.stamp.inode, self.stamp.mtime_ns, self.stamp.size, zlib.crc32(self.data)
 
 
@@ -90,9 +92,11 @@ def locked(path: Path, step: Step = Step.LOCK) -> Iterator[None]:
 
 
 def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | None]:
-    """Put new bytes in place of the file that was read: all of them or none, also through a power cut.
+    """Put new bytes in place of the file that was read: all of them or none, also through a power
+    cut.
 
-    The error is of the last step alone: the new file stands, and a power cut could bring the old one back."""
+    The error is of the last step alone: the new file stands, and a power cut could bring the old
+    one back."""
     target = Path(os.path.realpath(path))
     before = target.stat()
     temporary = _write_beside(target, data, before)
@@ -120,7 +124,9 @@ def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
     """Make a file that was not there; FileExistsError when it is."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as error:  # a file where a folder is due: not the file that was to be made
+    except (
+        FileExistsError
+    ) as error:  # a file where a folder is due: not the file that was to be made
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
     temporary = _write_beside(path, data, None, mode)
     try:
@@ -132,7 +138,8 @@ def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
 
 
 def check_room(folder: Path, size: int) -> None:
-    """Raise ENOSPC when so much more cannot be written there. A disk that tells no size is trusted."""
+    """Raise ENOSPC when so much more cannot be written there. A disk that tells no size is
+    trusted."""
     disk = os.statvfs(folder)
     free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
     if disk.f_blocks and free * disk.f_frsize < size:
@@ -140,12 +147,17 @@ def check_room(folder: Path, size: int) -> None:
 
 
 def left_behind(target: Path) -> list[tuple[Path, int]]:
-    """Temporary files beside it, each with the pid of its writer: of a killed one nobody else takes them away."""
-    found = [(path, path.name.split(".")[-3]) for path in target.parent.glob(f".{target.name}.*.*.tmp")]
+    """Temporary files beside it, each with the pid of its writer: of a killed one nobody else takes
+    them away."""
+    found = [
+        (path, path.name.split(".")[-3]) for path in target.parent.glob(f".{target.name}.*.*.tmp")
+    ]
     return [(path, int(pid)) for path, pid in found if pid.isdigit()]
 
 
-def _write_beside(target: Path, data: bytes, like: os.stat_result | None, mode: int = PRIVATE) -> Path:
+def _write_beside(
+    target: Path, data: bytes, like: os.stat_result | None, mode: int = PRIVATE
+) -> Path:
     # A name of its own for every write: a shared one loses rows when two write at once.
     name = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
@@ -219,7 +231,8 @@ def _try(descriptor: int) -> bool:
 
 
 def _still_the_file(descriptor: int, lock: Path) -> bool:
-    """Some workflows delete the lock file when they are done; a lock on a deleted file locks nothing."""
+    """Some workflows delete the lock file when they are done; a lock on a deleted file locks
+    nothing."""
     try:
         there = lock.stat()
     except FileNotFoundError:
@@ -229,4 +242,6 @@ def _still_the_file(descriptor: int, lock: Path) -> bool:
 
 
 def _stamp(result: os.stat_result) -> Stamp:
-    return Stamp(result.st_dev, result.st_ino, result.st_size, result.st_mtime_ns, result.st_ctime_ns)
+    return Stamp(
+        result.st_dev, result.st_ino, result.st_size, result.st_mtime_ns, result.st_ctime_ns
+    )

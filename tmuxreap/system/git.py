@@ -26,18 +26,26 @@ class Worktree:
 
 
 def find_worktree(name: str, path: str, repository: str, environ: Mapping[str, str]) -> Worktree:
-    """Say which worktree is meant: one that the repository has, or one that is to be made there. Makes nothing."""
+    """Say which worktree is meant: one that the repository has, or one that is to be made there.
+    Makes nothing."""
     plain = _plain(environ)
     common = _common(repository, plain)
     if common is None:
-        raise _unusable(name, path, f"there is no git repository in {repository}", "name one with --cwd")
+        raise _unusable(
+            name, path, f"there is no git repository in {repository}", "name one with --cwd"
+        )
     meant = Worktree(os.path.realpath(path), repository, name)
     if not os.path.lexists(path) or _is_empty(path):
         return meant
     if not _is_top(meant.path, plain):
         raise _unusable(name, path, "it is there, and is no worktree", "name another folder")
     if _common(meant.path, plain) != common:
-        raise _unusable(name, path, f"it is a worktree of another repository than {repository}", "name another folder")
+        raise _unusable(
+            name,
+            path,
+            f"it is a worktree of another repository than {repository}",
+            "name another folder",
+        )
     if _own(meant.path, plain) == common:
         hint = f"to start in it leave --worktree out: --cwd {shlex.quote(path)}"
         raise _unusable(name, path, "it is the main working tree of its repository", hint)
@@ -58,7 +66,9 @@ def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
     return not known
 
 
-def take_back_worktree(name: str, tree: Worktree, new_branch: bool, environ: Mapping[str, str]) -> Failure | None:
+def take_back_worktree(
+    name: str, tree: Worktree, new_branch: bool, environ: Mapping[str, str]
+) -> Failure | None:
     """Undo `add_worktree`; what somebody has written there since stays, and is named."""
     failure = remove_worktree(name, tree.path, environ)
     if failure is None and new_branch:
@@ -68,7 +78,8 @@ def take_back_worktree(name: str, tree: Worktree, new_branch: bool, environ: Map
 
 
 def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Failure | None:
-    """With git's own command, and not where work would be lost: git itself deletes ignored files."""
+    """With git's own command, and not where work would be lost: git itself deletes ignored
+    files."""
     words = ["git", "-C", worktree, "worktree", "remove", worktree]
     plain = _plain(environ)
     reason = _work_in(worktree, plain) or run(words, plain, TIMEOUT_S)
@@ -82,14 +93,17 @@ def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Fai
 
 
 def _work_in(worktree: str, environ: Mapping[str, str]) -> str | None:
-    """Say what nobody else has: files that are not committed, commits that no branch, tag or remote holds.
+    """Say what nobody else has: files that are not committed, commits that no branch, tag or remote
+    holds.
 
     Where git cannot tell, it will not remove either, and says why."""
     within = ["git", "-C", worktree]
     told = _said([*within, "status", "--porcelain", "-z", "--ignored", "--no-renames"], environ)
     files = [entry[3:] for entry in (told or "").split("\0") if entry]
     if files:
-        named = ", ".join(files[:NAMED]) + (f" and {len(files) - NAMED} more" if len(files) > NAMED else "")
+        named = ", ".join(files[:NAMED]) + (
+            f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
+        )
         return f"it contains modified or untracked files, or ignored ones: {named}"
     if not _said([*within, "rev-parse", "--verify", "--quiet", "HEAD"], environ):
         return None
@@ -121,7 +135,8 @@ def _is_empty(path: str) -> bool:
 
 
 def _plain(environ: Mapping[str, str]) -> dict[str, str]:
-    """A caller that is a git hook has a repository of its own in its environment; this is about another."""
+    """A caller that is a git hook has a repository of its own in its environment; this is about
+    another."""
     return {key: value for key, value in environ.items() if not key.startswith("GIT_")}
 
 
@@ -130,4 +145,6 @@ def _said(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
 
 
 def _unusable(name: str, path: str, reason: str, hint: str) -> Failure:
-    return Failure(Code.START_FAILED, f"could not start {name} in the worktree {path}: {reason}", hint)
+    return Failure(
+        Code.START_FAILED, f"could not start {name} in the worktree {path}: {reason}", hint
+    )

@@ -13,7 +13,9 @@ from types import FrameType
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-_left_alone: list[None] = []  # how many calls of a stranger's program are under way in its main thread
+_left_alone: list[
+    None
+] = []  # how many calls of a stranger's program are under way in its main thread
 
 
 @contextlib.contextmanager
@@ -33,8 +35,8 @@ def left_alone() -> Iterator[None]:
 def undisturbed() -> Iterator[None]:
     """For milliseconds: who interrupts us now is heard afterwards.
 
-    Handlers are held back, not signals: a mask holds for one thread, and the signal of a process goes to any; and a
-    tmux server that is started meanwhile would inherit the mask."""
+    Handlers are held back, not signals: a mask holds for one thread, and the signal of a process
+    goes to any; and a tmux server that is started meanwhile would inherit the mask."""
     # Python's handlers run in the main thread alone.
     if _left_alone or threading.current_thread() is not threading.main_thread():
         yield
@@ -45,7 +47,11 @@ def undisturbed() -> Iterator[None]:
         heard.append(number)
 
     before = {number: signal.getsignal(number) for number in INTERRUPTS}
-    heeded = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    heeded = {
+        number: handler
+        for number, handler in before.items()
+        if handler not in (signal.SIG_IGN, None)
+    }
     try:
         for number in heeded:
             signal.signal(number, later)

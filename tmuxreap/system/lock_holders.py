@@ -1,4 +1,5 @@
-"""Tells who is at a lock file, and whether locks hold in its folder at all: for messages and `doctor`.
+"""Tells who is at a lock file, and whether locks hold in its folder at all: for messages and
+`doctor`.
 
 Asks the kernel and reads; takes no lock, for that would be in a writer's way."""
 
@@ -41,7 +42,8 @@ def soft_owner(lock: Path) -> int | None:
 
 
 def shared_filesystem(folder: Path) -> str | None:
-    """Name the file system of a folder that several hosts may share; None for one of this host's."""
+    """Name the file system of a folder that several hosts may share; None for one of this
+    host's."""
     try:
         lines = MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-# Linux has a clock for it; where there is none the monotonic one of POSIX goes on during a sleep (macOS).
+# Linux has a clock for it; where there is none the monotonic one of POSIX goes on during a sleep
+# (macOS).
 BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 

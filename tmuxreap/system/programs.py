@@ -1,4 +1,5 @@
-"""Owns running other programs than tmux to their end: each has a time limit, and says in a few words why it failed."""
+"""Owns running other programs than tmux to their end: each has a time limit, and says in a few
+words why it failed."""
 
 from __future__ import annotations
 

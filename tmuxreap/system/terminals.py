@@ -1,4 +1,5 @@
-"""Owns the remote control of kitty and WezTerm: how a pane of theirs is found and closed. It types nothing there."""
+"""Owns the remote control of kitty and WezTerm: how a pane of theirs is found and closed. It types
+nothing there."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ TIMEOUT_S = 5.0
 
 @frozen
 class FoundPane:
-    """What a terminal tells of one of its panes: a process, or the device that it shows; and where it listens."""
+    """What a terminal tells of one of its panes: a process, or the device that it shows; and where
+    it listens."""
 
     pid: int | None
     tty: str | None
@@ -53,7 +55,10 @@ PANE_LISTERS: Mapping[Terminal, Sequence[str]] = {
     Terminal.WEZTERM: ("wezterm", "cli", "list", "--format", "json"),
 }
 # Where its windows tell the remote control to go; kept, for who ends it from elsewhere.
-LISTENS: Mapping[Terminal, str] = {Terminal.KITTY: "KITTY_LISTEN_ON", Terminal.WEZTERM: "WEZTERM_UNIX_SOCKET"}
+LISTENS: Mapping[Terminal, str] = {
+    Terminal.KITTY: "KITTY_LISTEN_ON",
+    Terminal.WEZTERM: "WEZTERM_UNIX_SOCKET",
+}
 _KITTY_ADDRESS = re.compile(r"(?:unix|tcp|tcp6):[^\x00-\x20]+")
 
 
@@ -64,13 +69,19 @@ def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, st
     told = output_of(words, reached, TIMEOUT_S)
     if told is None:
         reason = run(words, reached, TIMEOUT_S) or "it gave no answer"
-        raise _not_found(name, terminal, pane, reason, "allow its remote control, or name the process with --pid")
+        raise _not_found(
+            name, terminal, pane, reason, "allow its remote control, or name the process with --pid"
+        )
     try:
         found = _pane_in(terminal, json.loads(told), pane)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        raise _not_found(name, terminal, pane, "its answer was not understood", "name the process with --pid") from None
+        raise _not_found(
+            name, terminal, pane, "its answer was not understood", "name the process with --pid"
+        ) from None
     if found is None:
-        raise _not_found(name, terminal, pane, "it has no such pane", f"see them with: {shlex.join(words)}")
+        raise _not_found(
+            name, terminal, pane, "it has no such pane", f"see them with: {shlex.join(words)}"
+        )
     pid, tty = found
     return FoundPane(pid, tty, address)
 

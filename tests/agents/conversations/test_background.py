@@ -1,4 +1,5 @@
-"""Does a conversation go on without its pane? By the agent's own list, or by a turn that a shared program is in."""
+"""Does a conversation go on without its pane? By the agent's own list, or by a turn that a shared
+program is in."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def processes() -> FakeProcesses:
     return FakeProcesses(FakeClock())
 
 
-def found(profile: Profile, store: Path, processes: FakeProcesses, path: Path | None = None) -> list[Lingering]:
+def found(
+    profile: Profile, store: Path, processes: FakeProcesses, path: Path | None = None
+) -> list[Lingering]:
     assert profile.goes_on is not None
     conversation = Conversation(ONE, "pidfile", str(path) if path else None, exists=True)
     return lingering(profile, profile.goes_on, store, conversation, processes)
@@ -52,14 +55,18 @@ def roster(store: Path, worker: ProcessId, conversation: str = ONE, started: obj
     return file
 
 
-def test_a_session_in_the_background_is_told_with_what_ends_it(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_a_session_in_the_background_is_told_with_what_ends_it(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
     worker = processes.add("claude", "claude", "bg-pty-host")
     roster(tmp_path, worker)
     told = Lingering(f"the background session 11d5b0df ({worker.pid})", "claude stop 11d5b0df")
     assert found(CLAUDE, tmp_path, processes) == [told]
 
 
-def test_another_s_session_in_the_background_is_not_ours(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_another_s_session_in_the_background_is_not_ours(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
     roster(tmp_path, processes.add("claude"), conversation=TWO)
     assert found(CLAUDE, tmp_path, processes) == []
 
@@ -69,12 +76,16 @@ def test_a_stale_entry_is_nobody(tmp_path: Path, processes: FakeProcesses) -> No
     assert found(CLAUDE, tmp_path, processes) == []
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"workers": []}', '{"workers": {"a": 3}}', '{"workers": {"a": {}}}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"workers": []}', '{"workers": {"a": 3}}', '{"workers": {"a": {}}}']
+)
 def test_a_broken_list_says_nothing(tmp_path: Path, processes: FakeProcesses, text: str) -> None:
     file = roster(tmp_path, processes.add("claude"))
     file.write_text(text)
     assert found(CLAUDE, tmp_path, processes) == []
-    file.write_text(json.dumps({"workers": {"a": {"pid": "1", "x": ONE}, "b": {"pid": -1, "x": ONE}}}))
+    file.write_text(
+        json.dumps({"workers": {"a": {"pid": "1", "x": ONE}, "b": {"pid": -1, "x": ONE}}})
+    )
     assert found(CLAUDE, tmp_path, processes) == []
 
 
@@ -82,7 +93,9 @@ def test_a_broken_list_says_nothing(tmp_path: Path, processes: FakeProcesses, te
 
 
 def served(processes: FakeProcesses, *paths: Path) -> ProcessId:
-    return processes.add("codex", "/x/bin/codex", "app-server", "--listen", open_files=[str(path) for path in paths])
+    return processes.add(
+        "codex", "/x/bin/codex", "app-server", "--listen", open_files=[str(path) for path in paths]
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +108,9 @@ def served(processes: FakeProcesses, *paths: Path) -> ProcessId:
         ("", False),
     ],
 )
-def test_a_turn_that_began_and_did_not_end(tmp_path: Path, processes: FakeProcesses, text: str, going_on: bool) -> None:
+def test_a_turn_that_began_and_did_not_end(
+    tmp_path: Path, processes: FakeProcesses, text: str, going_on: bool
+) -> None:
     path = tmp_path / "rollout.jsonl"
     path.write_text(text)
     daemon = served(processes, path)
@@ -118,9 +133,12 @@ IDLE_SCREEN = "\u203a\n\n  mock \u00b7 /shop\n  ? for shortcuts"
 
 
 @pytest.mark.parametrize(
-    ("text", "state"), [(BEGAN, State.BUSY), (BEGAN + ENDED, State.IDLE), (BEGAN + ABORTED, State.IDLE)]
+    ("text", "state"),
+    [(BEGAN, State.BUSY), (BEGAN + ENDED, State.IDLE), (BEGAN + ABORTED, State.IDLE)],
 )
-def test_an_agent_that_streams_without_a_word_on_its_screen_is_busy(tmp_path: Path, text: str, state: State) -> None:
+def test_an_agent_that_streams_without_a_word_on_its_screen_is_busy(
+    tmp_path: Path, text: str, state: State
+) -> None:
     path = tmp_path / "rollout.jsonl"
     path.write_text(text)
     known = Known(Conversation(ONE, "argv", str(path), exists=True), Clues())
@@ -138,10 +156,14 @@ def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_p
     assert screen_of(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE
 
 
-def test_what_it_started_below_a_shared_program_is_named(tmp_path: Path, processes: FakeProcesses) -> None:
+def test_what_it_started_below_a_shared_program_is_named(
+    tmp_path: Path, processes: FakeProcesses
+) -> None:
     daemon = served(processes, tmp_path / "rollout.jsonl")
     ours, others = {"CODEX_THREAD_ID": ONE}, {"CODEX_THREAD_ID": TWO}
     shell = processes.add("sh", "-c", "sleep 77", parent=daemon, environ=ours)
     processes.add("sleep", "77", parent=shell, environ=ours)
     processes.add("sh", "-c", "sleep 88", parent=daemon, environ=others)
-    assert found(CODEX, tmp_path, processes) == [Lingering(f"`sh -c sleep 77` ({shell.pid})", f"kill {shell.pid}")]
+    assert found(CODEX, tmp_path, processes) == [
+        Lingering(f"`sh -c sleep 77` ({shell.pid})", f"kill {shell.pid}")
+    ]

@@ -6,13 +6,26 @@ import sys
 
 import pytest
 
-from tmuxreap.agents.conversations.command_lines import launch_words, launched_with, resume_line, resume_words
+from tmuxreap.agents.conversations.command_lines import (
+    launch_words,
+    launched_with,
+    resume_line,
+    resume_words,
+)
 from tmuxreap.agents.profiles import Profile
 
 ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 OLD = "ffffffff-6d0c-4f63-9b53-1d5f0c6f2a11"
-FLAGS = Profile("one", process=("one",), command=("one",), launch=("--session-id", "{id}"), resume=("--resume", "{id}"))
-EQUALS = Profile("two", process=("two",), command=("two", "-q"), launch=("--id={id}",), resume=("--resume={id}",))
+FLAGS = Profile(
+    "one",
+    process=("one",),
+    command=("one",),
+    launch=("--session-id", "{id}"),
+    resume=("--resume", "{id}"),
+)
+EQUALS = Profile(
+    "two", process=("two",), command=("two", "-q"), launch=("--id={id}",), resume=("--resume={id}",)
+)
 VERB = Profile("three", process=("three",), command=("three",), resume=("resume", "{id}"))
 
 
@@ -29,7 +42,9 @@ VERB = Profile("three", process=("three",), command=("three",), resume=("resume"
         (None, ["one"], ["one"]),
     ],
 )
-def test_an_id_is_given_where_it_is_taken(profile: Profile | None, command: list[str], words: list[str]) -> None:
+def test_an_id_is_given_where_it_is_taken(
+    profile: Profile | None, command: list[str], words: list[str]
+) -> None:
     assert launch_words(profile, command, ID) == words
 
 
@@ -60,4 +75,7 @@ def test_only_an_id_of_ours_counts_as_launched() -> None:
 
 
 def test_the_line_can_be_typed_into_a_shell() -> None:
-    assert resume_line([sys.executable, "a b"], {"HOME_OF_IT": "/x y"}) == f"HOME_OF_IT='/x y' {sys.executable} 'a b'"
+    assert (
+        resume_line([sys.executable, "a b"], {"HOME_OF_IT": "/x y"})
+        == f"HOME_OF_IT='/x y' {sys.executable} 'a b'"
+    )

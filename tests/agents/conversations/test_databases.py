@@ -51,7 +51,9 @@ def test_the_only_one_of_this_folder_in_a_database(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "opencode.db")) as books, books:
         books.execute("delete from session where id = 'ses_new'")
     path = str(tmp_path / "opencode.db")
-    assert locate(OPENCODE, clues).conversation == Conversation("ses_mine", "sole-candidate", path, exists=True)
+    assert locate(OPENCODE, clues).conversation == Conversation(
+        "ses_mine", "sole-candidate", path, exists=True
+    )
 
 
 @pytest.mark.parametrize("text", [b"", b"no database", None])

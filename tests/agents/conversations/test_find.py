@@ -32,7 +32,9 @@ AGY = load_profiles(None).agents["agy"]
 ONE = "11111111-6d0c-4f63-9b53-1d5f0c6f2a11"
 TWO = "22222222-6d0c-4f63-9b53-1d5f0c6f2a11"
 THREE = "33333333-6d0c-4f63-9b53-1d5f0c6f2a11"
-AGENT = AgentProcess(ProcessId(42, 777), ("python3", "-m", "tmuxreap.demo_agent", "--session-id", ONE), 1000.0)
+AGENT = AgentProcess(
+    ProcessId(42, 777), ("python3", "-m", "tmuxreap.demo_agent", "--session-id", ONE), 1000.0
+)
 
 
 @pytest.fixture
@@ -49,7 +51,9 @@ def talk(store: Path, conversation: str, cwd: str = "/w", at: float = 2000.0) ->
     return path
 
 
-def pidfile(store: Path, conversation: str, start: object = "777", pid: int = 42, status: str = "idle") -> None:
+def pidfile(
+    store: Path, conversation: str, start: object = "777", pid: int = 42, status: str = "idle"
+) -> None:
     facts = {"sessionId": conversation, "procStart": start, "status": status}
     (store / "sessions" / f"{pid}.json").write_text(json.dumps(facts))
 
@@ -87,7 +91,9 @@ def test_a_broken_file_says_nothing(store: Path, text: str) -> None:
     assert found(Clues((AGENT,), store=store)) == (ONE, "argv")
 
 
-@pytest.mark.parametrize("hostile", ["../../etc/passwd", "*", "", ".", "a/b", ONE + "/x", "x" * 40, ONE[:-1] + "\0"])
+@pytest.mark.parametrize(
+    "hostile", ["../../etc/passwd", "*", "", ".", "a/b", ONE + "/x", "x" * 40, ONE[:-1] + "\0"]
+)
 def test_a_hostile_id_is_none(store: Path, hostile: str) -> None:
     pidfile(store, hostile)
     assert not is_id(DEMO, hostile)
@@ -178,7 +184,9 @@ def test_what_another_agent_of_the_folder_may_have_written_is_no_answer(store: P
 
 def test_rivals_do_not_matter_to_who_is_told(store: Path) -> None:
     pidfile(store, ONE)
-    assert found(Clues((AGENT,), store=store, rivals=lambda: pytest.fail("nobody needed to look"))) == (ONE, "pidfile")
+    assert found(
+        Clues((AGENT,), store=store, rivals=lambda: pytest.fail("nobody needed to look"))
+    ) == (ONE, "pidfile")
 
 
 def test_a_store_of_ten_thousand_is_looked_through(store: Path) -> None:
@@ -190,7 +198,9 @@ def test_a_store_of_ten_thousand_is_looked_through(store: Path) -> None:
     assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")
 
 
-def test_in_a_store_too_big_to_be_looked_through_nobody_guesses(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_store_too_big_to_be_looked_through_nobody_guesses(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(find, "CANDIDATES_LOOKED_AT", 2)
     talk(store, ONE)
     assert found(Clues((bare(),), store=store, cwd="/w")) == (ONE, "sole-candidate")

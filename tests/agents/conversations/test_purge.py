@@ -1,4 +1,5 @@
-"""One conversation is deleted, and nothing else; what is not certain is refused before a key is sent."""
+"""One conversation is deleted, and nothing else; what is not certain is refused before a key is
+sent."""
 
 from __future__ import annotations
 

@@ -24,9 +24,13 @@ from tmuxreap.agents.hooks.events import halt, meaning
         ("", "", ("unknown", "")),
     ],
 )
-def test_each_agent_has_its_own_words_for_the_same(word: str, about: str, found: tuple[str, str]) -> None:
+def test_each_agent_has_its_own_words_for_the_same(
+    word: str, about: str, found: tuple[str, str]
+) -> None:
     assert meaning(word, about) == found
 
 
 def test_events_without_a_say_are_not_answered() -> None:
-    assert [kind for kind in ("session_start", "session_end", "heartbeat", "x") if halt(kind, "", "")] == []
+    assert [
+        kind for kind in ("session_start", "session_end", "heartbeat", "x") if halt(kind, "", "")
+    ] == []

@@ -28,7 +28,10 @@ TEXTS = (
     '{\n  "model": "opus"\n}\n',
     '{\r\n\t"model": "opus",\r\n\t"n": 1.50e3\r\n}\r\n',
     f'{{"hooks": {{"PreToolUse": [{{"matcher": "Bash", "hooks": [{MINE}]}}]}}, "a": [1, {{}}]}}',
-    f'{{\n   "hooks": {{\n      "Stop": [\n         {{"hooks": [{MINE}]}}\n      ]\n   }},\n    "z": "\\u00fc"\n}}',
+    (
+        f'{{\n   "hooks": {{\n      "Stop": [\n         {{"hooks": [{MINE}]}}\n      ]\n   }},\n   '
+        ' "z": "\\u00fc"\n}'
+    ),
 )
 
 
@@ -59,7 +62,9 @@ def test_twice_is_once() -> None:
 
 
 def test_one_that_moved_takes_the_place_of_the_old_one() -> None:
-    moved = installed(installed(TEXTS[4], HOOKS, "claude", "/old/tmuxreap"), HOOKS, "claude", "'/a b/tmuxreap'")
+    moved = installed(
+        installed(TEXTS[4], HOOKS, "claude", "/old/tmuxreap"), HOOKS, "claude", "'/a b/tmuxreap'"
+    )
     assert "/old" not in moved
     assert removed(moved, "claude") == TEXTS[4]
 
@@ -67,12 +72,18 @@ def test_one_that_moved_takes_the_place_of_the_old_one() -> None:
 def test_hooks_of_another_agent_and_of_other_programs_are_none_of_ours() -> None:
     text = installed("{}", HOOKS, "qwen", "tmuxreap").replace("timeout", "tmuxreap-hook claude")
     assert removed(text, "claude") == text
-    foreign = '{"hooks": {"Stop": [{"hooks": [{"command": "mytmuxreap hook claude"}, {"command": "x hook claude"}]}]}}'
+    foreign = (
+        '{"hooks": {"Stop": [{"hooks": [{"command": "mytmuxreap hook claude"}, {"command": "x hook'
+        ' claude"}]}]}}'
+    )
     assert removed(foreign, "claude") == foreign
 
 
 def test_ours_is_found_in_a_group_that_a_person_made_of_it() -> None:
-    text = f'{{"hooks": {{"Stop": [{{"hooks": [{MINE}, {{"command": "/x/tmuxreap hook claude"}}]}}]}}}}'
+    text = (
+        f'{{"hooks": {{"Stop": [{{"hooks": [{MINE}, {{"command": "/x/tmuxreap hook'
+        ' claude"}]}]}}'
+    )
     assert removed(text, "claude") == f'{{"hooks": {{"Stop": [{{"hooks": [{MINE}]}}]}}}}'
 
 
@@ -98,7 +109,9 @@ def test_what_is_not_as_it_should_be_is_said_and_not_touched(text: str) -> None:
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -110,7 +123,9 @@ VALUES = st.recursive(
     st.sampled_from([None, 0, 2, "\t"]),
     st.booleans(),
 )
-def test_any_settings_survive(data: dict[str, object], indent: int | str | None, ascii_only: bool) -> None:
+def test_any_settings_survive(
+    data: dict[str, object], indent: int | str | None, ascii_only: bool
+) -> None:
     data.pop("hooks", None)
     text = json.dumps({**data, "last": 1}, indent=indent, ensure_ascii=ascii_only)
     there = installed(text, HOOKS, "claude", "tmuxreap")

@@ -1,4 +1,5 @@
-"""`doctor`: what is wrong is found, with the command that mends it, and nothing is changed by looking."""
+"""`doctor`: what is wrong is found, with the command that mends it, and nothing is changed by
+looking."""
 
 from __future__ import annotations
 
@@ -30,13 +31,19 @@ def test_a_registry_that_is_named_has_to_be_there(place: Path) -> None:
 def test_what_is_well_is_told_too(registry: Path) -> None:
     answer = doctor()
     assert answer.exit == 0
-    assert {one["name"] for one in answer.json["results"] if one["level"] == "ok"} >= {"tmux", "registry", "ledger"}
+    assert {one["name"] for one in answer.json["results"] if one["level"] == "ok"} >= {
+        "tmux",
+        "registry",
+        "ledger",
+    }
 
 
 # The registry, its lock and its ledger.
 
 
-def test_where_no_file_can_be_made_the_rest_is_looked_at(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_file_can_be_made_the_rest_is_looked_at(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def nowhere(*_: object, **__: object) -> object:
         raise FileNotFoundError("no usable temporary directory")
 
@@ -53,7 +60,9 @@ def test_where_no_file_can_be_made_the_rest_is_looked_at(registry: Path, monkeyp
 
 
 @pytest.mark.live
-def test_a_session_that_is_dead_is_found_and_not_written(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_is_dead_is_found_and_not_written(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", BIN)
     real.start()
     pid = real.pid()

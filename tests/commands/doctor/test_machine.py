@@ -15,7 +15,9 @@ from tests.doctor_answers import BIN, REGISTRY, TRIED, contents, doctor, of, pro
 from tests.real import until
 
 
-def test_without_tmux_all_the_rest_is_looked_at(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tmux_all_the_rest_is_looked_at(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     registry.write_text(REGISTRY + "  - name: web\n    status: running\n")
     monkeypatch.setenv("PATH", "/nowhere")
     answer = doctor()
@@ -26,15 +28,20 @@ def test_without_tmux_all_the_rest_is_looked_at(registry: Path, monkeypatch: pyt
     assert of(answer, "registry", "ok")
 
 
-def test_a_folder_of_sockets_that_is_not_there_is_told(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_sockets_that_is_not_there_is_told(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMUX_TMPDIR", str(registry.parent / "gone"))
     assert "tmux uses /tmp" in doctor().json["results"][1]["message"]
 
 
 @pytest.fixture
 def server(place: Path) -> Iterator[Path]:
-    """The socket of a private server with one session, on the default name under this TMUX_TMPDIR."""
-    subprocess.run(["tmux", "-f", "/dev/null", "new-session", "-d", "-s", "quiet", "sleep 600"], check=True)
+    """The socket of a private server with one session, on the default name under this
+    TMUX_TMPDIR."""
+    subprocess.run(
+        ["tmux", "-f", "/dev/null", "new-session", "-d", "-s", "quiet", "sleep 600"], check=True
+    )
     yield Path(os.environ["TMUX_TMPDIR"]) / f"tmux-{os.getuid()}" / "default"
 
 
@@ -51,7 +58,17 @@ def test_a_server_whose_socket_was_deleted_is_found_and_mended_as_told(server: P
 @pytest.mark.live
 def test_an_agent_that_nobody_registered_is_found_also_without_a_registry(server: Path) -> None:
     environ = ["-e", f"PYTHONPATH={Path(__file__).parents[3]}"]
-    words = ["tmux", "new-session", "-d", "-s", "lost", *environ, sys.executable, "-m", "tmuxreap.demo_agent"]
+    words = [
+        "tmux",
+        "new-session",
+        "-d",
+        "-s",
+        "lost",
+        *environ,
+        sys.executable,
+        "-m",
+        "tmuxreap.demo_agent",
+    ]
     subprocess.run(words, check=True)
     until("the agent is seen", lambda: of(doctor(), "sessions", "note"))
     found = the_only(doctor(), "sessions", "note")

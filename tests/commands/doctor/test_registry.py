@@ -32,7 +32,10 @@ def test_a_registry_that_is_a_pipe_is_not_waited_for(registry: Path) -> None:
 def test_a_registry_that_others_may_read_is_told_and_keeps_its_mode(registry: Path) -> None:
     registry.chmod(0o644)
     found = the_only(doctor(), "registry", "note")
-    assert found["message"] == f"{registry} can be read by others, and holds the last screens of sessions"
+    assert (
+        found["message"]
+        == f"{registry} can be read by others, and holds the last screens of sessions"
+    )
     assert found["hint"] == f"chmod 600 {registry}"
     assert registry.stat().st_mode & 0o777 == 0o644
     registry.chmod(0o600)
@@ -47,7 +50,9 @@ def test_a_bad_row_is_told_with_line_and_column(registry: Path) -> None:
     assert found["hint"].startswith("fix line 4")
 
 
-def test_a_lock_that_somebody_keeps_is_told_with_who(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_somebody_keeps_is_told_with_who(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(checks_registry, "HELD_LONG_S", 0.05)
     lock = registry.with_name(registry.name + ".lock")
     with lock.open("w") as held:
@@ -64,9 +69,14 @@ def test_a_soft_lock_of_another_program_is_told(registry: Path) -> None:
         assert "filelock.FileLock" in told["hint"]
 
 
-def test_a_folder_that_hosts_share_is_told(registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_hosts_share_is_told(
+    registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mounts = tmp_path / "mountinfo"
-    disk, share = "22 1 0:21 / / rw - ext4 /dev/sda rw", f"23 22 0:44 / {registry.parent} rw - nfs4 host:/x rw"
+    disk, share = (
+        "22 1 0:21 / / rw - ext4 /dev/sda rw",
+        f"23 22 0:44 / {registry.parent} rw - nfs4 host:/x rw",
+    )
     mounts.write_text(f"{disk}\n{share}\n")
     monkeypatch.setattr(lock_holders, "MOUNTS", mounts)
     assert "nfs4" in the_only(doctor(), "lock", "note")["message"]

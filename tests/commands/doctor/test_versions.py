@@ -1,4 +1,5 @@
-"""The versions of agents' programs: asked in a world of its own, in time, and only of those that were tried."""
+"""The versions of agents' programs: asked in a world of its own, in time, and only of those that
+were tried."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from tests.real import alive, until
 from tmuxreap.commands.doctor import versions
 
 
-def test_no_program_is_run_that_was_never_tried(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_program_is_run_that_was_never_tried(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program(place / "bin", "droid", f"touch {place}/ran; echo 1.2.3")
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     found = the_only(doctor(), "agents", "note")
@@ -20,7 +23,9 @@ def test_no_program_is_run_that_was_never_tried(place: Path, monkeypatch: pytest
     assert not (place / "ran").exists()
 
 
-def test_a_version_is_asked_for_in_a_world_of_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_is_asked_for_in_a_world_of_its_own(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = f'[ "$1" = --version ] && echo "$HOME {TRIED} (Claude Code)"'
     program(place / "bin", "claude", f'touch "$HOME/seen" ./here; {said}')
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
@@ -32,7 +37,9 @@ def test_a_version_is_asked_for_in_a_world_of_its_own(place: Path, monkeypatch: 
     assert contents(Path(os.environ["HOME"])) == home
 
 
-def test_another_version_than_the_one_that_was_tried_is_a_note(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_than_the_one_that_was_tried_is_a_note(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program(place / "bin", "claude", "echo 9.9.9")
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     answer = doctor()
@@ -51,8 +58,14 @@ def test_a_program_that_does_not_answer_is_ended_with_all_that_it_began(
     until("its child is gone", lambda: not alive(child))
 
 
-def test_what_a_program_leaves_behind_ends_with_the_question(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(place / "bin", "claude", f"sleep 600 >/dev/null 2>&1 & echo $! > {place}/child; echo {TRIED}")
+def test_what_a_program_leaves_behind_ends_with_the_question(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(
+        place / "bin",
+        "claude",
+        f"sleep 600 >/dev/null 2>&1 & echo $! > {place}/child; echo {TRIED}",
+    )
     monkeypatch.setenv("PATH", f"{place}/bin:{BIN}")
     assert of(doctor(), "agents", "ok")
     child = int((place / "child").read_text())

@@ -31,7 +31,9 @@ def test_after_a_suspend_nobody_is_stalled_before_he_had_his_time(
 
 @pytest.mark.parametrize("hours", [-5, 5])
 @pytest.mark.parametrize("kind", ["tool_before", "heartbeat"])
-def test_a_clock_that_is_set_makes_nobody_stalled_and_saves_nobody(story: Story, hours: int, kind: str) -> None:
+def test_a_clock_that_is_set_makes_nobody_stalled_and_saves_nobody(
+    story: Story, hours: int, kind: str
+) -> None:
     story.agent(state="busy")
     passes(story, 10)
     tells(story, kind, "working")
@@ -67,7 +69,9 @@ def test_a_sleep_makes_nobody_idle_either(story: Story) -> None:
     assert told(reaped(story, Kind.IDLE)) == {"acme": ("idle", "stopped")}
 
 
-def test_an_orchestrator_lives_as_long_as_a_session_that_was_started_from_within_it(story: Story) -> None:
+def test_an_orchestrator_lives_as_long_as_a_session_that_was_started_from_within_it(
+    story: Story,
+) -> None:
     boss = story.agent("boss")
     worker = story.agent("worker")
     table = story.processes.table

@@ -25,7 +25,9 @@ def test_the_child_of_a_running_tool_keeps_its_agent(story: Story) -> None:
 
 def test_the_servers_that_came_with_an_agent_keep_it_not(story: Story) -> None:
     agent = story.agent()
-    story.processes.add("node", "mcp-server", parent=agent.process, open_files=["socket:[7]", "/dev/null"])
+    story.processes.add(
+        "node", "mcp-server", parent=agent.process, open_files=["socket:[7]", "/dev/null"]
+    )
     passes(story, 3 * HOUR_S)
     result = reaped(story, Kind.IDLE)
     assert told(result) == {"acme": ("idle", "stopped")}
@@ -34,9 +36,16 @@ def test_the_servers_that_came_with_an_agent_keep_it_not(story: Story) -> None:
 
 @pytest.mark.parametrize(
     ("words", "told_of"),
-    [(("bash", "-c", "make"), "(tool)"), (DEMO, "agent"), (("claude",), "agent"), (("cargo",), "started later")],
+    [
+        (("bash", "-c", "make"), "(tool)"),
+        (DEMO, "agent"),
+        (("claude",), "agent"),
+        (("cargo",), "started later"),
+    ],
 )
-def test_working_children_keep_an_idle_agent(story: Story, words: tuple[str, ...], told_of: str) -> None:
+def test_working_children_keep_an_idle_agent(
+    story: Story, words: tuple[str, ...], told_of: str
+) -> None:
     agent = story.agent()
     passes(story, 100)
     story.processes.add(*words, parent=agent.process)
@@ -53,7 +62,9 @@ def test_what_came_with_an_agent_and_talks_to_nobody_keeps_it(story: Story) -> N
 
 
 @pytest.mark.parametrize(("launcher", "told_of"), [("node", "idle"), ("python3", "agent")])
-def test_what_a_launcher_starts_at_once_is_the_agent_itself(story: Story, launcher: str, told_of: str) -> None:
+def test_what_a_launcher_starts_at_once_is_the_agent_itself(
+    story: Story, launcher: str, told_of: str
+) -> None:
     agent = story.agent()
     table = story.processes.table[agent.process.pid]
     table.now = replace(table.now, comm=launcher)

@@ -17,7 +17,9 @@ def left_behind(story: Story, name: str = "acme") -> tuple[FakeAgent, ProcessId]
     """An ended row, and a helper of it that survived."""
     agent = story.agent(name, status="stopped")
     marks = {"TMUXREAP_ID": f"mark-of-{name}", "TMUXREAP_REGISTRY": str(story.path)}
-    helper = story.processes.add("node", parent=agent.process, new_session=True, environ=marks, memory=5 * 1024 * 1024)
+    helper = story.processes.add(
+        "node", parent=agent.process, new_session=True, environ=marks, memory=5 * 1024 * 1024
+    )
     sessions = story.tmux.servers[story.SOCKET].sessions
     sessions[:] = [session for session in sessions if session.name != name]
     story.processes.die(agent.process)
@@ -33,7 +35,12 @@ def test_an_orphan_of_an_ended_row_is_ended_and_told_with_its_memory_and_age(sto
     assert told(result) == {"acme": ("orphan", "stopped")}
     evidence: Any = result.results[0].as_json()["evidence"]
     (process,) = evidence["processes"]
-    assert (process["pid"], process["name"], process["age_s"], process["memory_mb"]) == (helper.pid, "node", 60, 5.0)
+    assert (process["pid"], process["name"], process["age_s"], process["memory_mb"]) == (
+        helper.pid,
+        "node",
+        60,
+        5.0,
+    )
     assert (evidence["memory_mb"], evidence["age_s"], evidence["registered"]) == (5.0, 60, True)
     assert not story.processes.alive(helper)
 
@@ -80,7 +87,9 @@ def test_a_survivor_that_only_the_ledger_remembers_is_an_orphan(story: Story) ->
     again = story.processes.add("node", new_session=True)
     with story.ledger() as ledger:
         ledger.remember_survivors("gone", [Survivor(stray, story.BOOT, "node")], now=1.0)
-        ledger.remember_survivors("gone", [Survivor(ProcessId(again.pid, 1), story.BOOT, "node")], now=1.0)
+        ledger.remember_survivors(
+            "gone", [Survivor(ProcessId(again.pid, 1), story.BOOT, "node")], now=1.0
+        )
         ledger.remember_survivors("gone", [Survivor(again, "an-older-boot", "node")], now=1.0)
     assert told(reaped(story, Kind.ORPHAN)) == {"gone": ("orphan", "stopped")}
     assert not story.processes.alive(stray)
@@ -110,8 +119,12 @@ def strangers(story: Story) -> dict[str, ProcessId]:
     tmux = f"/tmp/tmux-1000/marked,{server.pid},0"
     return {
         "an agent in a plain terminal": add("claude", tty=99, new_session=True),
-        "one in a terminal that an agent opened": add("claude", tty=98, new_session=True, environ=ours),
-        "another registry's": add("node", new_session=True, environ={**ours, "TMUXREAP_REGISTRY": "/else.yaml"}),
+        "one in a terminal that an agent opened": add(
+            "claude", tty=98, new_session=True, environ=ours
+        ),
+        "another registry's": add(
+            "node", new_session=True, environ={**ours, "TMUXREAP_REGISTRY": "/else.yaml"}
+        ),
         "a mark without a registry": add("node", new_session=True, environ={"TMUXREAP_ID": "lost"}),
         "a pane on another server": pane.process,
         "a daemon of that pane": add("node", parent=pane.process, new_session=True, environ=ours),
@@ -119,7 +132,7 @@ def strangers(story: Story) -> dict[str, ProcessId]:
         "a daemon of a closed pane there": add(
             "node", new_session=True, environ={**ours, "TMUX": tmux, "TMUX_PANE": "%77"}
         ),
-    }  # fmt: skip
+    }
 
 
 def test_peoples_own_agents_and_other_servers_are_never_among_the_orphans(story: Story) -> None:
@@ -135,18 +148,28 @@ def test_peoples_own_agents_and_other_servers_are_never_among_the_orphans(story:
 def test_a_session_that_was_only_forgotten_is_no_orphan(story: Story) -> None:
     agent = story.agent()
     environ = story.processes.table[agent.process.pid].environ or {}
-    story.processes.table[agent.process.pid].environ = {**environ, "TMUXREAP_REGISTRY": str(story.path)}
+    story.processes.table[agent.process.pid].environ = {
+        **environ,
+        "TMUXREAP_REGISTRY": str(story.path),
+    }
     story.path.write_text("tmux_sessions: []\n")
     assert not reaped(story).results
     assert story.processes.alive(agent.process)
 
 
 def test_a_mark_that_came_from_another_server_than_its_session_is_no_orphan(story: Story) -> None:
-    marks = {"TMUXREAP_ID": "m-1", "TMUXREAP_REGISTRY": str(story.path), "TMUX": "/tmp/gone,50,0", "TMUX_PANE": "%1"}
+    marks = {
+        "TMUXREAP_ID": "m-1",
+        "TMUXREAP_REGISTRY": str(story.path),
+        "TMUX": "/tmp/gone,50,0",
+        "TMUX_PANE": "%1",
+    }
     stray = story.processes.add("node", new_session=True, environ=marks)
     with story.ledger() as ledger:
         ledger.remember_mark("old", "m-1", 1.0)
-        ledger.record_event(NewEvent("old", "started", {"mark": "m-1", "tmux": "/tmp/elsewhere,51"}), 1.0)
+        ledger.record_event(
+            NewEvent("old", "started", {"mark": "m-1", "tmux": "/tmp/elsewhere,51"}), 1.0
+        )
     assert not reaped(story, Kind.ORPHAN).results
     assert story.processes.alive(stray)
 

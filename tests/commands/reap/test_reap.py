@@ -41,11 +41,18 @@ def test_a_hung_tool_is_ended_by_the_ladder_and_can_be_resumed(story: Story) -> 
     assert not story.processes.alive(agent.process)
     row = story.row()
     assert (row["status"], row["stop_reason"], row["termination_mode"], row["resumable"]) == (
-        "stopped", "stalled", "graceful", True,
-    )  # fmt: skip
+        "stopped",
+        "stalled",
+        "graceful",
+        True,
+    )
     evidence = result.results[0].as_json()["evidence"]
     assert isinstance(evidence, dict)
-    assert (evidence["event"], evidence["age_s"], evidence["limit_s"]) == ("tool_before", 200, 120.0)
+    assert (evidence["event"], evidence["age_s"], evidence["limit_s"]) == (
+        "tool_before",
+        200,
+        120.0,
+    )
 
 
 def test_a_model_that_thinks_for_minutes_redraws_its_spinner_and_lives(story: Story) -> None:
@@ -66,7 +73,9 @@ def test_a_model_that_thinks_for_minutes_redraws_its_spinner_and_lives(story: St
     assert (evidence["age_s"], evidence["screen_still_s"], evidence["state"]) == (1121, 121, "busy")
 
 
-def test_who_drew_between_the_verdict_and_the_deed_lives(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_drew_between_the_verdict_and_the_deed_lives(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     agent = hung(story)
     sweep = reap.sweep
 
@@ -75,7 +84,9 @@ def test_who_drew_between_the_verdict_and_the_deed_lives(story: Story, monkeypat
         return sweep(*words)
 
     monkeypatch.setattr(reap, "sweep", a_moment_later)
-    assert "not any more: not stalled: it drew something 0s ago" in kept(reaped(story, Kind.STALLED))
+    assert "not any more: not stalled: it drew something 0s ago" in kept(
+        reaped(story, Kind.STALLED)
+    )
     assert story.processes.alive(agent.process)
 
 
@@ -112,14 +123,20 @@ def test_its_own_session_is_never_reaped(story: Story) -> None:
 def test_who_is_being_ended_by_another_is_left_to_him(story: Story) -> None:
     agent = hung(story)
     owner = story.processes.add("tmuxreap")
-    intent = NewIntent("acme", "stop", "manual_stop", "agent", owner, story.BOOT, story.clock.now() + 60, (), "{}")
+    intent = NewIntent(
+        "acme", "stop", "manual_stop", "agent", owner, story.BOOT, story.clock.now() + 60, (), "{}"
+    )
     with story.ledger() as ledger:
-        ledger.begin_intent(intent, owner_alive=lambda _: True, take_over=False, now=story.clock.now())
+        ledger.begin_intent(
+            intent, owner_alive=lambda _: True, take_over=False, now=story.clock.now()
+        )
     assert kept(reaped(story)) == "it is being ended by another"
     assert story.processes.alive(agent.process)
 
 
-def test_a_verdict_that_holds_no_more_when_acting_is_dropped(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verdict_that_holds_no_more_when_acting_is_dropped(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     agent = hung(story)
     sweep = reap.sweep
 
@@ -143,7 +160,9 @@ def tasks(story: Story) -> list[tuple[str, str, str]]:
 def test_its_task_becomes_what_was_asked_for(story: Story, status: str) -> None:
     hung(story)
     text = story.path.read_text()
-    story.path.write_text(text.replace('"agent": "demo"', '"agent": "demo", "task_id": "TASK-31-1"'))
+    story.path.write_text(
+        text.replace('"agent": "demo"', '"agent": "demo", "task_id": "TASK-31-1"')
+    )
     reaped(story, Kind.STALLED, task_status=status)
     assert tasks(story) == [("TASK-31-1", status, "Agent killed: stalled")]
 
@@ -151,7 +170,9 @@ def test_its_task_becomes_what_was_asked_for(story: Story, status: str) -> None:
 def test_what_an_ended_session_left_says_nothing_of_its_task(story: Story) -> None:
     left_behind(story)
     text = story.path.read_text()
-    story.path.write_text(text.replace('"agent": "demo"', '"agent": "demo", "task_id": "TASK-31-1"'))
+    story.path.write_text(
+        text.replace('"agent": "demo"', '"agent": "demo", "task_id": "TASK-31-1"')
+    )
     assert told(reaped(story, Kind.ORPHAN)) == {"acme": ("orphan", "stopped")}
     assert tasks(story) == []
 
@@ -163,7 +184,9 @@ def left_behind(story: Story, name: str = "acme") -> tuple[FakeAgent, ProcessId]
     """An ended row, and a helper of it that survived."""
     agent = story.agent(name, status="stopped")
     marks = {"TMUXREAP_ID": f"mark-of-{name}", "TMUXREAP_REGISTRY": str(story.path)}
-    helper = story.processes.add("node", parent=agent.process, new_session=True, environ=marks, memory=5 * 1024 * 1024)
+    helper = story.processes.add(
+        "node", parent=agent.process, new_session=True, environ=marks, memory=5 * 1024 * 1024
+    )
     sessions = story.tmux.servers[story.SOCKET].sessions
     sessions[:] = [session for session in sessions if session.name != name]
     story.processes.die(agent.process)
@@ -175,7 +198,10 @@ def left_behind(story: Story, name: str = "acme") -> tuple[FakeAgent, ProcessId]
 def test_with_no_kind_given_all_are_meant(story: Story) -> None:
     hung(story, "hung")
     left_behind(story, "left")
-    assert {verdict for verdict, _ in told(reaped(story, yes=False)).values()} == {"stalled", "orphan"}
+    assert {verdict for verdict, _ in told(reaped(story, yes=False)).values()} == {
+        "stalled",
+        "orphan",
+    }
     assert told(reaped(story, Kind.IDLE, yes=False)) == {}
 
 

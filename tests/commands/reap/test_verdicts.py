@@ -6,7 +6,16 @@ import pytest
 
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reap.children import Child, What
-from tmuxreap.commands.reap.verdicts import Closer, Kept, Kind, Limits, Seen, Verdict, judge, running_since
+from tmuxreap.commands.reap.verdicts import (
+    Closer,
+    Kept,
+    Kind,
+    Limits,
+    Seen,
+    Verdict,
+    judge,
+    running_since,
+)
 from tmuxreap.core.model import Live
 from tmuxreap.core.values import replace
 from tmuxreap.ledger.records import Heartbeat, Pulse
@@ -22,7 +31,9 @@ def said(state: str, age_s: float, kind: str = "tool_before") -> Pulse:
     return Pulse(kind, state, NOW - age_s, None)
 
 
-SEEN = Seen("acme", NOW, Live.ALIVE, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200))
+SEEN = Seen(
+    "acme", NOW, Live.ALIVE, agent_since=NOW - 9000, output_at=NOW - 200, said=said("working", 200)
+)
 AT_WORK = Closer(State.BUSY, tool_since=NOW - 200)
 QUIET = replace(SEEN, output_at=NOW - 8000, said=said("idle", 8000, "turn_end"))
 AT_REST = Closer(State.IDLE, tool_since=NOW - 8000)
@@ -63,25 +74,42 @@ def test_a_tool_that_hangs_is_stalled_and_the_verdict_quotes_what_was_said() -> 
 
 def test_a_healthy_tool_call_of_twenty_minutes_lives() -> None:
     seen = replace(SEEN, said=said("working", 1200), output_at=NOW - 1200)
-    closer = replace(AT_WORK, tool_since=NOW - 1200, children=(replace(TOOL, started=NOW - 1199.9),))
-    assert why(seen, closer, Kind.STALLED) == "not stalled: a child of it is at work: bash (7, tool)"
+    closer = replace(
+        AT_WORK, tool_since=NOW - 1200, children=(replace(TOOL, started=NOW - 1199.9),)
+    )
+    assert (
+        why(seen, closer, Kind.STALLED) == "not stalled: a child of it is at work: bash (7, tool)"
+    )
 
 
 def test_what_ran_before_the_tool_began_does_not_keep_a_hung_one() -> None:
-    server = replace(TOOL, started=NOW - 500)  # a development server that an earlier tool has left running
+    server = replace(
+        TOOL, started=NOW - 500
+    )  # a development server that an earlier tool has left running
     assert isinstance(judged(SEEN, replace(AT_WORK, children=(server,)), Kind.STALLED), Verdict)
 
 
 @pytest.mark.parametrize(
     ("child", "sub_agents", "told"),
     [
-        ((replace(TOOL, what=What.AGENT, name="claude", started=NOW - 8000),), (), "claude (7, agent)"),
+        (
+            (replace(TOOL, what=What.AGENT, name="claude", started=NOW - 8000),),
+            (),
+            "claude (7, agent)",
+        ),
         ((), ("acme-worker",), "sub-agents of it live: acme-worker"),
     ],
 )
-@pytest.mark.parametrize(("seen", "closer", "kind"), [(SEEN, AT_WORK, Kind.STALLED), (QUIET, AT_REST, Kind.IDLE)])
+@pytest.mark.parametrize(
+    ("seen", "closer", "kind"), [(SEEN, AT_WORK, Kind.STALLED), (QUIET, AT_REST, Kind.IDLE)]
+)
 def test_an_orchestrator_that_waits_for_its_sub_agents_lives(
-    child: tuple[Child, ...], sub_agents: tuple[str, ...], told: str, seen: Seen, closer: Closer, kind: Kind
+    child: tuple[Child, ...],
+    sub_agents: tuple[str, ...],
+    told: str,
+    seen: Seen,
+    closer: Closer,
+    kind: Kind,
 ) -> None:
     assert told in why(seen, replace(closer, children=child, sub_agents=sub_agents), kind)
 
@@ -90,7 +118,10 @@ def test_an_orchestrator_that_waits_for_its_sub_agents_lives(
     ("pulse", "told"),
     [
         (None, "it never reported"),
-        (said("working", 10_000), "it never reported"),  # by the agent that was there before this one
+        (
+            said("working", 10_000),
+            "it never reported",
+        ),  # by the agent that was there before this one
         (said("idle", 500, "turn_end"), "it last said idle"),
         (said("waiting", 500, "permission"), "it last said waiting"),
         (said("ended", 500, "session_end"), "it last said ended"),
@@ -108,19 +139,27 @@ def test_no_stall_without_the_word_for_it(pulse: Pulse | None, told: str) -> Non
 def test_a_sender_of_heartbeats_is_judged_by_their_age(state: str) -> None:
     seen = replace(SEEN, said=said(state, 121, "heartbeat"), output_at=NOW)
     busy_child = replace(TOOL, started=NOW - 1)
-    assert isinstance(judged(seen, Closer(State.IDLE, children=(busy_child,)), Kind.STALLED), Verdict)
-    assert isinstance(judged(replace(seen, said=said(state, 119, "heartbeat")), AT_WORK, Kind.STALLED), Kept)
+    assert isinstance(
+        judged(seen, Closer(State.IDLE, children=(busy_child,)), Kind.STALLED), Verdict
+    )
+    assert isinstance(
+        judged(replace(seen, said=said(state, 119, "heartbeat")), AT_WORK, Kind.STALLED), Kept
+    )
 
 
 def test_an_agent_that_was_interrupted_has_ended_its_turn_though_no_event_says_so() -> None:
     interrupted = replace(SEEN, output_at=NOW - 150)
     assert "it has shown its prompt since" in why(interrupted, AT_REST, Kind.STALLED)
-    assert isinstance(judged(SEEN, AT_REST, Kind.STALLED), Verdict)  # that prompt was there before the event
+    assert isinstance(
+        judged(SEEN, AT_REST, Kind.STALLED), Verdict
+    )  # that prompt was there before the event
     long_ago = replace(SEEN, said=said("working", 8100), output_at=NOW - 8000)
     assert isinstance(judged(long_ago, AT_REST, Kind.IDLE), Verdict)
 
 
-@pytest.mark.parametrize(("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE), (OLD, Kind.EXPIRED)])
+@pytest.mark.parametrize(
+    ("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE), (OLD, Kind.EXPIRED)]
+)
 def test_what_waits_for_a_person_lives(seen: Seen, kind: Kind) -> None:
     assert "it waits for a person" in why(seen, Closer(State.DIALOG), kind)
 
@@ -152,7 +191,11 @@ def test_what_is_never_touched(change: dict[str, object], told: str, seen: Seen)
 def test_who_showed_nothing_for_two_hours_is_idle() -> None:
     verdict = judged(QUIET, replace(AT_REST, children=(SERVER,)), Kind.IDLE)
     assert isinstance(verdict, Verdict)
-    assert (verdict.evidence["idle_s"], verdict.evidence["limit_s"], verdict.evidence["state"]) == (8000, 7200, "idle")
+    assert (verdict.evidence["idle_s"], verdict.evidence["limit_s"], verdict.evidence["state"]) == (
+        8000,
+        7200,
+        "idle",
+    )
 
 
 @pytest.mark.parametrize(
@@ -165,7 +208,11 @@ def test_who_showed_nothing_for_two_hours_is_idle() -> None:
         ({"said": said("working", 7900)}, Closer(State.UNKNOWN), "it is busy"),
         ({"said": None}, Closer(State.UNKNOWN), "its screen does not tell what it does"),
         ({}, replace(AT_REST, children=(TOOL,)), "bash (7, tool)"),
-        ({}, replace(AT_REST, children=(replace(TOOL, what=What.LATER),)), "bash (7, started later)"),
+        (
+            {},
+            replace(AT_REST, children=(replace(TOOL, what=What.LATER),)),
+            "bash (7, started later)",
+        ),
         ({}, replace(AT_REST, children=(replace(TOOL, what=What.RUNNING),)), "bash (7, running)"),
     ],
 )
@@ -200,7 +247,11 @@ def test_a_ttl_ends_who_is_at_work_too() -> None:
 
 def test_one_verdict_a_session_the_first_that_holds() -> None:
     every = replace(OLD, said=said("working", 8000), output_at=NOW - 8000)
-    for kinds, kind in [(ALL, Kind.STALLED), ((Kind.EXPIRED, Kind.STALLED), Kind.STALLED), ((Kind.EXPIRED,), ALL[2])]:
+    for kinds, kind in [
+        (ALL, Kind.STALLED),
+        ((Kind.EXPIRED, Kind.STALLED), Kind.STALLED),
+        ((Kind.EXPIRED,), ALL[2]),
+    ]:
         verdict = judged(every, AT_WORK, *kinds)
         assert isinstance(verdict, Verdict)
         assert verdict.kind is kind
@@ -208,7 +259,10 @@ def test_one_verdict_a_session_the_first_that_holds() -> None:
 
 def test_every_reason_is_told() -> None:
     kept = judge(ALL, replace(SEEN, said=None), Limits(), never)
-    reasons = "not stalled: it never reported; not idle: it did something 3m 20s ago; not expired: it has no ttl"
+    reasons = (
+        "not stalled: it never reported; not idle: it did something 3m 20s ago; not expired: it has"
+        " no ttl"
+    )
     assert kept == Kept("acme", reasons)
 
 
@@ -226,5 +280,8 @@ def test_every_reason_is_told() -> None:
     ],
 )
 def test_since_when_a_tool_runs(kinds: str, since: float) -> None:
-    beats = [Heartbeat("acme", float(at), "working", kind, None, {}) for at, kind in enumerate(kinds.split())]
+    beats = [
+        Heartbeat("acme", float(at), "working", kind, None, {})
+        for at, kind in enumerate(kinds.split())
+    ]
     assert running_since(reversed(beats)) == since

@@ -1,4 +1,5 @@
-"""What a look may say while other verbs are at work: nothing of their rows, and nothing of the ledger they write."""
+"""What a look may say while other verbs are at work: nothing of their rows, and nothing of the
+ledger they write."""
 
 from __future__ import annotations
 
@@ -28,9 +29,21 @@ def story(tmp_path: Path) -> Iterator[Story]:
 def begun(story: Story, owner: ProcessId, verb: str = "stop", name: str = "acme") -> int:
     app = story.app()
     app.books.follow(app.registry.look())  # as it was before: the mirror shows the registry
-    new = NewIntent(name, verb, "manual_stop", "agent", owner, story.BOOT, story.clock.now() + 60, (), _plan(story))
+    new = NewIntent(
+        name,
+        verb,
+        "manual_stop",
+        "agent",
+        owner,
+        story.BOOT,
+        story.clock.now() + 60,
+        (),
+        _plan(story),
+    )
     with story.ledger() as ledger:
-        made: Any = ledger.begin_intent(new, owner_alive=lambda _: True, take_over=False, now=story.clock.now())
+        made: Any = ledger.begin_intent(
+            new, owner_alive=lambda _: True, take_over=False, now=story.clock.now()
+        )
     number: int = made.intent.id
     return number
 
@@ -44,7 +57,9 @@ def closed(story: Story, number: int) -> None:
         ledger.close_intent(Closing(number, "stopped"), story.clock.now())
 
 
-def during_the_look(monkeypatch: pytest.MonkeyPatch, story: Story, happens: Callable[[], None]) -> Context:
+def during_the_look(
+    monkeypatch: pytest.MonkeyPatch, story: Story, happens: Callable[[], None]
+) -> Context:
     """An app in whose look, once, something else happens after the world was read."""
     app = story.app()
     look, pending = app.observer.look, [happens]
@@ -89,7 +104,9 @@ def test_an_ending_that_is_closed_during_the_look_was_not_left(
     assert noted(story) == []
 
 
-def test_one_whose_owner_died_and_closed_nothing_is_told(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_whose_owner_died_and_closed_nothing_is_told(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     story.agent()
     owner = story.processes.add("tmuxreap", pid=OWNER)
     begun(story, owner)
@@ -97,7 +114,9 @@ def test_one_whose_owner_died_and_closed_nothing_is_told(story: Story, monkeypat
     assert kinds(reconcile.settle(app)) == ["intent"]
 
 
-def test_one_that_is_handed_over_during_the_look_has_an_owner(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_handed_over_during_the_look_has_an_owner(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     story.agent()
     owner, finisher = (story.processes.add("tmuxreap", pid=OWNER + number) for number in (0, 1))
     number = begun(story, owner)
@@ -111,7 +130,9 @@ def test_one_that_is_handed_over_during_the_look_has_an_owner(story: Story, monk
     assert noted(story) == []
 
 
-def test_one_that_begins_and_ends_within_the_look_is_its_owners(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_begins_and_ends_within_the_look_is_its_owners(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     agent = story.agent()
     story.processes.die(agent.process)
     owner = story.processes.add("tmuxreap", pid=OWNER)
@@ -139,7 +160,9 @@ def test_a_row_that_is_written_during_the_look_is_judged_at_the_next(
     assert story.row()["status"] == "stopped"
 
 
-def test_a_row_that_comes_during_the_look_is_not_unregistered(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_comes_during_the_look_is_not_unregistered(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     story.agent("first")
     text = story.path.read_text()
     story.agent("second")

@@ -42,11 +42,15 @@ def worktree(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("step", ["proven", "write_lock", "temp_written"])
-def test_the_task_and_the_clean_up_are_finished_by_reconcile(step: str, story: Story, tmp_path: Path) -> None:
+def test_the_task_and_the_clean_up_are_finished_by_reconcile(
+    step: str, story: Story, tmp_path: Path
+) -> None:
     tree = worktree(tmp_path)
     story.agent()
     text = story.path.read_text()
-    story.path.write_text(text.replace('"name": "acme"', f'"name": "acme", "task_id": "t-1", "worktree": "{tree}"'))
+    story.path.write_text(
+        text.replace('"name": "acme"', f'"name": "acme", "task_id": "t-1", "worktree": "{tree}"')
+    )
     with broken(step):
         story.kill(reason="runaway", task_status="ready", cleanup=True)
     assert story.row()["status"] == "running"
@@ -60,7 +64,9 @@ def test_the_task_and_the_clean_up_are_finished_by_reconcile(step: str, story: S
 def explicit(story: Story) -> None:
     """A row that can be read, and not edited."""
     text = story.path.read_text().replace('"status": "running", ', "", 1)
-    story.path.write_text(text.replace('- {"name": "acme",', '- {? "status"\n    : "running", "name": "acme",', 1))
+    story.path.write_text(
+        text.replace('- {"name": "acme",', '- {? "status"\n    : "running", "name": "acme",', 1)
+    )
 
 
 def test_reconcile_goes_past_a_row_that_cannot_be_edited(story: Story) -> None:

@@ -26,10 +26,18 @@ from tmuxreap.registry.file import Registry, edited
 def test_a_tmux_that_cannot_be_asked_is_told_as_by_a_stop(
     story: Story, missing: bool, denied: bool, code: Code
 ) -> None:
-    story.tmux.answers[story.SOCKET] = Unreachable(story.SOCKET, "no", "the way out", missing, denied)
+    story.tmux.answers[story.SOCKET] = Unreachable(
+        story.SOCKET, "no", "the way out", missing, denied
+    )
     for verb, ask in (
-        ("start", lambda: start.run(story.app(), start.StartRequest("new", "demo", server=story.SOCKET))),
-        ("adopt", lambda: adopt.run(story.app(), adopt.AdoptRequest("new", "demo", server=story.SOCKET))),
+        (
+            "start",
+            lambda: start.run(story.app(), start.StartRequest("new", "demo", server=story.SOCKET)),
+        ),
+        (
+            "adopt",
+            lambda: adopt.run(story.app(), adopt.AdoptRequest("new", "demo", server=story.SOCKET)),
+        ),
     ):
         with pytest.raises(Failure, match=f"could not {verb} new: no") as refused:
             ask()
@@ -41,12 +49,17 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
         existing_folder("shop", str(tmp_path / "gone"))
 
 
-def test_a_folder_whose_name_no_registry_can_hold_is_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_a_folder_whose_name_no_registry_can_hold_is_refused_with_the_way_out(
+    tmp_path: Path,
+) -> None:
     folder = os.fsencode(tmp_path) + b"/bad\xff"
     os.mkdir(folder)
     with pytest.raises(Failure, match="not UTF-8") as refused:
         existing_folder("shop", os.fsdecode(folder))
-    assert (refused.value.code, refused.value.hint) == (Code.START_FAILED, "rename it, or name another with --cwd")
+    assert (refused.value.code, refused.value.hint) == (
+        Code.START_FAILED,
+        "rename it, or name another with --cwd",
+    )
 
 
 def test_a_folder_of_any_script_is_taken(tmp_path: Path) -> None:

@@ -18,10 +18,15 @@ def test_a_command_that_hangs_is_ended_with_what_it_began(
     file = tmp_path / "pid"
     notifier.execute(f"sleep 600 & echo $! > {file}; wait", "{}")
     until("the end of its child", lambda: not alive(int(file.read_text())))
-    assert capfd.readouterr() == ("", "warning: the command of --exec ended with: nothing within 0.3 s\n")
+    assert capfd.readouterr() == (
+        "",
+        "warning: the command of --exec ended with: nothing within 0.3 s\n",
+    )
 
 
-def test_a_command_that_fails_is_said_and_its_words_are_no_events(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_fails_is_said_and_its_words_are_no_events(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     notifier.execute("echo words; exit 3", "{}")
     assert capfd.readouterr() == ("", "words\nwarning: the command of --exec ended with: 3\n")
 

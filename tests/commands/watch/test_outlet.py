@@ -33,7 +33,9 @@ def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyP
     assert most[0] == notifier.AT_ONCE
 
 
-def test_what_finds_no_room_is_dropped_and_told_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_finds_no_room_is_dropped_and_told_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(outlet, "ROOM", 3)
     taken: list[str] = []
     started, reads = threading.Event(), threading.Event()

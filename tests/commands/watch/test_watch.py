@@ -1,4 +1,5 @@
-"""`watch` where a machine slept, a clock was set, memory ran out, or the command of --exec hangs."""
+"""`watch` where a machine slept, a clock was set, memory ran out, or the command of --exec
+hangs."""
 
 from __future__ import annotations
 
@@ -107,7 +108,10 @@ def test_who_was_killed_when_memory_had_run_out_is_told_so(
     vmstat.write_text("nr_free_pages 1\noom_kill 3\n")
     monkeypatch.setattr(waiting, "VMSTAT", vmstat)
     monkeypatch.setattr(waiting, "_exit_status", lambda pidfd: int(signal.SIGKILL))
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    before = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    }
     waiter = Waiter(story.processes, story.path)
     try:
         one = ProcessId(4242, 1)
@@ -145,13 +149,19 @@ def test_a_changed_state_is_told_once(story: Story) -> None:
     each = watch._Told(told.append, None, str(story.path), settles=True)
     history = Told(pass_time("busy"), pass_time("busy"), pass_time("dialog"))
     watch._Watch(app, history, each, Silent(app), ()).run(10.0)  # type: ignore[arg-type]
-    changes = [(one.facts["before"], one.facts["state"]) for one in told if one.facts["event"] == "state"]
+    changes = [
+        (one.facts["before"], one.facts["state"]) for one in told if one.facts["event"] == "state"
+    ]
     assert changes == [("idle", "working"), ("working", "waiting")]
-    kept = [event.data["state"] for event in app.books.events({"acme"}, None) if event.kind == "state"]
+    kept = [
+        event.data["state"] for event in app.books.events({"acme"}, None) if event.kind == "state"
+    ]
     assert kept == ["working", "waiting"]
 
 
-def test_what_agents_said_is_dropped_after_the_users_own_time(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_agents_said_is_dropped_after_the_users_own_time(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dropped: list[float] = []
     monkeypatch.setattr(Books, "retire", lambda books, older_than_s: dropped.append(older_than_s))
     watched(story)

@@ -50,7 +50,9 @@ def run(
     """Every request, and the end. A wait takes its time."""
     clock = FakeClock()
     plan = make_plan("acme", "demo", sight, screen, profile, policy)
-    steps: Generator[Request, object, Ended] = climb.climb(plan, profile, policy, clock, sight, NONE)
+    steps: Generator[Request, object, Ended] = climb.climb(
+        plan, profile, policy, clock, sight, NONE
+    )
     asked: list[Request] = []
     answer: object = None
     while True:
@@ -87,15 +89,36 @@ def kinds(requests: list[Request]) -> list[str]:
 
 def test_the_requests_of_a_stop_that_goes_well() -> None:
     known = Conversation("id", "exit-banner", None, exists=True)
-    waits = [frozenset({AGENT.id}), frozenset()]  # still there after the pause in the keys, gone after the last
+    waits = [
+        frozenset({AGENT.id}),
+        frozenset(),
+    ]  # still there after the pause in the keys, gone after the last
     answers = scripted(ReadScreen=[IDLE, OURS], Wait=waits, Capture=known, Look=[ALONE, GONE])
     asked, ended = run(STOP, answers)
     assert kinds(asked) == [
-        "Checkpoint", "ReadScreen", "Press", "Wait", "ReadScreen", "Press", "Wait", "Capture",
-        "Checkpoint", "Look", "Close", "Look", "Look",
-    ]  # fmt: skip
-    assert [request.step for request in asked if isinstance(request, Press)] == [Text("/exit"), Key("Enter")]
-    assert (ended.outcome, ended.stopped_by, ended.conversation) == (Outcome.STOPPED, StoppedBy.EXIT_KEYS, known)
+        "Checkpoint",
+        "ReadScreen",
+        "Press",
+        "Wait",
+        "ReadScreen",
+        "Press",
+        "Wait",
+        "Capture",
+        "Checkpoint",
+        "Look",
+        "Close",
+        "Look",
+        "Look",
+    ]
+    assert [request.step for request in asked if isinstance(request, Press)] == [
+        Text("/exit"),
+        Key("Enter"),
+    ]
+    assert (ended.outcome, ended.stopped_by, ended.conversation) == (
+        Outcome.STOPPED,
+        StoppedBy.EXIT_KEYS,
+        known,
+    )
 
 
 def test_taken_over_before_the_first_key() -> None:
@@ -112,7 +135,9 @@ def test_taken_over_between_two_rungs() -> None:
 
 def test_one_clean_look_is_none() -> None:
     late = replace(GONE, owned=Owned((Belonging(AGENT, "mark"),)))
-    asked, ended = run(replace(STOP, keys_timeout_s=0.0), scripted(Look=[GONE, late, GONE, GONE], Wait=frozenset()))
+    asked, ended = run(
+        replace(STOP, keys_timeout_s=0.0), scripted(Look=[GONE, late, GONE, GONE], Wait=frozenset())
+    )
     assert kinds(asked) == ["Checkpoint", "Look", "Look", "Signal", "Wait", "Look", "Look"]
     assert ended.outcome is Outcome.STOPPED
 
@@ -138,7 +163,9 @@ def test_what_is_killed_hears_of_nothing_beforehand() -> None:
 
 
 def test_the_terminal_goes_before_the_signals_that_ask() -> None:
-    asked, _ = run(replace(STOP, keys_timeout_s=0.0), scripted(Look=[SIGHT, GONE], Wait=frozenset()))
+    asked, _ = run(
+        replace(STOP, keys_timeout_s=0.0), scripted(Look=[SIGHT, GONE], Wait=frozenset())
+    )
     assert kinds(asked)[:4] == ["Checkpoint", "Look", "Close", "Signal"]
 
 
@@ -178,13 +205,17 @@ def pressed(asked: list[Request]) -> list[object]:
 
 def test_a_queued_prompt_is_taken_back_and_kept_before_the_turn_is_ended() -> None:
     profile = replace(DEMO, unqueue_keys=(Key("Up"),))
-    asked, ended = run(STOP, scripted(ReadScreen=[QUEUED, BACK], KeepDraft=17, Look=GONE), profile=profile)
+    asked, ended = run(
+        STOP, scripted(ReadScreen=[QUEUED, BACK], KeepDraft=17, Look=GONE), profile=profile
+    )
     assert pressed(asked)[:2] == [Key("Up"), Key("Escape")]
     assert kinds(asked).index("KeepDraft") < asked.index(Press(Key("Escape")))
     assert ended.draft == Draft("run it", 17)
 
 
-def test_what_is_half_typed_is_kept_and_cleared_where_the_queue_comes_back_into_an_empty_input() -> None:
+def test_what_is_half_typed_is_kept_and_cleared_where_the_queue_comes_back_into_an_empty_input() -> (
+    None
+):
     profile = replace(DEMO, unqueue_keys=(Key("Up"),), clear_keys=(Key("C-u"),))
     screens = [replace(QUEUED, draft="half"), QUEUED, BACK]
     asked, ended = run(STOP, scripted(ReadScreen=screens, KeepDraft=17, Look=GONE), profile=profile)
@@ -201,7 +232,9 @@ def test_no_key_ends_a_turn_while_a_prompt_is_queued_behind_it(profile: Profile)
 
 def test_a_dialog_that_hides_a_queue_gets_no_key() -> None:
     profile = replace(DEMO, unqueue_keys=(Key("Up"),))
-    asked, _ = run(STOP, scripted(ReadScreen=replace(QUEUED, state=State.DIALOG), Look=GONE), profile=profile)
+    asked, _ = run(
+        STOP, scripted(ReadScreen=replace(QUEUED, state=State.DIALOG), Look=GONE), profile=profile
+    )
     assert pressed(asked) == []
 
 
@@ -239,7 +272,10 @@ def test_a_screen_that_cannot_be_read_after_the_first_clearing_key_is_one_that_c
 def test_a_kill_keeps_what_the_screen_showed() -> None:
     shown = Screen(State.DRAFT, "half", queued="run it", partial=True)
     asked, ended = run(KILL, scripted(KeepDraft=17, Look=GONE), screen=shown)
-    assert [request.text for request in asked if isinstance(request, KeepDraft)] == ["half", "run it"]
+    assert [request.text for request in asked if isinstance(request, KeepDraft)] == [
+        "half",
+        "run it",
+    ]
     assert ended.draft_lost
 
 
@@ -256,14 +292,24 @@ def test_a_turn_is_ended_and_looked_at_again_before_anything_is_typed() -> None:
 
 def test_a_key_that_could_not_be_sent_is_the_last() -> None:
     asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Press=[True, False], Look=GONE))
-    assert [request.step for request in asked if isinstance(request, Press)] == [Key("Escape"), Key("C-u")]
+    assert [request.step for request in asked if isinstance(request, Press)] == [
+        Key("Escape"),
+        Key("C-u"),
+    ]
 
 
 def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
-    """The process that has the terminal is gone, not its launcher: no key reaches it, and it leaves by those sent."""
+    """The process that has the terminal is gone, not its launcher: no key reaches it, and it leaves
+    by those sent."""
     living, told = frozenset({AGENT.id}), Conversation("id", "exit-banner", None, exists=True)
-    waits = [living, living, frozenset()]  # after the Escape, at the key that failed, after the time to leave
-    answers = scripted(ReadScreen=Screen(State.BUSY), Press=[True, False], Wait=waits, Capture=told, Look=GONE)
+    waits = [
+        living,
+        living,
+        frozenset(),
+    ]  # after the Escape, at the key that failed, after the time to leave
+    answers = scripted(
+        ReadScreen=Screen(State.BUSY), Press=[True, False], Wait=waits, Capture=told, Look=GONE
+    )
     _, ended = run(STOP, answers)
     assert ended.stopped_by is StoppedBy.EXIT_KEYS
 
@@ -274,7 +320,9 @@ def test_who_got_no_key_is_not_waited_for() -> None:
 
 
 def test_no_key_comes_after_its_time() -> None:
-    asked, _ = run(replace(STOP, keys_timeout_s=0.2), scripted(ReadScreen=Screen(State.BUSY), Look=GONE))
+    asked, _ = run(
+        replace(STOP, keys_timeout_s=0.2), scripted(ReadScreen=Screen(State.BUSY), Look=GONE)
+    )
     assert [request.step for request in asked if isinstance(request, Press)] == [Key("Escape")]
 
 
@@ -311,7 +359,9 @@ UNREAD = Screen(State.UNKNOWN)
 def test_the_keys_of_a_deaf_agent_take_what_the_plan_says(profile: Profile, screen: Screen) -> None:
     """The time to leave counts from the last key of the sequence; repeats stay within it."""
     plan = make_plan("acme", "demo", SIGHT, screen, profile, STOP)
-    asked, ended = run(STOP, scripted(ReadScreen=[screen, OURS], Look=GONE), profile=profile, screen=screen)
+    asked, ended = run(
+        STOP, scripted(ReadScreen=[screen, OURS], Look=GONE), profile=profile, screen=screen
+    )
     rung = ended.rungs[0]
     steps = profile.idle_keys if screen is IDLE else profile.safe_keys
     waits = sum(step.seconds for step in steps if isinstance(step, Pause)) + profile.leave_s

@@ -1,4 +1,5 @@
-"""Whole endings as histories: what the agent does with keys and signals, and what is told, sent and written then."""
+"""Whole endings as histories: what the agent does with keys and signals, and what is told, sent and
+written then."""
 
 from __future__ import annotations
 
@@ -39,14 +40,25 @@ def rungs(result: Result) -> dict[str, object]:
 def test_it_leaves_by_its_exit_keys(story: Story) -> None:
     agent = story.agent(exit_delay_s=0.5)
     result = story.stop()
-    assert facts(result, "outcome", "stopped_by", "swept", "duration_ms") == ("stopped", "exit_keys", [], 600)
-    assert rungs(result) == {"keys": 600, "hangup": "the agent had left; only what it left behind was swept",
-                             "kill": "nothing was left"}  # fmt: skip
+    assert facts(result, "outcome", "stopped_by", "swept", "duration_ms") == (
+        "stopped",
+        "exit_keys",
+        [],
+        600,
+    )
+    assert rungs(result) == {
+        "keys": 600,
+        "hangup": "the agent had left; only what it left behind was swept",
+        "kill": "nothing was left",
+    }
     assert agent.heard == ["/exit", "Enter"]
     assert story.processes.signals == []
     row = story.row()
     assert (row["status"], row["stopped_by"], row["resumable"]) == ("stopped", "exit_keys", True)
-    assert (row["demo_conversation_id_own"], row["conversation_source"]) == (CONVERSATION, "pidfile")
+    assert (row["demo_conversation_id_own"], row["conversation_source"]) == (
+        CONVERSATION,
+        "pidfile",
+    )
 
 
 def test_it_ignores_keys_and_goes_when_it_is_hung_up(story: Story) -> None:
@@ -75,7 +87,12 @@ def test_a_survivor_is_named_remembered_and_ended_the_next_time(story: Story) ->
     agent = story.agent(leaves=False, unkillable=True, ignores={SIGHUP, SIGTERM})
     before = story.path.read_bytes()
     result = story.stop()
-    assert facts(result, "outcome", "status", "stopped_by", "resumable") == ("survived", "running", None, True)
+    assert facts(result, "outcome", "status", "stopped_by", "resumable") == (
+        "survived",
+        "running",
+        None,
+        True,
+    )
     assert (int(result.exit), only(result)["error"]["code"]) == (1, "still_running")  # type: ignore[index]
     (survivor,) = only(result)["survivors"]  # type: ignore[misc]
     assert (survivor["pid"], survivor["name"]) == (agent.process.pid, "python3")
@@ -89,9 +106,12 @@ def test_a_survivor_is_named_remembered_and_ended_the_next_time(story: Story) ->
 
 
 def test_a_survivor_that_only_the_ledger_knows_is_ended_the_next_time(story: Story) -> None:
-    """Its session and its parent are gone, and it carries nothing: no look could tell whose it was."""
+    """Its session and its parent are gone, and it carries nothing: no look could tell whose it
+    was."""
     agent = story.agent()
-    stuck = story.processes.add("sleep", parent=agent.process, new_session=True, unkillable=True, ignores={SIGTERM})
+    stuck = story.processes.add(
+        "sleep", parent=agent.process, new_session=True, unkillable=True, ignores={SIGTERM}
+    )
     story.processes.table[stuck.pid].environ = {}
     assert facts(story.stop(), "outcome", "status") == ("survived", "running")
     story.processes.table[stuck.pid].unkillable = False
@@ -152,7 +172,11 @@ def test_agent_gone_and_shell_left_is_already_gone(story: Story) -> None:
 def test_session_gone_is_already_gone_and_written(story: Story) -> None:
     agent = story.agent()
     story.processes.die(agent.process)
-    assert facts(story.stop(), "outcome", "stopped_by", "resumable") == ("stopped", "already_gone", True)
+    assert facts(story.stop(), "outcome", "stopped_by", "resumable") == (
+        "stopped",
+        "already_gone",
+        True,
+    )
     assert story.row()["status"] == "stopped"
     assert story.told() == []
 
@@ -180,11 +204,15 @@ def test_an_ended_row_with_a_living_session_is_refused(story: Story) -> None:
 def test_what_an_ended_row_left_behind_is_swept_and_only_stopped_by_changes(story: Story) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
     story.stop(force=False)
-    text = story.path.read_text().replace('"status": "running"', '"status": "stopped", "stopped_by": "hangup"')
+    text = story.path.read_text().replace(
+        '"status": "running"', '"status": "stopped", "stopped_by": "hangup"'
+    )
     story.path.write_text(text)
     result = story.stop()
     assert facts(result, "outcome", "stopped_by", "status") == ("stopped", "sigkill", "stopped")
-    assert story.path.read_text() == text.replace('"stopped_by": "hangup"', '"stopped_by": "sigkill"')
+    assert story.path.read_text() == text.replace(
+        '"stopped_by": "hangup"', '"stopped_by": "sigkill"'
+    )
     assert not story.processes.alive(agent.process)
 
 
@@ -222,7 +250,11 @@ def test_one_that_appears_after_a_clean_look_is_ended_too(story: Story) -> None:
 def test_kill_signals_and_closes_what_is_left(story: Story) -> None:
     agent = story.agent(ignores={SIGTERM})
     result = story.kill()
-    assert facts(result, "outcome", "stopped_by", "termination_mode") == ("killed", "sigkill", "kill")
+    assert facts(result, "outcome", "stopped_by", "termination_mode") == (
+        "killed",
+        "sigkill",
+        "kill",
+    )
     assert rungs(result) == {"term": 2000, "kill": 0}
     assert story.signals_to(agent.process) == [SIGTERM, SIGCONT, SIGKILL]
     assert story.row()["resumable"] is True
@@ -247,12 +279,16 @@ def test_a_shell_that_ignores_term_leaves_when_it_is_killed(story: Story) -> Non
 def another(story: Story, name: str = "acme", reason: str = "theirs") -> NewIntent:
     """The intent of another process, which is alive."""
     owner = story.processes.identify(OTHER_PID) or story.processes.add("tmuxreap", pid=OTHER_PID)
-    return NewIntent(name, "stop", reason, "agent", owner, story.BOOT, story.clock.now() + 40, (), "{}")
+    return NewIntent(
+        name, "stop", reason, "agent", owner, story.BOOT, story.clock.now() + 40, (), "{}"
+    )
 
 
 def begin(story: Story, new: NewIntent) -> int:
     with story.ledger() as ledger:
-        begun = ledger.begin_intent(new, owner_alive=lambda _: True, take_over=False, now=story.clock.now())
+        begun = ledger.begin_intent(
+            new, owner_alive=lambda _: True, take_over=False, now=story.clock.now()
+        )
     assert not isinstance(begun, Busy)
     return begun.intent.id
 
@@ -263,7 +299,10 @@ def test_a_second_stop_sends_nothing_and_reports_the_first_ones_outcome(story: S
 
     def close() -> None:
         with story.ledger() as ledger:
-            ledger.close_intent(Closing(number, "stopped", {"name": "acme", "outcome": "stopped"}), story.clock.now())
+            ledger.close_intent(
+                Closing(number, "stopped", {"name": "acme", "outcome": "stopped"}),
+                story.clock.now(),
+            )
 
     story.processes.after(1.0, close)
     before = story.path.read_bytes()
@@ -281,7 +320,10 @@ def test_a_joined_stop_fails_as_its_owner_failed(story: Story) -> None:
         story.processes.after(0.5, lambda: None)
         result = {"name": "acme", "outcome": "survived", "error": error}
         story.processes.after(
-            1.0, lambda: ledger.close_intent(Closing(number, "survived", result), story.clock.now()) and None
+            1.0,
+            lambda: (
+                ledger.close_intent(Closing(number, "survived", result), story.clock.now()) and None
+            ),
         )
         assert int(story.stop().exit) == 5
 
@@ -382,7 +424,9 @@ def test_a_hung_tmux_is_not_a_dead_one(story: Story) -> None:
         (False, False, "tmux_unreachable", 4),
     ],
 )
-def test_a_tmux_that_cannot_be_asked(story: Story, missing: bool, denied: bool, code: str, status: int) -> None:
+def test_a_tmux_that_cannot_be_asked(
+    story: Story, missing: bool, denied: bool, code: str, status: int
+) -> None:
     story.agent()
     before = story.written()
     story.tmux.answers[story.SOCKET] = Unreachable(story.SOCKET, "no", "", missing, denied)
@@ -449,7 +493,11 @@ def test_one_failing_target_does_not_stop_the_others(story: Story) -> None:
     story.agent("bad", leaves=False, unkillable=True, ignores={SIGHUP, SIGTERM})
     story.agent("good")
     result = story.stop("bad", "good", "nobody")
-    assert [item.as_json()["outcome"] for item in result.results] == ["survived", "stopped", "failed"]
+    assert [item.as_json()["outcome"] for item in result.results] == [
+        "survived",
+        "stopped",
+        "failed",
+    ]
     assert int(result.exit) == 1
 
 

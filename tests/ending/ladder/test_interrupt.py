@@ -1,4 +1,5 @@
-"""The ladder that ends a turn: which keys it asks for, and what it makes of the screens that come."""
+"""The ladder that ends a turn: which keys it asks for, and what it makes of the screens that
+come."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def done(
 ) -> tuple[Ended, list[Request]]:
     """The last screen stays, until a key of `after` brings its own."""
     clock, keyed = FakeClock(), dict(after or {})
-    steps = end_turn(make_plan("acme", "demo", SIGHT, None, PROFILE, STOP), PROFILE, STOP, clock, SIGHT, NONE)
+    steps = end_turn(
+        make_plan("acme", "demo", SIGHT, None, PROFILE, STOP), PROFILE, STOP, clock, SIGHT, NONE
+    )
     asked: list[Request] = []
     answer: object = None
     while True:
@@ -36,7 +39,9 @@ def done(
         if isinstance(request, ReadScreen):
             answer = screens.pop(0) if len(screens) > 1 else screens[0]
         elif isinstance(request, Press):
-            screens = [keyed.get(request.step, screens[0])] if isinstance(request.step, Key) else screens
+            screens = (
+                [keyed.get(request.step, screens[0])] if isinstance(request.step, Key) else screens
+            )
             answer = True
         elif isinstance(request, KeepDraft):
             answer = 7

@@ -58,7 +58,9 @@ def test_several_texts_are_kept_each_once_and_what_grew_replaces_what_it_grew_fr
 
 def test_a_pause_waits_for_the_agent_and_ends_when_it_leaves() -> None:
     slow = replace(DEMO, idle_keys=(Text("/exit"), Pause(3.0), Key("Enter")))
-    answers = scripted(ReadScreen=[IDLE, OURS], Wait=[frozenset()], Look=[ALONE, GONE], Capture=NONE)
+    answers = scripted(
+        ReadScreen=[IDLE, OURS], Wait=[frozenset()], Look=[ALONE, GONE], Capture=NONE
+    )
     asked, _ = run(STOP, answers, profile=slow)
     assert pressed(asked) == [Text("/exit")]
     assert next(one.processes for one in asked if isinstance(one, Wait)) == STAYS

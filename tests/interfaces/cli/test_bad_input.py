@@ -1,4 +1,5 @@
-"""Registries and command lines as they should not be: the contract's code, a way out, and not a byte written."""
+"""Registries and command lines as they should not be: the contract's code, a way out, and not a
+byte written."""
 
 from __future__ import annotations
 
@@ -106,7 +107,9 @@ def test_a_file_that_is_no_registry(kind: str, verb: str, registry: Path, tmp_pa
 
 
 @pytest.mark.parametrize("verb", ["start", "adopt"])
-def test_what_begins_a_session_refuses_a_broken_registry_too(verb: str, registry: Path, tmp_path: Path) -> None:
+def test_what_begins_a_session_refuses_a_broken_registry_too(
+    verb: str, registry: Path, tmp_path: Path
+) -> None:
     registry.write_text("tmux_sessions: {}\n")
     before = everything(tmp_path)
     words = ("start", "a", "--agent", "demo", "--json", "--", "true")
@@ -121,12 +124,20 @@ def test_no_registry(verb: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["flag", "environment"])
-def test_a_registry_that_was_named_and_is_not_there(how: str, registry: Path, tmp_path: Path) -> None:
+def test_a_registry_that_was_named_and_is_not_there(
+    how: str, registry: Path, tmp_path: Path
+) -> None:
     registry.write_text(ROW)
     flag = ("--registry", "other.yaml") if how == "flag" else ()
     env = {} if how == "flag" else {"TMUXREAP_REGISTRY": "other.yaml"}
     answer = run("stop", "a", "--json", *flag, env=env)
-    refused(answer, 6, "registry_not_found", "other.yaml", "--registry" if flag else "$TMUXREAP_REGISTRY")
+    refused(
+        answer,
+        6,
+        "registry_not_found",
+        "other.yaml",
+        "--registry" if flag else "$TMUXREAP_REGISTRY",
+    )
 
 
 def test_a_deleted_working_directory() -> None:
@@ -171,20 +182,34 @@ def test_a_link_to_itself(registry: Path) -> None:
 # One bad row fails what means it, and nothing else
 
 BAD_ROWS = {
-    "twice": ("  - name: c\n    status: stopped\n  - name: c\n    status: running\n", "c", "2 times"),
-    "unknown status": ("  - name: c\n    status: paused\n", "c", "'paused' is not one of running, stopped"),
+    "twice": (
+        "  - name: c\n    status: stopped\n  - name: c\n    status: running\n",
+        "c",
+        "2 times",
+    ),
+    "unknown status": (
+        "  - name: c\n    status: paused\n",
+        "c",
+        "'paused' is not one of running, stopped",
+    ),
     "no status": ("  - name: c\n", "c", "status"),
     "status is a list": ("  - name: c\n    status: [running]\n", "c", "status"),
     "anchor": ("  - &x\n    name: c\n    status: stopped\n", "c", ""),
     "alias": ("  - name: c\n    status: stopped\n    pane: &p {pid: 1}\n    old: *p\n", "c", ""),
     "merge": ("  - name: c\n    status: stopped\n    <<: {pid: 1}\n", "c", ""),
     "key twice": ("  - name: c\n    status: stopped\n    status: running\n", "c", "twice"),
-    "unknown terminal": ("  - name: c\n    status: stopped\n    terminal: screen\n", "c", "terminal 'screen'"),
+    "unknown terminal": (
+        "  - name: c\n    status: stopped\n    terminal: screen\n",
+        "c",
+        "terminal 'screen'",
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", BAD_ROWS)
-def test_a_bad_row_fails_the_targets_that_mean_it(kind: str, registry: Path, tmp_path: Path) -> None:
+def test_a_bad_row_fails_the_targets_that_mean_it(
+    kind: str, registry: Path, tmp_path: Path
+) -> None:
     text, name, reason = BAD_ROWS[kind]
     registry.write_text(ROW + text)
     before = everything(tmp_path)
@@ -280,7 +305,11 @@ def test_an_odd_name_is_stopped_and_forgotten_alone(name: str, registry: Path) -
     answer = run("stop", "--json", "--", name)
     assert answer.exit == 0
     (result,) = answer.json["results"]
-    assert (result["name"], result["outcome"], result["stopped_by"]) == (name, "stopped", "already_gone")
+    assert (result["name"], result["outcome"], result["stopped_by"]) == (
+        name,
+        "stopped",
+        "already_gone",
+    )
     assert f"  - name: {quoted(name)}\n    status: stopped\n" in registry.read_text()
     assert run("forget", "--json", "-", stdin=f"{name}\n").exit == 0
     assert registry.read_text() == "tmux_sessions:\n  - name: other\n    status: running\n"
@@ -288,15 +317,35 @@ def test_an_odd_name_is_stopped_and_forgotten_alone(name: str, registry: Path) -
 
 @pytest.mark.parametrize(
     "name",
-    ["all", "-", "tag:x", "pid:7", "task:T-1", "tree:x", "v1.2", "a:b", "$9", "-dash", "*", "a[b]", "#{pid}", ""],
+    [
+        "all",
+        "-",
+        "tag:x",
+        "pid:7",
+        "task:T-1",
+        "tree:x",
+        "v1.2",
+        "a:b",
+        "$9",
+        "-dash",
+        "*",
+        "a[b]",
+        "#{pid}",
+        "",
+    ],
 )
-def test_names_that_tmux_or_targets_take_otherwise_are_not_started(name: str, tmp_path: Path) -> None:
+def test_names_that_tmux_or_targets_take_otherwise_are_not_started(
+    name: str, tmp_path: Path
+) -> None:
     refused(run("start", "--agent", "demo", "--json", "--", name, "true"), 2, "usage")
     assert everything(tmp_path) == {}
 
 
 def test_a_thousand_rows(registry: Path) -> None:
-    rows = [f"  # {n}\n  - name: s{n}\n    status: running\n    pane: {{pid: {n + 1}, cwd: /x}}\n" for n in range(1000)]
+    rows = [
+        f"  # {n}\n  - name: s{n}\n    status: running\n    pane: {{pid: {n + 1}, cwd: /x}}\n"
+        for n in range(1000)
+    ]
     registry.write_text("tmux_sessions:\n" + "".join(rows))
     assert len(run("list", "--json").json["results"]) == 1000
     answer = run("stop", "s500", "--json")
@@ -325,9 +374,13 @@ def test_an_unreadable_file(verb: str, registry: Path, monkeypatch: pytest.Monke
     assert registry.read_text() == ROW
 
 
-@pytest.mark.parametrize("words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0]
+)
 @pytest.mark.parametrize("fault", ["EROFS", "ENOSPC", "EIO", "EDQUOT"])
-def test_a_disk_that_takes_nothing(fault: str, words: tuple[str, ...], registry: Path, tmp_path: Path) -> None:
+def test_a_disk_that_takes_nothing(
+    fault: str, words: tuple[str, ...], registry: Path, tmp_path: Path
+) -> None:
     registry.write_text(ROW)
     answer = run(*words, "--json", env={"TMUXREAP_FAULT": f"temp_created={fault}"})
     refused(answer, 6, "registry_unwritable", os.strerror(getattr(errno, fault)))
@@ -345,7 +398,9 @@ def plainly(*words: str) -> Answer:
     return Child(work).answer()
 
 
-@pytest.mark.parametrize("words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0]
+)
 @pytest.mark.parametrize(
     ("part", "mode", "exit_code", "code"),
     [
@@ -372,14 +427,21 @@ def test_modes_are_obeyed(
 def test_nothing_is_started_that_could_not_be_registered(registry: Path) -> None:
     registry.write_text(ROW)
     registry.chmod(0o444)
-    refused(plainly("start", "x", "--agent", "demo", "--json"), 6, "registry_unwritable", "write-protected")
+    refused(
+        plainly("start", "x", "--agent", "demo", "--json"),
+        6,
+        "registry_unwritable",
+        "write-protected",
+    )
     assert list(Path(os.environ["TMUX_TMPDIR"]).glob("tmux-*/*")) == []
     assert registry.read_text() == ROW
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
 @pytest.mark.parametrize("part", [".", ".hermes", ".hermes/agent-sessions.yaml"])
-def test_another_users_file_is_taken_when_it_is_named_only(part: str, registry: Path, tmp_path: Path) -> None:
+def test_another_users_file_is_taken_when_it_is_named_only(
+    part: str, registry: Path, tmp_path: Path
+) -> None:
     registry.write_text(ROW)
     os.chown(tmp_path / part, NOBODY, NOBODY)
     refused(run("stop", "a", "--json"), 6, "registry_untrusted", str(NOBODY))
@@ -397,9 +459,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("holder", ["filelock", "flock"])
-@pytest.mark.parametrize("words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [("stop", "a"), ("kill", "a"), ("forget", "b")], ids=lambda words: words[0]
+)
 @pytest.mark.usefixtures("impatient")
-def test_a_lock_that_another_holds(holder: str, words: tuple[str, ...], registry: Path, tmp_path: Path) -> None:
+def test_a_lock_that_another_holds(
+    holder: str, words: tuple[str, ...], registry: Path, tmp_path: Path
+) -> None:
     registry.write_text(ROW)
     lock = f"{registry}.lock"
     before = everything(tmp_path)
@@ -459,7 +525,15 @@ def test_a_wrong_command_line_is_answered_in_json_too(kind: str, registry: Path)
     registry.write_text(ROW)
     words = USAGE[kind]
     refused(run(words[0], "--json", *words[1:]), 2, "usage")
-    refused(run(*words, "--json") if kind != "flag without value" else run("stop", "--json", "--reason"), 2, "usage")
+    refused(
+        (
+            run(*words, "--json")
+            if kind != "flag without value"
+            else run("stop", "--json", "--reason")
+        ),
+        2,
+        "usage",
+    )
     told = run(*words)
     assert (told.exit, told.out) == (2, "")
     assert told.err.startswith("error: could not ")
@@ -499,10 +573,16 @@ def test_a_real_process_answers_the_same(registry: Path) -> None:
     registry.write_text("tmux_sessions: {}\n")
     env: Mapping[str, str] = {**os.environ, "PYTHONPATH": str(Path(files.__file__).parent.parent)}
     done = subprocess.run(
-        [sys.executable, "-m", "tmuxreap", "stop", "a", "--json"], env=env, capture_output=True, text=True, timeout=30
+        [sys.executable, "-m", "tmuxreap", "stop", "a", "--json"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=30,
     )
     refused(Answer(done.returncode, done.stdout, done.stderr), 6, "registry_invalid", "line 1")
-    done = subprocess.run([sys.executable, "-m", "tmuxreap", "stop", "a"], env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tmuxreap", "stop", "a"], env=env, capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (6, "")
     assert done.stderr.startswith("error: could not read the registry ")
     assert "\nhint: " in done.stderr
@@ -511,7 +591,8 @@ def test_a_real_process_answers_the_same(registry: Path) -> None:
 def test_a_call_leaves_nothing_in_the_process(
     registry: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For the server of many calls: no descriptor, no armed fault, no changed environment, no limit."""
+    """For the server of many calls: no descriptor, no armed fault, no changed environment, no
+    limit."""
     registry.write_text(ROW)
     assert main(["list", "--json"]) == 0  # whatever is imported once is imported
     before = (
@@ -527,6 +608,11 @@ def test_a_call_leaves_nothing_in_the_process(
     assert main(["stop", "a", "--json"]) == 0
     assert main(["stop", "nosuch", "--json"]) == 3
     faults.at(faults.Step.TEMP_CREATED)
-    after = sorted(os.listdir("/proc/self/fd")), dict(os.environ), Path.cwd(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    after = (
+        sorted(os.listdir("/proc/self/fd")),
+        dict(os.environ),
+        Path.cwd(),
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+    )
     assert after == before
     assert len(capsys.readouterr().out.splitlines()) == 5

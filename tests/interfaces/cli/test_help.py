@@ -1,4 +1,5 @@
-"""The help: 80 columns, the everyday first, and not a word of the command line without its meaning."""
+"""The help: 80 columns, the everyday first, and not a word of the command line without its
+meaning."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ ROOT = Path(__file__).parents[3]
 def helped(*verb: str) -> list[str]:
     environ = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
     words = [sys.executable, "-m", "tmuxreap", *verb, "--help"]
-    told = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=30, check=True)
+    told = subprocess.run(
+        words, env=environ, capture_output=True, text=True, timeout=30, check=True
+    )
     return told.stdout.splitlines()
 
 
@@ -36,7 +39,9 @@ def test_the_list_of_verbs_tells_each_in_full_and_in_groups() -> None:
     listed = [line for line in lines[lines.index("Everyday:") + 1 :] if line.startswith("  ")]
     assert {line.split()[0] for line in listed} >= set(VERBS) - {"hook"}
     assert [line for line in listed if line.endswith("...") or len(line.split()) < 3] == []
-    assert [title.rstrip(":") for title in lines if title.rstrip(":") in (*GROUPS, "More")] == list(GROUPS)
+    assert [title.rstrip(":") for title in lines if title.rstrip(":") in (*GROUPS, "More")] == list(
+        GROUPS
+    )
 
 
 @pytest.mark.parametrize("verb", ["", "stop", "kill"])
@@ -54,7 +59,9 @@ def test_every_flag_and_argument_says_what_it_is_for(verb: str) -> None:
     silent = [
         param.name
         for param in command.params
-        if isinstance(param, typer.core.TyperArgument | typer.core.TyperOption) and not param.hidden and not param.help
+        if isinstance(param, typer.core.TyperArgument | typer.core.TyperOption)
+        and not param.hidden
+        and not param.help
     ]
     assert not silent
 
@@ -62,6 +69,9 @@ def test_every_flag_and_argument_says_what_it_is_for(verb: str) -> None:
 def test_the_words_that_completion_knows_are_those_that_are_declared() -> None:
     checked = subprocess.run(
         [sys.executable, ROOT / "scripts" / "vocabulary", "--check"],
-        capture_output=True, text=True, timeout=30, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
     assert (checked.returncode, checked.stderr) == (0, "")

@@ -1,5 +1,5 @@
-"""The pages can be followed: every command in them is understood, the recipe for a new agent makes one, and the page
-of the command line is what --help says."""
+"""The pages can be followed: every command in them is understood, the recipe for a new agent makes
+one, and the page of the command line is what --help says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from tests.real import Real
 from tests.test_docs import commands
 
 ROOT = Path(__file__).parents[3]
-PAGES = ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+]
 PARROT = """#!/bin/sh
 while printf 'parrot> ' && read -r line; do
     [ "$line" = /bye ] && exit 0
@@ -36,7 +40,8 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def told_commands(page: str) -> Iterator[str]:
-    """What stands in code and begins with tmuxreap and a small word; names in capitals stand for names."""
+    """What stands in code and begins with tmuxreap and a small word; names in capitals stand for
+    names."""
     whole = text(page).replace("\\\n", " ")
     for line in re.findall(r"\btmuxreap ([a-z_]+(?: [^`|;)\n]*)?)", "\n".join(_code(whole))):
         line = line.split(" >")[0].split("  #")[0].strip()
@@ -44,11 +49,18 @@ def told_commands(page: str) -> Iterator[str]:
 
 
 def _code(whole: str) -> Iterator[str]:
-    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", whole, flags=re.MULTILINE | re.DOTALL):
+    for language, block in re.findall(
+        r"^```(\w+)\n(.*?)^```", whole, flags=re.MULTILINE | re.DOTALL
+    ):
         if language in ("sh", "console", "crontab", "ini"):
-            yield from (line for line in block.splitlines() if language != "console" or line.startswith("$ "))
+            yield from (
+                line
+                for line in block.splitlines()
+                if language != "console" or line.startswith("$ ")
+            )
     yield from re.findall(
-        r"`(tmuxreap [a-z][^`\n]*)`", re.sub(r"^```.*?^```", "", whole, flags=re.MULTILINE | re.DOTALL)
+        r"`(tmuxreap [a-z][^`\n]*)`",
+        re.sub(r"^```.*?^```", "", whole, flags=re.MULTILINE | re.DOTALL),
     )
 
 
@@ -74,7 +86,9 @@ def test_each_command_that_is_told_is_understood(page: str, line: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_each_script_in_the_pages_can_be_read_by_a_shell(page: str) -> None:
     for block in blocks(page, "sh"):
-        assert subprocess.run(["sh", "-n"], input=block, text=True, check=False).returncode == 0, block
+        assert subprocess.run(["sh", "-n"], input=block, text=True, check=False).returncode == 0, (
+            block
+        )
 
 
 def test_the_page_of_the_command_line_is_what_help_says() -> None:
@@ -111,4 +125,8 @@ def start_parrot(real: Real) -> dict[str, object]:
     from tmuxreap.commands import start
 
     with real.app() as app:
-        return answer(start.run(app, start.StartRequest("polly", "parrot", server=real.socket, confirm_s=CONFIRM_S)))
+        return answer(
+            start.run(
+                app, start.StartRequest("polly", "parrot", server=real.socket, confirm_s=CONFIRM_S)
+            )
+        )

@@ -13,7 +13,9 @@ from tmuxreap.interfaces.cli import boundary
 from tmuxreap.interfaces.cli.main import VERBS
 from tmuxreap.interfaces.cli.words import GROUPS, SYNONYMS, UNTOLD
 
-ROWS = "tmux_sessions:\n" + "".join(f"  - {{name: {name}, status: stopped, agent: demo}}\n" for name in ("a", "b"))
+ROWS = "tmux_sessions:\n" + "".join(
+    f"  - {{name: {name}, status: stopped, agent: demo}}\n" for name in ("a", "b")
+)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,9 @@ def test_help_is_found_under_each_of_its_names(words: tuple[str, ...]) -> None:
     assert (answer.exit, "Everyday:" in answer.out, "\n  hook " in answer.out) == (0, True, False)
 
 
-@pytest.mark.parametrize("words", [("stop", "-h"), ("help", "stop"), ("stop", "--help"), ("heartbeat", "-h")])
+@pytest.mark.parametrize(
+    "words", [("stop", "-h"), ("help", "stop"), ("stop", "--help"), ("heartbeat", "-h")]
+)
 def test_a_verb_tells_of_itself(words: tuple[str, ...]) -> None:
     answer = tmuxreap(*words)
     assert answer.exit == 0
@@ -56,7 +60,10 @@ def test_a_verb_tells_of_itself(words: tuple[str, ...]) -> None:
 
 
 def test_a_usage_error_names_the_help_of_its_verb(registry: Path) -> None:
-    assert tmuxreap("stop", "--all", "--json").error["hint"] == "to stop every session: tmuxreap stop all"
+    assert (
+        tmuxreap("stop", "--all", "--json").error["hint"]
+        == "to stop every session: tmuxreap stop all"
+    )
     assert tmuxreap("list", "--nope", "--json").error["hint"] == "see: tmuxreap list --help"
     assert tmuxreap("stop", "acme", "--grace", "5x", "--json").error["hint"] == "as in: --grace 90s"
 
@@ -78,13 +85,21 @@ def test_who_is_asked_reads_how_many_and_who(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(boundary, "confirmed", lambda words: bool(asked.append(words)) or True)
-    planned = [Named({"name": name, "agent": "demo", "outcome": "planned"}) for name in ("api", "docs")]
+    planned = [
+        Named({"name": name, "agent": "demo", "outcome": "planned"}) for name in ("api", "docs")
+    ]
     assert boundary.question(Voice(), purge=False)(Result("stop", None, 0.0, planned))
     assert asked == ["stop 2 sessions?"]
-    assert capsys.readouterr().err.splitlines()[:3] == ["stop 2 sessions:", "  api   demo", "  docs  demo"]
+    assert capsys.readouterr().err.splitlines()[:3] == [
+        "stop 2 sessions:",
+        "  api   demo",
+        "  docs  demo",
+    ]
 
 
-def test_forget_asks_before_more_goes_than_was_named(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forget_asks_before_more_goes_than_was_named(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tests.fakes import Story
     from tmuxreap.commands.forget import ForgetRequest, run
 
@@ -102,7 +117,11 @@ def test_forget_asks_before_more_goes_than_was_named(registry: Path, monkeypatch
         answer = run(story.app(), ForgetRequest(targets, history, ask=no))
         assert (answer.results, answer.exit) == ((), 0)
     assert story.path.read_bytes() == before
-    assert asked == ["forget 2 sessions (a, b)?", "forget 1 session (a)?", "forget 1 session and their history (a)?"]
+    assert asked == [
+        "forget 2 sessions (a, b)?",
+        "forget 1 session (a)?",
+        "forget 1 session and their history (a)?",
+    ]
     assert len(run(story.app(), ForgetRequest(("a",), ask=no)).results) == 1
     story.close()
 

@@ -99,7 +99,9 @@ def test_another_registry_and_agents_of_the_user_are_known(project: Path) -> Non
     assert offered("start", "--agent", "home") == {"homemade": "yours"}
 
 
-@pytest.mark.parametrize("words", [(), ("nosuch", ""), ("stop", "--nosuch", "x"), ("agents", ""), ("stop", "\udcff")])
+@pytest.mark.parametrize(
+    "words", [(), ("nosuch", ""), ("stop", "--nosuch", "x"), ("agents", ""), ("stop", "\udcff")]
+)
 def test_what_is_not_known_is_not_offered(words: tuple[str, ...]) -> None:
     assert not set(offered(*words)) - set(VERBS) - {"ls"}
 

@@ -1,4 +1,5 @@
-"""What lines tell of a registry: the rows that the parser reads, where they are written as people and programs do."""
+"""What lines tell of a registry: the rows that the parser reads, where they are written as people
+and programs do."""
 
 from __future__ import annotations
 
@@ -20,21 +21,31 @@ EXAMPLE = ROOT / ".hermes-example" / "agent-sessions.yaml"
 def test_the_example_is_read_as_the_parser_reads_it() -> None:
     parsed = [row for row in Registry(EXAMPLE).look().rows if isinstance(row, Row)]
     assert rows_of(EXAMPLE.read_text()) == [
-        Sketch(row.name, row.status.value, row.agent or "", row.tmux_server or "", row.tags, row.resumable is True)
+        Sketch(
+            row.name,
+            row.status.value,
+            row.agent or "",
+            row.tmux_server or "",
+            row.tags,
+            row.resumable is True,
+        )
         for row in parsed
     ]
 
 
 WAYS = {
-    "no indentation": """\
+    "no indentation": (
+        """\
 tmux_sessions:
 - name: a
   status: running
   agent: demo
 - status: stopped
   name: b
-""",
-    "quoted, with comments": """\
+"""
+    ),
+    "quoted, with comments": (
+        """\
 tmux_sessions:  # ours
   # the first
   - name: 'a' # first
@@ -45,8 +56,10 @@ tmux_sessions:  # ours
     status: running
   - name: b
     status: stopped # long ago
-""",
-    "a screen that looks like rows": """\
+"""
+    ),
+    "a screen that looks like rows": (
+        """\
 tmux_sessions:
   - name: a
     status: running
@@ -59,8 +72,10 @@ tmux_sessions:
     status: stopped
 other:
   - name: d
-""",
-    "names that are deeper": """\
+"""
+    ),
+    "names that are deeper": (
+        """\
 tmux_sessions:
   - pane: {name: x}
     job:
@@ -69,7 +84,8 @@ tmux_sessions:
     status: running
     agent: demo
   - {name: b, status: stopped, pane: {pid: 1, name: z}}
-""",
+"""
+    ),
 }
 
 
@@ -85,12 +101,16 @@ def test_the_line_ends_of_windows_are_line_ends() -> None:
 
 
 def test_tags_are_read_in_both_forms() -> None:
-    text = "tmux_sessions:\n  - name: a\n    tags: [x, 'y z']\n  - name: b\n    tags:\n      - x\n      - w # why\n"
+    text = (
+        "tmux_sessions:\n  - name: a\n    tags: [x, 'y z']\n  - name: b\n    tags:\n      - x\n    "
+        "  - w # why\n"
+    )
     assert [row.tags for row in rows_of(text)] == [("x", "y z"), ("x", "w")]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\0\n\t- name", "tmux_sessions: [", "tmux_sessions:\n  - &a\n  - *a\n  - name: !x y\n"]
+    "text",
+    ["", "\0\n\t- name", "tmux_sessions: [", "tmux_sessions:\n  - &a\n  - *a\n  - name: !x y\n"],
 )
 def test_what_is_not_understood_is_no_row(text: str) -> None:
     assert rows_of(text) == []

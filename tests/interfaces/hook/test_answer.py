@@ -1,4 +1,5 @@
-"""`hook` and `heartbeat` as agents call them: real processes, a real ledger, hostile input; and what is answered."""
+"""`hook` and `heartbeat` as agents call them: real processes, a real ledger, hostile input; and
+what is answered."""
 
 from __future__ import annotations
 
@@ -22,32 +23,51 @@ from tmuxreap.interfaces.hook import answer as pulse
 def test_an_event_is_one_line_in_the_ledger_without_what_was_said(desk: Desk) -> None:
     secret = "sk-0123456789abcdef"
     done = desk.hook(
-        hook_event_name="PreToolUse", session_id=ID, tool_name="Bash", tool_input={"command": secret}, prompt=secret
+        hook_event_name="PreToolUse",
+        session_id=ID,
+        tool_name="Bash",
+        tool_input={"command": secret},
+        prompt=secret,
     )
     assert quiet(done)
     (beat,) = desk.beats()
     assert (beat.kind, beat.state, beat.conversation_id) == ("tool_before", "working", ID)
     assert beat.data["tool"] == "Bash"
-    assert secret.encode() not in b"".join(file.read_bytes() for file in desk.registry.parent.iterdir())
+    assert secret.encode() not in b"".join(
+        file.read_bytes() for file in desk.registry.parent.iterdir()
+    )
 
 
 def test_an_event_may_come_as_an_argument(desk: Desk) -> None:
     assert quiet(desk.run("hook", "claude", '{"type": "agent-turn-complete", "thread-id": "t-1"}'))
     assert quiet(desk.run("hook", "claude", "sessionEnd", said=b"{}"))
-    assert [(beat.kind, beat.conversation_id) for beat in desk.beats()] == [("session_end", None), ("turn_end", "t-1")]
+    assert [(beat.kind, beat.conversation_id) for beat in desk.beats()] == [
+        ("session_end", None),
+        ("turn_end", "t-1"),
+    ]
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        b"", b"\0\xff\xfe" * 500, b"not json", b"[1]", b"[" * 100_000, b'{"hook_event_name": ["x"], "session_id": {}}',
-        b'{"hook_event_name": "\\ud800", "session_id": "a\\u001b[31m"}', b'{"tool_input": "' + b"x" * (1 << 20) + b'"}',
-        b'{"n": ' + b"9" * 5000 + b"}", b'{"cwd": 7}', b'{"cwd": "/nowhere\\u0000"}',
+        b"",
+        b"\0\xff\xfe" * 500,
+        b"not json",
+        b"[1]",
+        b"[" * 100_000,
+        b'{"hook_event_name": ["x"], "session_id": {}}',
+        b'{"hook_event_name": "\\ud800", "session_id": "a\\u001b[31m"}',
+        b'{"tool_input": "' + b"x" * (1 << 20) + b'"}',
+        b'{"n": ' + b"9" * 5000 + b"}",
+        b'{"cwd": 7}',
+        b'{"cwd": "/nowhere\\u0000"}',
     ],
-)  # fmt: skip
+)
 def test_whatever_comes_in_the_agent_is_not_failed(desk: Desk, said: bytes) -> None:
     assert quiet(desk.run("hook", "claude", said=said))
-    assert [(beat.kind, beat.state, beat.conversation_id) for beat in desk.beats()] == [("unknown", "", None)]
+    assert [(beat.kind, beat.state, beat.conversation_id) for beat in desk.beats()] == [
+        ("unknown", "", None)
+    ]
 
 
 def test_a_ledger_that_cannot_be_had_is_given_up(desk: Desk) -> None:
@@ -74,12 +94,16 @@ def test_no_ledger_is_made(desk: Desk) -> None:
 
 
 def test_one_that_is_nobody_here_is_passed_over(desk: Desk) -> None:
-    assert quiet(desk.run("hook", "claude", said=b'{"hook_event_name": "Stop"}', TMUXREAP_ID="another"))
+    assert quiet(
+        desk.run("hook", "claude", said=b'{"hook_event_name": "Stop"}', TMUXREAP_ID="another")
+    )
     assert quiet(desk.run("hook"))
     assert desk.beats() == []
 
 
-def test_a_pipe_that_stays_open_holds_nobody_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_that_stays_open_holds_nobody_up(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pulse, "INPUT_S", 0.05)
     reader, writer = os.pipe()
     os.write(writer, b'{"a": 1}')
@@ -105,8 +129,10 @@ def test_a_pending_request_is_answered_so_that_nothing_else_begins(desk: Desk) -
     }
     assert all((one["continue"], one["stopReason"]) == (False, why) for one in answers.values())
     assert answers["PreToolUse"]["hookSpecificOutput"] == {
-        "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why,
-    }  # fmt: skip
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": why,
+    }
     assert answers["UserPromptSubmit"]["decision"] == "block"
     assert [beat.data["halted"] for beat in desk.beats()] == [True, True, True]
     assert quiet(desk.hook(hook_event_name="SessionStart"))
@@ -133,7 +159,10 @@ def test_a_heartbeat_is_noted_by_name_or_by_where_it_is_called(desk: Desk) -> No
     assert quiet(desk.run("heartbeat", "--state=idle"))
     assert quiet(desk.run("heartbeat"))
     assert [(beat.kind, beat.state) for beat in desk.beats("shop")] == [("heartbeat", "waiting")]
-    assert [(beat.kind, beat.state) for beat in desk.beats()] == [("heartbeat", "working"), ("heartbeat", "idle")]
+    assert [(beat.kind, beat.state) for beat in desk.beats()] == [
+        ("heartbeat", "working"),
+        ("heartbeat", "idle"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +173,9 @@ def test_a_heartbeat_is_noted_by_name_or_by_where_it_is_called(desk: Desk) -> No
         (("--registry", "/nowhere/x.yaml"), 6, "registry_not_found"),
     ],
 )
-def test_what_is_wrong_with_a_heartbeat_is_said(desk: Desk, words: tuple[str, ...], status: int, code: str) -> None:
+def test_what_is_wrong_with_a_heartbeat_is_said(
+    desk: Desk, words: tuple[str, ...], status: int, code: str
+) -> None:
     ended, answer = told(desk.run("heartbeat", *words, "--json"))
     assert (ended, answer["error"]["code"]) == (status, code)
     assert desk.beats() == []
@@ -157,11 +188,18 @@ def test_a_heartbeat_that_has_to_answer_does(desk: Desk) -> None:
 
 
 def test_the_quick_ones_load_no_command_line(desk: Desk) -> None:
-    code = "import sys; from tmuxreap.__main__ import main; main(['hook', 'claude']); print(*sys.modules)"
+    code = (
+        "import sys; from tmuxreap.__main__ import main; main(['hook', 'claude']);"
+        " print(*sys.modules)"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
         env={**os.environ, "TMUXREAP_ID": "mark-1", "TMUXREAP_REGISTRY": str(desk.registry)},
-    )  # fmt: skip
+    )
     heavy = {
         "typer",
         "yaml",

@@ -18,7 +18,13 @@ from tmuxreap.ledger.records import NewIntent
 
 
 def speaks(
-    monkeypatch: pytest.MonkeyPatch, desk: Desk, agent: str, conversation: str | None, *, terminal: int, **environ: str
+    monkeypatch: pytest.MonkeyPatch,
+    desk: Desk,
+    agent: str,
+    conversation: str | None,
+    *,
+    terminal: int,
+    **environ: str,
 ) -> str | None:
     for name in ("TMUX", "TMUX_PANE", "TMUXREAP_ID"):
         monkeypatch.delenv(name, raising=False)
@@ -49,12 +55,19 @@ def test_one_that_is_just_being_started_is_known_by_the_mark_that_it_was_given(
     with desk.ledger() as ledger:
         ledger.begin_intent(new, owner_alive=lambda _: True, take_over=False, now=time.time())
     assert speaks(monkeypatch, desk, "claude", None, terminal=9, TMUXREAP_ID="mark-2") == "new"
-    assert speaks(monkeypatch, desk, "claude", None, terminal=9, TMUXREAP_ID="mark-of-a-dead-start") is None
+    assert (
+        speaks(monkeypatch, desk, "claude", None, terminal=9, TMUXREAP_ID="mark-of-a-dead-start")
+        is None
+    )
 
 
-def test_an_agent_that_is_a_script_speaks_for_itself_and_not_for_what_is_above_it(desk: Desk) -> None:
+def test_an_agent_that_is_a_script_speaks_for_itself_and_not_for_what_is_above_it(
+    desk: Desk,
+) -> None:
     script = desk.folder / "claude"
-    script.write_text(f"#!/usr/bin/env bash\n{sys.executable} -m tmuxreap hook claude </dev/null\n:\n")
+    script.write_text(
+        f"#!/usr/bin/env bash\n{sys.executable} -m tmuxreap hook claude </dev/null\n:\n"
+    )
     environ = {**os.environ, "TMUXREAP_ID": "mark-1", "TMUXREAP_REGISTRY": str(desk.registry)}
     with subprocess.Popen(["bash", str(script)], env=environ, stdin=subprocess.DEVNULL) as process:
         assert process.wait(20) == 0
@@ -64,26 +77,46 @@ def test_an_agent_that_is_a_script_speaks_for_itself_and_not_for_what_is_above_i
 
 def test_the_pane_tells_it_of_an_adopted_one(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     where = f"{desk.folder}/s"
-    assert speaks(monkeypatch, desk, "claude", None, terminal=9, TMUX=f"{where},42,0", TMUX_PANE="%7") == "shop"
+    assert (
+        speaks(monkeypatch, desk, "claude", None, terminal=9, TMUX=f"{where},42,0", TMUX_PANE="%7")
+        == "shop"
+    )
     for socket, server, pane in ((where, 43, "%7"), (where, 42, "%77"), (where + "x", 42, "%7")):
-        found = speaks(monkeypatch, desk, "claude", None, terminal=9, TMUX=f"{socket},{server},0", TMUX_PANE=pane)
+        found = speaks(
+            monkeypatch,
+            desk,
+            "claude",
+            None,
+            terminal=9,
+            TMUX=f"{socket},{server},0",
+            TMUX_PANE=pane,
+        )
         assert found is None
 
 
-def test_of_one_without_a_terminal_the_conversation_goes_first(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shared daemon, or an agent that a tool of this one has started, carries the mark of the pane."""
+def test_of_one_without_a_terminal_the_conversation_goes_first(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shared daemon, or an agent that a tool of this one has started, carries the mark of the
+    pane."""
     assert speaks(monkeypatch, desk, "claude", ID, terminal=0, TMUXREAP_ID="mark-1") == "shop"
     assert speaks(monkeypatch, desk, "claude", "other", terminal=0, TMUXREAP_ID="mark-1") == "acme"
 
 
-def test_one_without_a_terminal_and_with_another_conversation_is_not_told_to_halt(desk: Desk) -> None:
+def test_one_without_a_terminal_and_with_another_conversation_is_not_told_to_halt(
+    desk: Desk,
+) -> None:
     with contextlib.closing(speaker.opened(str(desk.path))) as db:
         assert speaker.is_its_own(db, "shop", "claude", ID, (7, 1, 0, "claude"))
         assert speaker.is_its_own(db, "shop", "claude", "other", (7, 1, 9, "claude"))
-        assert speaker.is_its_own(db, "acme", "claude", "other", (7, 1, 0, "claude"))  # nobody knows what it is in
+        assert speaker.is_its_own(
+            db, "acme", "claude", "other", (7, 1, 0, "claude")
+        )  # nobody knows what it is in
         assert not speaker.is_its_own(db, "shop", "claude", "other", (7, 1, 0, "claude"))
         assert not speaker.is_its_own(db, "shop", "gemini", "other", (7, 1, 0, "node"))
-        assert speaker.is_its_own(db, "shop", "claude", "other", (7, 1, 0, "python3"))  # no agent: it speaks for one
+        assert speaker.is_its_own(
+            db, "shop", "claude", "other", (7, 1, 0, "python3")
+        )  # no agent: it speaks for one
 
 
 def test_another_kind_of_agent_in_the_same_terminal_is_not_this_one(

@@ -21,7 +21,11 @@ def told(name: str) -> dict[str, Any]:
 
 
 def test_all_tools_are_there() -> None:
-    assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | {"reconcile", "resume_session", "interrupt_session"}
+    assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | {
+        "reconcile",
+        "resume_session",
+        "interrupt_session",
+    }
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -33,7 +37,10 @@ def test_a_tool_says_what_it_takes_and_what_it_may_do(name: str) -> None:
     for argument, one in schema["properties"].items():
         assert one["description"], argument
         assert "title" not in one
-    assert (hints["destructiveHint"], hints["readOnlyHint"]) == (name in DESTRUCTIVE, name in READ_ONLY)
+    assert (hints["destructiveHint"], hints["readOnlyHint"]) == (
+        name in DESTRUCTIVE,
+        name in READ_ONLY,
+    )
     assert hints["openWorldHint"] is False
     assert hints["idempotentHint"] is (name != "resume_session")
     assert ("reason" in schema.get("required", [])) is (name in DESTRUCTIVE)

@@ -1,4 +1,5 @@
-"""The popup by its own pilot, on fakes: what it shows, what its keys do, and what a name cannot make it do."""
+"""The popup by its own pilot, on fakes: what it shows, what its keys do, and what a name cannot
+make it do."""
 
 from __future__ import annotations
 
@@ -64,7 +65,10 @@ async def until(pilot: Pilot[None], found: Callable[[], object]) -> None:
 
 def rows(popup: Popup) -> list[str]:
     table = popup._table
-    return [" ".join(str(cell) for cell in table.get_row_at(at)).strip() for at in range(table.row_count)]
+    return [
+        " ".join(str(cell) for cell in table.get_row_at(at)).strip()
+        for at in range(table.row_count)
+    ]
 
 
 def text(popup: Popup, where: str) -> str:
@@ -73,7 +77,10 @@ def text(popup: Popup, where: str) -> str:
 
 def cells(popup: Popup) -> str:
     """Every cell of the screen, as a terminal would have it."""
-    return "\n".join("".join(segment.text for segment in line) for line in popup.screen._compositor.render_strips())
+    return "\n".join(
+        "".join(segment.text for segment in line)
+        for line in popup.screen._compositor.render_strips()
+    )
 
 
 def test_the_sessions_and_the_screen_of_the_chosen_one(story: Story) -> None:
@@ -89,8 +96,12 @@ def test_the_sessions_and_the_screen_of_the_chosen_one(story: Story) -> None:
     played(Desk(story.app), play)
 
 
-@pytest.mark.parametrize(("key", "verb", "how"), [("s", Verb.STOP, "exit keys"), ("x", Verb.KILL, "SIGTERM")])
-def test_one_key_ends_the_chosen_one_and_shows_the_receipt(story: Story, key: str, verb: Verb, how: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "verb", "how"), [("s", Verb.STOP, "exit keys"), ("x", Verb.KILL, "SIGTERM")]
+)
+def test_one_key_ends_the_chosen_one_and_shows_the_receipt(
+    story: Story, key: str, verb: Verb, how: str
+) -> None:
     story.agent("acme")
     story.agent("shop")
     desk = Held(story)
@@ -99,7 +110,9 @@ def test_one_key_ends_the_chosen_one_and_shows_the_receipt(story: Story, key: st
         await pilot.press(key)
         await until(pilot, lambda: "acme" in popup._told)
         assert desk.ended == [(verb, ("acme",))]
-        await until(pilot, lambda: rows(popup)[1].startswith("acme") and "stopped" in rows(popup)[1])
+        await until(
+            pilot, lambda: rows(popup)[1].startswith("acme") and "stopped" in rows(popup)[1]
+        )
         assert how in text(popup, "#told")
         assert "left by" in text(popup, "#said") or "SIGTERM" in text(popup, "#said")
 
@@ -189,7 +202,9 @@ async def _empty(desk: Desk, play: Play) -> None:
 @pytest.mark.parametrize("name", ["[bold red]x[/]", "\x1b[31mred", "a\nb", "[@click=app.quit]q[/]"])
 def test_a_name_is_text_and_nothing_else(story: Story, name: str) -> None:
     story.agent("acme")
-    story.path.write_text(story.path.read_text().replace('"name": "acme"', f'"name": {json.dumps(name)}'))
+    story.path.write_text(
+        story.path.read_text().replace('"name": "acme"', f'"name": {json.dumps(name)}')
+    )
     story.agents["acme"].pane.screen = "\x1b]0;title\x07[bold]screen[/]"
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:

@@ -1,4 +1,5 @@
-"""The page of the Python interface is what the docstrings say, its recipes work, and its names stay as they are."""
+"""The page of the Python interface is what the docstrings say, its recipes work, and its names stay
+as they are."""
 
 from __future__ import annotations
 
@@ -42,8 +43,11 @@ def test_the_page_is_what_the_docstrings_say(reference: ModuleType) -> None:
 
 
 def test_the_public_names_are_changed_on_purpose_only(reference: ModuleType) -> None:
-    """What stands in the snapshot is relied on: add to it, and take nothing away within a major version."""
-    assert reference.snapshot() == reference.SNAPSHOT.read_text(), "on purpose? then run: python scripts/reference"
+    """What stands in the snapshot is relied on: add to it, and take nothing away within a major
+    version."""
+    assert reference.snapshot() == reference.SNAPSHOT.read_text(), (
+        "on purpose? then run: python scripts/reference"
+    )
 
 
 def test_the_package_has_the_names_of_its_one_public_module() -> None:
@@ -154,13 +158,17 @@ def test_the_monitor_loop_tells_who_was_lost(
 def test_the_fixture_starts_an_agent_and_surely_ends_it(real: Real, tmp_path: Path) -> None:
     (tmp_path / "test_recipe.py").write_text(FIXTURE)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_recipe.py"]
-    told = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ})
+    told = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ}
+    )
     assert "1 passed" in told.stdout, told.stdout
 
 
 def test_a_cell_of_a_notebook_may_wait_for_it(registry: Path) -> None:
     """In a notebook a loop runs already, in the main thread, and a cell may await."""
-    registry.write_text("tmux_sessions:\n  - {name: shop, status: running, agent: demo, pane: {pid: 4194305}}\n")
+    registry.write_text(
+        "tmux_sessions:\n  - {name: shop, status: running, agent: demo, pane: {pid: 4194305}}\n"
+    )
     cell = (
         "import asyncio, tmuxreap\n"
         "r = tmuxreap.open_registry()\n"

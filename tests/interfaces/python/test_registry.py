@@ -1,4 +1,5 @@
-"""`import tmuxreap` as programs in Python use it: typed answers, errors by class, any thread, nothing printed."""
+"""`import tmuxreap` as programs in Python use it: typed answers, errors by class, any thread,
+nothing printed."""
 
 from __future__ import annotations
 
@@ -124,7 +125,9 @@ def test_nothing_is_printed(opened: tmuxreap.Registry, capfd: pytest.CaptureFixt
     assert capfd.readouterr() == ("", "")
 
 
-def test_signals_stay_the_programs_own(opened: tmuxreap.Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signals_stay_the_programs_own(
+    opened: tmuxreap.Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def touched(*_: object) -> None:
         raise AssertionError("a handler was set")
 
@@ -144,7 +147,9 @@ def test_an_interruption_stays_one(live: tmuxreap.Registry, tmux_socket: str) ->
     assert live.kill("shop", check=True, grace=0).outcome == "killed"
 
 
-def test_what_comes_is_as_its_schema_says(opened: tmuxreap.Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_comes_is_as_its_schema_says(
+    opened: tmuxreap.Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def as_it_is(kind: type, come: object) -> object:
         return come
 
@@ -195,7 +200,9 @@ def test_inside_of_the_lock_what_is_gone_is_recorded(opened: tmuxreap.Registry) 
 
 
 @pytest.mark.live
-def test_inside_of_the_lock_nobody_waits_for_processes(live: tmuxreap.Registry, tmux_socket: str) -> None:
+def test_inside_of_the_lock_nobody_waits_for_processes(
+    live: tmuxreap.Registry, tmux_socket: str
+) -> None:
     start(live, tmux_socket)
     with live.lock():
         for call in (live.stop, live.kill, live.resume):
@@ -243,7 +250,9 @@ def test_a_session_is_one_of_libtmux_by_its_ids(live: tmuxreap.Registry, tmux_so
 
 
 @pytest.mark.live
-def test_objects_of_libtmux_are_targets_on_their_own_server(live: tmuxreap.Registry, tmux_socket: str) -> None:
+def test_objects_of_libtmux_are_targets_on_their_own_server(
+    live: tmuxreap.Registry, tmux_socket: str
+) -> None:
     start(live, tmux_socket)
     theirs = libtmux.Server(socket_path=tmux_socket).sessions[0]
     elsewhere = libtmux.Server(socket_path=f"{tmux_socket}2")
@@ -327,7 +336,11 @@ def test_a_state_is_waited_for(live: tmuxreap.Registry, tmux_socket: str) -> Non
 
 def loaded(code: str) -> set[str]:
     told = subprocess.run(
-        [sys.executable, "-c", f"import sys\nbefore=set(sys.modules)\n{code}\nprint(*(set(sys.modules)-before))"],
+        [
+            sys.executable,
+            "-c",
+            f"import sys\nbefore=set(sys.modules)\n{code}\nprint(*(set(sys.modules)-before))",
+        ],
         capture_output=True,
         text=True,
         check=True,

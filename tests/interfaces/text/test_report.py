@@ -1,4 +1,5 @@
-"""What people are told: nothing in it commands their terminal, and each thing stands where it is looked for."""
+"""What people are told: nothing in it commands their terminal, and each thing stands where it is
+looked for."""
 
 from __future__ import annotations
 
@@ -21,9 +22,20 @@ from tmuxreap.sessions.results import SessionResult
 EVIL = "\x1b]52;c;cm0gLXJm\x07\x9b2J\r\u202e"
 PLAIN = "\\x1b]52;c;cm0gLXJm\\x07\\x9b2J\\r\\u202e"
 SHOP = SessionResult(
-    name="shop", agent="demo", status=Status.RUNNING, live=Live.ALIVE, tmux_server=None, pane_id="%0", pid=7,
-    cwd="/srv", tags=("web",), conversation_id="e4d745b8", resumable=False, idle_s=4, memory_mb=2.0,
-)  # fmt: skip
+    name="shop",
+    agent="demo",
+    status=Status.RUNNING,
+    live=Live.ALIVE,
+    tmux_server=None,
+    pane_id="%0",
+    pid=7,
+    cwd="/srv",
+    tags=("web",),
+    conversation_id="e4d745b8",
+    resumable=False,
+    idle_s=4,
+    memory_mb=2.0,
+)
 PYTHON = {"pid": 4990, "started": 0.0, "name": "python", "why": "pane"}
 
 
@@ -38,10 +50,21 @@ def evil_process() -> Belonging:
 EVERYWHERE: dict[str, Sequence[Item]] = {
     "list": [replace(SHOP, name=EVIL, agent=EVIL, tags=(EVIL,), conversation_id=EVIL)],
     "show": [
-        replace(SHOP, name=EVIL, cwd=EVIL, facts={"processes": [{**PYTHON, "name": EVIL, "why": EVIL}], "screen": EVIL})
+        replace(
+            SHOP,
+            name=EVIL,
+            cwd=EVIL,
+            facts={"processes": [{**PYTHON, "name": EVIL, "why": EVIL}], "screen": EVIL},
+        )
     ],
     "stop": [
-        EndResult(EVIL, Outcome.STOPPED, stopped_by=StoppedBy.HANGUP, swept=(evil_process(),), spared=(evil_process(),))
+        EndResult(
+            EVIL,
+            Outcome.STOPPED,
+            stopped_by=StoppedBy.HANGUP,
+            swept=(evil_process(),),
+            spared=(evil_process(),),
+        )
     ],
     "events": [PlainResult(EVIL, {"kind": EVIL, "timestamp": "now", "data": {"reason": EVIL}})],
     "reconcile": [PlainResult(EVIL, {"drift": "dead", "evidence": EVIL, "hint": EVIL})],
@@ -57,8 +80,12 @@ def test_no_name_of_anybody_commands_the_terminal(command: str, voice: Voice) ->
     assert not [letter for letter in text if letter != "\n" and not letter.isprintable()]
 
 
-def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
-    failure = Failure(Code.START_FAILED, f"could not start {EVIL}: it said\nerror: all is well", EVIL)
+def test_what_went_wrong_is_told_plainly_and_cannot_pass_for_a_line_of_ours(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    failure = Failure(
+        Code.START_FAILED, f"could not start {EVIL}: it said\nerror: all is well", EVIL
+    )
     report(Result("start", None, 0.0, failure=failure, warnings=(EVIL,)), Voice())
     said = capsys.readouterr().err
     assert said.splitlines() == [
@@ -77,7 +104,12 @@ def test_our_own_colours_stay() -> None:
 
 def test_show_says_of_each_process_why_it_is_there() -> None:
     other = {**PYTHON, "pid": 12, "name": "sh", "why": "child of 4990"}
-    facts = {"processes": [PYTHON, other], "protected": [], "pane_state": "idle", "screen": "> \nbye"}
+    facts = {
+        "processes": [PYTHON, other],
+        "protected": [],
+        "pane_state": "idle",
+        "screen": "> \nbye",
+    }
     assert told("show", replace(SHOP, facts=facts)) == [
         "shop: running, alive",
         "  agent         demo",
@@ -104,7 +136,9 @@ def test_a_screen_is_cut_where_the_terminal_ends() -> None:
     assert shown[-1] == "  | " + "日本語" * 4 + "…"
 
 
-def test_a_list_of_nothing_greets_with_the_next_step(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_nothing_greets_with_the_next_step(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert told("list") == ["no sessions yet; begin with: tmuxreap start NAME --agent AGENT"]
     monkeypatch.chdir(str(tmp_path))
     monkeypatch.delenv("TMUXREAP_REGISTRY", raising=False)

@@ -14,15 +14,39 @@ from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.state import AgentState, Told
 
 SHOP = SessionResult(
-    name="shop", agent="claude", status=Status.RUNNING, live=Live.ALIVE, tmux_server=None, pane_id="%0", pid=16897,
-    cwd="/", tags=("web", "night"), conversation_id="e4d745b8-0584-46dc-828b-77f88ae13a1a", resumable=True, idle_s=200,
-    memory_mb=413.84, told=Told(AgentState.WAITING, 0.0, "hook"),
-)  # fmt: skip
+    name="shop",
+    agent="claude",
+    status=Status.RUNNING,
+    live=Live.ALIVE,
+    tmux_server=None,
+    pane_id="%0",
+    pid=16897,
+    cwd="/",
+    tags=("web", "night"),
+    conversation_id="e4d745b8-0584-46dc-828b-77f88ae13a1a",
+    resumable=True,
+    idle_s=200,
+    memory_mb=413.84,
+    told=Told(AgentState.WAITING, 0.0, "hook"),
+)
 LONG = replace(
-    SHOP, told=None, name="acme-feature-login-with-two-factors", live=Live.AGENT_GONE, drift="agent_gone", tags=("a",)
+    SHOP,
+    told=None,
+    name="acme-feature-login-with-two-factors",
+    live=Live.AGENT_GONE,
+    drift="agent_gone",
+    tags=("a",),
 )
 WIDE = replace(SHOP, name="日本語", tags=("ünïcode", "cafe\u0301"), memory_mb=2048.0)
-OLD = replace(SHOP, name="old", status=Status.TERMINATED, live=Live.GONE, idle_s=None, memory_mb=0.0, told=Told())
+OLD = replace(
+    SHOP,
+    name="old",
+    status=Status.TERMINATED,
+    live=Live.GONE,
+    idle_s=None,
+    memory_mb=0.0,
+    told=Told(),
+)
 ALL = [SHOP, LONG, WIDE, OLD]
 ESCAPES = re.compile(r"\x1b\[\d*m")
 
@@ -33,11 +57,18 @@ def told(*sessions: SessionResult, columns: int | None = None, colour: bool = Fa
 
 def test_off_a_terminal_nothing_is_cut() -> None:
     assert told(SHOP, LONG) == [
-        "NAME                                 AGENT   STATUS   LIVE        STATE    IDLE    MEMORY    CONVERSATION  "
-        "TAGS",
-        "shop                                 claude  running  alive       waiting  3m 20s  413.8 MB  e4d745b8      "
-        "web night",
-        "acme-feature-login-with-two-factors  claude  running  agent_gone  -        3m 20s  413.8 MB  e4d745b8      a",
+        (
+            "NAME                                 AGENT   STATUS   LIVE        STATE    IDLE   "
+            " MEMORY    CONVERSATION  TAGS"
+        ),
+        (
+            "shop                                 claude  running  alive       waiting  3m 20s "
+            " 413.8 MB  e4d745b8      web night"
+        ),
+        (
+            "acme-feature-login-with-two-factors  claude  running  agent_gone  -        3m 20s "
+            " 413.8 MB  e4d745b8      a"
+        ),
     ]
 
 
@@ -74,7 +105,10 @@ def test_columns_stand_under_each_other_whatever_the_script() -> None:
 
 def test_a_column_that_tells_nothing_is_left_out_on_a_terminal_only() -> None:
     bare = replace(OLD, tags=(), conversation_id=None)
-    assert told(bare, columns=120) == ["NAME  AGENT   STATUS      LIVE", "old   claude  terminated  gone"]
+    assert told(bare, columns=120) == [
+        "NAME  AGENT   STATUS      LIVE",
+        "old   claude  terminated  gone",
+    ]
     assert "TAGS" in told(bare)[0]
 
 
@@ -84,7 +118,9 @@ def test_state_is_told_by_word_and_by_colour() -> None:
     assert "\x1b[7mwaiting\x1b[0m" in shop
     assert "\x1b[33magent_gone\x1b[0m" in long
     assert old.startswith("\x1b[2mold\x1b[0m")
-    assert [ESCAPES.sub("", line) for line in told(*ALL, columns=60, colour=True)] == told(*ALL, columns=60)
+    assert [ESCAPES.sub("", line) for line in told(*ALL, columns=60, colour=True)] == told(
+        *ALL, columns=60
+    )
 
 
 def test_the_summary_names_the_next_step_where_one_is_due() -> None:

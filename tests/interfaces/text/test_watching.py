@@ -25,21 +25,44 @@ def story(tmp_path: Path) -> Iterator[Story]:
     [
         (
             "acme",
-            {"event": "dead", "evidence": "there is\nno session", "settled": True, "cause": "SIGKILL"},
+            {
+                "event": "dead",
+                "evidence": "there is\nno session",
+                "settled": True,
+                "cause": "SIGKILL",
+            },
             "T  acme  dead: there is\\nno session (SIGKILL); recorded",
         ),
-        ("b", {"event": "revived", "evidence": "e", "hint": "do it"}, "T  b  revived: e; hint: do it"),
-        ("", {"event": "ledger", "evidence": "e", "settled": True}, "T  the ledger  ledger: e; recorded"),
+        (
+            "b",
+            {"event": "revived", "evidence": "e", "hint": "do it"},
+            "T  b  revived: e; hint: do it",
+        ),
+        (
+            "",
+            {"event": "ledger", "evidence": "e", "settled": True},
+            "T  the ledger  ledger: e; recorded",
+        ),
         (
             "",
             {"event": "registry_invalid", "evidence": "e", "registry": "/r.yaml", "hint": "h"},
             "T  the registry /r.yaml  registry_invalid: e; hint: h",
         ),
-        ("c", {"event": "reaped", "verdict": "idle", "outcome": "stopped"}, "T  c  reaped: idle: stopped"),
-        ("", {"event": "dropped", "count": 7}, "T  7 events were dropped: nobody took them in time"),
+        (
+            "c",
+            {"event": "reaped", "verdict": "idle", "outcome": "stopped"},
+            "T  c  reaped: idle: stopped",
+        ),
+        (
+            "",
+            {"event": "dropped", "count": 7},
+            "T  7 events were dropped: nobody took them in time",
+        ),
     ],
 )
-def test_an_event_is_one_line_with_time_and_cause(name: str, facts: dict[str, object], line: str) -> None:
+def test_an_event_is_one_line_with_time_and_cause(
+    name: str, facts: dict[str, object], line: str
+) -> None:
     voice = Voice(json=False)
     assert watching.line(PlainResult(name, {"timestamp": "T", **facts}), voice) == line
 

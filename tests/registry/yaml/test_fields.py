@@ -56,7 +56,10 @@ def test_an_explicit_key_is_refused_when_its_value_is_meant() -> None:
 
 def test_one_path_through_another_is_done_in_turn() -> None:
     changes = {("pane",): {"id": "x"}, ("pane", "pid"): 1, ("pane", "id"): REMOVE}
-    assert set_one("tmux_sessions:\n- a: 1\n", changes) == "tmux_sessions:\n- a: 1\n  pane:\n    pid: 1\n"
+    assert (
+        set_one("tmux_sessions:\n- a: 1\n", changes)
+        == "tmux_sessions:\n- a: 1\n  pane:\n    pid: 1\n"
+    )
 
 
 def test_the_last_nested_key_leaves_an_empty_mapping() -> None:

@@ -35,7 +35,13 @@ def test_rows_have_data_and_places() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["tmux_sessions:\n", "tmux_sessions: []\n", "tmux_sessions: ~", "a: 1\n'tmux_sessions': null\n"]
+    "text",
+    [
+        "tmux_sessions:\n",
+        "tmux_sessions: []\n",
+        "tmux_sessions: ~",
+        "a: 1\n'tmux_sessions': null\n",
+    ],
 )
 def test_a_list_without_rows(text: str) -> None:
     assert parse(text).rows == ()
@@ -52,10 +58,30 @@ def test_a_list_without_rows(text: str) -> None:
         ("a: 1\ntmux_sessions: x\n", "`tmux_sessions` is not a list", 2, 16),
         ("tmux_sessions: ''\n", "`tmux_sessions` is not a list", 1, 16),
         ("tmux_sessions: {a: 1}\n", "`tmux_sessions` is not a list", 1, 16),
-        ("tmux_sessions: []\nb: 1\ntmux_sessions: []\n", "`tmux_sessions` stands there twice", 3, 1),
-        ("tmux_sessions: &x\n- a: 1\n", "`tmux_sessions` must not be an alias, nor have an anchor or a tag", 1, 16),
-        ("x: &x []\ntmux_sessions: *x\n", "`tmux_sessions` must not be an alias, nor have an anchor or a tag", 2, 16),
-        ("tmux_sessions: !!seq []\n", "`tmux_sessions` must not be an alias, nor have an anchor or a tag", 1, 16),
+        (
+            "tmux_sessions: []\nb: 1\ntmux_sessions: []\n",
+            "`tmux_sessions` stands there twice",
+            3,
+            1,
+        ),
+        (
+            "tmux_sessions: &x\n- a: 1\n",
+            "`tmux_sessions` must not be an alias, nor have an anchor or a tag",
+            1,
+            16,
+        ),
+        (
+            "x: &x []\ntmux_sessions: *x\n",
+            "`tmux_sessions` must not be an alias, nor have an anchor or a tag",
+            2,
+            16,
+        ),
+        (
+            "tmux_sessions: !!seq []\n",
+            "`tmux_sessions` must not be an alias, nor have an anchor or a tag",
+            1,
+            16,
+        ),
         ("tmux_sessions: []\n---\na: 1\n", "more than one document", 2, 1),
         ("tmux_sessions:\n- é\x07\n", "the character #x0007 is not allowed", 2, 4),
         ("tmux_sessions: " + "[" * 3000, "nested too deeply", 1, 1),
@@ -96,7 +122,13 @@ def test_what_is_no_yaml_says_where(text: str, line: int, column: int) -> None:
         ("- a: 1\n  <<: *d\n", {"a": 1, "z": 1}, "there is a merge key in it", 4, 3),
         ("- a: !!str 1\n", {"a": "1"}, "there is a tag in it", 3, 6),
         ("- a: !foreign x\n", {"a": "x"}, "there is a tag in it", 3, 6),
-        ("- a: 1\n  b:\n    a: 2\n    a: 3\n", {"a": 1, "b": {"a": 3}}, "the key 'a' stands there twice", 6, 5),
+        (
+            "- a: 1\n  b:\n    a: 2\n    a: 3\n",
+            {"a": 1, "b": {"a": 3}},
+            "the key 'a' stands there twice",
+            6,
+            5,
+        ),
         ("- ? [a]\n  : 1\n  b: 2\n", {"b": 2}, "there is a key in it that is no plain text", 3, 5),
         (
             "- name: x\n  a: 2026-99-99\n",
@@ -107,7 +139,9 @@ def test_what_is_no_yaml_says_where(text: str, line: int, column: int) -> None:
         ),
     ],
 )
-def test_a_troubled_row_is_read_but_not_edited(row: str, data: Any, trouble: str, line: int, column: int) -> None:
+def test_a_troubled_row_is_read_but_not_edited(
+    row: str, data: Any, trouble: str, line: int, column: int
+) -> None:
     document = parse("d: &d {z: 1}\ntmux_sessions:\n" + row + "- name: healthy\n")
     assert document.rows[0].data == data
     with pytest.raises(Unsafe) as caught:

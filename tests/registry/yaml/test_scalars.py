@@ -58,7 +58,10 @@ def test_how_a_value_is_written(value: Any, written: str) -> None:
 
 
 def test_not_a_number_is_itself() -> None:
-    assert set_one("tmux_sessions:\n- a: 1\n", {("k",): float("nan")}) == "tmux_sessions:\n- a: 1\n  k: .nan\n"
+    assert (
+        set_one("tmux_sessions:\n- a: 1\n", {("k",): float("nan")})
+        == "tmux_sessions:\n- a: 1\n  k: .nan\n"
+    )
 
 
 def test_quotes_are_kept_where_the_text_allows_it() -> None:

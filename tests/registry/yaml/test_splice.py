@@ -25,7 +25,12 @@ pytestmark = pytest.mark.usefixtures("loader")
         (("pane", "cwd"), "a\nb", "cwd: /home/x\n", 'cwd: "a\\nb"\n'),
         (("notes",), "gone", "notes: |\n      line one\n\n      # still text\n", "notes: gone\n"),
         (("pane",), "none", "pane:\n      pid: 12\n      cwd: /home/x\n", "pane: none\n"),
-        (("pane",), {"pid": 12, "id": "%1"}, "pid: 12\n      cwd: /home/x\n", 'pid: 12\n      id: "%1"\n'),
+        (
+            ("pane",),
+            {"pid": 12, "id": "%1"},
+            "pid: 12\n      cwd: /home/x\n",
+            'pid: 12\n      id: "%1"\n',
+        ),
         (("status",), {"is": "new"}, "status: running\n", "status:\n      is: new\n"),
     ],
 )
@@ -94,7 +99,10 @@ def test_a_new_key_stands_behind_the_last_value(before: str, after: str) -> None
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("- a: 1\n  # of k\n  k: v # c\n  # of b\n  b: 2\n", "- a: 1\n  # of k\n  # of b\n  b: 2\n"),
+        (
+            "- a: 1\n  # of k\n  k: v # c\n  # of b\n  b: 2\n",
+            "- a: 1\n  # of k\n  # of b\n  b: 2\n",
+        ),
         ("- k: v\n  b: 2\n", "- b: 2\n"),
         ("- k: v # c\n  # of b\n  b: 2\n", "- \n  # of b\n  b: 2\n"),
         ("-\n  k: v\n  b: 2\n", "-\n  b: 2\n"),

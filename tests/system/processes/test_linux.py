@@ -67,7 +67,9 @@ def test_without_a_pidfd_it_looks_again(
     child.wait()
 
 
-def test_out_of_descriptors_it_asks_for_more_once(processes: LinuxProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_descriptors_it_asks_for_more_once(
+    processes: LinuxProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = os.pidfd_open
     asked: list[int] = []
 
@@ -103,7 +105,8 @@ def test_this_machine_and_this_run_of_it_have_names() -> None:
 
 
 def test_no_look_misses_a_chain_of_forks(processes: LinuxProcesses, tmp_path: Path) -> None:
-    """Each lives for a moment and is gone before the next look at it; one of them lives at any time."""
+    """Each lives for a moment and is gone before the next look at it; one of them lives at any
+    time."""
     code = (
         "import os, sys, time\n"
         "os.setsid()\n"
@@ -112,7 +115,9 @@ def test_no_look_misses_a_chain_of_forks(processes: LinuxProcesses, tmp_path: Pa
         "    if os.fork(): os._exit(0)\n"
         "    time.sleep(0.002)\n"
     )
-    child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None
     session = int(child.stdout.readline())
     child.wait()

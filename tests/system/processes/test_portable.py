@@ -10,9 +10,12 @@ from tmuxreap.system.processes.portable import PsutilProcesses
 
 
 @pytest.mark.parametrize(
-    ("raised", "gone"), [(psutil.AccessDenied(7), set()), (psutil.NoSuchProcess(7), {ProcessId(7, 1)})]
+    ("raised", "gone"),
+    [(psutil.AccessDenied(7), set()), (psutil.NoSuchProcess(7), {ProcessId(7, 1)})],
 )
-def test_not_permitted_is_not_gone(raised: psutil.Error, gone: set[ProcessId], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_not_permitted_is_not_gone(
+    raised: psutil.Error, gone: set[ProcessId], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(pid: int) -> psutil.Process:
         raise raised
 

@@ -57,7 +57,9 @@ def test_a_process_whose_first_thread_has_ended_is_alive(processes: LinuxProcess
     processes.close()
 
 
-def test_a_program_and_a_folder_that_were_deleted_keep_their_names(processes: LinuxProcesses, tmp_path: Path) -> None:
+def test_a_program_and_a_folder_that_were_deleted_keep_their_names(
+    processes: LinuxProcesses, tmp_path: Path
+) -> None:
     program, folder = tmp_path / "agent", tmp_path / "work"
     shutil.copy("/bin/cat", program)
     folder.mkdir()
@@ -71,7 +73,9 @@ def test_a_program_and_a_folder_that_were_deleted_keep_their_names(processes: Li
     child.communicate()
 
 
-def test_an_environment_may_hold_anything(processes: LinuxProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_may_hold_anything(
+    processes: LinuxProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
     overwritten = b"A=1\0nonsense\0\0=x\0B=a=b\0A=2\0C=\xff\0D=\0"
     monkeypatch.setattr(procfs, "read", lambda path: overwritten)
     assert procfs.environ_in("/proc/1") == {"A": "1", "B": "a=b", "C": "\udcff", "D": ""}

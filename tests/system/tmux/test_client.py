@@ -20,14 +20,22 @@ def python(program: str, given: bytes = b"", timeout_s: float = 20.0) -> tuple[b
 
 
 def test_what_it_says_on_both_streams_and_how_it_ends() -> None:
-    assert python("import os; print(os.environ['A']); os.write(2, b'bad'); os._exit(0)") == (True, b"", b"bad")
+    assert python("import os; print(os.environ['A']); os.write(2, b'bad'); os._exit(0)") == (
+        True,
+        b"",
+        b"bad",
+    )
     assert python("import sys; print('yes'); sys.exit(3)") == (False, b"yes\n", b"")
     assert not python("import os; os.kill(os.getpid(), 9)")[0]
 
 
 def test_more_than_a_pipe_holds_goes_both_ways() -> None:
     given = b"x" * 700_000
-    assert python("import sys; d = sys.stdin.buffer.read(); sys.stdout.buffer.write(d)", given) == (True, given, b"")
+    assert python("import sys; d = sys.stdin.buffer.read(); sys.stdout.buffer.write(d)", given) == (
+        True,
+        given,
+        b"",
+    )
 
 
 def test_who_does_not_read_is_not_waited_for() -> None:
@@ -47,7 +55,10 @@ def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     begun = time.monotonic()
     with pytest.raises(TooSlow):
-        python(f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)", timeout_s=1.0)
+        python(
+            f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)",
+            timeout_s=1.0,
+        )
     assert time.monotonic() - begun < 20
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
@@ -60,14 +71,21 @@ def test_one_that_closes_its_streams_and_lives_on_is_ended(
     if not pidfds:
         monkeypatch.delattr(os, "pidfd_open")
     note = tmp_path / "pid"
-    program = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); os.closerange(0, 3); time.sleep(30)"
+    program = (
+        f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); os.closerange(0, 3);"
+        " time.sleep(30)"
+    )
     begun = time.monotonic()
     with pytest.raises(TooSlow):
         python(program, timeout_s=1.0)
     assert time.monotonic() - begun < 20
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
-    assert python("import os, time; os.closerange(0, 3); time.sleep(0.1); os._exit(0)") == (True, b"", b"")
+    assert python("import os, time; os.closerange(0, 3); time.sleep(0.1); os._exit(0)") == (
+        True,
+        b"",
+        b"",
+    )
 
 
 def test_one_that_never_stops_talking_is_ended() -> None:

@@ -27,11 +27,13 @@ def test_a_session_is_killed_by_its_whole_identity() -> None:
         "-F",
         "-t",
         "$3:",
-        "#{?#{session_id},"
-        "#{&&:#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
-        "#{==:#{session_created},1795000100}},"
-        "#{==:#{&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}},0}},"
-        f"#{{==:{HELD},<%5.70>}}}},}}",
+        (
+            "#{?#{session_id},"
+            "#{&&:#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
+            "#{==:#{session_created},1795000100}},"
+            "#{==:#{&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}},0}},"
+            f"#{{==:{HELD},<%5.70>}}}},}}"
+        ),
         "kill-session -t '$3'",
     ]
 
@@ -49,9 +51,11 @@ def test_a_pane_is_killed_by_its_whole_identity() -> None:
         "-F",
         "-t",
         "$3:",
-        "#{?#{session_id},"
-        "#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
-        f"#{{==:#{{session_created}},1795000100}}}},#{{m:*<%5.70[L>]*,{HELD}}}}},}}",
+        (
+            "#{?#{session_id},"
+            "#{&&:#{&&:#{&&:#{&&:#{==:#{pid},42},#{==:#{start_time},1795000000}},#{==:#{session_id},$3}},"
+            f"#{{==:#{{session_created}},1795000100}}}},#{{m:*<%5.70[L>]*,{HELD}}}}},}}"
+        ),
         "kill-pane -t '%5'",
     ]
 
@@ -66,19 +70,32 @@ def test_keys_text_and_options_go_to_a_pane_by_its_id() -> None:
 
 def test_a_new_session_is_detached_wide_and_marked() -> None:
     assert new_session("acme", "/w", ["claude", "--resume", "x"], {"A": "1", "B": "2"}) == [
-        *("new-session", "-d", "-P", "-F", "#{session_id}:#{pane_id}:#{pane_pid}", "-s", "acme", "-c", "/w"),
+        *(
+            "new-session",
+            "-d",
+            "-P",
+            "-F",
+            "#{session_id}:#{pane_id}:#{pane_pid}",
+            "-s",
+            "acme",
+            "-c",
+            "/w",
+        ),
         *("-x", "200", "-y", "50", "-e", "A=1", "-e", "B=2", "--", "claude", "--resume", "x"),
     ]
 
 
-@pytest.mark.parametrize(("command", "run"), [(["claude"], ["env", "claude"]), ([], []), (["a", "b"], ["a", "b"])])
+@pytest.mark.parametrize(
+    ("command", "run"), [(["claude"], ["env", "claude"]), ([], []), (["a", "b"], ["a", "b"])]
+)
 def test_no_shell_stands_around_the_program(command: list[str], run: list[str]) -> None:
     words = new_session("acme", "/w", command, {})
     assert words[words.index("--") + 1 :] == run
 
 
 @pytest.mark.parametrize(
-    ("text", "escaped"), [("a#b", "a##b"), ("#{pid}", "##{pid}"), ("#[x]", "#[x]"), ("##[", "##["), ("##", "####")]
+    ("text", "escaped"),
+    [("a#b", "a##b"), ("#{pid}", "##{pid}"), ("#[x]", "#[x]"), ("##[", "##["), ("##", "####")],
 )
 def test_names_and_folders_are_no_formats(text: str, escaped: str) -> None:
     words = new_session(text, text, [], {})

@@ -13,10 +13,34 @@ from tmuxreap.system.tmux.commands import mode_off, new_session, send_text
 from tmuxreap.system.tmux.server import RealTmux
 
 NASTY = [
-    "a;", ";", "\\;", "a\\", "\\\\", "~", "~root/x", "$HOME ${HOME}", "#{pid} #[x] ##", "# comment", "{", "}", "{ x }",
-    "'", '"', "-l", "--", "-", "é日本🎉", "x=y", "%if", "%3", "a\n  b # c\n\td", "Enter", "a ; kill-server ;", " ",
+    "a;",
+    ";",
+    "\\;",
+    "a\\",
+    "\\\\",
+    "~",
+    "~root/x",
+    "$HOME ${HOME}",
+    "#{pid} #[x] ##",
+    "# comment",
+    "{",
+    "}",
+    "{ x }",
+    "'",
+    '"',
+    "-l",
+    "--",
+    "-",
+    "é日本🎉",
+    "x=y",
+    "%if",
+    "%3",
+    "a\n  b # c\n\td",
+    "Enter",
+    "a ; kill-server ;",
+    " ",
     "\udcff",
-]  # fmt: skip
+]
 
 
 LINE = "$0:1:1:1:0::@0:1:%0:7:0:0:0:0:/dev/pts/1:off:one"
@@ -53,13 +77,17 @@ def test_thousands_of_commands_go_in_one_call(tmux: RealTmux, tmux_socket: str) 
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("name", ["a b", "x;", "#{pid}", "a#[b]", "##", "日本", "-d", "a,b}", "'", "%0", "@0"])
+@pytest.mark.parametrize(
+    "name", ["a b", "x;", "#{pid}", "a#[b]", "##", "日本", "-d", "a,b}", "'", "%0", "@0"]
+)
 def test_names_marks_and_folders_are_taken_as_they_are(
     tmux: RealTmux, tmux_socket: str, tmp_path: Path, name: str
 ) -> None:
     folder = tmp_path / name
     folder.mkdir()
-    ok, printed = tmux.create(tmux_socket, new_session(name, str(folder), ["sleep", "99"], {"A": f"{name};"}))
+    ok, printed = tmux.create(
+        tmux_socket, new_session(name, str(folder), ["sleep", "99"], {"A": f"{name};"})
+    )
     assert ok, printed
     server = tmux.look(tmux_socket)
     assert isinstance(server, Server)
@@ -68,14 +96,18 @@ def test_names_marks_and_folders_are_taken_as_they_are(
     processes = LinuxProcesses()
     leader = processes.identify(session.panes[0].pid)
     assert leader is not None
-    while processes.argv(leader)[:1] != ("sleep",):  # until its exec it is a second tmux server, environment and all
+    while processes.argv(leader)[:1] != (
+        "sleep",
+    ):  # until its exec it is a second tmux server, environment and all
         assert processes.wait({leader}, 0.01) == set()
     assert processes.cwd(leader) == str(folder)
     assert (processes.environ(leader) or {})["A"] == f"{name};"
 
 
 @pytest.mark.live
-def test_a_single_word_is_run_without_a_shell(tmux: RealTmux, tmux_socket: str, tmp_path: Path) -> None:
+def test_a_single_word_is_run_without_a_shell(
+    tmux: RealTmux, tmux_socket: str, tmp_path: Path
+) -> None:
     program = tmp_path / "my agent"
     program.symlink_to("/bin/cat")
     tmux.create(tmux_socket, new_session("one", "/", [str(program)], {}))
@@ -91,7 +123,9 @@ def test_a_single_word_is_run_without_a_shell(tmux: RealTmux, tmux_socket: str, 
 
 @pytest.mark.live
 def test_a_server_that_we_start_has_no_marks_of_the_caller(tmux_socket: str) -> None:
-    tmux = RealTmux({**os.environ, "TMUX": "/x,1,0", "TMUX_PANE": "%9", "TMUXREAP_ID": "u", "KEPT": "1"})
+    tmux = RealTmux(
+        {**os.environ, "TMUX": "/x,1,0", "TMUX_PANE": "%9", "TMUXREAP_ID": "u", "KEPT": "1"}
+    )
     tmux.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {"TMUXREAP_ID": "own"}))
     server = tmux.look(tmux_socket)
     assert isinstance(server, Server)
@@ -108,7 +142,9 @@ def test_a_server_without_sessions_is_a_server(tmux: RealTmux, tmux_socket: str)
     tmux.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
     before = tmux.look(tmux_socket)
     assert isinstance(before, Server)
-    assert tmux.run(tmux_socket, [["set-option", "-s", "exit-empty", "off"], ["kill-session", "-t", "$0"]])
+    assert tmux.run(
+        tmux_socket, [["set-option", "-s", "exit-empty", "off"], ["kill-session", "-t", "$0"]]
+    )
     assert tmux.look(tmux_socket) == Server(tmux_socket, before.pid, before.started, ())
 
 
@@ -123,7 +159,8 @@ def test_shared_windows_are_seen(tmux: RealTmux, tmux_socket: str) -> None:
     server = tmux.look(tmux_socket)
     assert isinstance(server, Server)
     shared = [
-        (one.name, one.grouped, [(it.id, it.linked or one.grouped) for it in one.panes]) for one in server.sessions
+        (one.name, one.grouped, [(it.id, it.linked or one.grouped) for it in one.panes])
+        for one in server.sessions
     ]
     assert sorted(shared) == [
         ("alone", False, [("%2", False), ("%1", True)]),
@@ -163,8 +200,12 @@ def test_without_tmux_nothing_is_known() -> None:
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("said", ["echo 1:2:what", "", "exit 1", f"echo {LINE!r}", "echo =:1", "printf =:1:2"])
-def test_an_answer_without_our_own_last_line_is_no_look(said: str, tmp_path: Path, tmux_socket: str) -> None:
+@pytest.mark.parametrize(
+    "said", ["echo 1:2:what", "", "exit 1", f"echo {LINE!r}", "echo =:1", "printf =:1:2"]
+)
+def test_an_answer_without_our_own_last_line_is_no_look(
+    said: str, tmp_path: Path, tmux_socket: str
+) -> None:
     odd = tmp_path / "tmux"
     odd.write_text(f"#!/bin/sh\n{said}\n")
     odd.chmod(0o755)
@@ -174,11 +215,15 @@ def test_an_answer_without_our_own_last_line_is_no_look(said: str, tmp_path: Pat
 
 
 @pytest.mark.live
-def test_a_listing_that_is_odd_for_a_moment_is_asked_for_again(tmp_path: Path, tmux_socket: str) -> None:
+def test_a_listing_that_is_odd_for_a_moment_is_asked_for_again(
+    tmp_path: Path, tmux_socket: str
+) -> None:
     real = RealTmux(os.environ)
     real.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
     odd = tmp_path / "tmux"
     asked = tmp_path / "asked"
-    odd.write_text(f'#!/bin/sh\n[ -e {asked} ] && exec tmux "$@"\n: > {asked}\necho odd\necho =:1:2\n')
+    odd.write_text(
+        f'#!/bin/sh\n[ -e {asked} ] && exec tmux "$@"\n: > {asked}\necho odd\necho =:1:2\n'
+    )
     odd.chmod(0o755)
     assert RealTmux(os.environ, program=str(odd)).look(tmux_socket) == real.look(tmux_socket)

@@ -30,18 +30,26 @@ def listener(path: Path | str) -> sockets.socket:
 
 
 @pytest.mark.parametrize(
-    ("server", "label"), [(None, "default"), ("", "default"), ("default", "default"), ("agents", "agents")]
+    ("server", "label"),
+    [(None, "default"), ("", "default"), ("default", "default"), ("agents", "agents")],
 )
-def test_a_name_stands_in_the_users_own_folder(server: str | None, label: str, folder: Path) -> None:
+def test_a_name_stands_in_the_users_own_folder(
+    server: str | None, label: str, folder: Path
+) -> None:
     assert socket_path(server, {}, 1000) == f"{os.path.realpath('/tmp')}/tmux-1000/{label}"
-    assert socket_path(server, {"TMUX_TMPDIR": ""}, 7) == f"{os.path.realpath('/tmp')}/tmux-7/{label}"
+    assert (
+        socket_path(server, {"TMUX_TMPDIR": ""}, 7) == f"{os.path.realpath('/tmp')}/tmux-7/{label}"
+    )
     link = folder / "link"
     link.symlink_to(folder)
     assert socket_path(server, {"TMUX_TMPDIR": str(link)}, 7) == f"{folder}/tmux-7/{label}"
 
 
 def test_a_folder_that_is_not_there_is_passed_over_as_tmux_does() -> None:
-    assert socket_path("a", {"TMUX_TMPDIR": "/nowhere/at/all"}, 7) == f"{os.path.realpath('/tmp')}/tmux-7/a"
+    assert (
+        socket_path("a", {"TMUX_TMPDIR": "/nowhere/at/all"}, 7)
+        == f"{os.path.realpath('/tmp')}/tmux-7/a"
+    )
 
 
 def test_a_path_is_itself() -> None:
@@ -69,7 +77,9 @@ def test_a_deleted_socket_of_a_living_listener_is_not_nobody(
 ) -> None:
     (folder / "link").symlink_to(folder)
     monkeypatch.chdir(folder)
-    given = {"as given": f"{folder}/s", "through a link": f"{folder}/link/s", "relative": "./s"}[how]
+    given = {"as given": f"{folder}/s", "through a link": f"{folder}/link/s", "relative": "./s"}[
+        how
+    ]
     with listener(given):
         (folder / "s").unlink()
         monkeypatch.chdir("/")
@@ -93,7 +103,14 @@ def test_a_client_that_is_connected_is_no_listener(folder: Path) -> None:
 
 def test_what_is_no_socket_cannot_be_asked(folder: Path) -> None:
     (folder / "file").touch()
-    for path in (f"{folder}/file", str(folder), f"{folder}/file/s", "", f"{folder}/{'x' * 120}", f"{folder}/a\0b"):
+    for path in (
+        f"{folder}/file",
+        str(folder),
+        f"{folder}/file/s",
+        "",
+        f"{folder}/{'x' * 120}",
+        f"{folder}/a\0b",
+    ):
         seen = who_listens(path)
         assert isinstance(seen, Unreachable), path
         assert seen.reason

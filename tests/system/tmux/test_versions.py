@@ -1,5 +1,5 @@
-"""What a version of tmux leaves empty, leaves out or tells oddly, for each field and each kind of row: never a server
-that cannot be read because of one pane, and never somebody dead."""
+"""What a version of tmux leaves empty, leaves out or tells oddly, for each field and each kind of
+row: never a server that cannot be read because of one pane, and never somebody dead."""
 
 from __future__ import annotations
 
@@ -36,14 +36,29 @@ EACH = [*product(NAMES, ODD)]
 def line(session: Session, pane: Pane) -> list[str]:
     """As tmux 3.2 to 3.7 tell it."""
     return [
-        session.id, str(session.created), str(session.activity), "7", str(session.attached), "",
-        pane.window_id, "1", pane.id, "" if pane.pid is None else str(pane.pid), str(int(pane.dead)),
-        str(int(pane.in_mode)), str(int(pane.synchronized)), str(int(pane.input_off)), pane.tty, pane.remain_on_exit,
+        session.id,
+        str(session.created),
+        str(session.activity),
+        "7",
+        str(session.attached),
+        "",
+        pane.window_id,
+        "1",
+        pane.id,
+        "" if pane.pid is None else str(pane.pid),
+        str(int(pane.dead)),
+        str(int(pane.in_mode)),
+        str(int(pane.synchronized)),
+        str(int(pane.input_off)),
+        pane.tty,
+        pane.remain_on_exit,
         session.name,
-    ]  # fmt: skip
+    ]
 
 
-def text(server: Server, spoil: Callable[[Session, list[str]], list[str]] = lambda _, words: words) -> str:
+def text(
+    server: Server, spoil: Callable[[Session, list[str]], list[str]] = lambda _, words: words
+) -> str:
     lines = [":".join(spoil(one, line(one, pane))) for one in server.sessions for pane in one.panes]
     return "".join(f"{each}\n" for each in [*lines, f"=:{server.pid}:{server.started}"])
 
@@ -65,15 +80,25 @@ class OddTmux(FakeTmux):
         if not isinstance(seen, Server):
             return seen
         name, field, value = self._spoils
-        said = text(seen, lambda one, words: spoiled(words, field, value) if one.name == name else words)
+        said = text(
+            seen, lambda one, words: spoiled(words, field, value) if one.name == name else words
+        )
         return server_of(socket, said) or Unreachable(socket, "odd", "odd")
 
 
 def pane(**facts: Any) -> Pane:
     known: dict[str, Any] = {
-        "id": "%0", "pid": 7, "tty": "/dev/pts/1", "dead": False, "in_mode": False, "synchronized": False,
-        "input_off": False, "window_id": "@0", "linked": False, "remain_on_exit": "off",
-    }  # fmt: skip
+        "id": "%0",
+        "pid": 7,
+        "tty": "/dev/pts/1",
+        "dead": False,
+        "in_mode": False,
+        "synchronized": False,
+        "input_off": False,
+        "window_id": "@0",
+        "linked": False,
+        "remain_on_exit": "off",
+    }
     return Pane(**{**known, **facts})
 
 
@@ -82,17 +107,29 @@ def session(number: int, name: str, *panes: Pane) -> Session:
 
 
 def test_what_is_told_is_read_as_it_is() -> None:
-    server = Server("/s", 100, 1000, (
-        session(0, "a", pane(), pane(id="%1", in_mode=True, synchronized=True, input_off=True)),
-        session(1, "b: c.d", pane(id="%2", pid=None, dead=True, remain_on_exit="on")),
-    ))  # fmt: skip
+    server = Server(
+        "/s",
+        100,
+        1000,
+        (
+            session(0, "a", pane(), pane(id="%1", in_mode=True, synchronized=True, input_off=True)),
+            session(1, "b: c.d", pane(id="%2", pid=None, dead=True, remain_on_exit="on")),
+        ),
+    )
     assert server_of("/s", text(server)) == server
 
 
-@pytest.mark.parametrize("said", ["", "\n", "=:1\n", "=:1:\n", " =:1:2\n", "=:1:2:3\n", "=:x:1\n", "$0:5\n"])
+@pytest.mark.parametrize(
+    "said", ["", "\n", "=:1\n", "=:1:\n", " =:1:2\n", "=:1:2:3\n", "=:x:1\n", "$0:5\n"]
+)
 def test_without_our_own_last_line_it_is_no_answer(said: str) -> None:
     assert server_of("/s", said) is None
-    assert server_of("/s", text(Server("/s", 1, 2, (session(0, "a", pane()),))).replace("=:1:2\n", said)) is None
+    assert (
+        server_of(
+            "/s", text(Server("/s", 1, 2, (session(0, "a", pane()),))).replace("=:1:2\n", said)
+        )
+        is None
+    )
 
 
 def test_nobody_is_an_answer_as_well() -> None:
@@ -121,7 +158,9 @@ def test_a_pane_that_lives_without_a_pid_hides_its_session_alone() -> None:
 @pytest.mark.parametrize(("field", "value"), EACH)
 def test_a_session_is_never_told_with_fewer_panes_than_it_has(field: str, value: str) -> None:
     """What is hidden could be a neighbour's, and would go with the session."""
-    both = Server("/s", 1, 2, (session(0, "a", pane(), pane(id="%1")), session(1, "b", pane(id="%2"))))
+    both = Server(
+        "/s", 1, 2, (session(0, "a", pane(), pane(id="%1")), session(1, "b", pane(id="%2")))
+    )
     told = text(both).split("\n")
     told[1] = ":".join(spoiled(told[1].split(":"), field, value))
     seen = server_of("/s", "\n".join(told))
@@ -149,7 +188,9 @@ def foreign_row(story: Story, name: str) -> None:
 
 @pytest.mark.parametrize("ours", [True, False], ids=["our row", "another tool's"])
 @pytest.mark.parametrize(("field", "value"), EACH)
-def test_whatever_one_field_says_nobody_is_called_dead(field: str, value: str, ours: bool, story: Story) -> None:
+def test_whatever_one_field_says_nobody_is_called_dead(
+    field: str, value: str, ours: bool, story: Story
+) -> None:
     odd, other = story.agent("odd"), story.agent("other")
     if not ours:
         foreign_row(story, "odd")
@@ -166,7 +207,9 @@ def test_whatever_one_field_says_nobody_is_called_dead(field: str, value: str, o
     reap.run(story.app(), reap.ReapRequest((Kind.IDLE, Kind.ORPHAN), yes=True))
     assert story.processes.again(odd.process) is not None
     assert story.row("odd")["status"] == story.row("other")["status"] == "running"
-    ended = {one.name: one for one in story.stop("odd", "other").results if isinstance(one, EndResult)}
+    ended = {
+        one.name: one for one in story.stop("odd", "other").results if isinstance(one, EndResult)
+    }
     assert ended["other"].outcome is Outcome.STOPPED
     assert story.processes.again(other.process) is None
     gone = story.processes.again(odd.process) is None
@@ -200,7 +243,11 @@ def test_a_dead_pane_without_a_pid_is_the_recorded_one(ours: bool, story: Story)
     story.processes.die(agent.process)
     result = story.stop("acme").results[0]
     assert isinstance(result, EndResult)
-    assert (result.outcome, result.failure, result.pid) == (Outcome.STOPPED, None, agent.process.pid)
+    assert (result.outcome, result.failure, result.pid) == (
+        Outcome.STOPPED,
+        None,
+        agent.process.pid,
+    )
     assert result.stopped_by is not None
     assert result.stopped_by.value == "already_gone"
 
@@ -215,7 +262,9 @@ def renamed(story: Story, pane: FakePane, *, pid: bool) -> None:
     else:
         text_before = story.path.read_text()
         story.path.write_text(text_before[: text_before.index('  - {"name": "my.app"')])
-        story.add_row({"name": "my.app", "status": "running", "agent": "demo", "store": str(story.store)})
+        story.add_row(
+            {"name": "my.app", "status": "running", "agent": "demo", "store": str(story.store)}
+        )
 
 
 @pytest.mark.parametrize(
@@ -242,7 +291,9 @@ def test_this_tmux_spells_it_in_one_of_these_ways(name: str, tmux_socket: str) -
     assert server.sessions[0].name in spellings(name)
 
 
-@pytest.mark.parametrize("name", ["my.app", "a:b", "a\\b", "a$b", "a\tb", "a\x85b", "a\u200bb", "a\udcffb", ""])
+@pytest.mark.parametrize(
+    "name", ["my.app", "a:b", "a\\b", "a$b", "a\tb", "a\x85b", "a\u200bb", "a\udcffb", ""]
+)
 def test_start_refuses_a_name_that_tmux_would_change(name: str) -> None:
     with pytest.raises(Failure) as refused:
         check_name(name)
@@ -267,7 +318,10 @@ def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) ->
     assert (drift["drift"], drift["hint"]) == ("replaced", "tmuxreap adopt my.app")
     result = story.stop("my.app").results[0]
     assert isinstance(result, EndResult)
-    assert (result.outcome, result.failure and result.failure.code) == (Outcome.REFUSED, Code.SESSION_REPLACED)
+    assert (result.outcome, result.failure and result.failure.code) == (
+        Outcome.REFUSED,
+        Code.SESSION_REPLACED,
+    )
     assert story.path.read_bytes() == before
     adopt.run(story.app(), adopt.AdoptRequest("my.app", "demo"))
     ended = story.stop("my.app").results[0]
@@ -278,7 +332,7 @@ def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) ->
 
 def test_another_that_only_looks_like_it_is_left_alone(story: Story) -> None:
     """The row says a process that is gone, and no agent is in the session of the changed name."""
-    (name, neighbour) = ("my.app", story.tmux.open(story.SOCKET, "my_app", "vim"))
+    name, neighbour = ("my.app", story.tmux.open(story.SOCKET, "my_app", "vim"))
     story.add_row({"name": name, "status": "running", "agent": "demo", "pane": {"pid": 99999}})
     story.stop(name)
     assert story.processes.again(neighbour.panes[0].process) is not None

@@ -1,5 +1,5 @@
-"""Does a conversation go on after its agent has left its pane? Some agents have a program in the background that serves
-all of them and is spared. Reads the agent's store, and changes nothing."""
+"""Does a conversation go on after its agent has left its pane? Some agents have a program in the
+background that serves all of them and is spared. Reads the agent's store, and changes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ def lingering(
     profile: Profile, goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
 ) -> list[Lingering]:
     found = [*_listed(goes_on, store, conversation, processes)]
-    if goes_on.began is not None and conversation.path and turn_open(goes_on, Path(conversation.path)):
+    if (
+        goes_on.began is not None
+        and conversation.path
+        and turn_open(goes_on, Path(conversation.path))
+    ):
         holder = _holder(profile, conversation.path, processes)
         found += [_told(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
     if goes_on.mark is not None and conversation.id is not None:
@@ -49,7 +53,9 @@ def _started(mark: str, conversation: str, processes: Processes) -> Iterator[Lin
             yield Lingering(f"`{words[:WORDS_SHOWN]}` ({pid})", f"kill {pid}")
 
 
-def _listed(goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes) -> Iterator[Lingering]:
+def _listed(
+    goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
+) -> Iterator[Lingering]:
     """Entries of the agent's own list that speak of the conversation, and whose process lives."""
     listed = read_json(store / goes_on.roster) if goes_on.roster else None
     entries = listed.get(goes_on.entries) if isinstance(listed, dict) else None
@@ -57,13 +63,19 @@ def _listed(goes_on: GoesOn, store: Path, conversation: Conversation, processes:
         if isinstance(entry, dict) and conversation.id and conversation.id in json.dumps(entry):
             process = _living(goes_on, entry, processes)
             if process is not None:
-                yield _told(goes_on, f"the background session {name}", process.pid, conversation, name)
+                yield _told(
+                    goes_on, f"the background session {name}", process.pid, conversation, name
+                )
 
 
 def _living(goes_on: GoesOn, entry: Mapping[str, object], processes: Processes) -> ProcessId | None:
     pid = entry.get(goes_on.pid)
     process = processes.identify(pid) if isinstance(pid, int) and pid > 1 else None
-    return process if process is not None and str(process.start) == str(entry.get(goes_on.started)) else None
+    return (
+        process
+        if process is not None and str(process.start) == str(entry.get(goes_on.started))
+        else None
+    )
 
 
 def turn_open(goes_on: GoesOn, path: Path) -> bool:
@@ -74,8 +86,16 @@ def turn_open(goes_on: GoesOn, path: Path) -> bool:
             text = file.read(TAIL_BYTES).decode("utf-8", "replace")
     except OSError:
         return False
-    began = max((found.start() for found in goes_on.began.finditer(text)), default=-1) if goes_on.began else -1
-    ended = max((found.start() for found in goes_on.ended.finditer(text)), default=-1) if goes_on.ended else -1
+    began = (
+        max((found.start() for found in goes_on.began.finditer(text)), default=-1)
+        if goes_on.began
+        else -1
+    )
+    ended = (
+        max((found.start() for found in goes_on.ended.finditer(text)), default=-1)
+        if goes_on.ended
+        else -1
+    )
     return began > ended
 
 
@@ -88,6 +108,8 @@ def _holder(profile: Profile, path: str, processes: Processes) -> Process | None
     return None
 
 
-def _told(goes_on: GoesOn, where: str, pid: int, conversation: Conversation, entry: str) -> Lingering:
+def _told(
+    goes_on: GoesOn, where: str, pid: int, conversation: Conversation, entry: str
+) -> Lingering:
     end = goes_on.end.replace("{entry}", entry).replace("{id}", conversation.id or "")
     return Lingering(f"{where} ({pid})", end)

@@ -1,4 +1,5 @@
-"""The words that start an agent: anew with an ID of ours, or in the conversation that it was in. Pure."""
+"""The words that start an agent: anew with an ID of ours, or in the conversation that it was in.
+Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\\n*?~#!{}\[\]]")
 
 
 def launch_words(profile: Profile | None, command: Sequence[str], conversation: str) -> list[str]:
-    """The user's command, with a conversation ID where the agent takes one and the user has not given one."""
+    """The user's command, with a conversation ID where the agent takes one and the user has not
+    given one."""
     words = list(command)
     if (
         profile is None
@@ -74,7 +76,8 @@ def _without_ids(profile: Profile, words: list[str]) -> list[str]:
 
 
 def _size(template: Sequence[str], words: Sequence[str]) -> int:
-    """How many words at the start are this template filled in; 0 for none. `--flag=ID` is the same as `--flag ID`."""
+    """How many words at the start are this template filled in; 0 for none. `--flag=ID` is the same
+    as `--flag ID`."""
     if not template:
         return 0
     flag = template[0].split("=")[0].split("{")[0]

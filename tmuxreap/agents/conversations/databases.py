@@ -1,4 +1,5 @@
-"""Owner of the databases in which some agents keep their conversations: asked one question, and never written."""
+"""Owner of the databases in which some agents keep their conversations: asked one question, and
+never written."""
 
 from __future__ import annotations
 
@@ -12,11 +13,14 @@ PATIENCE_S = 1.0
 ENOUGH = 50
 MAGIC = b"SQLite format 3\0"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-_OF_ITSELF = re.compile("migration|version|meta|setting|config", re.IGNORECASE)  # tables that tell of the file
+_OF_ITSELF = re.compile(
+    "migration|version|meta|setting|config", re.IGNORECASE
+)  # tables that tell of the file
 
 
 def finds(path: Path, query: str, conversation: str) -> bool:
-    """Does the query, with the conversation's ID in it, have an answer? One that cannot be read has none."""
+    """Does the query, with the conversation's ID in it, have an answer? One that cannot be read has
+    none."""
     return bool(_rows(path, query, (conversation,)))
 
 
@@ -26,7 +30,8 @@ def answers(path: Path, query: str, asked: Mapping[str, object]) -> list[str]:
 
 
 def says_something(path: Path) -> bool:
-    """Whether a file of unknown form can hold a message: a database that only has its tables holds none."""
+    """Whether a file of unknown form can hold a message: a database that only has its tables holds
+    none."""
     if not _is_database(path):
         return True
     tables = [str(name) for (name,) in _rows(path, TABLES, ())]
@@ -42,9 +47,13 @@ def _is_database(path: Path) -> bool:
         return False
 
 
-def _rows(path: Path, query: str, asked: Mapping[str, object] | tuple[str, ...]) -> list[tuple[object, ...]]:
+def _rows(
+    path: Path, query: str, asked: Mapping[str, object] | tuple[str, ...]
+) -> list[tuple[object, ...]]:
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)) as database:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)
+        ) as database:
             return database.execute(query, asked).fetchmany(ENOUGH)
     except sqlite3.Error:
         return []

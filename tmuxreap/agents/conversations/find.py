@@ -1,4 +1,5 @@
-"""Which conversation is this agent in, and is it on disk? Owner of the agents' stores, which it only reads.
+"""Which conversation is this agent in, and is it on disk? Owner of the agents' stores, which it
+only reads.
 
 An ID is hostile input until it has the form that the profile names: it becomes part of a path."""
 
@@ -42,7 +43,9 @@ class Clues:
     banner: str | None = None  # the screen after the agent left
     launched: str | None = None
     hooked: str | None = None
-    rivals: Callable[[], bool] = lambda: False  # does another agent of this kind run in this folder?
+    rivals: Callable[[], bool] = lambda: (
+        False
+    )  # does another agent of this kind run in this folder?
     since: float | None = None  # of one that is gone: when it was started, as far as its row tells
 
 
@@ -55,7 +58,8 @@ class Located:
 def store_of(
     profile: Profile, environ: Mapping[str, str] | None, recorded: str | None, home: Path | None
 ) -> Path | None:
-    """The agent's store, from its own environment; else as it was recorded; else where it lies by default."""
+    """The agent's store, from its own environment; else as it was recorded; else where it lies by
+    default."""
     given = (environ or {}).get(profile.store_variable or "")
     if given:
         return Path(given, profile.store_under)
@@ -71,7 +75,11 @@ def store_of(
 def locate(profile: Profile, clues: Clues) -> Located:
     """The most trusted word on the conversation that there is."""
     for locator in sorted(profile.locators, key=lambda one: LOCATORS.index(one.kind)):
-        found = tuple(dict.fromkeys(one for one in _FIND[locator.kind](profile, locator, clues) if is_id(profile, one)))
+        found = tuple(
+            dict.fromkeys(
+                one for one in _FIND[locator.kind](profile, locator, clues) if is_id(profile, one)
+            )
+        )
         if not found:
             continue
         if len(found) > 1 or (locator.kind == GUESS and clues.rivals()):
@@ -81,11 +89,21 @@ def locate(profile: Profile, clues: Clues) -> Located:
 
 
 def wrote_nothing(profile: Profile, clues: Clues) -> bool:
-    """Tell for certain that these agents have no conversation on disk: nothing in the store is as young as they are."""
-    if clues.store is None or profile.artifact is None or profile.candidates is not None or not clues.agents:
+    """Tell for certain that these agents have no conversation on disk: nothing in the store is as
+    young as they are."""
+    if (
+        clues.store is None
+        or profile.artifact is None
+        or profile.candidates is not None
+        or not clues.agents
+    ):
         return False
     started = min(agent.started_epoch for agent in clues.agents)
-    names = list(islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT))
+    names = list(
+        islice(
+            _matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT
+        )
+    )
     young = any(_written_since(clues.store / name, started) for name in names)
     return len(names) < CANDIDATES_LOOKED_AT and not young
 
@@ -99,7 +117,9 @@ def better(before: Conversation, after: Conversation) -> Conversation:
     return before
 
 
-def checked(profile: Profile, store: Path | None, conversation: str, source: str | None) -> Conversation:
+def checked(
+    profile: Profile, store: Path | None, conversation: str, source: str | None
+) -> Conversation:
     """The conversation with its place on disk; it exists when one message at least is in it."""
     for path in artifacts(profile, store, conversation):
         if _has_message(path, profile, conversation):
@@ -110,7 +130,10 @@ def checked(profile: Profile, store: Path | None, conversation: str, source: str
 def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[Path]:
     if store is None or profile.artifact is None or not is_id(profile, conversation):
         return []
-    named = {"{id}": conversation, "{id8}": conversation[:8]}  # one that is named by its beginning holds the whole ID
+    named = {
+        "{id}": conversation,
+        "{id8}": conversation[:8],
+    }  # one that is named by its beginning holds the whole ID
     pattern = re.sub(r"\{id8?\}", lambda found: glob.escape(named[found[0]]), profile.artifact)
     paths = [store / name for name in _matching(store, pattern) if os.path.isfile(store / name)]  # noqa: PTH113
     if "{id}" in profile.artifact or profile.query:
@@ -180,14 +203,17 @@ def _pidfile(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
 
 
 def _pid_files(locator: Locator, clues: Clues) -> Iterator[Mapping[str, object]]:
-    """The files that the agent's processes keep of themselves; one left by another process with that pid is none."""
+    """The files that the agent's processes keep of themselves; one left by another process with
+    that pid is none."""
     if clues.store is None:
         return
     for agent in clues.agents:
         path = clues.store / str(locator.settings["path"]).replace("{pid}", str(agent.id.pid))
         entry = read_json(path)
         started = locator.settings.get("started")
-        if not isinstance(entry, dict) or (started and not _same_start(entry.get(str(started)), agent.id)):
+        if not isinstance(entry, dict) or (
+            started and not _same_start(entry.get(str(started)), agent.id)
+        ):
             continue
         yield entry
 
@@ -233,23 +259,33 @@ def _flag_values(argv: tuple[str, ...], flag: str) -> Iterator[str]:
 
 
 def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[str]:
-    """Exactly one artifact in this folder could be it: written since the agent started, and of its folder."""
+    """Exactly one artifact in this folder could be it: written since the agent started, and of its
+    folder."""
     started = min((agent.started_epoch for agent in clues.agents), default=clues.since)
     if clues.store is None or profile.artifact is None or started is None:
         return []
     if profile.candidates is not None:
         asked = {"folder": os.path.realpath(clues.cwd or "/"), "since_ms": int(started * 1000)}
         return databases.answers(clues.store / profile.artifact, profile.candidates, asked)
-    names = list(islice(_matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT))
+    names = list(
+        islice(
+            _matching(clues.store, re.sub(r"\{id8?\}", "*", profile.artifact)), CANDIDATES_LOOKED_AT
+        )
+    )
     if len(names) == CANDIDATES_LOOKED_AT:
         return []  # of what was not looked at any could be it
     paths = (clues.store / name for name in names)
-    fresh = [path for path in paths if _written_since(path, started) and _of_folder(path, profile, clues.cwd)]
+    fresh = [
+        path
+        for path in paths
+        if _written_since(path, started) and _of_folder(path, profile, clues.cwd)
+    ]
     return [found for path in fresh if (found := _id_of(path, profile))]
 
 
 def _id_of(path: Path, profile: Profile) -> str | None:
-    """By its name; one that is named by the beginning of its ID says the whole of it in its first lines."""
+    """By its name; one that is named by the beginning of its ID says the whole of it in its first
+    lines."""
     found = re.search(profile.id_pattern, path.name)
     if found is not None or profile.identity is None:
         return found.group(0) if found else None
@@ -266,7 +302,8 @@ def _written_since(path: Path, started: float) -> bool:
 
 
 def _of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
-    """Names of folders collide when they are turned into keys: the conversation itself says where it was held."""
+    """Names of folders collide when they are turned into keys: the conversation itself says where
+    it was held."""
     if profile.folder is None or cwd is None:
         return profile.folder is None
     told = path if profile.folder_file is None else path.parent / profile.folder_file
@@ -278,7 +315,9 @@ def _first(path: Path, pattern: re.Pattern[str], group: str) -> str | None:
     """What the first of its lines that has it says."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
-            found = next((m for line in islice(lines, LINES_LOOKED_AT) if (m := pattern.search(line))), None)
+            found = next(
+                (m for line in islice(lines, LINES_LOOKED_AT) if (m := pattern.search(line))), None
+            )
     except OSError:
         return None
     return found[group] if found else None

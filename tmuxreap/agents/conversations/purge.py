@@ -1,6 +1,8 @@
-"""Deletes one conversation from its agent's store, and nothing else. The only module that deletes what an agent wrote.
+"""Deletes one conversation from its agent's store, and nothing else. The only module that deletes
+what an agent wrote.
 
-An ID is hostile input, a store may hold links: what leads out of the store is refused before anything is deleted."""
+An ID is hostile input, a store may hold links: what leads out of the store is refused before
+anything is deleted."""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Purged:
     failure: Failure | None = None
 
 
-def why_not(name: str, profile: Profile | None, store: Path | None, conversation: Conversation) -> Failure | None:
+def why_not(
+    name: str, profile: Profile | None, store: Path | None, conversation: Conversation
+) -> Failure | None:
     """Why this conversation cannot be purged, before a key is sent."""
     reason = None
     if profile is None or not (profile.purge or profile.delete):
@@ -40,7 +44,10 @@ def why_not(name: str, profile: Profile | None, store: Path | None, conversation
     elif not is_id(profile, conversation.id):
         reason = f"{conversation.id!r} is no ID of a conversation"
     else:
-        outside = next((path for path in _found(profile, store, conversation.id) if not _inside(path, store)), None)
+        outside = next(
+            (path for path in _found(profile, store, conversation.id) if not _inside(path, store)),
+            None,
+        )
         reason = f"{outside} leads out of the store {store}" if outside else None
     if reason is None:
         return None
@@ -59,14 +66,21 @@ def purge(name: str, profile: Profile, store: Path | None, conversation: Convers
             _delete(path)
         except OSError as error:
             reason = f"could not delete {path}: {error.strerror}"
-            return Purged(tuple(deleted), failure=Failure(Code.PERMISSION_DENIED, reason, "delete it by hand"))
+            return Purged(
+                tuple(deleted), failure=Failure(Code.PERMISSION_DENIED, reason, "delete it by hand")
+            )
         deleted.append(str(path))
     return Purged(tuple(deleted), tuple(_left(profile, store, conversation.id)))
 
 
 def would_purge(profile: Profile | None, store: Path | None, conversation: Conversation) -> Purged:
     """Name what a purge would delete, and what it would leave; delete nothing."""
-    if profile is None or store is None or conversation.id is None or not is_id(profile, conversation.id):
+    if (
+        profile is None
+        or store is None
+        or conversation.id is None
+        or not is_id(profile, conversation.id)
+    ):
         return Purged()
     found = _found(profile, store, conversation.id)
     return Purged(tuple(map(str, found)), tuple(_left(profile, store, conversation.id)))
@@ -80,9 +94,15 @@ def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:
 
 def _named(pattern: str, store: Path, conversation: str) -> list[str]:
     """What is named by the beginning of an ID alone must hold the whole of it."""
-    whole = pattern.replace("{id}", glob.escape(conversation)).replace("{id8}", glob.escape(conversation[:8]))
+    whole = pattern.replace("{id}", glob.escape(conversation)).replace(
+        "{id8}", glob.escape(conversation[:8])
+    )
     found = glob.glob(whole, root_dir=store)  # noqa: PTH207
-    return found if "{id}" in pattern else [name for name in found if _mentions(store / name, conversation)]
+    return (
+        found
+        if "{id}" in pattern
+        else [name for name in found if _mentions(store / name, conversation)]
+    )
 
 
 def _inside(path: Path, store: Path) -> bool:
@@ -105,7 +125,9 @@ def _left(profile: Profile, store: Path, conversation: str) -> Iterator[str]:
             if _mentions(store / name, conversation):
                 yield str(store / name)
     if profile.delete:
-        yield "the agent's own command: " + " ".join(word.replace("{id}", conversation) for word in profile.delete)
+        yield "the agent's own command: " + " ".join(
+            word.replace("{id}", conversation) for word in profile.delete
+        )
 
 
 def _mentions(path: Path, conversation: str) -> bool:

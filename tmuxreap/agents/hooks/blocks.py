@@ -1,4 +1,5 @@
-"""Where an agent takes hooks from, and what an entry looks like there: the `hooks` block of a profile, checked."""
+"""Where an agent takes hooks from, and what an entry looks like there: the `hooks` block of a
+profile, checked."""
 
 from __future__ import annotations
 

@@ -1,17 +1,24 @@
-"""What agents call the moments of their work, and how each is answered that is to stop: tables, one for all agents.
+"""What agents call the moments of their work, and how each is answered that is to stop: tables, one
+for all agents.
 
 Imported by what must answer quickly: imports nothing itself. Pure."""
 
 from __future__ import annotations
 
 SESSION_START, SESSION_END, PROMPT, TURN_END = "session_start", "session_end", "prompt", "turn_end"
-TOOL_BEFORE, TOOL_AFTER, PERMISSION, HEARTBEAT = "tool_before", "tool_after", "permission", "heartbeat"
+TOOL_BEFORE, TOOL_AFTER, PERMISSION, HEARTBEAT = (
+    "tool_before",
+    "tool_after",
+    "permission",
+    "heartbeat",
+)
 UNKNOWN = "unknown"
 
 WORKING, WAITING, IDLE, ENDED, UNTOLD = "working", "waiting", "idle", "ended", ""
 STATES = (WORKING, WAITING, IDLE)  # those that a heartbeat may tell
 
-# An agent's own word, without capitals and signs between: what it means, and the state that the agent is in then.
+# An agent's own word, without capitals and signs between: what it means, and the state that the
+# agent is in then.
 EVENTS: dict[str, tuple[str, str]] = {
     "sessionstart": (SESSION_START, IDLE),
     "sessionend": (SESSION_END, ENDED),
@@ -46,13 +53,20 @@ ABOUT: dict[str, tuple[str, str]] = {
 EVENT_FIELDS = ("hook_event_name", "hookEventName", "event_name", "eventName", "event", "type")
 ABOUT_FIELDS = ("notification_type", "notificationType")
 CONVERSATION_FIELDS = (
-    "session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "thread-id", "threadId",
-)  # fmt: skip
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "conversationId",
+    "thread_id",
+    "thread-id",
+    "threadId",
+)
 TOOL_FIELDS = ("tool_name", "toolName")
 
 
 def meaning(word: str, about: str) -> tuple[str, str]:
-    """The kind of event and the state of the agent; an event that we do not know keeps its own word."""
+    """The kind of event and the state of the agent; an event that we do not know keeps its own
+    word."""
     return ABOUT.get(plain(about)) or EVENTS.get(plain(word)) or (word or UNKNOWN, UNTOLD)
 
 
@@ -61,9 +75,11 @@ def plain(word: str) -> str:
 
 
 def halt(kind: str, word: str, reason: str) -> dict[str, object] | None:
-    """The answer after which the agent starts no other tool and ends its turn; None for events without a say.
+    """The answer after which the agent starts no other tool and ends its turn; None for events
+    without a say.
 
-    Agents read what they know of it: to go on no further, to block what is about to begin, and why."""
+    Agents read what they know of it: to go on no further, to block what is about to begin, and why.
+    """
     if kind not in (PROMPT, TOOL_BEFORE, TOOL_AFTER, TURN_END, PERMISSION):
         return None
     answer: dict[str, object] = {"continue": False, "stopReason": reason}
@@ -84,5 +100,6 @@ RUNTIMES = frozenset({"node", "bun", "deno"})
 
 
 def may_be_agent(program: str, agent: str) -> bool:
-    """Of such a program nothing tells whether it is this agent or another of its kind with the same environment."""
+    """Of such a program nothing tells whether it is this agent or another of its kind with the same
+    environment."""
     return program == agent or program in RUNTIMES

@@ -1,4 +1,5 @@
-"""Small changes to JSON that a person wrote: a member or an item put in or taken out, and every other byte as it was.
+"""Small changes to JSON that a person wrote: a member or an item put in or taken out, and every
+other byte as it was.
 
 Pure: text in, text out. It knows objects and arrays, not what they mean."""
 
@@ -22,7 +23,8 @@ class NotJson(ValueError):  # noqa: N818 - an answer: the file is somebody else'
 
 @frozen
 class Node:
-    """A value and its place in the text. Of an object the children have keys, and `keyed` is where each key begins."""
+    """A value and its place in the text. Of an object the children have keys, and `keyed` is where
+    each key begins."""
 
     start: int
     end: int
@@ -32,7 +34,9 @@ class Node:
 
     def child(self, key: str) -> Node | None:
         """Of a key that stands there twice the last counts, as for everybody who reads it."""
-        found = [node for name, node in zip(self.keys or (), self.children, strict=False) if name == key]
+        found = [
+            node for name, node in zip(self.keys or (), self.children, strict=False) if name == key
+        ]
         return found[-1] if found else None
 
 
@@ -52,7 +56,8 @@ def parse(text: str) -> Node:
 
 
 def with_member(text: str, path: Sequence[str], key: str, value: object) -> str:
-    """The object at this path with one more member at its end; the same text when it has one of that name."""
+    """The object at this path with one more member at its end; the same text when it has one of
+    that name."""
     parent = _at(text, path)
     if parent.keys is None:
         raise NotJson(f"{'.'.join(path) or 'it'} is no object")

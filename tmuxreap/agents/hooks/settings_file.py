@@ -1,4 +1,5 @@
-"""Our hooks in an agent's settings: which entry is due, which are ours, and the text with them and without. Pure."""
+"""Our hooks in an agent's settings: which entry is due, which are ours, and the text with them and
+without. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ HOOKS = "hooks"
 
 
 def installed(text: str, hooks: Hooks, agent: str, program: str) -> str:
-    """The same text when all are there as they are due; else ours are made anew, after those of others."""
+    """The same text when all are there as they are due; else ours are made anew, after those of
+    others."""
     due = {event: entry_of(hooks, agent, program, event) for event in hooks.events}
     if {event: [entry] for event, entry in due.items()} == _there(text, agent):
         return text
@@ -81,7 +83,9 @@ def _ways_in(text: str, entries: Node, agent: str) -> list[Way]:
 
 def _is_ours(entry: object, agent: str) -> bool:
     ours = re.compile(rf"(?:^|[/\s'\"])tmuxreap['\"]? hook {re.escape(agent)}(?:\s|$)")
-    return isinstance(entry, Mapping) and any(isinstance(one, str) and ours.search(one) for one in entry.values())
+    return isinstance(entry, Mapping) and any(
+        isinstance(one, str) and ours.search(one) for one in entry.values()
+    )
 
 
 def _there(text: str, agent: str) -> dict[str, list[object]]:
@@ -90,5 +94,7 @@ def _there(text: str, agent: str) -> dict[str, list[object]]:
     for way in _ways(text, agent):
         (block, number), (entries, place) = way[1], way[2]
         entry = entries.children[place]
-        found.setdefault((block.keys or ())[number], []).append(json.loads(text[entry.start : entry.end]))
+        found.setdefault((block.keys or ())[number], []).append(
+            json.loads(text[entry.start : entry.end])
+        )
     return found

@@ -1,4 +1,5 @@
-"""`doctor`: everything that could be wrong is looked at, and each finding told with the command that mends it.
+"""`doctor`: everything that could be wrong is looked at, and each finding told with the command
+that mends it.
 
 It changes nothing, and what is broken does not stop it: a check that fails is a finding."""
 
@@ -30,7 +31,9 @@ def run(context: Context) -> Result:
     items = [PlainResult(finding.check, finding.as_json()) for finding in found]
     well = all(finding.level is not Level.PROBLEM for finding in found)
     status = Exit.OK if well else Exit.FAILED
-    return Result("doctor", name, context.clock.now(), items, tuple(context.warnings), status=status)
+    return Result(
+        "doctor", name, context.clock.now(), items, tuple(context.warnings), status=status
+    )
 
 
 def examine(context: Context) -> Iterator[Finding]:
@@ -40,11 +43,15 @@ def examine(context: Context) -> Iterator[Finding]:
         folder = Path(os.devnull, "nowhere")
         try:
             folder = Path(
-                held.enter_context(tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True))
+                held.enter_context(
+                    tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True)
+                )
             )
         except OSError as error:
             yield problem(
-                "place", f"no file can be made for a moment: {error}", "make room, or set TMPDIR to a folder of yours"
+                "place",
+                f"no file can be made for a moment: {error}",
+                "make room, or set TMPDIR to a folder of yours",
             )
         try:
             context.registry = Registry(
@@ -61,11 +68,18 @@ def examine(context: Context) -> Iterator[Finding]:
 
 
 def check_hooks(patient: Patient) -> Iterator[Finding]:
-    """Of the agents that are installed and have hooks: is there anything that `hooks install` would change?"""
-    agents = [p.name for name in patient.installed if (p := patient.app.profiles.agents[name]).hooks is not None]
+    """Of the agents that are installed and have hooks: is there anything that `hooks install` would
+    change?"""
+    agents = [
+        p.name
+        for name in patient.installed
+        if (p := patient.app.profiles.agents[name]).hooks is not None
+    ]
     for agent in agents:
         try:
-            (told,) = hooks.run(patient.app, HooksRequest(Deed.INSTALL, agent, dry_run=True)).results
+            (told,) = hooks.run(
+                patient.app, HooksRequest(Deed.INSTALL, agent, dry_run=True)
+            ).results
         except Failure as failure:
             yield failed("hooks", failure)
             continue
@@ -73,7 +87,10 @@ def check_hooks(patient: Patient) -> Iterator[Finding]:
         if facts["action"] == "unchanged":
             yield ok("hooks", f"{agent}: installed in {facts['file']}")
         else:
-            message = f"{agent}: not in {facts['file']} as they are due; what it is at is read from its screen alone"
+            message = (
+                f"{agent}: not in {facts['file']} as they are due; what it is at is read from its"
+                " screen alone"
+            )
             yield note("hooks", message, f"tmuxreap hooks install {agent}")
 
 
@@ -111,7 +128,8 @@ def _profiles(context: Context) -> Iterator[Finding]:
 
 
 def _read_a_copy(context: Context, folder: Path) -> str | None:
-    """From here on the ledger is a copy of it: SQLite would leave files beside the real one, or set it aside."""
+    """From here on the ledger is a copy of it: SQLite would leave files beside the real one, or set
+    it aside."""
     ledger = ledger_path(context.registry.resolved)
     copy, trouble = copy_of(ledger, folder) if ledger.is_file() else (folder / "none.db", None)
     context.books.__dict__["path"] = copy

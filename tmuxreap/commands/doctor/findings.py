@@ -1,4 +1,5 @@
-"""What `doctor` finds: how bad it is, what was seen, and the command that mends it. Plain values."""
+"""What `doctor` finds: how bad it is, what was seen, and the command that mends it. Plain
+values."""
 
 from __future__ import annotations
 

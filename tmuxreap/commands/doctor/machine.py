@@ -1,5 +1,6 @@
-"""What `doctor` looks at around the registry: tmux and its sockets, the agents that are installed, sessions that nobody
-registered. Looks only: no server is started, no file is made but in a folder that is thrown away."""
+"""What `doctor` looks at around the registry: tmux and its sockets, the agents that are installed,
+sessions that nobody registered. Looks only: no server is started, no file is made but in a folder
+that is thrown away."""
 
 from __future__ import annotations
 
@@ -47,7 +48,10 @@ class Patient:
     def sights(self) -> dict[str, Sight]:
         if self.look is None:
             return {}
-        return {row.name: sight for row, (sight, _) in zip(self.rows, look_at(self.app, self.rows), strict=True)}
+        return {
+            row.name: sight
+            for row, (sight, _) in zip(self.rows, look_at(self.app, self.rows), strict=True)
+        }
 
     @cached_property
     def used(self) -> dict[str, list[str]]:
@@ -60,7 +64,8 @@ class Patient:
 
     @cached_property
     def servers(self) -> Mapping[str, ServerLook]:
-        """Every server there is to know of, asked at the same time: one that hangs takes its time."""
+        """Every server there is to know of, asked at the same time: one that hangs takes its
+        time."""
         lying = (path for path in entries(self.folder) if stat.S_ISSOCK(os.lstat(path).st_mode))
         sockets = list(dict.fromkeys([*self.used, *lying]))
         with ThreadPoolExecutor(TOGETHER) as pool:
@@ -70,25 +75,39 @@ class Patient:
     def programs(self) -> dict[str, str]:
         """Each agent's program, by its name; the demo agent comes with us."""
         known = self.app.profiles.agents.values()
-        return {p.name: p.command[0] for p in known if p.command and not p.command[0].startswith("/")}
+        return {
+            p.name: p.command[0] for p in known if p.command and not p.command[0].startswith("/")
+        }
 
     @cached_property
     def installed(self) -> dict[str, str]:
         """The agents on the PATH, and where."""
         environ = self.app.settings.environ
-        return {agent: path for agent, name in self.programs.items() if (path := find_program(name, environ))}
+        return {
+            agent: path
+            for agent, name in self.programs.items()
+            if (path := find_program(name, environ))
+        }
 
 
 def check_tmux(patient: Patient) -> Iterator[Finding]:
     environ = patient.app.settings.environ
     path = find_program("tmux", environ)
     if path is None:
-        yield problem("tmux", "there is no tmux on the PATH", "install tmux 3.2 or later with your package manager")
+        yield problem(
+            "tmux",
+            "there is no tmux on the PATH",
+            "install tmux 3.2 or later with your package manager",
+        )
         return
     probe = ask_all({"tmux": [path, "-V"]}, environ)["tmux"]
     number = re.match(r"(\d+)\.(\d+)", probe.version or "")
     if number and (int(number[1]), int(number[2])) < OLDEST_TMUX:
-        yield problem("tmux", f"{path} is {probe.version}; 3.2 is the oldest that will do", "install a later one")
+        yield problem(
+            "tmux",
+            f"{path} is {probe.version}; 3.2 is the oldest that will do",
+            "install a later one",
+        )
     elif probe.version:
         yield ok("tmux", f"{probe.version}, {path}")
     else:
@@ -102,15 +121,23 @@ def check_sockets(patient: Patient) -> Iterator[Finding]:
         named = f" ({', '.join(users)} should be there)" if users else ""
         if isinstance(server, Server):
             count = len(server.sessions)
-            yield ok("sockets", f"{socket}: {count} session{'s' * (count != 1)}, server {server.pid}")
+            yield ok(
+                "sockets", f"{socket}: {count} session{'s' * (count != 1)}, server {server.pid}"
+            )
         elif isinstance(server, Unreachable):
             yield problem("sockets", f"{socket}: {server.reason}{named}", server.hint)
         elif users:
             yield note("sockets", f"{socket}: no server listens{named}", "tmuxreap reconcile")
     for socket, pid in lost_servers(patient.folder):
         if socket not in patient.servers:
-            hint = f"kill -USR1 {pid}" if pid else "send its server a SIGUSR1: that makes the socket again"
-            yield problem("sockets", f"{socket} was deleted, and its server lives: nobody can reach it", hint)
+            hint = (
+                f"kill -USR1 {pid}"
+                if pid
+                else "send its server a SIGUSR1: that makes the socket again"
+            )
+            yield problem(
+                "sockets", f"{socket} was deleted, and its server lives: nobody can reach it", hint
+            )
 
 
 def _folder(patient: Patient) -> Iterator[Finding]:
@@ -124,21 +151,30 @@ def _folder(patient: Patient) -> Iterator[Finding]:
         yield ok("sockets", f"no tmux server has been started in {patient.folder}")
         return
     if found.st_uid != patient.app.settings.uid:
-        yield problem("sockets", f"{patient.folder} belongs to uid {found.st_uid}: tmux will not use it",
-                      "have it removed, or set TMUX_TMPDIR to a folder of yours")  # fmt: skip
+        yield problem(
+            "sockets",
+            f"{patient.folder} belongs to uid {found.st_uid}: tmux will not use it",
+            "have it removed, or set TMUX_TMPDIR to a folder of yours",
+        )
     elif found.st_mode & OPEN_TO_OTHERS:
         yield problem(
-            "sockets", f"{patient.folder} is open to others: tmux will not use it", f"chmod 700 {patient.folder}"
+            "sockets",
+            f"{patient.folder} is open to others: tmux will not use it",
+            f"chmod 700 {patient.folder}",
         )
     moved = sorted(
         row.name
         for row in patient.rows
-        if not row.status.ended and row.tmux_server is None and row.tmux.socket
+        if not row.status.ended
+        and row.tmux_server is None
+        and row.tmux.socket
         and os.path.basename(row.tmux.socket) == "default"  # noqa: PTH119
         and row.tmux.socket != f"{patient.folder}/default"
-    )  # fmt: skip
+    )
     if moved:
-        message = f"started under another TMUX_TMPDIR, and still looked for there: {', '.join(moved)}"
+        message = (
+            f"started under another TMUX_TMPDIR, and still looked for there: {', '.join(moved)}"
+        )
         yield note("sockets", message)
 
 
@@ -146,9 +182,14 @@ def check_unregistered(patient: Patient) -> Iterator[Finding]:
     """Agents in sessions that no row has, on any server that answers."""
     context = patient.app
     taken = {(s.socket, s.session.id) for s in patient.sights.values() if s.session is not None}
-    servers = {socket: server for socket, server in patient.servers.items() if isinstance(server, Server)}
+    servers = {
+        socket: server for socket, server in patient.servers.items() if isinstance(server, Server)
+    }
     strangers = [
-        (socket, s) for socket, server in servers.items() for s in server.sessions if (socket, s.id) not in taken
+        (socket, s)
+        for socket, server in servers.items()
+        for s in server.sessions
+        if (socket, s.id) not in taken
     ]
     if not strangers:
         return
@@ -156,7 +197,11 @@ def check_unregistered(patient: Patient) -> Iterator[Finding]:
     world = context.observer.look({socket for socket, _ in strangers}, 0)
     for socket, session in strangers:
         agent = which_agent(session, context.profiles.agents.values(), world)
-        if agent is not None and session.name not in names and not owners_of(context, servers[socket], [session]):
+        if (
+            agent is not None
+            and session.name not in names
+            and not owners_of(context, servers[socket], [session])
+        ):
             hint = command("adopt", session.name, "--agent", agent, *_server_flag(patient, socket))
             yield note("sessions", f"{session.name}: a {agent} runs in it, and it has no row", hint)
 
@@ -172,11 +217,14 @@ def check_agents(patient: Patient) -> Iterator[Finding]:
     """Which are installed, in which version, and whether our profile was tried on that one."""
     known = patient.app.profiles.agents
     if not patient.installed:
-        yield note("agents", f"none of the known agents is on the PATH: {', '.join(patient.programs)}")
+        yield note(
+            "agents", f"none of the known agents is on the PATH: {', '.join(patient.programs)}"
+        )
         return
     # A program that was never tried may take --version for something to do.
     words = {
-        name: [path, *(["--version"] if _tried_on(known[name]) else [])] for name, path in patient.installed.items()
+        name: [path, *(["--version"] if _tried_on(known[name]) else [])]
+        for name, path in patient.installed.items()
     }
     for name, probe in ask_all(words, patient.app.settings.environ).items():
         yield _agent(known[name], probe)
@@ -189,7 +237,9 @@ def _agent(profile: Profile, probe: Probe) -> Finding:
         keys = "" if profile.has_keys else "; it gets no exit keys, its stop begins at the hangup"
         return note("agents", f"{told}never tried on the program{keys}")
     if probe.version is None:
-        return note("agents", f"{told}tried on {tried}, and it did not tell its version: {probe.reason}")
+        return note(
+            "agents", f"{told}tried on {tried}, and it did not tell its version: {probe.reason}"
+        )
     if not _same_version(probe.version, tried):
         return note("agents", f"{told}tried on {tried}")
     return ok("agents", f"{told}tried on this version")

@@ -1,4 +1,5 @@
-"""What `doctor` looks at of the registry: its health, its lock, the ledger beside it, and where it is not what is true.
+"""What `doctor` looks at of the registry: its health, its lock, the ledger beside it, and where it
+is not what is true.
 
 Looks only: the ledger is read as a copy, the lock is not taken."""
 
@@ -36,7 +37,9 @@ def registry_trouble(patient: Patient, failure: Failure) -> Iterator[Finding]:
     settings = patient.app.settings
     named = patient.app.given_registry or settings.environ.get(REGISTRY_MARK)
     none_yet = failure.code is Code.REGISTRY_NOT_FOUND and not named and not settings.homeless
-    yield note("registry", failure.message, failure.hint) if none_yet else failed("registry", failure)
+    yield (
+        note("registry", failure.message, failure.hint) if none_yet else failed("registry", failure)
+    )
 
 
 def check_registry(patient: Patient) -> Iterator[Finding]:
@@ -55,7 +58,9 @@ def check_registry(patient: Patient) -> Iterator[Finding]:
     yield from _readers(patient)
     for path, pid in files.left_behind(patient.app.registry.resolved):
         if patient.app.processes.identify(pid) is None:
-            yield note("registry", f"{path} was left by a writer that was killed", "tmuxreap reconcile")
+            yield note(
+                "registry", f"{path} was left by a writer that was killed", "tmuxreap reconcile"
+            )
 
 
 def _readers(patient: Patient) -> Iterator[Finding]:
@@ -78,7 +83,11 @@ def check_lock(patient: Patient) -> Iterator[Finding]:
     except OSError:
         return
     if not stat.S_ISREG(found.st_mode):
-        yield problem("lock", f"{lock} is no file that can be locked", f"look at it, then remove it: rm {_word(lock)}")
+        yield problem(
+            "lock",
+            f"{lock} is no file that can be locked",
+            f"look at it, then remove it: rm {_word(lock)}",
+        )
         return
     holder = _held_for_long(found.st_ino)
     if holder is not None:
@@ -103,12 +112,16 @@ def _misleading(lock: Path) -> Iterator[Finding]:
     """What makes a lock that can be had worth nothing."""
     owner = soft_owner(lock)
     if owner is not None:
-        message = f"{lock} was written by a soft lock of process {owner}, which no command here heeds"
+        message = (
+            f"{lock} was written by a soft lock of process {owner}, which no command here heeds"
+        )
         yield problem("lock", message, "make that program take a kernel lock: filelock.FileLock")
     kind = shared_filesystem(lock.parent)
     if kind is not None:
         message = f"{lock.parent} lies on {kind}: a lock may not hold against other hosts there"
-        yield note("lock", message, "keep the registry on a disk of this host, or write it from one host")
+        yield note(
+            "lock", message, "keep the registry on a disk of this host, or write it from one host"
+        )
 
 
 def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
@@ -120,22 +133,36 @@ def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
     for aside in sorted(ledger.parent.glob(f"{ledger.name}.broken-*")):
         if not aside.name.endswith(("-wal", "-shm")):
             yield note(
-                "ledger", f"{aside} is one that could not be read", f"when you need it no more: rm {_word(aside)}*"
+                "ledger",
+                f"{aside} is one that could not be read",
+                f"when you need it no more: rm {_word(aside)}*",
             )
     if not os.path.lexists(ledger):
         yield ok("ledger", "there is none yet; the first change makes it")
         return
     found = ledger.lstat()
     if not stat.S_ISREG(found.st_mode):
-        yield problem("ledger", f"{ledger} is no file", f"move it away: mv {_word(ledger)} {_word(ledger)}.old")
+        yield problem(
+            "ledger",
+            f"{ledger} is no file",
+            f"move it away: mv {_word(ledger)} {_word(ledger)}.old",
+        )
     elif trouble is not None:
         yield problem(
-            "ledger", f"{ledger} cannot be read: {trouble}", "tmuxreap reconcile (keeps it aside, and makes it anew)"
+            "ledger",
+            f"{ledger} cannot be read: {trouble}",
+            "tmuxreap reconcile (keeps it aside, and makes it anew)",
         )
     elif found.st_uid == app.settings.uid and stat.S_IMODE(found.st_mode) & OPEN_TO_OTHERS:
-        yield problem("ledger", f"{ledger} can be read by others, and holds drafts", f"chmod 600 {_word(ledger)}")
+        yield problem(
+            "ledger",
+            f"{ledger} can be read by others, and holds drafts",
+            f"chmod 600 {_word(ledger)}",
+        )
     elif app.books.is_behind(look):
-        yield problem("ledger", f"{ledger} mirrors another state of the registry", "tmuxreap reconcile")
+        yield problem(
+            "ledger", f"{ledger} mirrors another state of the registry", "tmuxreap reconcile"
+        )
     else:
         yield ok("ledger", f"{ledger} agrees with the registry")
         for trouble in app.books.lifecycle_troubles():
@@ -148,7 +175,9 @@ def check_intents(patient: Patient) -> Iterator[Finding]:
         return
     for name, intent in patient.app.books.open_intents().items():
         if owner_alive(patient.app, intent):
-            yield note("intents", f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}")
+            yield note(
+                "intents", f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}"
+            )
 
 
 def check_sessions(patient: Patient) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
-"""Owns the question to a program which version it is: with a time limit, in a world of its own that is thrown away
-afterwards, so that nothing of the user's is read or written. Whether a program may be asked, others say."""
+"""Owns the question to a program which version it is: with a time limit, in a world of its own that
+is thrown away afterwards, so that nothing of the user's is read or written. Whether a program may
+be asked, others say."""
 
 from __future__ import annotations
 
@@ -44,7 +45,11 @@ def ask_all(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -
         world = _world(environ, folder)
         with ThreadPoolExecutor(TOGETHER) as pool:
             return dict(
-                zip(commands, pool.map(lambda words: _ask(words, world, folder), commands.values()), strict=True)
+                zip(
+                    commands,
+                    pool.map(lambda words: _ask(words, world, folder), commands.values()),
+                    strict=True,
+                )
             )
 
 
@@ -59,7 +64,13 @@ def _world(environ: Mapping[str, str], folder: str) -> dict[str, str]:
         "XDG_CACHE_HOME",
         "XDG_RUNTIME_DIR",
     )
-    calm = {"TERM": "dumb", "NO_COLOR": "1", "CI": "1", "DISABLE_AUTOUPDATER": "1", "NO_UPDATE_NOTIFIER": "1"}
+    calm = {
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "CI": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "NO_UPDATE_NOTIFIER": "1",
+    }
     return {**kept, **dict.fromkeys(places, folder), **calm}
 
 
@@ -69,13 +80,23 @@ def _ask(words: Sequence[str], world: Mapping[str, str], folder: str) -> Probe:
     try:
         with tempfile.TemporaryFile(dir=folder) as answer:
             asked = subprocess.Popen(
-                list(words), stdin=subprocess.DEVNULL, stdout=answer, stderr=subprocess.STDOUT,
-                env=dict(world), cwd=folder, start_new_session=True,
-            )  # fmt: skip
+                list(words),
+                stdin=subprocess.DEVNULL,
+                stdout=answer,
+                stderr=subprocess.STDOUT,
+                env=dict(world),
+                cwd=folder,
+                start_new_session=True,
+            )
             in_time = _over(asked.pid)
             _end_group(asked)
             answer.seek(0)
-            return _probe(words[0], answer.read(ANSWER_BYTES).decode("utf-8", "replace"), asked.returncode, in_time)
+            return _probe(
+                words[0],
+                answer.read(ANSWER_BYTES).decode("utf-8", "replace"),
+                asked.returncode,
+                in_time,
+            )
     except OSError as error:
         return Probe(words[0], None, error.strerror or str(error))
 

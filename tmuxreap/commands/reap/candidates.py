@@ -1,4 +1,5 @@
-"""Gathers what `verdicts` judges: who is stalled, idle or expired among the running rows. Looks, and ends nothing."""
+"""Gathers what `verdicts` judges: who is stalled, idle or expired among the running rows. Looks,
+and ends nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ from tmuxreap.system.environment import MARK, PARENT, pane_word
 BEGINNINGS = ("started", "resumed", "adopted")
 
 
-def nominate(context: Context, rows: Sequence[Row], kinds: Collection[Kind], limits: Limits) -> list[Verdict | Kept]:
+def nominate(
+    context: Context, rows: Sequence[Row], kinds: Collection[Kind], limits: Limits
+) -> list[Verdict | Kept]:
     """One judgement for each of these rows, which are running ones."""
     wanted = [kind for kind in kinds if kind is not Kind.ORPHAN]
     if not wanted or not rows:
@@ -43,7 +46,14 @@ def nominate(context: Context, rows: Sequence[Row], kinds: Collection[Kind], lim
     return [
         judge(
             wanted,
-            _seen(context, row, sight, pulses.get(row.name), began.get(row.name), under_way=row.name in busy),
+            _seen(
+                context,
+                row,
+                sight,
+                pulses.get(row.name),
+                began.get(row.name),
+                under_way=row.name in busy,
+            ),
             limits,
             lambda row=row, sight=sight: _closer(context, row, sight, family),  # type: ignore[misc]
         )
@@ -52,9 +62,17 @@ def nominate(context: Context, rows: Sequence[Row], kinds: Collection[Kind], lim
 
 
 def _seen(
-    context: Context, row: Row, sight: Sight, said: Pulse | None, began: float | None, *, under_way: bool
+    context: Context,
+    row: Row,
+    sight: Sight,
+    said: Pulse | None,
+    began: float | None,
+    *,
+    under_way: bool,
 ) -> Seen:
-    since = min((context.processes.started_epoch(process.id) for process in _life(sight)), default=None)
+    since = min(
+        (context.processes.started_epoch(process.id) for process in _life(sight)), default=None
+    )
     ttl = row.data.get("ttl")
     activity = sight.session.activity if sight.session else None
     return Seen(
@@ -87,7 +105,8 @@ def _age(context: Context, said: Pulse) -> Age:
 
 
 def _is_watched(sight: Sight) -> bool:
-    """By anybody: also through another session that shows the same pane (a group, a linked window)."""
+    """By anybody: also through another session that shows the same pane (a group, a linked
+    window)."""
     sessions = sight.server.sessions if isinstance(sight.server, Server) else ()
     own = {pane.id for pane in sight.session.panes} if sight.session else set()
     return any(one.attached and own & {pane.id for pane in one.panes} for one in sessions)
@@ -96,12 +115,20 @@ def _is_watched(sight: Sight) -> bool:
 def _in_the_way(sight: Sight) -> str | None:
     if sight.trouble is not None:
         return sight.trouble.message
-    return f"other panes of its session are at work: {listed(sight.foreign)}" if sight.foreign else None
+    return (
+        f"other panes of its session are at work: {listed(sight.foreign)}"
+        if sight.foreign
+        else None
+    )
 
 
 def _life(sight: Sight) -> list[Process]:
     """Whose beginning is that of this life: what tmux started, or the agent in it."""
-    leaders = [one.process for one in sight.owned.own if sight.reach and one.process.id in sight.reach.leaders]
+    leaders = [
+        one.process
+        for one in sight.owned.own
+        if sight.reach and one.process.id in sight.reach.leaders
+    ]
     return [*leaders, *sight.agent]
 
 
@@ -119,7 +146,11 @@ def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
     names = {row.name for row in rows}
     if not names:
         return {}
-    return {event.name: event.at for event in context.books.events(names, None) if event.kind in BEGINNINGS}
+    return {
+        event.name: event.at
+        for event in context.books.events(names, None)
+        if event.kind in BEGINNINGS
+    }
 
 
 def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer:
@@ -136,15 +167,24 @@ def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer
 
 def _ask(context: Context) -> Ask:
     def talks(process: Process) -> bool:
-        return any(path.startswith(("pipe:", "socket:")) for path in context.processes.open_files(process.id))
+        return any(
+            path.startswith(("pipe:", "socket:"))
+            for path in context.processes.open_files(process.id)
+        )
 
-    return Ask(lambda p: context.processes.started_epoch(p.id), lambda p: agent_of(context, p) is not None, talks)
+    return Ask(
+        lambda p: context.processes.started_epoch(p.id),
+        lambda p: agent_of(context, p) is not None,
+        talks,
+    )
 
 
 def agent_of(context: Context, process: Process) -> str | None:
     """Which of the agents that are known it is."""
     names, agents = context.observer.names(process), context.profiles.agents.values()
-    found = (one.name for one in agents if one.recognises(names.argv, process.comm, names.executable))
+    found = (
+        one.name for one in agents if one.recognises(names.argv, process.comm, names.executable)
+    )
     return next(found, None)
 
 
@@ -153,14 +193,20 @@ class _Family:
 
     def __init__(self, context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> None:
         self._app = context
-        self._alive = {row.name: sight for row, sight in zip(rows, sights, strict=True) if sight.live is Live.ALIVE}
+        self._alive = {
+            row.name: sight
+            for row, sight in zip(rows, sights, strict=True)
+            if sight.live is Live.ALIVE
+        }
         self._parents: Mapping[str, str | None] | None = None
 
     def of(self, name: str) -> tuple[str, ...]:
         if self._parents is None:
             self._parents = {one: self._word(sight, PARENT) for one, sight in self._alive.items()}
         words = self._words(self._alive[name])
-        return tuple(one for one, parent in self._parents.items() if parent in words and one != name)
+        return tuple(
+            one for one, parent in self._parents.items() if parent in words and one != name
+        )
 
     def _words(self, sight: Sight) -> set[str]:
         """How a session is called as a parent: by its mark, or by its pane."""

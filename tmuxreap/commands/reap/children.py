@@ -1,7 +1,8 @@
 """What an agent has started: helpers that came with it, tools at work, other agents. Pure.
 
-An agent's own process may be several (a launcher, what it runs). What stands below them, or fell from there, is its
-offspring; each branch is judged as one, by its first process and by what is in it."""
+An agent's own process may be several (a launcher, what it runs). What stands below them, or fell
+from there, is its offspring; each branch is judged as one, by its first process and by what is in
+it."""
 
 from __future__ import annotations
 
@@ -13,13 +14,15 @@ from tmuxreap.core.model import Process
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.sight import Sight
 
-RELAUNCH_S = 5.0  # a launcher starts its agent at once; one that comes later, or from no launcher, is another agent
+# a launcher starts its agent at once; one that comes later, or from no launcher, is another agent
+RELAUNCH_S = 5.0
 LAUNCHERS = frozenset({"node", "MainThread", "bun", "deno"})
 HELPERS_S = 60.0  # in this time after its own start an agent starts its servers
 
 
 class What(Enum):
-    """HELPER says nothing about work; each of the others may be at work, and what cannot be told counts as work."""
+    """HELPER says nothing about work; each of the others may be at work, and what cannot be told
+    counts as work."""
 
     HELPER = "helper"
     TOOL = "tool"  # below a shell: so agents run what they are asked to
@@ -46,8 +49,9 @@ class Child:
 
 @frozen
 class Ask:
-    """What is asked of a process: when it began, whether it is a known agent's program, and whether it talks to
-    another by a pipe or a socket, as the servers of agents do and what was left in the background does not."""
+    """What is asked of a process: when it began, whether it is a known agent's program, and whether
+    it talks to another by a pipe or a socket, as the servers of agents do and what was left in the
+    background does not."""
 
     epoch: Callable[[Process], float]
     is_agent: Callable[[Process], bool]
@@ -62,7 +66,9 @@ def offspring(sight: Sight, ask: Ask) -> tuple[Child, ...]:
     branches: dict[int, list[Process]] = {}
     for pid, process in own.items():
         if pid not in core_pids(core) and pid not in above and pid not in leaders:
-            branches.setdefault(_top(process, own, core_pids(core) | above | leaders), []).append(process)
+            branches.setdefault(_top(process, own, core_pids(core) | above | leaders), []).append(
+                process
+            )
     began = min((ask.epoch(one) for one in core), default=0.0)
     return tuple(_child(own[top], branch, began, ask) for top, branch in sorted(branches.items()))
 
@@ -71,10 +77,14 @@ def core_pids(core: tuple[Process, ...]) -> set[int]:
     return {one.pid for one in core}
 
 
-def _core(sight: Sight, own: dict[int, Process], epoch_of: Callable[[Process], float]) -> tuple[Process, ...]:
+def _core(
+    sight: Sight, own: dict[int, Process], epoch_of: Callable[[Process], float]
+) -> tuple[Process, ...]:
     """The agent itself: its first processes, and those that they became at once."""
     recognised = {one.pid: one for one in sight.agent}
-    firsts = [one for one in recognised.values() if not set(_line(one.ppid, own)) & recognised.keys()]
+    firsts = [
+        one for one in recognised.values() if not set(_line(one.ppid, own)) & recognised.keys()
+    ]
     core = dict.fromkeys(firsts)
     for one in sorted(recognised.values(), key=lambda process: process.id.start):
         parent = recognised.get(one.ppid)
@@ -96,7 +106,9 @@ def _line(pid: int, own: dict[int, Process]) -> list[int]:
 
 def _top(process: Process, own: dict[int, Process], known: set[int]) -> int:
     line = _line(process.pid, own)
-    return next((pid for pid in line if own[pid].ppid in known or own[pid].ppid not in own), line[-1])
+    return next(
+        (pid for pid in line if own[pid].ppid in known or own[pid].ppid not in own), line[-1]
+    )
 
 
 def _child(top: Process, branch: list[Process], began: float, ask: Ask) -> Child:

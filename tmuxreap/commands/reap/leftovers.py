@@ -1,8 +1,9 @@
 """Processes that ended sessions left behind, and nobody else's. Looks, and ends nothing.
 
-What ties a process to an ended session: the evidence by which a stop finds it, the ledger's word that it survived, or
-our mark in its environment together with the path of this registry. A mark alone is inherited by strangers: whoever
-has a terminal, lives in a pane that is still there, or got it from a tmux server that has it too, is left alone."""
+What ties a process to an ended session: the evidence by which a stop finds it, the ledger's word
+that it survived, or our mark in its environment together with the path of this registry. A mark
+alone is inherited by strangers: whoever has a terminal, lives in a pane that is still there, or got
+it from a tmux server that has it too, is left alone."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from tmuxreap.agents.spared import Spares
 from tmuxreap.commands.reap.candidates import agent_of
 from tmuxreap.commands.reap.verdicts import Kept, Kind, Verdict
-from tmuxreap.core.model import Live, ProcessId, RecordedPane, Row, Server, Status, Terminal, Unreachable
+from tmuxreap.core.model import (
+    Live,
+    ProcessId,
+    RecordedPane,
+    Row,
+    Server,
+    Status,
+    Terminal,
+    Unreachable,
+)
 from tmuxreap.core.results import megabytes
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.one_at_a_time import busy_names
@@ -27,7 +37,8 @@ from tmuxreap.system.environment import REGISTRY_MARK
 
 @frozen
 class Remnant:
-    """What is left of one session. `row` is None where the registry has none for it, or one of a later life."""
+    """What is left of one session. `row` is None where the registry has none for it, or one of a
+    later life."""
 
     name: str
     row: Row | None
@@ -65,7 +76,8 @@ def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant],
 
 
 def _is_over(row: Row, sight: Sight) -> bool:
-    """The session itself is gone; a living one of that name, or one that cannot be told, is no remnant."""
+    """The session itself is gone; a living one of that name, or one that cannot be told, is no
+    remnant."""
     if sight.trouble is not None or sight.session is not None:
         return False
     return row.status.ended or sight.live is Live.GONE
@@ -78,17 +90,28 @@ class _Strays:
         self._app = context
         self._left_alone = left_alone
         self._sights = sights
-        self._claimed = {one.process.id for sight in sights for one in (*sight.owned.own, *sight.owned.spared)}
+        self._claimed = {
+            one.process.id for sight in sights for one in (*sight.owned.own, *sight.owned.spared)
+        }
         self._world: World = context.observer.look({sight.socket for sight in sights}, 0)
         agents = context.profiles.agents.values()
-        spares = Spares.of(*context.profiles.common_spare, *(spare for profile in agents for spare in profile.spare))
+        spares = Spares.of(
+            *context.profiles.common_spare,
+            *(spare for profile in agents for spare in profile.spare),
+        )
         self._spare = spare_reason(spares, self._world)
         self._panes: dict[str, frozenset[tuple[str, str]] | None] = {}
 
     def of_ledger(self, registered: set[str]) -> list[Remnant]:
         survivors = self._app.books.survivors(self._app.place.boot_id)
-        strangers = {name: ids for name, ids in survivors.items() if name not in registered | self._left_alone}
-        remnants = self._remnants({(name, None): ids - self._claimed for name, ids in strangers.items()})
+        strangers = {
+            name: ids
+            for name, ids in survivors.items()
+            if name not in registered | self._left_alone
+        }
+        remnants = self._remnants(
+            {(name, None): ids - self._claimed for name, ids in strangers.items()}
+        )
         self._claimed |= {one.process.id for remnant in remnants for one in remnant.own}
         return remnants
 
@@ -96,7 +119,9 @@ class _Strays:
         living = {sight.reach.mark for sight in self._sights if sight.reach is not None}
         found: dict[tuple[str, str | None], frozenset[ProcessId]] = {}
         for mark, pids in self._world.index.by_mark.items():
-            ids = frozenset(self._world.index.processes[pid].id for pid in pids if self._is_stray(pid))
+            ids = frozenset(
+                self._world.index.processes[pid].id for pid in pids if self._is_stray(pid)
+            )
             if mark in living or not ids - self._claimed:
                 continue
             name = self._app.books.name_of(mark)
@@ -105,15 +130,21 @@ class _Strays:
             found[(name or f"mark:{mark[:8]}", mark)] = ids - self._claimed
         return self._remnants(found)
 
-    def _remnants(self, found: Mapping[tuple[str, str | None], frozenset[ProcessId]]) -> list[Remnant]:
-        remnants = [Remnant(name, None, self._own(ids), mark) for (name, mark), ids in found.items()]
+    def _remnants(
+        self, found: Mapping[tuple[str, str | None], frozenset[ProcessId]]
+    ) -> list[Remnant]:
+        remnants = [
+            Remnant(name, None, self._own(ids), mark) for (name, mark), ids in found.items()
+        ]
         return [one for one in remnants if one.own and not self._holds_us(one.own)]
 
     def _own(self, ids: frozenset[ProcessId]) -> tuple[Belonging, ...]:
         nothing: frozenset[str] = frozenset()
         reach = Reach(None, nothing, frozenset(), frozenset(), nothing, None, ids)
         own = owned(self._world.index, reach, self._spare).own
-        if any(one.process.id in self._claimed for one in own):  # it holds what is a living session's
+        if any(
+            one.process.id in self._claimed for one in own
+        ):  # it holds what is a living session's
             return ()
         return own
 
@@ -121,8 +152,12 @@ class _Strays:
         return any(one.process.pid in self._world.protected for one in own)
 
     def _is_stray(self, pid: int) -> bool:
-        """It carries this registry's mark, has no terminal, and the pane that it came from is no more."""
-        process, trace = self._world.index.processes[pid], self._world.index.traces.get(pid, Trace())
+        """It carries this registry's mark, has no terminal, and the pane that it came from is no
+        more."""
+        process, trace = (
+            self._world.index.processes[pid],
+            self._world.index.traces.get(pid, Trace()),
+        )
         environ = self._app.processes.environ(process.id) or {}
         if environ.get(REGISTRY_MARK) != str(self._app.registry.resolved) or process.tty:
             return False
@@ -132,7 +167,8 @@ class _Strays:
         return panes is not None and (trace.tmux, trace.pane) not in panes
 
     def _panes_of(self, tmux: str) -> frozenset[tuple[str, str]] | None:
-        """The living panes of that server; None when it cannot be asked, or gave its own mark to all that is in it."""
+        """The living panes of that server; None when it cannot be asked, or gave its own mark to
+        all that is in it."""
         if tmux not in self._panes:
             self._panes[tmux] = self._ask(tmux)
         return self._panes[tmux]
@@ -145,7 +181,9 @@ class _Strays:
         if self._world.index.traces.get(server.pid, Trace()).mark is not None:
             return None
         look = self._app.tmux.look(socket)
-        if isinstance(look, Unreachable) or (isinstance(look, Server) and look.pid not in (0, server.pid)):
+        if isinstance(look, Unreachable) or (
+            isinstance(look, Server) and look.pid not in (0, server.pid)
+        ):
             return None
         if isinstance(look, Server) and look.unread:
             return None
@@ -153,9 +191,12 @@ class _Strays:
         return frozenset((tmux, pane.id) for session in sessions for pane in session.panes)
 
     def _same_place(self, mark: str, name: str | None, ids: frozenset[ProcessId]) -> bool:
-        """Where the ledger knows on which server the session with this mark was, they must come from there."""
+        """Where the ledger knows on which server the session with this mark was, they must come
+        from there."""
         events = self._app.books.events({name}, None) if name is not None else []
-        places = {event.data.get("tmux") for event in events if event.data.get("mark") == mark} - {None}
+        places = {event.data.get("tmux") for event in events if event.data.get("mark") == mark} - {
+            None
+        }
         traces = (self._world.index.traces.get(one.pid, Trace()) for one in ids)
         came_from = {trace.tmux for trace in traces if trace.tmux is not None}
         known = {_canonical(str(place), self._world) for place in places}
@@ -170,11 +211,18 @@ def _canonical(tmux: str, world: World) -> str:
 def verdict_of(context: Context, remnant: Remnant) -> Verdict:
     now, row = context.clock.now(), remnant.row
     processes = [_process(context, one, now) for one in remnant.own]
-    ended = (row.data.get("stopped_at") or row.data.get("terminated_at")) if row is not None else None
+    ended = (
+        (row.data.get("stopped_at") or row.data.get("terminated_at")) if row is not None else None
+    )
     evidence: dict[str, object] = {
         "processes": processes,
-        "memory_mb": megabytes(sum(context.processes.memory(one.process.id) for one in remnant.own)),
-        "age_s": max((round(now - context.processes.started_epoch(one.process.id)) for one in remnant.own), default=0),
+        "memory_mb": megabytes(
+            sum(context.processes.memory(one.process.id) for one in remnant.own)
+        ),
+        "age_s": max(
+            (round(now - context.processes.started_epoch(one.process.id)) for one in remnant.own),
+            default=0,
+        ),
         "ended_at": None if ended is None else str(ended),
         "registered": row is not None,
         "mark": remnant.mark,
@@ -195,8 +243,11 @@ def _process(context: Context, one: Belonging, now: float) -> dict[str, object]:
 
 
 def row_of(context: Context, remnant: Remnant) -> Row:
-    """A row for what has none: as an ended session without a terminal, known by its processes alone."""
+    """A row for what has none: as an ended session without a terminal, known by its processes
+    alone."""
     agents = (agent_of(context, one.process) for one in remnant.own)
     agent = next((agent for agent in agents if agent is not None), None)
     pane = RecordedPane(pid=remnant.own[0].process.pid)
-    return bare_row(remnant.name, status=Status.STOPPED, agent=agent, terminal=Terminal.NONE, pane=pane)
+    return bare_row(
+        remnant.name, status=Status.STOPPED, agent=agent, terminal=Terminal.NONE, pane=pane
+    )

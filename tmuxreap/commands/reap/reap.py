@@ -1,4 +1,5 @@
-"""`reap`: ends by evidence. Judge, show; and with --yes judge again and end what is still judged so, as `stop` does."""
+"""`reap`: ends by evidence. Judge, show; and with --yes judge again and end what is still judged
+so, as `stop` does."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ class ReapRequest:
         """What an ended session left behind says nothing of its task."""
         task_status = None if kind is Kind.ORPHAN else self.task_status
         reason = kind.value if self.why is None else f"{kind.value}: {self.why}"
-        return Policy(Verb.STOP, reason, grace_s=self.grace_s, cleanup=self.cleanup, task_status=task_status)
+        return Policy(
+            Verb.STOP, reason, grace_s=self.grace_s, cleanup=self.cleanup, task_status=task_status
+        )
 
 
 @frozen
@@ -93,7 +96,9 @@ def run(context: Context, request: ReapRequest) -> Result:
     )
 
 
-def sweep(context: Context, request: ReapRequest, found: Sequence[Found]) -> tuple[list[Item], list[Kept]]:
+def sweep(
+    context: Context, request: ReapRequest, found: Sequence[Found]
+) -> tuple[list[Item], list[Kept]]:
     """End those of which the verdict still holds."""
     look = context.registry.look()
     if not found:
@@ -106,20 +111,32 @@ def sweep(context: Context, request: ReapRequest, found: Sequence[Found]) -> tup
     return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in gone]
 
 
-def sweep_for_watch(context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]) -> list[PlainResult]:
-    """The same after a full look of `watch`, as events; what is in the way of it is told by the look itself."""
+def sweep_for_watch(
+    context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]
+) -> list[PlainResult]:
+    """The same after a full look of `watch`, as events; what is in the way of it is told by the
+    look itself."""
     request = replace(usual(context, kinds), yes=True)
     try:
         found, _ = _judged(context, context.registry.look(), request)
-        items, _ = sweep(context, request, [one for one in found if one.verdict.name not in but_not])
+        items, _ = sweep(
+            context, request, [one for one in found if one.verdict.name not in but_not]
+        )
     except Failure:
         return []
     at = iso(context.clock.now())
-    told = [({k: v for k, v in item.as_json().items() if k != "error"}, item.failure) for item in items]
-    return [PlainResult(str(f["name"]), {"event": "reaped", "timestamp": at, **f}, failure) for f, failure in told]
+    told = [
+        ({k: v for k, v in item.as_json().items() if k != "error"}, item.failure) for item in items
+    ]
+    return [
+        PlainResult(str(f["name"]), {"event": "reaped", "timestamp": at, **f}, failure)
+        for f, failure in told
+    ]
 
 
-def _judged(context: Context, look: RegistryLook, request: ReapRequest) -> tuple[list[Found], list[Kept]]:
+def _judged(
+    context: Context, look: RegistryLook, request: ReapRequest
+) -> tuple[list[Found], list[Kept]]:
     rows = look.usable
     kinds: Collection[Kind] = request.kinds or tuple(Kind)
     running = [row for row in rows if not row.status.ended]
@@ -130,7 +147,10 @@ def _judged(context: Context, look: RegistryLook, request: ReapRequest) -> tuple
     if Kind.ORPHAN in kinds:
         remnants, more = find_remnants(context, rows)
         found += [Found(verdict_of(context, one), one.row, one) for one in remnants]
-        kept = [*(one for one in kept if one.name not in {r.name for r in remnants if r.row}), *more]
+        kept = [
+            *(one for one in kept if one.name not in {r.name for r in remnants if r.row}),
+            *more,
+        ]
     spared = [one for one in found if one.row is not None and is_kept(one.row)]
     kept += [Kept(one.verdict.name, PROTECTED) for one in spared]
     return [one for one in found if one not in spared], kept
@@ -144,24 +164,36 @@ def _plan(context: Context, one: Found, policy: Policy) -> Item:
     if one.row is not None:
         return planned(context, [one.row], policy)[0]
     assert one.remnant is not None  # noqa: S101 - what has no row was found by its processes
-    return planned(context, [row_of(context, one.remnant)], policy, {one.remnant.name: one.remnant.past})[0]
+    return planned(
+        context, [row_of(context, one.remnant)], policy, {one.remnant.name: one.remnant.past}
+    )[0]
 
 
-def _ended(context: Context, look: RegistryLook, found: Sequence[Found], request: ReapRequest) -> list[Item]:
+def _ended(
+    context: Context, look: RegistryLook, found: Sequence[Found], request: ReapRequest
+) -> list[Item]:
     """Rows with the same verdict at the same time."""
     items: list[Item] = []
     for kind in Kind:
         these = [one for one in found if one.verdict.kind is kind and one.row is not None]
         rows = [one.row for one in these if one.row is not None]
-        ended = warned_of_children(look, end_rows(context, look, rows, request.policy(kind))) if rows else []
+        ended = (
+            warned_of_children(look, end_rows(context, look, rows, request.policy(kind)))
+            if rows
+            else []
+        )
         items += [_told(one, item) for one, item in zip(these, ended, strict=True)]
     return [*items, *(_swept(context, one, request) for one in found if one.row is None)]
 
 
 def _swept(context: Context, one: Found, request: ReapRequest) -> Item:
     assert one.remnant is not None  # noqa: S101 - what has no row was found by its processes
-    item = end_unregistered(context, row_of(context, one.remnant), request.policy(Kind.ORPHAN), one.remnant.past)
-    context.books.note(one.verdict.name, "reaped", {"verdict": Kind.ORPHAN.value, **one.verdict.evidence})
+    item = end_unregistered(
+        context, row_of(context, one.remnant), request.policy(Kind.ORPHAN), one.remnant.past
+    )
+    context.books.note(
+        one.verdict.name, "reaped", {"verdict": Kind.ORPHAN.value, **one.verdict.evidence}
+    )
     return _told(one, item)
 
 

@@ -1,7 +1,8 @@
-"""Which running sessions are stalled, idle or expired, by what was seen of them; each verdict quotes its evidence.
+"""Which running sessions are stalled, idle or expired, by what was seen of them; each verdict
+quotes its evidence.
 
-A verdict needs a claim (cheap: what the ledger and tmux say) that nothing speaks against (a closer look: screen and
-children). What cannot be told is kept, and why is told as well. Pure."""
+A verdict needs a claim (cheap: what the ledger and tmux say) that nothing speaks against (a closer
+look: screen and children). What cannot be told is kept, and why is told as well. Pure."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ class Age:
 
 @frozen
 class Seen:
-    """One running row, as cheap as it is to be had. Times are seconds since the epoch, None where unknown."""
+    """One running row, as cheap as it is to be had. Times are seconds since the epoch, None where
+    unknown."""
 
     name: str
     now: float
@@ -107,7 +109,9 @@ class Kept:
         return {"name": self.name, "why": self.why}
 
 
-def judge(kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], Closer]) -> Verdict | Kept:
+def judge(
+    kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], Closer]
+) -> Verdict | Kept:
     """`look` is asked only where a claim stands."""
     untouched = _untouched(seen)
     if untouched is not None:
@@ -127,8 +131,8 @@ def judge(kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], 
 
 
 def running_since(beats: Iterable[Beat]) -> float:
-    """From when on a new process belongs to a tool that still runs. `beats`: the latest first; with several tools at
-    once the first of them counts, with none the last event does."""
+    """From when on a new process belongs to a tool that still runs. `beats`: the latest first; with
+    several tools at once the first of them counts, with none the last event does."""
     open_tools, since, last = 0, 0.0, 0.0
     for beat in reversed(list(beats)):
         last = beat.at
@@ -175,7 +179,12 @@ def _stalled(seen: Seen, limits: Limits) -> Claim:
     if said is None:
         return "it never reported"
     if said.state == STALLED_WORD:
-        return {"said": said.state, "event": said.kind, "at": iso(said.at), "age_s": round(_age(seen, said).awake_s)}
+        return {
+            "said": said.state,
+            "event": said.kind,
+            "at": iso(said.at),
+            "age_s": round(_age(seen, said).awake_s),
+        }
     periodic = said.kind == "heartbeat"
     if said.state != "working" and not (periodic and said.state == ""):
         return f"it last said {said.state or said.kind}"
@@ -207,8 +216,9 @@ def _age(seen: Seen, said: Said) -> Age:
 def _still_s(seen: Seen, said: Said, age: Age) -> float | None:
     """For how long its screen has stood still: a model that thinks redraws it all the time.
 
-    tmux tells when it drew by the clock on the wall. What of that was no time counts against a stall, unless it drew
-    last before it spoke: then the screen stands still for longer than that."""
+    tmux tells when it drew by the clock on the wall. What of that was no time counts against a
+    stall, unless it drew last before it spoke: then the screen stands still for longer than
+    that."""
     if seen.output_at is None:
         return None
     still_s = seen.now - seen.output_at - age.no_time_s
@@ -223,7 +233,11 @@ def _idle(seen: Seen, limits: Limits) -> Claim:
     idle_s = seen.now - last - (_age(seen, said).no_time_s if said else 0.0)
     if idle_s <= limits.idle_after_s:
         return f"it did something {short_duration(max(0.0, idle_s))} ago"
-    return {"idle_s": round(idle_s), "limit_s": limits.idle_after_s, "last_output": iso(seen.output_at)}
+    return {
+        "idle_s": round(idle_s),
+        "limit_s": limits.idle_after_s,
+        "last_output": iso(seen.output_at),
+    }
 
 
 def _expired(seen: Seen, limits: Limits) -> Claim:
@@ -236,14 +250,21 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
     age_s = seen.now - seen.ttl_since
     if age_s <= seen.ttl_s:
         return f"{short_duration(seen.ttl_s - age_s)} of its ttl are left"
-    return {"ttl": seen.ttl, "ttl_s": seen.ttl_s, "since": iso(seen.ttl_since), "age_s": round(age_s)}
+    return {
+        "ttl": seen.ttl,
+        "ttl_s": seen.ttl_s,
+        "since": iso(seen.ttl_since),
+        "age_s": round(age_s),
+    }
 
 
 def _of_this_life(seen: Seen) -> Said | None:
     """What an agent said before it was started again is another's word."""
     if seen.said is None:
         return None
-    earlier = seen.agent_since is not None and _age(seen, seen.said).at < seen.agent_since - SAME_MOMENT_S
+    earlier = (
+        seen.agent_since is not None and _age(seen, seen.said).at < seen.agent_since - SAME_MOMENT_S
+    )
     return None if earlier else seen.said
 
 
@@ -257,20 +278,28 @@ def _no_stall(seen: Seen, closer: Closer) -> str | None:
         return None  # who sends these all the time is judged by their age alone
     if _prompt_since(seen, closer):
         return "its turn is over: it has shown its prompt since"
-    return _working([tool for child in closer.children if (tool := _of_tool(child, closer))], closer)
+    return _working(
+        [tool for child in closer.children if (tool := _of_tool(child, closer))], closer
+    )
 
 
 def _of_tool(child: Child, closer: Closer) -> Child | None:
     if child.what is What.AGENT:
         return child
-    return replace(child, what=What.TOOL) if child.started >= closer.tool_since - SAME_MOMENT_S else None
+    return (
+        replace(child, what=What.TOOL)
+        if child.started >= closer.tool_since - SAME_MOMENT_S
+        else None
+    )
 
 
 def _no_idling(seen: Seen, closer: Closer) -> str | None:
     said = _of_this_life(seen)
     if _waits(seen, closer):
         return "it waits for a person"
-    if closer.state is State.BUSY or (said is not None and said.state == "working" and not _prompt_since(seen, closer)):
+    if closer.state is State.BUSY or (
+        said is not None and said.state == "working" and not _prompt_since(seen, closer)
+    ):
         return "it is busy"
     if closer.state is State.UNKNOWN and (said is None or said.state not in ("idle", "ended")):
         return "its screen does not tell what it does"
@@ -288,7 +317,8 @@ def _waits(seen: Seen, closer: Closer) -> bool:
 
 
 def _prompt_since(seen: Seen, closer: Closer) -> bool:
-    """It was interrupted, which no event tells: an empty prompt, and something was shown after the last event."""
+    """It was interrupted, which no event tells: an empty prompt, and something was shown after the
+    last event."""
     if seen.said is None or seen.output_at is None or closer.state not in (State.IDLE, State.DRAFT):
         return False
     return seen.output_at > seen.said.at + SINCE_S
@@ -299,7 +329,10 @@ def _working(children: list[Child], closer: Closer) -> str | None:
         return f"sub-agents of it live: {', '.join(closer.sub_agents)}"
     if not children:
         return None
-    return f"a child of it is at work: {', '.join(f'{one.name} ({one.pid}, {one.what.value})' for one in children)}"
+    return (
+        "a child of it is at work:"
+        f" {', '.join(f'{one.name} ({one.pid}, {one.what.value})' for one in children)}"
+    )
 
 
 def _beside(closer: Closer) -> dict[str, object]:

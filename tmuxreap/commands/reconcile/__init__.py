@@ -1,1 +1,2 @@
-"""How the registry is brought into agreement with what runs: `drift` finds, `reconcile` writes what is certain."""
+"""How the registry is brought into agreement with what runs: `drift` finds, `reconcile` writes what
+is certain."""

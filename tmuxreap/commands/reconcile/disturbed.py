@@ -1,7 +1,8 @@
-"""Tells whose rows other verbs worked on during a look: what was seen of these is of a moment that is over.
+"""Tells whose rows other verbs worked on during a look: what was seen of these is of a moment that
+is over.
 
-Owns the comparison of registry and open intents before a look with those after it. Writes nothing, and never judges
-what was seen."""
+Owns the comparison of registry and open intents before a look with those after it. Writes nothing,
+and never judges what was seen."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 
-# The registry is written first, the ledger follows: within this time, unless its writer died between the two.
+# The registry is written first, the ledger follows: within this time, unless its writer died
+# between the two.
 CATCH_UP_S = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
 
 
@@ -38,13 +40,14 @@ class Others:
 
 
 def begin(context: Context, look: RegistryLook) -> Before:
-    """To be called before the world is looked at. An intent that opens between the two reads counts as new."""
+    """To be called before the world is looked at. An intent that opens between the two reads counts
+    as new."""
     return Before(look, context.books.latest_intent(), context.books.open_intents())
 
 
 def others_at_work(context: Context, before: Before) -> Others:
-    """To be called after the world was looked at. The owners are asked for first and the ledger after them: an intent
-    that is open still when its owner is dead was closed by nobody."""
+    """To be called after the world was looked at. The owners are asked for first and the ledger
+    after them: an intent that is open still when its owner is dead was closed by nobody."""
     busy = busy_names(context, before.intents)
     now, begun = context.books.open_intents(), context.books.begun_since(before.latest)
     ended = {name for name, intent in before.intents.items() if not _is_same(intent, now.get(name))}
@@ -52,7 +55,8 @@ def others_at_work(context: Context, before: Before) -> Others:
 
 
 def is_behind(context: Context, look: RegistryLook) -> bool:
-    """Tell whether the mirror in the ledger stays behind this registry, with nobody about to bring it up."""
+    """Tell whether the mirror in the ledger stays behind this registry, with nobody about to bring
+    it up."""
     for pause_s in CATCH_UP_S:
         if pause_s:
             context.processes.wait((), pause_s)

@@ -1,5 +1,5 @@
-"""In which ways registry, ledger and tmux disagree, and which of them is certain enough to be settled. Looks, and
-writes nothing."""
+"""In which ways registry, ledger and tmux disagree, and which of them is certain enough to be
+settled. Looks, and writes nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from enum import Enum
 from tmuxreap.agents.profiles import LOCATORS
 from tmuxreap.commands.reconcile.disturbed import begin, others_at_work
 from tmuxreap.core.errors import command
-from tmuxreap.core.model import Conversation, Live, Row, Scope, Server, Session, Terminal, Unreachable, Verb
+from tmuxreap.core.model import (
+    Conversation,
+    Live,
+    Row,
+    Scope,
+    Server,
+    Session,
+    Terminal,
+    Unreachable,
+    Verb,
+)
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
@@ -38,7 +48,9 @@ class DriftKind(Enum):
     ID_CHANGED = "id_changed"
     SURVIVORS = "survivors"
     LEDGER = "ledger"
-    INTENT = "intent"  # an ending that its owner did not live to finish, of a session that is still there
+    INTENT = (  # an ending that its owner did not live to finish, of a session that is still there
+        "intent"
+    )
 
 
 NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
@@ -46,7 +58,8 @@ NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.R
 
 @frozen
 class Drift:
-    """One disagreement: what was seen, what is written of it, and the command that settles the rest."""
+    """One disagreement: what was seen, what is written of it, and the command that settles the
+    rest."""
 
     name: str
     kind: DriftKind
@@ -59,7 +72,9 @@ class Drift:
     cause: str | None = None  # how the agent came to its end, as far as the kernel says it
 
     def as_json(self) -> dict[str, object]:
-        settled = self.changes is not None or self.finish is not None or self.kind is DriftKind.LEDGER
+        settled = (
+            self.changes is not None or self.finish is not None or self.kind is DriftKind.LEDGER
+        )
         return {
             "name": self.name,
             "drift": self.kind.value,
@@ -89,14 +104,20 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
     found: list[Drift] = []
     for row, sight in zip(rows, sights, strict=True):
         if row.name not in others:
-            found += _of_row(context, row, sight, left.get(row.name) if row.name not in starts else None)
+            found += _of_row(
+                context, row, sight, left.get(row.name) if row.name not in starts else None
+            )
     if only is None:
-        found += [drift for drift in _unregistered(context, rows, sights) if drift.name not in others]
+        found += [
+            drift for drift in _unregistered(context, rows, sights) if drift.name not in others
+        ]
         for intent in starts.values():
             found = _with_start(context, found, rows, intent)
         found += _without_row(look, [intent for name, intent in left.items() if name not in starts])
     seen = tuple(zip(rows, sights, strict=True))
-    confirmed = not any(row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen)
+    confirmed = not any(
+        row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
+    )
     return Found(found, confirmed, seen, bool(others.passed))
 
 
@@ -104,14 +125,23 @@ def _without_row(look: RegistryLook, intents: Sequence[Intent]) -> list[Drift]:
     """Of a row that cannot be read now the intent stays open: it holds what was asked for."""
     names = {row.name for row in look.usable}
     return [
-        Drift(it.name, DriftKind.INTENT, f"a {it.verb} of it was not closed, and its row is gone", {}, it)
+        Drift(
+            it.name,
+            DriftKind.INTENT,
+            f"a {it.verb} of it was not closed, and its row is gone",
+            {},
+            it,
+        )
         for it in intents
         if it.name not in names and look.spoilt(it.name) is None
     ]
 
 
-def _with_start(context: Context, found: list[Drift], rows: Sequence[Row], intent: Intent) -> list[Drift]:
-    """A start whose owner died: what it made and nobody recorded is told for as long as it is there."""
+def _with_start(
+    context: Context, found: list[Drift], rows: Sequence[Row], intent: Intent
+) -> list[Drift]:
+    """A start whose owner died: what it made and nobody recorded is told for as long as it is
+    there."""
     facts = json.loads(intent.plan)
     server = context.tmux.look(facts["socket"])
     if isinstance(server, Unreachable):
@@ -121,11 +151,26 @@ def _with_start(context: Context, found: list[Drift], rows: Sequence[Row], inten
     if session is None and isinstance(server, Server) and server.may_hide(None, intent.name):
         return found
     if session is None or not isinstance(server, Server) or not _made_by(context, session, intent):
-        return [*found, Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent)]
+        return [
+            *found,
+            Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent),
+        ]
     ours = _kept_open(server, session)
     if row is not None and _is_recorded(row, session):  # by the start itself, or adopted meanwhile
-        return [*found, Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent, restore=ours)]
-    others = [drift for drift in found if drift.name != intent.name or drift.kind not in NOT_RECORDED]
+        return [
+            *found,
+            Drift(
+                intent.name,
+                DriftKind.INTENT,
+                "a start of it was not closed",
+                {},
+                intent,
+                restore=ours,
+            ),
+        ]
+    others = [
+        drift for drift in found if drift.name != intent.name or drift.kind not in NOT_RECORDED
+    ]
     flag = ("--server", str(facts["server"])) if facts["server"] else ()
     return [
         *others,
@@ -174,7 +219,9 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
     if sight.live is Live.AGENT_GONE:
         left = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
         evidence = f"the session {row.name} holds {left} and no agent"
-        found.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=command("stop", row.name)))
+        found.append(
+            Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=command("stop", row.name))
+        )
     return found + _id_changed(context, row, sight)
 
 
@@ -183,14 +230,34 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
         return []
     if sight.session is not None or sight.live is Live.REPLACED:
         evidence = f"the row is {row.status.value}, and a session of that name is alive"
-        return [Drift(row.name, DriftKind.REVIVED, evidence, intent=intent, hint=command("adopt", row.name))]
+        return [
+            Drift(
+                row.name,
+                DriftKind.REVIVED,
+                evidence,
+                intent=intent,
+                hint=command("adopt", row.name),
+            )
+        ]
     if sight.owned.own:
-        return [Drift(row.name, DriftKind.SURVIVORS, _who(sight), intent=intent, hint=command("kill", row.name))]
+        return [
+            Drift(
+                row.name,
+                DriftKind.SURVIVORS,
+                _who(sight),
+                intent=intent,
+                hint=command("kill", row.name),
+            )
+        ]
     if intent is not None:
         known = find_conversation(context, row, sight, context.profile_of(row)).conversation
         ending = Ending(Event.PURGED, context.clock.now(), reason=intent.reason)
         changes = end_changes(row.status, ending) if _has_purged(intent, known) else {}
-        return [Drift(row.name, DriftKind.INTENT, f"a {intent.verb} of it was not closed", changes, intent)]
+        return [
+            Drift(
+                row.name, DriftKind.INTENT, f"a {intent.verb} of it was not closed", changes, intent
+            )
+        ]
     return []
 
 
@@ -223,14 +290,21 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
         conversation_field=conversation_field(agent) if agent else None,
         resumable=conversation.exists,
     )
-    why = f"; {intent.verb} ({intent.reason}) was under way when its owner died" if intent is not None else ""
+    why = (
+        f"; {intent.verb} ({intent.reason}) was under way when its owner died"
+        if intent is not None
+        else ""
+    )
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
     return Drift(row.name, DriftKind.DEAD, evidence, end_changes(row.status, ending), intent)
 
 
 def _half_done(row: Row, intent: Intent) -> Drift:
     """The agent has left as it was asked to; a shell or a dead pane is all that is left to end."""
-    evidence = f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the rest"
+    evidence = (
+        f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the"
+        " rest"
+    )
     facts = json.loads(intent.plan)
     policy = Policy(
         Verb(intent.verb),
@@ -254,7 +328,10 @@ def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
     recorded = recorded_conversation(row, agent)
     if agent is None or found.id in (None, recorded) or found.source not in FOLLOWING:
         return []
-    changes: Changes = {(conversation_field(agent),): found.id, ("conversation_source",): found.source}
+    changes: Changes = {
+        (conversation_field(agent),): found.id,
+        ("conversation_source",): found.source,
+    }
     evidence = f"its {found.source} says {found.id}, the row {recorded or 'nothing'}"
     return [Drift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
 
@@ -277,5 +354,7 @@ def _unregistered(context: Context, rows: Sequence[Row], sights: Sequence[Sight]
 
 
 def _who(sight: Sight) -> str:
-    names = ", ".join(f"{one.process.comm} ({one.process.pid}, {one.why})" for one in sight.owned.own)
+    names = ", ".join(
+        f"{one.process.comm} ({one.process.pid}, {one.why})" for one in sight.owned.own
+    )
     return f"its session is gone, and processes of it live on: {names}"

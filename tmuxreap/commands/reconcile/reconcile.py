@@ -1,4 +1,5 @@
-"""`reconcile`: registry, ledger and tmux brought into agreement; what is not certain is told with its way out."""
+"""`reconcile`: registry, ledger and tmux brought into agreement; what is not certain is told with
+its way out."""
 
 from __future__ import annotations
 
@@ -41,8 +42,12 @@ Seen = tuple[tuple[Row, Sight], ...]
 class Settled:
     result: Result
     seen: Seen
-    again: bool  # other verbs were at work during the look: what it kept to itself shows at the next
-    written: Stamp | None  # the registry as we wrote it, where nobody else had written it since the look
+    again: (
+        bool  # other verbs were at work during the look: what it kept to itself shows at the next
+    )
+    written: (
+        Stamp | None
+    )  # the registry as we wrote it, where nobody else had written it since the look
 
 
 def settle(
@@ -52,16 +57,21 @@ def settle(
     only: frozenset[str] | None = None,
     causes: Mapping[str, str] | None = None,
 ) -> Settled:
-    """And what was seen of each row. `only`: the rows that can have changed; `causes`: what is known of ends."""
+    """And what was seen of each row. `only`: the rows that can have changed; `causes`: what is
+    known of ends."""
     look = context.registry.look()
     found = find_drifts(context, look, only)
     drifts = [replace(drift, cause=(causes or {}).get(drift.name)) for drift in found.drifts]
     if only is None and is_behind(context, look):
-        drifts.append(Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {}))
+        drifts.append(
+            Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {})
+        )
     if only is None and not dry_run:
         context.registry.sweep(lambda pid: context.processes.identify(pid) is not None)
     done = _Done(drifts) if dry_run else _settle(context, look, drifts)
-    drifts = [_told(drift, done) for drift in drifts if drift.changes is None or _is_told(drift, done)]
+    drifts = [
+        _told(drift, done) for drift in drifts if drift.changes is None or _is_told(drift, done)
+    ]
     result = Result(
         "reconcile",
         context.registry_name,
@@ -74,17 +84,24 @@ def settle(
             "actions": list(done.actions),
         },
         failure=_not_asked(context, found.seen),
-        greeting=None if found.confirmed else "nothing to settle among the sessions that could be looked at",
+        greeting=(
+            None
+            if found.confirmed
+            else "nothing to settle among the sessions that could be looked at"
+        ),
     )
     return Settled(result, found.seen, found.again, done.written)
 
 
 def _not_asked(context: Context, seen: Seen) -> Failure | None:
-    """Why not all tmux servers of this host that the rows name could be asked. What is elsewhere was not to be."""
+    """Why not all tmux servers of this host that the rows name could be asked. What is elsewhere
+    was not to be."""
     troubles = [
         sight.trouble
         for row, sight in seen
-        if row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN and row.tmux.host in (None, context.place.host)
+        if row.terminal is Terminal.TMUX
+        and sight.live is Live.UNKNOWN
+        and row.tmux.host in (None, context.place.host)
     ]
     return next((one for one in troubles if one is not None and one.code in UNASKED), None)
 
@@ -120,7 +137,9 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
 
     def edit(now: RegistryLook) -> str:
         found[:] = [now]
-        standing = [drift for drift in drifts if drift.changes is not None and _stands(before, now, drift)]
+        standing = [
+            drift for drift in drifts if drift.changes is not None and _stands(before, now, drift)
+        ]
         text, stuck = edited_where_safe(now, _by_row(standing))
         refused.clear()
         refused.update(stuck)
@@ -131,8 +150,14 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         return _closings([drift for drift in drifts if drift.name not in refused])
 
     def events(then: RegistryLook) -> list[NewEvent]:
-        told = [drift for drift in drifts if drift.kind is DriftKind.AGENT_GONE and not _told_before(context, drift)]
-        return [_event(then, drift) for drift in (*done, *told) if drift.kind is not DriftKind.LEDGER]
+        told = [
+            drift
+            for drift in drifts
+            if drift.kind is DriftKind.AGENT_GONE and not _told_before(context, drift)
+        ]
+        return [
+            _event(then, drift) for drift in (*done, *told) if drift.kind is not DriftKind.LEDGER
+        ]
 
     if any(drift.changes for drift in drifts):
         after = context.books.change(edit, events, closings)
@@ -141,20 +166,40 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         done[:] = [drift for drift in drifts if drift.changes is not None]
         context.books.follow(look, events(look), _closings(drifts))
     tell_finished(
-        context, [(before[d.name], d.intent) for d in done if d.kind is DriftKind.DEAD and d.intent is not None]
+        context,
+        [
+            (before[d.name], d.intent)
+            for d in done
+            if d.kind is DriftKind.DEAD and d.intent is not None
+        ],
     )
-    _finish_ended(context, [(before[d.name], d.intent) for d in done if d.intent is not None and _has_ended(before, d)])
+    _finish_ended(
+        context,
+        [
+            (before[d.name], d.intent)
+            for d in done
+            if d.intent is not None and _has_ended(before, d)
+        ],
+    )
     finished: list[dict[str, object]] = [
-        {"name": d.name, "drift": d.kind.value, "action": _finish(context, d)} for d in drifts if d.finish
+        {"name": d.name, "drift": d.kind.value, "action": _finish(context, d)}
+        for d in drifts
+        if d.finish
     ]
     for option in (option for drift in drifts for option in drift.restore):
         context.tmux.run(option.socket, restore([option]))
     for drift in drifts:
-        # Only of a session that was just seen to be the recorded one: pane ids begin anew with a new server.
-        if drift.intent is not None and drift.kind is DriftKind.INTENT and _is_running(before, drift):
+        # Only of a session that was just seen to be the recorded one: pane ids begin anew with a
+        # new server.
+        if (
+            drift.intent is not None
+            and drift.kind is DriftKind.INTENT
+            and _is_running(before, drift)
+        ):
             _put_options_back(context, drift.intent)
     settled: list[dict[str, object]] = [
-        {"name": d.name, "drift": d.kind.value, "action": SETTLED.get(d.kind, "healed")} for d in done
+        {"name": d.name, "drift": d.kind.value, "action": SETTLED.get(d.kind, "healed")}
+        for d in done
     ]
     return _Done(done, settled + finished, refused, written)
 
@@ -168,7 +213,9 @@ def _told(drift: Drift, done: _Done) -> Drift:
     failure = done.refused.get(drift.name)
     if failure is None or drift.changes is None:
         return drift
-    return replace(drift, changes=None, evidence=f"{drift.evidence}; {failure.message}", hint=failure.hint)
+    return replace(
+        drift, changes=None, evidence=f"{drift.evidence}; {failure.message}", hint=failure.hint
+    )
 
 
 def _is_running(before: Mapping[str, Row], drift: Drift) -> bool:
@@ -187,7 +234,9 @@ def _finish(context: Context, drift: Drift) -> str:
 def _has_ended(before: Mapping[str, Row], drift: Drift) -> bool:
     """By that very ending: written now, or written before its owner died."""
     row = before.get(drift.name)
-    return row is not None and (drift.kind is DriftKind.DEAD or (drift.kind is DriftKind.INTENT and row.status.ended))
+    return row is not None and (
+        drift.kind is DriftKind.DEAD or (drift.kind is DriftKind.INTENT and row.status.ended)
+    )
 
 
 def _finish_ended(context: Context, ended: Sequence[tuple[Row, Intent]]) -> None:
@@ -202,7 +251,11 @@ def _stands(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
     row, old = now.named(drift.name), before.get(drift.name)
     if drift.kind is DriftKind.LEDGER or (row is None and old is None):
         return True
-    return row is not None and old is not None and (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
+    return (
+        row is not None
+        and old is not None
+        and (row.status, row.tmux, row.pane) == (old.status, old.tmux, old.pane)
+    )
 
 
 def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
@@ -216,7 +269,11 @@ def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
 def _closings(drifts: Sequence[Drift]) -> list[Closing]:
     """A dead owner's intent has no effect after this."""
     return [
-        Closing(drift.intent.id, "finished" if drift.kind is DriftKind.DEAD else "abandoned", {"by": "reconcile"})
+        Closing(
+            drift.intent.id,
+            "finished" if drift.kind is DriftKind.DEAD else "abandoned",
+            {"by": "reconcile"},
+        )
         for drift in drifts
         if drift.intent is not None
     ]
@@ -224,7 +281,11 @@ def _closings(drifts: Sequence[Drift]) -> list[Closing]:
 
 def _event(look: RegistryLook, drift: Drift) -> NewEvent:
     row = look.named(drift.name)
-    data = {"evidence": drift.evidence, "reason": drift.intent.reason if drift.intent else None, "cause": drift.cause}
+    data = {
+        "evidence": drift.evidence,
+        "reason": drift.intent.reason if drift.intent else None,
+        "cause": drift.cause,
+    }
     return NewEvent(drift.name, drift.kind.value, data, look.text_of(row) if row else None)
 
 

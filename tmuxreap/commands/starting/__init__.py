@@ -1,1 +1,2 @@
-"""What start, resume and adopt share: a launch is announced, made, confirmed, and recorded as a row."""
+"""What start, resume and adopt share: a launch is announced, made, confirmed, and recorded as a
+row."""

@@ -1,5 +1,5 @@
-"""The word that a session is being made, kept from before it is there until its row stands: what runs and stands
-nowhere would be nobody's to stop. Owns this kind of intent; ends nothing."""
+"""The word that a session is being made, kept from before it is there until its row stands: what
+runs and stands nowhere would be nobody's to stop. Owns this kind of intent; ends nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ LONGEST_S = 60.0
 def announced(
     context: Context, name: str, event: str, socket: str, server: str | None, agent: str, mark: str
 ) -> Iterator[Start]:
-    """Open until the row stands (`closing`) or all is `cleared` away; what fails otherwise is told by `reconcile`."""
+    """Open until the row stands (`closing`) or all is `cleared` away; what fails otherwise is told
+    by `reconcile`."""
     older = _marks_of_dead(context, name)
     plan = json.dumps({"socket": socket, "server": server, "agent": agent, "marks": [mark, *older]})
     with under_way(context) as ours:
@@ -46,9 +47,14 @@ class Start:
 
 
 def _marks_of_dead(context: Context, name: str) -> list[str]:
-    """Of a start that this one takes over: what it has made may be there, and must not be forgotten."""
+    """Of a start that this one takes over: what it has made may be there, and must not be
+    forgotten."""
     before = context.books.open_intents().get(name)
-    return list(json.loads(before.plan)["marks"]) if before is not None and before.verb == START else []
+    return (
+        list(json.loads(before.plan)["marks"])
+        if before is not None and before.verb == START
+        else []
+    )
 
 
 def _give_up(context: Context, intent: Intent, *, cleared: bool) -> None:
@@ -64,7 +70,9 @@ def _begun(context: Context, name: str, event: str, plan: str) -> Intent | None:
     deadline = context.clock.now() + LONGEST_S
     place = context.place.boot_id
     new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
-    (answer,) = context.books.begin([new], lambda intent: owner_alive(context, intent), take_over=False)
+    (answer,) = context.books.begin(
+        [new], lambda intent: owner_alive(context, intent), take_over=False
+    )
     if isinstance(answer, Busy):
         raise _busy(name, answer.intent)
     return answer.intent if answer else None

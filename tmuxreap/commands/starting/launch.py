@@ -1,4 +1,5 @@
-"""How a session comes to run, which `start` and `resume` share: made in tmux, seen alive and recognised, recorded.
+"""How a session comes to run, which `start` and `resume` share: made in tmux, seen alive and
+recognised, recorded.
 
 What does not come to life is ended again, and no row of it is left running."""
 
@@ -34,10 +35,13 @@ BEGINNING_STEP_S = 0.01
 
 
 def launch(context: Context, wish: Launch) -> SessionResult:
-    """Failure, with nothing left behind, when the agent is not alive and recognised after the confirmation time."""
+    """Failure, with nothing left behind, when the agent is not alive and recognised after the
+    confirmation time."""
     context.registry.check_writable()
     mark = str(uuid.uuid4())
-    with announced(context, wish.name, wish.event.value, wish.socket, wish.server, wish.agent, mark) as start:
+    with announced(
+        context, wish.name, wish.event.value, wish.socket, wish.server, wish.agent, mark
+    ) as start:
         if wish.worktree is None:
             return _launched(context, wish, mark, start)
         from tmuxreap.commands.starting.worktree import worktree_made  # few starts ask for one
@@ -46,7 +50,9 @@ def launch(context: Context, wish: Launch) -> SessionResult:
             return _launched(context, wish, mark, start)
 
 
-def make_way(context: Context, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool) -> None:
+def make_way(
+    context: Context, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool
+) -> None:
     """Nothing of that name may be alive; with --replace it is ended first, by the ladder."""
     if row is not None and look is not None:
         sight = look_at(context, [row])[0][0]
@@ -107,11 +113,15 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> Sessio
     try:
         return record_session(context, row, sight, wish, mark, start.closing)
     except Failure:
-        start.cleared(gone=_clear_away(context, row))  # one that runs and stands nowhere would be nobody's to stop
+        start.cleared(
+            gone=_clear_away(context, row)
+        )  # one that runs and stands nowhere would be nobody's to stop
         raise
 
 
-def _confirmed(context: Context, wish: Launch, profile: Profile | None, row: Row, pane_id: str, pid: int) -> Sight:
+def _confirmed(
+    context: Context, wish: Launch, profile: Profile | None, row: Row, pane_id: str, pid: int
+) -> Sight:
     """The session as it is after the time, if the agent lives in it."""
     leader = context.processes.identify(pid)
     gone = _lasts_no_longer(context, row, leader, wish.confirm_s) if leader else True
@@ -126,12 +136,14 @@ def _confirmed(context: Context, wish: Launch, profile: Profile | None, row: Row
 
 
 def _lasts_no_longer(context: Context, row: Row, leader: ProcessId, than_s: float) -> bool:
-    """Whether it is gone by then. On a busy machine it may still be a copy of the server, before its exec: that is
-    waited for, not judged."""
+    """Whether it is gone by then. On a busy machine it may still be a copy of the server, before
+    its exec: that is waited for, not judged."""
     gone = context.processes.wait({leader}, than_s)
     server = context.processes.identify(row.tmux.server_pid or 0)
     until = context.clock.monotonic() + BEGINNING_S
-    while not gone and server and context.processes.called(leader) == context.processes.called(server):
+    while (
+        not gone and server and context.processes.called(leader) == context.processes.called(server)
+    ):
         if context.clock.monotonic() >= until:
             break
         gone = context.processes.wait({leader}, BEGINNING_STEP_S)
@@ -144,22 +156,37 @@ def _synthetic(context: Context, wish: Launch, session_id: str) -> Row:
     found = None
     if isinstance(server, Server):
         found = next((session for session in server.sessions if session.id == session_id), None)
-    return live_row(context, wish.name, wish.agent, wish.server, server if isinstance(server, Server) else None, found)
+    return live_row(
+        context,
+        wish.name,
+        wish.agent,
+        wish.server,
+        server if isinstance(server, Server) else None,
+        found,
+    )
 
 
 def _clear_away(context: Context, row: Row) -> bool:
     if not row.tmux.known:  # gone already; by its name alone a stranger's could be meant
         return False
-    ended = end_unregistered(context, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION))
+    ended = end_unregistered(
+        context, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION)
+    )
     return ended.failure is None
 
 
 def _start_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
     after = f"within {wish.confirm_s:g} s"
-    reason = f"its command ended {after}" if gone else f"no {wish.agent} was recognised in it {after}"
+    reason = (
+        f"its command ended {after}" if gone else f"no {wish.agent} was recognised in it {after}"
+    )
     shown = kept_screen(screen)
     last = f"; its last screen:\n{shown}" if shown else ""
-    known = f" (a {wish.agent} is recognised by: {', '.join(profile.process)})" if profile and not gone else ""
+    known = (
+        f" (a {wish.agent} is recognised by: {', '.join(profile.process)})"
+        if profile and not gone
+        else ""
+    )
     return Failure(
         Code.START_FAILED,
         f"could not start {wish.name}: {reason}{known}{last}",
@@ -171,7 +198,8 @@ def _misnamed(wish: Launch, name: str) -> Failure:
     return Failure(
         Code.START_FAILED,
         f"could not start {wish.name}: tmux, or a hook of yours, named its session {name}",
-        f"take a name that stays as it is, or look at your hooks: tmux show-hooks -g | grep {shlex.quote(name)}",
+        "take a name that stays as it is, or look at your hooks: tmux show-hooks -g | grep"
+        f" {shlex.quote(name)}",
     )
 
 
@@ -187,14 +215,19 @@ def session_exists(name: str) -> Failure:
     return Failure(
         Code.SESSION_EXISTS,
         f"could not start {name}: a tmux session of that name is already running",
-        f"go to it: {command('attach', name)}; stop it first with --replace; or register it: {command('adopt', name)}",
+        f"go to it: {command('attach', name)}; stop it first with --replace; or register it:"
+        f" {command('adopt', name)}",
     )
 
 
 def existing_folder(name: str, cwd: str) -> str:
     """A folder that is there; tmux would take another one in silence."""
     if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
-        raise Failure(Code.START_FAILED, f"could not start {name}: there is no folder {cwd}", "name another with --cwd")
+        raise Failure(
+            Code.START_FAILED,
+            f"could not start {name}: there is no folder {cwd}",
+            "name another with --cwd",
+        )
     check_encodable(name, cwd)
     return os.path.realpath(cwd)
 
@@ -202,5 +235,8 @@ def existing_folder(name: str, cwd: str) -> str:
 def check_encodable(name: str, cwd: str) -> None:
     real = os.path.realpath(cwd)
     if not real.isprintable() and any("\udc80" <= letter <= "\udcff" for letter in real):
-        reason = f"could not start {name}: the name of the folder {real} is not UTF-8, and the registry is"
+        reason = (
+            f"could not start {name}: the name of the folder {real} is not UTF-8, and the"
+            " registry is"
+        )
         raise Failure(Code.START_FAILED, reason, "rename it, or name another with --cwd")

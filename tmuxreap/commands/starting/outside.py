@@ -1,4 +1,5 @@
-"""Sessions outside of tmux: a process, or a pane of kitty or WezTerm, seen as its row will have it. Starts nothing."""
+"""Sessions outside of tmux: a process, or a pane of kitty or WezTerm, seen as its row will have it.
+Starts nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +23,12 @@ PANES = {"kitty": Terminal.KITTY, "wezterm": Terminal.WEZTERM}
 
 
 def outside_row(
-    context: Context, name: str, agent: str | None, terminal: Terminal, leader: ProcessId, pane: RecordedPane
+    context: Context,
+    name: str,
+    agent: str | None,
+    terminal: Terminal,
+    leader: ProcessId,
+    pane: RecordedPane,
 ) -> Row:
     """The row of a process, by which it is told from a stranger with its pid."""
     known = replace(
@@ -57,7 +63,8 @@ def living(context: Context, name: str, pid: int | None) -> ProcessId:
 
 
 def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[Row, Sight]:
-    """The row with the agent that runs there, and the look at it; what belongs to another row is refused."""
+    """The row with the agent that runs there, and the look at it; what belongs to another row is
+    refused."""
     world = context.observer.look([context.socket_of(row)], 0)
     leader = world.index.processes.get(row.pane.pid or 0)
     if leader is not None and row.terminal is Terminal.NONE:
@@ -67,8 +74,14 @@ def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[R
     agents = [name for name in known if agent_among(own, _profile(context, row, name), world)]
     if len(agents) != 1:
         which = row.agent or "agent"
-        running = f"several agents run there: {', '.join(agents)}" if agents else f"no {which} is recognised there"
-        raise Failure(Code.USAGE, f"could not adopt {row.name}: {running}", "say which with --agent AGENT")
+        running = (
+            f"several agents run there: {', '.join(agents)}"
+            if agents
+            else f"no {which} is recognised there"
+        )
+        raise Failure(
+            Code.USAGE, f"could not adopt {row.name}: {running}", "say which with --agent AGENT"
+        )
     _not_another_s(context, row, look, {process.pid for process in own})
     row = replace(row, agent=agents[0])
     return row, look_at(context, [row])[0][0]
@@ -100,15 +113,25 @@ def _profile(context: Context, row: Row, name: str) -> Profile:
 def _not_in_tmux(context: Context, row: Row, leader: Process) -> None:
     if leader.tty and (context.processes.environ(leader.id) or {}).get("TMUX"):
         reason = f"could not adopt {row.name}: the process {leader.pid} lives in a pane of tmux"
-        raise Failure(Code.USAGE, reason, f"record its session by its name: {command('adopt', 'SESSION')}")
+        raise Failure(
+            Code.USAGE, reason, f"record its session by its name: {command('adopt', 'SESSION')}"
+        )
 
 
 def _not_another_s(context: Context, row: Row, look: RegistryLook | None, own: set[int]) -> None:
-    others = [one for one in (look.usable if look else ()) if not one.status.ended and one.name != row.name]
+    others = [
+        one
+        for one in (look.usable if look else ())
+        if not one.status.ended and one.name != row.name
+    ]
     for other, (sight, _) in zip(others, look_at(context, others), strict=True):
         if own & {one.process.pid for one in sight.owned.own}:
-            reason = f"could not adopt {row.name}: the process {row.pane.pid} belongs to {other.name}"
-            raise Failure(Code.SESSION_EXISTS, reason, f"see it with: {command('show', other.name)}")
+            reason = (
+                f"could not adopt {row.name}: the process {row.pane.pid} belongs to {other.name}"
+            )
+            raise Failure(
+                Code.SESSION_EXISTS, reason, f"see it with: {command('show', other.name)}"
+            )
 
 
 def _leader_on(context: Context, tty: str | None) -> int | None:
@@ -118,4 +141,6 @@ def _leader_on(context: Context, tty: str | None) -> int | None:
     except OSError:
         return None
     processes = context.processes.look().values()
-    return next((one.pid for one in processes if device and one.tty == device and one.pid == one.sid), None)
+    return next(
+        (one.pid for one in processes if device and one.tty == device and one.pid == one.sid), None
+    )

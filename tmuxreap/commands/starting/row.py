@@ -1,5 +1,5 @@
-"""The row of a session that runs, as `start`, `adopt` and `resume` write it: a new one, or the ended one of that name,
-running again. Starts nothing."""
+"""The row of a session that runs, as `start`, `adopt` and `resume` write it: a new one, or the
+ended one of that name, running again. Starts nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.model import BadRow, Pane, RecordedPane, RecordedTmux, Row, Server, Session, Status, Terminal
+from tmuxreap.core.model import (
+    BadRow,
+    Pane,
+    RecordedPane,
+    RecordedTmux,
+    Row,
+    Server,
+    Session,
+    Status,
+    Terminal,
+)
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import Closing, NewEvent
@@ -78,7 +88,12 @@ def live_row(
 
 
 def record_session(
-    context: Context, row: Row, sight: Sight, wish: Launch, mark: str | None, closing: Sequence[Closing] = ()
+    context: Context,
+    row: Row,
+    sight: Sight,
+    wish: Launch,
+    mark: str | None,
+    closing: Sequence[Closing] = (),
 ) -> SessionResult:
     """Into the registry: a new row, or the ended one made running again."""
     fields = _fields(context, row, sight, wish)
@@ -112,7 +127,15 @@ def _fields(context: Context, row: Row, sight: Sight, wish: Launch) -> dict[tupl
     if leader is not None:
         fields[("pane", "created_epoch")] = round(context.processes.started_epoch(leader), 2)
         fields[("pane", "start_ticks")] = leader.start
-    for name in ("socket", "host", "boot_id", "server_pid", "server_started", "session_id", "session_created"):
+    for name in (
+        "socket",
+        "host",
+        "boot_id",
+        "server_pid",
+        "server_started",
+        "session_id",
+        "session_created",
+    ):
         fields[("tmux", name)] = getattr(row.tmux, name)
     if row.terminal is not Terminal.TMUX:
         fields[("terminal",)] = row.terminal.value
@@ -133,7 +156,11 @@ def _program(sight: Sight) -> str | None:
 
 def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, object]:
     """A new row in the order in which one likes to read it."""
-    row: dict[str, object] = {"name": wish.name, "status": Status.RUNNING.value, **dict(_conversation(wish, None))}
+    row: dict[str, object] = {
+        "name": wish.name,
+        "status": Status.RUNNING.value,
+        **dict(_conversation(wish, None)),
+    }
     for path, value in fields.items():
         if len(path) == 1:
             row[path[0]] = list(value) if isinstance(value, tuple) else value
@@ -146,7 +173,13 @@ def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, 
 def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], wish: Launch) -> Changes:
     changes = dict(revive_changes(set(row.data)))
     known = {path: value for path, value in fields.items() if value is not None or _has(row, path)}
-    changes.update({path: value for path, value in known.items() if path != ("agent",) or row.agent != wish.agent})
+    changes.update(
+        {
+            path: value
+            for path, value in known.items()
+            if path != ("agent",) or row.agent != wish.agent
+        }
+    )
     if row.terminal is not now.terminal:
         changes[("terminal",)] = now.terminal.value
     changes.update({(name,): value for name, value in _conversation(wish, row)})
@@ -163,7 +196,8 @@ def _has(row: Row, path: tuple[str, ...]) -> bool:
 
 
 def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:
-    """A new session begins a new conversation, a resumed or adopted one goes on with what is known."""
+    """A new session begins a new conversation, a resumed or adopted one goes on with what is
+    known."""
     field_name = conversation_field(wish.agent)
     if wish.conversation is None and wish.event is not Event.STARTED:
         return [] if row is not None else [(field_name, None)]
@@ -183,7 +217,12 @@ def _added(look: RegistryLook, row: Mapping[str, object]) -> str:
 
 
 def _event(
-    context: Context, row: Row, wish: Launch, old: Row | None, before: RegistryLook, mark: str | None
+    context: Context,
+    row: Row,
+    wish: Launch,
+    old: Row | None,
+    before: RegistryLook,
+    mark: str | None,
 ) -> NewEvent:
     conversation = recorded_conversation(old, wish.agent) if old else None
     data: dict[str, object] = {

@@ -1,6 +1,8 @@
-"""`start --worktree`: the git worktree that a session works in, made before it and taken back with it.
+"""`start --worktree`: the git worktree that a session works in, made before it and taken back with
+it.
 
-Owns when that happens; git's own commands are in `system.git`. Never touches one that was there before."""
+Owns when that happens; git's own commands are in `system.git`. Never touches one that was there
+before."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Runs the user's command of `watch --exec`, with each event on its stdin.
 
-Owns these processes and their end. Never lets them write to our stdout, which is for events alone."""
+Owns these processes and their end. Never lets them write to our stdout, which is for events alone.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ PLAIN_WORD = re.compile(r"[\w./+@%:,-]+")  # one that the shell takes as it stan
 
 def check(command: str) -> None:
     """Refuse what the shell can neither read nor find: better now than at the first event."""
-    read = subprocess.run(["sh", "-n", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    read = subprocess.run(
+        ["sh", "-n", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
     if read.returncode:
         said = read.stderr.decode("utf-8", "replace").strip() or "the shell cannot read it"
         raise _unusable(command, said)
@@ -32,7 +35,9 @@ def check(command: str) -> None:
 
 
 def _unusable(command: str, reason: str) -> Failure:
-    return Failure(Code.USAGE, f"could not use --exec {command!r}: {reason}", "give a command that sh can run")
+    return Failure(
+        Code.USAGE, f"could not use --exec {command!r}: {reason}", "give a command that sh can run"
+    )
 
 
 def execute(command: str, event: str) -> None:
@@ -48,11 +53,15 @@ def execute(command: str, event: str) -> None:
 
 def _executed(command: str, event: str) -> int | str:
     words = ["sh", "-c", command]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=2, start_new_session=True) as process:
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=2, start_new_session=True
+    ) as process:
         try:
             process.communicate(event.encode(), timeout=EXEC_S)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # not waited for yet: the number is still its own
+                os.killpg(
+                    process.pid, signal.SIGKILL
+                )  # not waited for yet: the number is still its own
             return f"nothing within {EXEC_S:g} s"
         return process.returncode

@@ -1,7 +1,7 @@
 """A way out for what a watch tells: whoever takes it slowly, or not at all, holds nobody up.
 
-Owns a bounded line of what waits, and the threads that carry it away. Never blocks who puts something in: what finds
-no room is dropped, and how much that was is told in its place."""
+Owns a bounded line of what waits, and the threads that carry it away. Never blocks who puts
+something in: what finds no room is dropped, and how much that was is told in its place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ ROOM = 1000
 
 
 class Outlet(Generic[T]):
-    def __init__(self, work: Callable[[T], None], lost: Callable[[int], T], *, threads: int = 1) -> None:
+    def __init__(
+        self, work: Callable[[T], None], lost: Callable[[int], T], *, threads: int = 1
+    ) -> None:
         self._work = work
         self._lost_as = lost
         self._lost = 0

@@ -1,7 +1,9 @@
-"""The segment for the status line: one user option on the registry's tmux servers, where `@tmuxreap-segment` is on.
+"""The segment for the status line: one user option on the registry's tmux servers, where
+`@tmuxreap-segment` is on.
 
-The status line reads it without starting a process. It is set when it changes, and again at each full look, for a
-server that was asked for it meanwhile; asked and set inside tmux, in the same step."""
+The status line reads it without starting a process. It is set when it changes, and again at each
+full look, for a server that was asked for it meanwhile; asked and set inside tmux, in the same
+step."""
 
 from __future__ import annotations
 
@@ -43,15 +45,23 @@ class Segment:
 
     def _run(self, socket: str, command: str) -> None:
         registry = str(self._app.registry.path)
-        self._app.tmux.run(socket, [if_option({ASKED: ("on",), OF_REGISTRY: ("", registry)}, command)])
+        self._app.tmux.run(
+            socket, [if_option({ASKED: ("on",), OF_REGISTRY: ("", registry)}, command)]
+        )
 
 
-ORDER = (AgentState.WORKING, AgentState.WAITING, AgentState.LIMITED, AgentState.IDLE, AgentState.UNKNOWN)
+ORDER = (
+    AgentState.WORKING,
+    AgentState.WAITING,
+    AgentState.LIMITED,
+    AgentState.IDLE,
+    AgentState.UNKNOWN,
+)
 
 
 def texts(sights: Sequence[Sight], told: Sequence[Told]) -> dict[str, str]:
-    """By server: how many agents are at what (`3 working, 1 waiting`), and how many are told to run and do not. Never a
-    name: tmux would expand it."""
+    """By server: how many agents are at what (`3 working, 1 waiting`), and how many are told to run
+    and do not. Never a name: tmux would expand it."""
     counts: dict[str, Counter[AgentState | None]] = {}
     for sight, one in zip(sights, told, strict=True):
         if isinstance(sight.server, Server):
@@ -66,4 +76,6 @@ def _alive(sights: Sequence[Sight]) -> bool:
 
 def _text(count: Counter[AgentState | None]) -> str:
     parts = ", ".join(f"{count[state]} {state.value}" for state in ORDER if count[state])
-    return " ".join(part for part in (parts or "no agents", f"!{count[None]}" if count[None] else "") if part)
+    return " ".join(
+        part for part in (parts or "no agents", f"!{count[None]}" if count[None] else "") if part
+    )

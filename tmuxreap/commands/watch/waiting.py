@@ -1,5 +1,5 @@
-"""Owner of the one wait of `watch`: for the death of processes, a change of one file, a time, or a signal to end; and
-of the kernel's word on how a process ended.
+"""Owner of the one wait of `watch`: for the death of processes, a change of one file, a time, or a
+signal to end; and of the kernel's word on how a process ended.
 
 Nothing here wakes up by itself: the kernel tells. Where it cannot, the time-out is all there is."""
 
@@ -23,14 +23,17 @@ from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
 from tmuxreap.system.processes import procfs
 
-# From <sys/inotify.h>. The file itself is watched, not its folder: the ledger beside it changes all the time. Only
-# while there is no such file is its coming awaited in the folder.
+# From <sys/inotify.h>. The file itself is watched, not its folder: the ledger beside it changes all
+# the time. Only while there is no such file is its coming awaited in the folder.
 IN_MODIFY = 0x2
 IN_ATTRIB, IN_CLOSE_WRITE, IN_DELETE_SELF, IN_MOVE_SELF = 0x4, 0x8, 0x400, 0x800
 CHANGES = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
 COMING = 0x80 | 0x100  # IN_MOVED_TO | IN_CREATE
 CLOCK_BOOTTIME = 7  # goes on while the machine sleeps: what is due is due when it wakes up
-PIDFD_GET_INFO, PIDFD_INFO_EXIT = 0xC040FF0B, 1 << 3  # Linux 6.15, once its parent has taken note of the end
+PIDFD_GET_INFO, PIDFD_INFO_EXIT = (
+    0xC040FF0B,
+    1 << 3,
+)  # Linux 6.15, once its parent has taken note of the end
 VMSTAT = Path("/proc/vmstat")
 
 
@@ -45,8 +48,8 @@ class Waiter:
     def __init__(
         self, processes: Processes, file: Path, *, signals: bool = True, more: Sequence[Path] = ()
     ) -> None:
-        """Without `signals` the program that we run in keeps its own, and `ring` ends the wait. `more`: files whose
-        changes are told too, as often as they are written."""
+        """Without `signals` the program that we run in keeps its own, and `ring` ends the wait.
+        `more`: files whose changes are told too, as often as they are written."""
         self._processes = processes
         self._file = file
         self._more = more
@@ -79,8 +82,8 @@ class Waiter:
         self._pidfds.clear()
 
     def arm(self) -> None:
-        """Before the file is read: what is written after that is told. Again each time, for a replaced file is another
-        one; adding it twice changes nothing."""
+        """Before the file is read: what is written after that is told. Again each time, for a
+        replaced file is another one; adding it twice changes nothing."""
         if self._inotify < 0:
             return
         for path in self._more:
@@ -105,7 +108,9 @@ class Waiter:
         timeout_s = max(0.0, timeout_s)
         timed = self._timer >= 0 and timeout_s > 0 and _set_timer(self._timer, timeout_s)
         ready = {descriptor for descriptor, _ in poll.poll(None if timed else timeout_s * 1000)}
-        died = frozenset(process for process, descriptor in self._pidfds.items() if descriptor in ready)
+        died = frozenset(
+            process for process, descriptor in self._pidfds.items() if descriptor in ready
+        )
         for descriptor in (self._bell, self._inotify, self._timer):
             if descriptor in ready:
                 _drain(descriptor)
@@ -115,7 +120,9 @@ class Waiter:
         """Of one that was waited for just now; None where the kernel does not say."""
         pidfd = self._pidfds.get(process, -1)
         status = _exit_status(pidfd)
-        if status is None:  # its parent has not taken note yet, and may not for long; or has just now
+        if (
+            status is None
+        ):  # its parent has not taken note yet, and may not for long; or has just now
             status = procfs.exit_status(process)
         if status is None:
             status = _exit_status(pidfd)
@@ -125,7 +132,11 @@ class Waiter:
             return f"exit status {os.WEXITSTATUS(status)}"
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-        return f"{name}; the kernel ended somebody for want of memory" if self._starved(number) else name
+        return (
+            f"{name}; the kernel ended somebody for want of memory"
+            if self._starved(number)
+            else name
+        )
 
     def remember_memory(self) -> None:
         """What starved before this is no cause of what ends after it."""
@@ -138,19 +149,27 @@ class Waiter:
         self._ending = True
 
     def _follow(self, processes: frozenset[ProcessId]) -> frozenset[ProcessId]:
-        """Keep a descriptor of each of them and of no other; those that are gone already are told."""
+        """Keep a descriptor of each of them and of no other; those that are gone already are
+        told."""
         for process in self._pidfds.keys() - processes:
             os.close(self._pidfds.pop(process))
-        return frozenset(process for process in processes - self._pidfds.keys() if not self._opened(process))
+        return frozenset(
+            process for process in processes - self._pidfds.keys() if not self._opened(process)
+        )
 
     def _opened(self, process: ProcessId) -> bool:
         try:
             descriptor = os.pidfd_open(process.pid)
         except ProcessLookupError:
             return False
-        except (AttributeError, OSError):  # no pidfds, or no more descriptors: the full look will tell
+        except (
+            AttributeError,
+            OSError,
+        ):  # no pidfds, or no more descriptors: the full look will tell
             return True
-        if self._processes.again(process) is None:  # compared after opening: a pid may be a stranger's by now
+        if (
+            self._processes.again(process) is None
+        ):  # compared after opening: a pid may be a stranger's by now
             os.close(descriptor)
             return False
         self._pidfds[process] = descriptor

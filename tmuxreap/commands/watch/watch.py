@@ -1,7 +1,7 @@
 """`watch`: what `reconcile` does, at the moment that something happens, and in full every interval.
 
-After a death only the rows that it touches are looked at; the whole is looked at when the registry changed and when
-the time is up."""
+After a death only the rows that it touches are looked at; the whole is looked at when the registry
+changed and when the time is up."""
 
 from __future__ import annotations
 
@@ -31,14 +31,23 @@ from tmuxreap.system.tmux.sockets import who_listens
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
 DROPPED = "dropped"
-SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)  # tmux takes a moment to close what is left of an agent
+SETTLE_S = (
+    0.0,
+    0.002,
+    0.004,
+    0.008,
+    0.016,
+    0.032,
+)  # tmux takes a moment to close what is left of an agent
 RETENTION_S, RETIRE_EVERY_S = 90 * 86400.0, 86400.0
 AGAIN_S = 0.1  # and sometimes a longer one
 
 
 @frozen
 class WatchRequest:
-    interval_s: float = INTERVAL_S  # at least LEAST_INTERVAL_S: a full look costs more than the rest of the watch
+    interval_s: float = (
+        INTERVAL_S  # at least LEAST_INTERVAL_S: a full look costs more than the rest of the watch
+    )
     command: str | None = None
     reap: tuple[Kind, ...] = ()  # whom to end, after each full look
     settle: bool = True  # else it only tells, and writes nothing
@@ -63,7 +72,8 @@ def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | No
 
 @frozen
 class _Watched:
-    """The processes whose end is one of this row: its agent, what tmux started in its pane, and the server."""
+    """The processes whose end is one of this row: its agent, what tmux started in its pane, and the
+    server."""
 
     socket: str
     agent: tuple[ProcessId, ...]
@@ -123,7 +133,9 @@ class _Watch:
                 self._after(woken.gone)
                 self._again = True
             elif not woken.changed:
-                due = clock.monotonic()  # the time is up, by a clock that went on while the machine slept
+                due = (
+                    clock.monotonic()
+                )  # the time is up, by a clock that went on while the machine slept
 
     def _reap_some(self) -> None:
         if not self._reap:
@@ -136,13 +148,16 @@ class _Watch:
                 self._stuck.add(event.name)
 
     def _after(self, gone: frozenset[ProcessId]) -> None:
-        """Only these rows can have changed; the file is written first, the rest is looked at a moment later."""
+        """Only these rows can have changed; the file is written first, the rest is looked at a
+        moment later."""
         touched = {name: one for name, one in self._rows.items() if one.all & gone}
         for one in touched.values():
             if one.server in gone:  # its agents were hung up on, and take a moment to leave
                 self._leave(set(one.agent) - gone)
         _let_tmux_close(self._app, {one.socket for one in touched.values()}, gone)
-        self._causes.update((name, cause) for name, one in touched.items() if (cause := self._cause(one, gone)))
+        self._causes.update(
+            (name, cause) for name, one in touched.items() if (cause := self._cause(one, gone))
+        )
         self._waiter.remember_memory()
         self._look(frozenset(touched))
 
@@ -152,20 +167,28 @@ class _Watch:
             left -= self._app.processes.wait(left, until - self._app.clock.monotonic())
 
     def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
-        """A server closes its files before it is dead: its agents may be heard of first; then nobody listens there."""
-        if row.server is not None and (row.server in gone or isinstance(who_listens(row.socket), NoServer)):
+        """A server closes its files before it is dead: its agents may be heard of first; then
+        nobody listens there."""
+        if row.server is not None and (
+            row.server in gone or isinstance(who_listens(row.socket), NoServer)
+        ):
             said = self._waiter.how_ended(row.server)
             return f"its tmux server ended{f' ({said})' if said else ''}"
-        return next((said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))), None)
+        return next(
+            (said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))),
+            None,
+        )
 
     def _look(self, only: frozenset[str] | None) -> None:
-        """Reconcile, and who is to be watched from now on. What was heard of a cause counts until everything was seen:
-        the end of a row may not be certain at the first look after it."""
+        """Reconcile, and who is to be watched from now on. What was heard of a cause counts until
+        everything was seen: the end of a row may not be certain at the first look after it."""
         context, at = self._app, self._app.clock.now()
         context.books.hope()
         before = _stamp(context)
         try:
-            settled = reconcile.settle(context, dry_run=self._segment is None, only=only, causes=self._causes)
+            settled = reconcile.settle(
+                context, dry_run=self._segment is None, only=only, causes=self._causes
+            )
         except Failure as failure:
             self._told.trouble(at, failure)
             self._rows, self._known = {}, before
@@ -176,7 +199,9 @@ class _Watch:
         self._known = settled.written or before
         self._again = self._again or settled.again
         drifts = [item.as_json() for item in settled.result.results]
-        self._follow(settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)})
+        self._follow(
+            settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)}
+        )
         self._told.drifts(at, drifts, only)
         if self._segment is not None:
             states = self._segment.tell(list(self._seen.values()), again=only is None)
@@ -184,36 +209,66 @@ class _Watch:
                 self._tell_states(at, states or {})
 
     def _tell_states(self, at: float, states: Mapping[str, Told]) -> None:
-        """What each is at now and was not at the last full look, once; what cannot be told is no change."""
-        known = {name: told for name, told in states.items() if told.state not in (None, AgentState.UNKNOWN)}
+        """What each is at now and was not at the last full look, once; what cannot be told is no
+        change."""
+        known = {
+            name: told
+            for name, told in states.items()
+            if told.state not in (None, AgentState.UNKNOWN)
+        }
         changed = {
             name: {**_state(told), "before": self._states[name]}
             for name, told in known.items()
             if name in self._states and self._states[name] != _state(told)["state"]
         }
         there = {name: word for name, word in self._states.items() if name in states}
-        self._states = {**there, **{name: str(_state(told)["state"]) for name, told in known.items()}}
+        self._states = {
+            **there,
+            **{name: str(_state(told)["state"]) for name, told in known.items()},
+        }
         if changed:
-            self._app.books.note_all([NewEvent(name, "state", facts) for name, facts in changed.items()])
+            self._app.books.note_all(
+                [NewEvent(name, "state", facts) for name, facts in changed.items()]
+            )
         for name, facts in changed.items():
-            self._told.say(PlainResult(name, {"event": "state", "timestamp": iso(at), "name": name, **facts}))
+            self._told.say(
+                PlainResult(name, {"event": "state", "timestamp": iso(at), "name": name, **facts})
+            )
 
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
         for name in self._seen.keys() if only is None else only:
             self._rows.pop(name, None)
-        found = {row.name: (row, sight) for row, sight in seen if not row.status.ended and row.name not in over}
-        kept = {} if only is None else {name: one for name, one in self._seen.items() if name not in only}
+        found = {
+            row.name: (row, sight)
+            for row, sight in seen
+            if not row.status.ended and row.name not in over
+        }
+        kept = (
+            {}
+            if only is None
+            else {name: one for name, one in self._seen.items() if name not in only}
+        )
         self._seen = {**kept, **found}
         self._rows.update({name: self._watched(sight) for name, (_, sight) in found.items()})
 
     def _watched(self, sight: Sight) -> _Watched:
-        server = self._app.processes.identify(sight.server.pid) if isinstance(sight.server, Server) else None
+        server = (
+            self._app.processes.identify(sight.server.pid)
+            if isinstance(sight.server, Server)
+            else None
+        )
         leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
-        return _Watched(sight.socket, tuple({one.id: one for one in sight.agent}) + tuple(leaders), server)
+        return _Watched(
+            sight.socket, tuple({one.id: one for one in sight.agent}) + tuple(leaders), server
+        )
 
 
 def _state(told: Told) -> dict[str, object]:
-    return {"state": told.state.value if told.state else None, "source": told.source, "until": told.until}
+    return {
+        "state": told.state.value if told.state else None,
+        "source": told.source,
+        "until": told.until,
+    }
 
 
 def _stamp(context: Context) -> Stamp | None:
@@ -230,24 +285,41 @@ def _is_over(drift: Mapping[str, object]) -> bool:
 class _Told:
     """Each drift is told when it comes, and again when it comes back; not at every look."""
 
-    def __init__(self, tell: Tell, command: str | None, registry: str, *, settles: bool = True) -> None:
+    def __init__(
+        self, tell: Tell, command: str | None, registry: str, *, settles: bool = True
+    ) -> None:
         self._tell = tell
         self._settles = settles  # else what is certain is found again at every look
         self._registry = registry
         self._exec = None if command is None else _exec_outlet(command)
         self._standing: set[tuple[str, str]] = set()
 
-    def drifts(self, at: float, drifts: Iterable[Mapping[str, object]], only: frozenset[str] | None = None) -> None:
+    def drifts(
+        self, at: float, drifts: Iterable[Mapping[str, object]], only: frozenset[str] | None = None
+    ) -> None:
         found = {(str(drift["name"]), str(drift["drift"])): drift for drift in drifts}
         for key in found.keys() - self._standing:
             self._event(at, found[key])
         untouched = {key for key in self._standing if only is not None and key[0] not in only}
-        self._standing = untouched | {key for key, drift in found.items() if not (self._settles and drift["settled"])}
+        self._standing = untouched | {
+            key for key, drift in found.items() if not (self._settles and drift["settled"])
+        }
 
     def trouble(self, at: float, failure: Failure) -> None:
         """A registry that cannot be read for a moment: said once, and the watch goes on."""
-        self.drifts(at, [{"name": "", "drift": failure.code.text, "evidence": failure.message, "settled": False,
-                          "hint": failure.hint, "registry": self._registry}])  # fmt: skip
+        self.drifts(
+            at,
+            [
+                {
+                    "name": "",
+                    "drift": failure.code.text,
+                    "evidence": failure.message,
+                    "settled": False,
+                    "hint": failure.hint,
+                    "registry": self._registry,
+                }
+            ],
+        )
 
     def _event(self, at: float, facts: Mapping[str, object]) -> None:
         event = {"event": facts["drift"], "timestamp": iso(at), **facts}
@@ -272,11 +344,16 @@ def dropped(at: float, count: int) -> PlainResult:
 
 
 def _let_tmux_close(context: Context, sockets: Iterable[str], gone: Iterable[ProcessId]) -> None:
-    """Until no pane names a process that is gone, but for those that are to stay; not longer than a moment."""
+    """Until no pane names a process that is gone, but for those that are to stay; not longer than a
+    moment."""
     pids = {process.pid for process in gone}
     for pause_s in SETTLE_S:
         context.processes.wait((), pause_s)
-        servers = [server for socket in sockets if isinstance(server := context.tmux.look(socket), Server)]
-        panes = [pane for server in servers for session in server.sessions for pane in session.panes]
+        servers = [
+            server for socket in sockets if isinstance(server := context.tmux.look(socket), Server)
+        ]
+        panes = [
+            pane for server in servers for session in server.sessions for pane in session.panes
+        ]
         if not any(pane.pid in pids and pane.remain_on_exit == "off" for pane in panes):
             return

@@ -1,7 +1,9 @@
-"""The rungs by which one session is ended: a conversation of requests and answers, without any I/O of its own.
+"""The rungs by which one session is ended: a conversation of requests and answers, without any I/O
+of its own.
 
-Each rung says what it wants (look, send, signal, wait) and is told what came of it; `execute` carries the requests of
-many ladders out at once. A rung ends the moment the last process is gone."""
+Each rung says what it wants (look, send, signal, wait) and is told what came of it; `execute`
+carries the requests of many ladders out at once. A rung ends the moment the last process is
+gone."""
 
 from __future__ import annotations
 
@@ -13,12 +15,23 @@ from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Conversation, Live, Outcome, ProcessId, StoppedBy, Verb
 from tmuxreap.core.ports import Clock, Sent
 from tmuxreap.ending.ladder.keys import keep_shown, press_keys
-from tmuxreap.ending.ladder.requests import Checkpoint, Close, Ended, Look, Request, Run, RungReport, Signal, Wait
+from tmuxreap.ending.ladder.requests import (
+    Checkpoint,
+    Close,
+    Ended,
+    Look,
+    Request,
+    Run,
+    RungReport,
+    Signal,
+    Wait,
+)
 from tmuxreap.ending.plan import Plan, PlannedRung, Policy, Rung
 from tmuxreap.sessions.sight import Sight
 
 LOOK_AGAIN_S = 0.05
-FRESH_S = 0.3  # so long a look at the panes is good enough for keys: after it, nobody else's pane is in danger
+# so long a look at the panes is good enough for keys: after it, nobody else's pane is in danger
+FRESH_S = 0.3
 TERM = (signal.SIGTERM, signal.SIGCONT)  # a stopped process handles no TERM
 KILL = (signal.SIGKILL,)
 CLEAN_LOOKS = 2
@@ -45,7 +58,9 @@ def climb(
     """From the first key to the proof of death. `looked_at`: when the plan's look was made."""
     run = Run(plan, profile, policy, clock, sight, conversation)
     run.agent_left = sight.live is not Live.ALIVE and not sight.agent
-    run.beyond = sight.carrier.program if sight.carrier is not None and sight.carrier.beyond else None
+    run.beyond = (
+        sight.carrier.program if sight.carrier is not None and sight.carrier.beyond else None
+    )
     if plan.after_turn_s is not None:
         from tmuxreap.ending.ladder.turns import finish_turn  # no other stop needs it
 
@@ -64,20 +79,30 @@ def climb(
         ours = yield Checkpoint(planned.rung)
         if not ours:
             return _ended(run, Outcome.TAKEN_OVER, None)
-        if planned.rung is Rung.KEYS and looked_at is not None and clock.monotonic() > looked_at + FRESH_S:
+        if (
+            planned.rung is Rung.KEYS
+            and looked_at is not None
+            and clock.monotonic() > looked_at + FRESH_S
+        ):
             yield from _look(run)
         if run.sight.trouble is None and not run.barred:
             if planned.rung is not Rung.KEYS:
                 yield from keep_shown(run)
             gone = yield from _one_rung(run, planned)
         if run.sight.trouble is not None or run.barred:
-            break  # who cannot be asked once is not asked at every rung: each question takes its whole time
+            # who cannot be asked once is not asked at every rung: each question takes its whole
+            # time
+            break
     return _ended(run, _outcome(run, gone), _stopped_by(run) if gone else None)
 
 
 def _left_itself(run: Run, planned: PlannedRung) -> str | None:
     waited = run.plan.after_turn_s is not None and run.last is None
-    return "the agent left by itself" if planned.rung is Rung.KEYS and waited and run.agent_left else None
+    return (
+        "the agent left by itself"
+        if planned.rung is Rung.KEYS and waited and run.agent_left
+        else None
+    )
 
 
 def _one_rung(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
@@ -111,8 +136,8 @@ def _kill(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
 def _settle(
     run: Run, signals: tuple[signal.Signals, ...], wait_s: float, *, close: bool
 ) -> Generator[Request, object, bool]:
-    """Close, signal and wait, until two looks in a row find nothing; False when the time is up. It counts from the
-    first signal: among a hundred sessions the looks before it take theirs."""
+    """Close, signal and wait, until two looks in a row find nothing; False when the time is up. It
+    counts from the first signal: among a hundred sessions the looks before it take theirs."""
     deadline: float | None = None
     signalled: set[ProcessId] = set()
     clean, closed = 0, False
@@ -152,7 +177,8 @@ def _respawned(run: Run, fresh: frozenset[ProcessId]) -> bool:
 def _strike(
     run: Run, processes: frozenset[ProcessId], signals: tuple[signal.Signals, ...], *, close: bool
 ) -> Generator[Request, object, None]:
-    """Who is asked to leave hears of it from the terminal first; who is killed must hear of nothing beforehand."""
+    """Who is asked to leave hears of it from the terminal first; who is killed must hear of nothing
+    beforehand."""
     _note_swept(run)
     run.touched = True
     if close and signals is not KILL:
@@ -178,7 +204,8 @@ def _signal(
 
 
 def _note_swept(run: Run) -> None:
-    """All that is ended and is not the agent, also what goes with its terminal before it is signalled."""
+    """All that is ended and is not the agent, also what goes with its terminal before it is
+    signalled."""
     agent = frozenset(run.plan.agent_pids)
     for one in run.sight.owned.own:
         if run.agent_left or one.process.pid not in agent:
@@ -186,7 +213,12 @@ def _note_swept(run: Run) -> None:
 
 
 Action = Callable[[Run, PlannedRung], Generator[Request, object, bool]]
-ACTIONS: dict[Rung, Action] = {Rung.KEYS: press_keys, Rung.HANGUP: _hangup, Rung.TERM: _term, Rung.KILL: _kill}
+ACTIONS: dict[Rung, Action] = {
+    Rung.KEYS: press_keys,
+    Rung.HANGUP: _hangup,
+    Rung.TERM: _term,
+    Rung.KILL: _kill,
+}
 
 
 def _outcome(run: Run, gone: bool) -> Outcome:

@@ -1,8 +1,8 @@
-"""Carries the ladders of many sessions out at once, in one loop: tmux is asked in batches, processes are looked at once
-for all, and everybody waits together for the kernel's word.
+"""Carries the ladders of many sessions out at once, in one loop: tmux is asked in batches,
+processes are looked at once for all, and everybody waits together for the kernel's word.
 
-It does what the ladders ask for and decides nothing of its own, but for one thing: no key leaves it for a pane whose
-foreground is not the agent's."""
+It does what the ladders ask for and decides nothing of its own, but for one thing: no key leaves it
+for a pane whose foreground is not the agent's."""
 
 from __future__ import annotations
 
@@ -27,16 +27,23 @@ from tmuxreap.sessions.siblings import shared
 from tmuxreap.sessions.sight import Past, Sight, past_of, see_again
 from tmuxreap.system.tmux import commands as tmux_commands
 
-# When many end at once, patience saves a look for each: as long as one follows upon the other, but not for long.
+# When many end at once, patience saves a look for each: as long as one follows upon the other, but
+# not for long.
 COALESCE_S = 0.005
 PATIENCE_S = 0.1
 
-FAULT_OF_RUNG = {Rung.KEYS: Step.KEYS, Rung.HANGUP: Step.HANGUP, Rung.TERM: Step.HANGUP, Rung.KILL: Step.KILL}
+FAULT_OF_RUNG = {
+    Rung.KEYS: Step.KEYS,
+    Rung.HANGUP: Step.HANGUP,
+    Rung.TERM: Step.HANGUP,
+    Rung.KILL: Step.KILL,
+}
 
 
 @slotted
 class Task:
-    """One session that is being ended, and the questions that its ladder asks of the rest of the program."""
+    """One session that is being ended, and the questions that its ladder asks of the rest of the
+    program."""
 
     row: Row
     plan: Plan
@@ -86,7 +93,14 @@ class Executor:
         if self._progress:
             self._progress.begin(len(tasks))
         for task in tasks:
-            known = (task.plan, task.profile, task.policy, self._clock, task.sight, task.conversation)
+            known = (
+                task.plan,
+                task.profile,
+                task.policy,
+                self._clock,
+                task.sight,
+                task.conversation,
+            )
             climbing = (task.ladder or climb.climb)(*known, looked_at=task.looked_at)
             self._ladders[task] = climbing
             self._advance(task, None)
@@ -96,7 +110,9 @@ class Executor:
                     yield self._finished()
                 elif not self._answer_all():
                     self._wait()
-        except BaseException:  # also Ctrl-C: what was changed on the user's panes is put back before we go
+        except (
+            BaseException
+        ):  # also Ctrl-C: what was changed on the user's panes is put back before we go
             for task in self._asked:
                 self._tmux.run(task.plan.socket, restore(task.plan.options))
             raise
@@ -119,9 +135,13 @@ class Executor:
 
     def _answer_all(self) -> bool:
         """Everything that can be answered without waiting; False when all wait."""
-        ready = {task: request for task, request in self._asked.items() if not isinstance(request, Wait)}
+        ready = {
+            task: request for task, request in self._asked.items() if not isinstance(request, Wait)
+        }
         for kind, commands in TOGETHER.items():
-            self._together([task for task, request in ready.items() if isinstance(request, kind)], commands)
+            self._together(
+                [task for task, request in ready.items() if isinstance(request, kind)], commands
+            )
         self._read([task for task, request in ready.items() if isinstance(request, READ)])
         looks = [task for task, request in ready.items() if isinstance(request, requests.Look)]
         if looks:
@@ -158,7 +178,11 @@ class Executor:
 
     def _together(self, tasks: Sequence[Task], commands: Commands) -> None:
         """One client a server for all of them; what came of one in a crowd is seen by looking."""
-        wanted = {task: found for task in tasks if (found := commands(self._processes, task, self._asked[task]))}
+        wanted = {
+            task: found
+            for task in tasks
+            if (found := commands(self._processes, task, self._asked[task]))
+        }
         answers: dict[Task, bool] = {}
         for socket in dict.fromkeys(task.plan.socket for task in wanted):
             mine = [task for task in wanted if task.plan.socket == socket]
@@ -168,13 +192,19 @@ class Executor:
             self._advance(task, answers.get(task, False))
 
     def _read(self, tasks: Sequence[Task]) -> None:
-        """The panes of all of them, each server asked once; those that want it are made ready first."""
+        """The panes of all of them, each server asked once; those that want it are made ready
+        first."""
         texts: dict[Task, str | None] = {}
         for socket in dict.fromkeys(task.plan.socket for task in tasks):
             mine = [task for task in tasks if task.plan.socket == socket]
-            shown = [task for task in mine if task.sight.pane is not None and self._wants_text(task)]
+            shown = [
+                task for task in mine if task.sight.pane is not None and self._wants_text(task)
+            ]
             first = [
-                each for task in mine if self._asked[task] == requests.ReadScreen(ready=True) for each in ready(task)
+                each
+                for task in mine
+                if self._asked[task] == requests.ReadScreen(ready=True)
+                for each in ready(task)
             ]
             asked = [self._question(task, task.sight.pane.id) for task in shown if task.sight.pane]
             texts.update(zip(shown, self._tmux.ask(socket, asked, first), strict=True))
@@ -194,7 +224,9 @@ class Executor:
     def _look(self, tasks: Sequence[Task]) -> None:
         since = min(_since(task) for task in tasks)
         asked = {task.plan.socket for task in tasks if self._asked[task] == requests.Look()}
-        known = {task.plan.socket: task.sight.server for task in tasks if task.plan.socket not in asked}
+        known = {
+            task.plan.socket: task.sight.server for task in tasks if task.plan.socket not in asked
+        }
         world = self._observer.look(asked, since, known)
         for task in tasks:
             task.sight = see_again(task.row, task.profile, task.spares, world, task.past)
@@ -206,7 +238,9 @@ class Executor:
         if self._meanwhile is not None:
             meanwhile, self._meanwhile = self._meanwhile, None
             meanwhile()
-        waits = {task: request for task, request in self._asked.items() if isinstance(request, Wait)}
+        waits = {
+            task: request for task, request in self._asked.items() if isinstance(request, Wait)
+        }
         awaited = {process for wait in waits.values() for process in wait.processes}
         until = min(wait.until for wait in waits.values())
         if self._progress and self._progress.live:
@@ -242,7 +276,8 @@ def _since(task: Task) -> int:
 
 
 def close(processes: Processes, task: Task, request: Request) -> list[list[str]]:
-    """A window that stands in another session too, or a group of them, keeps its panes when one session goes."""
+    """A window that stands in another session too, or a group of them, keeps its panes when one
+    session goes."""
     server, session, whole = task.plan.server, task.sight.session, task.sight.whole
     assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
     _struck(task)
@@ -284,8 +319,10 @@ READ = (requests.ReadScreen, requests.Capture)
 
 def restore(options: Iterable[PaneOption | RecordedOption]) -> list[list[str]]:
     return [
-        tmux_commands.unset_pane_option(option.pane, option.option)
-        if option.before is None
-        else tmux_commands.set_pane_option(option.pane, option.option, option.before)
+        (
+            tmux_commands.unset_pane_option(option.pane, option.option)
+            if option.before is None
+            else tmux_commands.set_pane_option(option.pane, option.option, option.before)
+        )
         for option in options
     ]

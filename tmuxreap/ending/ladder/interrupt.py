@@ -1,7 +1,9 @@
-"""`interrupt`: ends the turn that an agent is in, and leaves it there. Asks, and does no I/O of its own.
+"""`interrupt`: ends the turn that an agent is in, and leaves it there. Asks, and does no I/O of its
+own.
 
-Its keys pass the same gates as those of an ending. None goes to a screen that was not read just before, to one that
-asks before its first prompt, or past a queued prompt that does not come back into the input."""
+Its keys pass the same gates as those of an ending. None goes to a screen that was not read just
+before, to one that asks before its first prompt, or past a queued prompt that does not come back
+into the input."""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def end_turn(
     *,
     looked_at: float | None = None,
 ) -> Generator[Request, object, Ended]:
-    """From the first look to the state that proves it. `looked_at`: as of every ladder; here each look is fresh."""
+    """From the first look to the state that proves it. `looked_at`: as of every ladder; here each
+    look is fresh."""
     run = Run(plan, profile, policy, clock, sight, conversation)
     screen = yield from _settled(run)
     if screen.state in RESTING:
@@ -81,7 +84,9 @@ def _confirmed(run: Run, sent: bool) -> Generator[Request, object, Ended]:
     screen = yield from _settled(run)
     if run.agent and not (yield Wait(run.agent, run.clock.monotonic())):
         reason = f"could not interrupt {run.plan.name}: its agent has left"
-        return _ended(run, Outcome.FAILED, Failure(Code.GONE, reason, "settle its row: tmuxreap reconcile"))
+        return _ended(
+            run, Outcome.FAILED, Failure(Code.GONE, reason, "settle its row: tmuxreap reconcile")
+        )
     if screen.state in RESTING:
         return _ended(run, Outcome.INTERRUPTED if sent else Outcome.ALREADY_IDLE)
     if not sent:

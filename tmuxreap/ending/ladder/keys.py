@@ -1,4 +1,5 @@
-"""The first rung: the agent's own exit keys, each only where it can do no harm. Asks, and does no I/O of its own."""
+"""The first rung: the agent's own exit keys, each only where it can do no harm. Asks, and does no
+I/O of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +10,16 @@ from functools import partial
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import Conversation, ProcessId
-from tmuxreap.ending.ladder.requests import Capture, Draft, KeepDraft, Press, ReadScreen, Request, Run, Wait
+from tmuxreap.ending.ladder.requests import (
+    Capture,
+    Draft,
+    KeepDraft,
+    Press,
+    ReadScreen,
+    Request,
+    Run,
+    Wait,
+)
 from tmuxreap.ending.plan import REPEATS, SETTLE_S, PlannedRung, fast, pauses_s
 
 LINES_CLEARED = 8
@@ -53,7 +63,8 @@ def press_keys(run: Run, planned: PlannedRung) -> Generator[Request, object, boo
 
 
 def for_certain(run: Run, screen: Screen) -> Generator[Request, object, Screen | None]:
-    """Behind a carrier the screen alone tells that the agent is there: two looks must agree on its whole state."""
+    """Behind a carrier the screen alone tells that the agent is there: two looks must agree on its
+    whole state."""
     carrier = run.sight.carrier
     if carrier is None:
         return screen
@@ -66,8 +77,8 @@ def for_certain(run: Run, screen: Screen) -> Generator[Request, object, Screen |
 
 
 def take_back(run: Run, screen: Screen) -> Generator[Request, object, Screen | None]:
-    """What waits to be begun comes back into the input, and is kept: the key that ends a turn would begin it. The
-    screen then; None when it does not come back: no key is sent."""
+    """What waits to be begun comes back into the input, and is kept: the key that ends a turn would
+    begin it. The screen then; None when it does not come back: no key is sent."""
     assert run.profile is not None  # noqa: S101 - see press_keys
     yield from _keep(run, screen.draft)
     before = ""
@@ -100,9 +111,11 @@ def _cleared(run: Run, screen: Screen) -> Generator[Request, object, Screen]:
     return screen
 
 
-def _interrupted(run: Run, screen: Screen, limit: float | None) -> Generator[Request, object, Screen]:
-    """A turn is ended before anything is typed, and looked at again: who leaves in the middle of one may leave it to
-    a program that goes on with it."""
+def _interrupted(
+    run: Run, screen: Screen, limit: float | None
+) -> Generator[Request, object, Screen]:
+    """A turn is ended before anything is typed, and looked at again: who leaves in the middle of
+    one may leave it to a program that goes on with it."""
     assert run.profile is not None  # noqa: S101 - see press_keys
     for _ in range(REPEATS):
         late = limit is not None and run.clock.monotonic() >= limit
@@ -144,8 +157,8 @@ def read_now(*, ready: bool = False) -> Generator[Request, object, Screen]:
 
 
 def _unanswered(run: Run, limit: float | None, seen: Screen) -> Generator[Request, object, _Way]:
-    """What it asks before its first prompt is left without an answer, and by no other key: an Escape may be a "no" that
-    it writes down."""
+    """What it asks before its first prompt is left without an answer, and by no other key: an
+    Escape may be a "no" that it writes down."""
     assert run.profile is not None  # noqa: S101 - see press_keys
     way, pause_s = _Way.BROKEN, run.profile.leave_s / REPEATS
     for _ in range(REPEATS if run.profile.setup_keys else 0):
@@ -156,8 +169,8 @@ def _unanswered(run: Run, limit: float | None, seen: Screen) -> Generator[Reques
 
 
 def _safely(run: Run, limit: float | None, seen: Screen | None) -> Generator[Request, object, _Way]:
-    """The sequence that worked in every state, then its end again as often as that fits into the time to leave, which
-    counts from the last key of the sequence."""
+    """The sequence that worked in every state, then its end again as often as that fits into the
+    time to leave, which counts from the last key of the sequence."""
     assert run.profile is not None  # noqa: S101 - see press_keys
     again, leave_s = run.profile.again_keys, run.profile.leave_s
     pause_s = leave_s / (2 * REPEATS) if again else leave_s
@@ -169,16 +182,24 @@ def _safely(run: Run, limit: float | None, seen: Screen | None) -> Generator[Req
         if way is not _Way.STAYED or not fits:
             break
         way = yield from _sequence(run, again, last, pause_s)
-    if way in (_Way.STAYED, _Way.CUT):  # cut: of its several processes one, and the terminal, are gone first
+    if way in (
+        _Way.STAYED,
+        _Way.CUT,
+    ):  # cut: of its several processes one, and the terminal, are gone first
         left = yield from _left_by(run, run.agent, until - run.clock.monotonic(), limit)
         way = _Way.LEFT if left else _Way.STAYED
     return way
 
 
 def _sequence(
-    run: Run, steps: tuple[KeyStep, ...], limit: float | None, leave_s: float, seen: Screen | None = None
+    run: Run,
+    steps: tuple[KeyStep, ...],
+    limit: float | None,
+    leave_s: float,
+    seen: Screen | None = None,
 ) -> Generator[Request, object, _Way]:
-    """Key by key, no longer than the agent lives; then as long as it may take to leave. `seen`: just now."""
+    """Key by key, no longer than the agent lives; then as long as it may take to leave. `seen`:
+    just now."""
     agent, sent = run.agent, False
     for step in steps:
         if limit is not None and run.clock.monotonic() >= limit:

@@ -1,4 +1,5 @@
-"""What the ladder of one session may ask for, how it answers in the end, and what it has seen so far. Plain values."""
+"""What the ladder of one session may ask for, how it answers in the end, and what it has seen so
+far. Plain values."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ class Checkpoint:
 
 @frozen
 class Look:
-    """What is left? Answered with a Sight. `processes_only`: the session was seen to be gone, and since a server gives
-    an id once, it is not asked again."""
+    """What is left? Answered with a Sight. `processes_only`: the session was seen to be gone, and
+    since a server gives an id once, it is not asked again."""
 
     processes_only: bool = False
 
@@ -52,15 +53,16 @@ class Close:
 
 @frozen
 class ReadScreen:
-    """Answered with a Screen. `ready`: the pane is made ready for keys first (a mode is left, keys are kept from its
-    siblings, the pane is kept for the banner)."""
+    """Answered with a Screen. `ready`: the pane is made ready for keys first (a mode is left, keys
+    are kept from its siblings, the pane is kept for the banner)."""
 
     ready: bool = False
 
 
 @frozen
 class Press:
-    """One key or one text, if the agent is in front and the pane takes keys. Answered with a bool: was it sent?"""
+    """One key or one text, if the agent is in front and the pane takes keys. Answered with a bool:
+    was it sent?"""
 
     step: Key | Text
 
@@ -90,10 +92,23 @@ class Heard:
 
 @frozen
 class Recall:
-    """Time has gone by, the agent lives: look for its conversation again. Answered with a Conversation."""
+    """Time has gone by, the agent lives: look for its conversation again. Answered with a
+    Conversation."""
 
 
-Request = Checkpoint | Look | Wait | Signal | Close | ReadScreen | Press | KeepDraft | Capture | Hear | Recall
+Request = (
+    Checkpoint
+    | Look
+    | Wait
+    | Signal
+    | Close
+    | ReadScreen
+    | Press
+    | KeepDraft
+    | Capture
+    | Hear
+    | Recall
+)
 
 
 @frozen
@@ -124,7 +139,9 @@ class Ended:
 
     outcome: Outcome
     stopped_by: StoppedBy | None
-    swept_by: StoppedBy | None  # the rung that ended the last of it, whether the agent was still there or not
+    swept_by: (
+        StoppedBy | None
+    )  # the rung that ended the last of it, whether the agent was still there or not
     rungs: tuple[RungReport, ...]
     conversation: Conversation
     draft: Draft | None
@@ -158,7 +175,9 @@ class Run:
     denied: bool = False
     turn_cut: bool = False
     draft_lost: str = ""
-    cleared: bool = False  # a key was sent that clears what is half-typed: nothing is lost by the next
+    cleared: bool = (
+        False  # a key was sent that clears what is half-typed: nothing is lost by the next
+    )
     touched: bool = False  # something of it was ended
     beyond: str | None = None  # the carrier of an agent that nobody can see from here
     unsent: str | None = None  # why no exit key was sent after all

@@ -1,7 +1,8 @@
-"""`--after-turn`: before the first rung the agent may finish what it is in. Asks, and does no I/O of its own.
+"""`--after-turn`: before the first rung the agent may finish what it is in. Asks, and does no I/O
+of its own.
 
-An agent with our hooks hears of it from them, by the open intent, and starts nothing else; of any other its idle state
-is awaited. A person's answer is awaited, too: a dialog is part of the turn."""
+An agent with our hooks hears of it from them, by the open intent, and starts nothing else; of any
+other its idle state is awaited. A person's answer is awaited, too: a dialog is part of the turn."""
 
 from __future__ import annotations
 
@@ -10,7 +11,17 @@ from collections.abc import Generator
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import Conversation, Live
 from tmuxreap.ending.ladder.keys import take_back
-from tmuxreap.ending.ladder.requests import Capture, Hear, Heard, Look, ReadScreen, Recall, Request, Run, Wait
+from tmuxreap.ending.ladder.requests import (
+    Capture,
+    Hear,
+    Heard,
+    Look,
+    ReadScreen,
+    Recall,
+    Request,
+    Run,
+    Wait,
+)
 from tmuxreap.sessions.sight import Sight
 
 LOOK_S = 0.15
@@ -20,7 +31,8 @@ RESTING = frozenset({"idle", "ended"})
 
 
 def finish_turn(run: Run, wait_s: float) -> Generator[Request, object, bool]:
-    """False when the ending is no longer ours. What is known of the agent is looked at again: it may be long ago."""
+    """False when the ending is no longer ours. What is known of the agent is looked at again: it
+    may be long ago."""
     until = run.clock.monotonic() + wait_s
     agent = run.agent
     still = 0
@@ -45,7 +57,8 @@ def finish_turn(run: Run, wait_s: float) -> Generator[Request, object, bool]:
 
 
 def _rests(screen: Screen, heard: Heard) -> bool:
-    """The screen is right also where a turn was broken off and no hook said so; where it tells nothing, hooks may."""
+    """The screen is right also where a turn was broken off and no hook said so; where it tells
+    nothing, hooks may."""
     if screen.state is State.UNKNOWN:
         return heard.state in RESTING
     return screen.state in READY

@@ -1,2 +1,2 @@
-"""The command line: `main` knows the verbs, `boundary` turns words into requests and failures into answers, `verbs`
-declares the flags of each."""
+"""The command line: `main` knows the verbs, `boundary` turns words into requests and failures into
+answers, `verbs` declares the flags of each."""

@@ -1,4 +1,5 @@
-"""Between the command line and the verbs: words become requests, failures become answers, and the answer is told."""
+"""Between the command line and the verbs: words become requests, failures become answers, and the
+answer is told."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ UNCONFIGURED = ("hook", "heartbeat")  # agents call them all the time: they have
 TASK_STATUSES = ("failed", "ready", "cancelled")
 
 
-def answer(command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[Context], Result]) -> None:
+def answer(
+    command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[Context], Result]
+) -> None:
     """The boundary of every verb: what it could not do becomes an answer too."""
     settings = Settings.from_environment()
     voice = voice_of(settings, json, quiet)
@@ -63,16 +66,30 @@ def answered(command: str, context: Context, work: Callable[[Context], Result]) 
             context.configure(lenient=command in LENIENT)
         return work(context)
     except Failure as failure:
-        told = _first_run(command, context, failure) if failure.code is Code.REGISTRY_NOT_FOUND else failure
-        return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), told)
+        told = (
+            _first_run(command, context, failure)
+            if failure.code is Code.REGISTRY_NOT_FOUND
+            else failure
+        )
+        return Result(
+            command, context.registry_name, context.clock.now(), (), tuple(context.warnings), told
+        )
     except KeyboardInterrupt:  # here, where the registry is known; the parser would swallow it
-        return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), interrupted())
+        return Result(
+            command,
+            context.registry_name,
+            context.clock.now(),
+            (),
+            tuple(context.warnings),
+            interrupted(),
+        )
     finally:
         context.close()
 
 
 def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
-    """Whoever has agents running and no registry is told which they are, and the command that makes one."""
+    """Whoever has agents running and no registry is told which they are, and the command that makes
+    one."""
     if verb in ("start", "adopt") or context.given_registry or context.settings.homeless:
         return failure
     from tmuxreap.sessions.newcomers import all_newcomers, near_sockets, told
@@ -85,7 +102,10 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
         return failure
     are = "agent runs" if len(found) == 1 else "agents run"
     where = " --registry PATH" if context.settings.at_home else ""
-    hint = f"{len(found)} {are} in tmux: {told(found)}; register all with: tmuxreap adopt --all{where}, some with:"
+    hint = (
+        f"{len(found)} {are} in tmux: {told(found)}; register all with: tmuxreap adopt"
+        f" --all{where}, some with:"
+    )
     return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{where}")
 
 
@@ -107,17 +127,23 @@ def end(
         if not (json or quiet or dry_run):
             from tmuxreap.interfaces.text.progress import Progress
 
-            context.progress = Progress(sys.stderr, context.clock.monotonic, live=sys.stderr.isatty())
+            context.progress = Progress(
+                sys.stderr, context.clock.monotonic, live=sys.stderr.isatty()
+            )
         wish = policy(context)
-        ask = question(voice_of(context.settings, json, quiet), purge=wish.purge) if on_terminal() else None
+        ask = (
+            question(voice_of(context.settings, json, quiet), purge=wish.purge)
+            if on_terminal()
+            else None
+        )
         return run(context, EndRequest(targets_of(targets), wish, dry_run, yes, ask))
 
     answer(verb.value, registry, json, quiet, work)
 
 
 def heed_signals() -> None:
-    """SIGTERM, or the loss of our terminal, is as a Ctrl-C while something is made or ended: said, and what was changed
-    on the user's panes put back. What `nohup` had ignored stays so."""
+    """SIGTERM, or the loss of our terminal, is as a Ctrl-C while something is made or ended: said,
+    and what was changed on the user's panes put back. What `nohup` had ignored stays so."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -149,7 +175,8 @@ def one_of(known: Sequence[str], word: str, flag: str) -> str:
 
 
 def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
-    """For a program that goes on by itself: without the left-overs, which a person should have seen before."""
+    """For a program that goes on by itself: without the left-overs, which a person should have seen
+    before."""
     from tmuxreap.commands.reap.verdicts import Kind
 
     known = {kind.value: kind for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)}
@@ -177,7 +204,8 @@ def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
 
 
 def _asked_of(plan: Result, voice: Voice) -> Iterator[str]:
-    """Of several their number, and one line each: a plan in full would scroll the first of them away."""
+    """Of several their number, and one line each: a plan in full would scroll the first of them
+    away."""
     told = [one for item in plan.results if (one := item.as_json()).get("outcome") == "planned"]
     if len(told) < 2:
         yield from lines(plan, voice)

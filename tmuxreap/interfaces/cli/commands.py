@@ -1,5 +1,5 @@
-"""The commands of the verbs, one file each, and `--host` on those that have it: declared once, and none of what it
-needs is loaded where it is not used."""
+"""The commands of the verbs, one file each, and `--host` on those that have it: declared once, and
+none of what it needs is loaded where it is not used."""
 
 from __future__ import annotations
 
@@ -13,13 +13,27 @@ import typer
 from tmuxreap.interfaces.cli.verbs.options import Yes
 
 LOOKING = frozenset({"list", "show", "events", "doctor"})
-CHANGING = frozenset({
-    "start", "adopt", "stop", "kill", "reap", "resume", "forget", "reconcile", "interrupt", "protect", "unprotect",
-})  # fmt: skip
+CHANGING = frozenset(
+    {
+        "start",
+        "adopt",
+        "stop",
+        "kill",
+        "reap",
+        "resume",
+        "forget",
+        "reconcile",
+        "interrupt",
+        "protect",
+        "unprotect",
+    }
+)
 WAITING = frozenset({"wait"})
 ENDLESS = frozenset({"watch"})
 HOSTED = LOOKING | CHANGING | WAITING | ENDLESS
-PLANNED = frozenset({"stop", "kill", "forget", "interrupt"})  # patterns are looked up before, and sent as names
+PLANNED = frozenset(
+    {"stop", "kill", "forget", "interrupt"}
+)  # patterns are looked up before, and sent as names
 ASKED = frozenset({"stop", "kill", "interrupt"})  # on a terminal, before a pattern
 NEVER_SENT = ("registry", "json", "quiet")  # of the caller's own words
 
@@ -29,7 +43,9 @@ HostWords = Annotated[
 ]
 AtOnce = Annotated[
     int | None,
-    typer.Option("--hosts-at-once", help="Hosts to ask at the same time. [32]", metavar="N", min=1, max=1000),
+    typer.Option(
+        "--hosts-at-once", help="Hosts to ask at the same time. [32]", metavar="N", min=1, max=1000
+    ),
 ]
 
 
@@ -45,7 +61,11 @@ def declared(verb: str) -> Callable[..., None]:
 
 
 def changes(verb: str, words: Mapping[str, object]) -> bool:
-    return verb in CHANGING and not (words.get("dry_run") or words.get("print_only")) and not _only_shows(verb, words)
+    return (
+        verb in CHANGING
+        and not (words.get("dry_run") or words.get("print_only"))
+        and not _only_shows(verb, words)
+    )
 
 
 def _only_shows(verb: str, words: Mapping[str, object]) -> bool:
@@ -59,7 +79,9 @@ def goes_on(verb: str, words: Mapping[str, object]) -> bool:
 def hosted(verb: str, command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True)
 
-    def call(host: list[str] | None = None, hosts_at_once: int | None = None, **words: object) -> None:
+    def call(
+        host: list[str] | None = None, hosts_at_once: int | None = None, **words: object
+    ) -> None:
         if host or _names_a_host(words):
             near = import_module("tmuxreap.interfaces.remote.near")
             status = near.call_hosts(verb, command, host, hosts_at_once, words)
@@ -81,7 +103,9 @@ def hosted(verb: str, command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameter(name: str, kind: object) -> inspect.Parameter:
     default = False if name == "yes" else None
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind
+    )
 
 
 def _names_a_host(words: dict[str, object]) -> bool:

@@ -1,4 +1,5 @@
-"""The command line as a whole: which verbs there are. The words of each are in its file under `verbs`."""
+"""The command line as a whole: which verbs there are. The words of each are in its file under
+`verbs`."""
 
 from __future__ import annotations
 
@@ -75,7 +76,10 @@ def _version(wanted: bool) -> None:
 
 def _program(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Stop, resume and clean up AI coding agents running in tmux.

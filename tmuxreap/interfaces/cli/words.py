@@ -1,4 +1,5 @@
-"""How the command line is spoken to: its verbs in groups, the words of other programs, and what they mean here.
+"""How the command line is spoken to: its verbs in groups, the words of other programs, and what
+they mean here.
 
 Decides nothing about what a verb does."""
 
@@ -19,10 +20,22 @@ GROUPS = {
 }
 UNTOLD = ("hook", "ls")  # called by programs, and another name of a verb
 SYNONYMS = {
-    "status": "list", "ps": "list", "rm": "forget", "delete": "forget", "remove": "forget", "end": "stop",
-    "quit": "stop", "exit": "stop", "restore": "resume", "open": "attach", "new": "start", "run": "start",
-    "logs": "events", "log": "events", "history": "events",
-}  # fmt: skip
+    "status": "list",
+    "ps": "list",
+    "rm": "forget",
+    "delete": "forget",
+    "remove": "forget",
+    "end": "stop",
+    "quit": "stop",
+    "exit": "stop",
+    "restore": "resume",
+    "open": "attach",
+    "new": "start",
+    "run": "start",
+    "logs": "events",
+    "log": "events",
+    "history": "events",
+}
 OF_ALL = ("list", "show", "stop", "kill", "resume", "forget")
 
 
@@ -31,7 +44,9 @@ class Grouped(typer.core.TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         shown = {verb for verbs in GROUPS.values() for verb in verbs.split()} | {*UNTOLD}
-        more = [verb for verb, found in self.commands.items() if verb not in shown and not found.hidden]
+        more = [
+            verb for verb, found in self.commands.items() if verb not in shown and not found.hidden
+        ]
         for title, verbs in {**GROUPS, "More": " ".join(more)}.items():
             known = [(verb, self.commands[verb]) for verb in verbs.split() if verb in self.commands]
             rows = [(verb, found.get_short_help_str(formatter.width)) for verb, found in known]
@@ -49,7 +64,8 @@ def as_called(argv: Sequence[str]) -> list[str]:
 
 
 def check_words(words: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse a verb that there is not, and a registry that is given twice: the last would win without a word."""
+    """Refuse a verb that there is not, and a registry that is given twice: the last would win
+    without a word."""
     verb = next((word for word in words if not word.startswith("-")), "")
     if verb and verb not in known:
         from difflib import get_close_matches  # who knows the verbs needs none

@@ -1,8 +1,10 @@
-"""What may follow on the command line: verbs, flags, and the sessions of the registry with their state as a hint.
+"""What may follow on the command line: verbs, flags, and the sessions of the registry with their
+state as a hint.
 
-Answers before a command line is built, and reads the registry by its lines: what people and programs write, not all
-that YAML allows; a row that is not understood is not offered. It looks at nothing else, never fails, and says nothing
-when it does not know. One offer a line, with a tab before its hint; `:files` alone means files, as the shell knows."""
+Answers before a command line is built, and reads the registry by its lines: what people and
+programs write, not all that YAML allows; a row that is not understood is not offered. It looks at
+nothing else, never fails, and says nothing when it does not know. One offer a line, with a tab
+before its hint; `:files` alone means files, as the shell knows."""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from tmuxreap.system.environment import Settings, registry_path
 Offer = tuple[str, str]
 FILES: Offer = (":files", "")
 RUNNING, ENDED = frozenset({"running"}), frozenset({"stopped", "terminated", "archived"})
-WANTED = {"stop": RUNNING, "kill": RUNNING, "start": ENDED, "resume": ENDED, "forget": ENDED}  # of others all
+WANTED = {
+    "stop": RUNNING,
+    "kill": RUNNING,
+    "start": ENDED,
+    "resume": ENDED,
+    "forget": ENDED,
+}  # of others all
 OPENING = "'\""
 
 
@@ -81,7 +89,11 @@ class _Line:
             yield from ((f"{flag}={value}", hint) for value, hint in self._of(self.flags[flag][0]))
         else:
             again = ("--tag", "--host")
-            yield from ((f, what) for f, (_, what) in self.flags.items() if f not in self.given or f in again)
+            yield from (
+                (f, what)
+                for f, (_, what) in self.flags.items()
+                if f not in self.given or f in again
+            )
 
     def _argument(self) -> str:
         """The last one takes all that is left; what follows -- is a command of somebody else's."""
@@ -99,7 +111,12 @@ class _Line:
     def rows(self) -> list[Sketch]:
         settings = Settings.from_environment()
         given = next(
-            (word for flag, word in zip(self.words, self.words[1:], strict=False) if flag == "--registry"), None
+            (
+                word
+                for flag, word in zip(self.words, self.words[1:], strict=False)
+                if flag == "--registry"
+            ),
+            None,
         )
         path = registry_path(settings, given)
         return rows_of(path.read_text(encoding="utf-8", errors="replace"))
@@ -115,14 +132,18 @@ def _targets(line: _Line) -> Iterator[Offer]:
     yield from ((row.name, _state(row)) for row in rows if row.name not in line.named)
     tags = Counter(tag for row in rows for tag in row.tags)
     agents = Counter(row.agent for row in rows if row.agent)
-    counted = [(f"tag:{tag}", n) for tag, n in tags.items()] + [(f"agent:{agent}", n) for agent, n in agents.items()]
+    counted = [(f"tag:{tag}", n) for tag, n in tags.items()] + [
+        (f"agent:{agent}", n) for agent, n in agents.items()
+    ]
     yield from ((value, _count(n)) for value, n in counted if value not in line.named)
     if rows and not line.named:
         yield ("all", _count(len(rows)))
 
 
 def _state(row: Sketch) -> str:
-    return ", ".join(word for word in (row.status, row.agent, "resumable" if row.resumable else "") if word)
+    return ", ".join(
+        word for word in (row.status, row.agent, "resumable" if row.resumable else "") if word
+    )
 
 
 def _count(number: int) -> str:
@@ -137,7 +158,10 @@ def _agents(line: _Line) -> Iterator[Offer]:
     yield from AGENTS.items()
     path = Settings.from_environment().user_profiles
     if path is not None and path.is_file():
-        yield from ((name, "yours") for name in agents_of(path.read_text(encoding="utf-8", errors="replace")))
+        yield from (
+            (name, "yours")
+            for name in agents_of(path.read_text(encoding="utf-8", errors="replace"))
+        )
 
 
 def _tags(line: _Line) -> Iterator[Offer]:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from tmuxreap.core.values import frozen
 
-PAIR = re.compile(r"""([A-Za-z_]+):[ ]+(\[[^\]]*\]|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,}\s#][^,}#]*)""")
+PAIR = re.compile(
+    r"""([A-Za-z_]+):[ ]+(\[[^\]]*\]|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,}\s#][^,}#]*)"""
+)
 KEY = re.compile(r"([A-Za-z_]+):(?:[ ]+(.*))?$")
 
 
@@ -29,7 +31,8 @@ def rows_of(text: str) -> list[Sketch]:
 
 
 def _items(text: str) -> Iterator[list[str]]:
-    """The lines of each item of the list, the dash a space: all keys of a row stand below each other then."""
+    """The lines of each item of the list, the dash a space: all keys of a row stand below each
+    other then."""
     inside, indent = False, -1
     item: list[str] = []
     for line in text.splitlines():
@@ -52,7 +55,9 @@ def _items(text: str) -> Iterator[list[str]]:
 def _facts(item: list[str]) -> dict[str, str]:
     first = item[0].lstrip(" ")
     if first.startswith("{"):
-        return {key: value.strip() for key, value in PAIR.findall(" ".join(item))[::-1]}  # of two the outer is first
+        return {
+            key: value.strip() for key, value in PAIR.findall(" ".join(item))[::-1]
+        }  # of two the outer is first
     depth = len(item[0]) - len(first)
     facts: dict[str, str] = {}
     key = ""
@@ -95,7 +100,9 @@ def _plain(value: str) -> str:
     if value[:1] in ("'", '"') and value.endswith(value[0]) and len(value) > 1:
         inner = value[1:-1]
         return inner.replace("''", "'") if value[0] == "'" else "" if "\\" in inner else inner
-    return "" if value[:1] in ("&", "*", "!", "|", ">", "{", "[") or value in ("null", "~") else value
+    return (
+        "" if value[:1] in ("&", "*", "!", "|", ">", "{", "[") or value in ("null", "~") else value
+    )
 
 
 def agents_of(text: str) -> list[str]:

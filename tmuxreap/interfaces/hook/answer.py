@@ -1,8 +1,10 @@
-"""What agents say of themselves: `hook` and `heartbeat`, answered before a command line is built. Agents call them with
-every step of their work, so this imports next to nothing, writes one line into the ledger and is gone.
+"""What agents say of themselves: `hook` and `heartbeat`, answered before a command line is built.
+Agents call them with every step of their work, so this imports next to nothing, writes one line
+into the ledger and is gone.
 
-It never fails, slows or disturbs an agent: what cannot be recorded in a moment is not recorded. It keeps no prompt and
-no tool input. A request to stop after the turn is the open intent of a living `stop`, and is answered here."""
+It never fails, slows or disturbs an agent: what cannot be recorded in a moment is not recorded. It
+keeps no prompt and no tool input. A request to stop after the turn is the open intent of a living
+`stop`, and is answered here."""
 
 from __future__ import annotations
 
@@ -44,9 +46,13 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
     if not words:
         return None
     agent = words[0]
-    given = [word for word in words[1:] if word.startswith("{")]  # some agents pass the event as an argument
+    given = [
+        word for word in words[1:] if word.startswith("{")
+    ]  # some agents pass the event as an argument
     facts = read_facts(given[-1].encode("utf-8", "replace") if given else read_input(0))
-    told = [word for word in words[1:] if not word.startswith(("{", "-"))]  # some do not name it in what they say
+    told = [
+        word for word in words[1:] if not word.startswith(("{", "-"))
+    ]  # some do not name it in what they say
     word = told[0] if told else text_of(facts, words_of.EVENT_FIELDS) or ""
     kind, state = words_of.meaning(word, text_of(facts, words_of.ABOUT_FIELDS) or "")
     conversation = text_of(facts, words_of.CONVERSATION_FIELDS)
@@ -63,7 +69,11 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
             return None
         tool = text_of(facts, words_of.TOOL_FIELDS)
         data: Facts = {"agent": agent[:LONGEST], "event": word, "tool": tool, **speaking.moment()}
-        reason = stop_asked(db, name, now) if speaking.is_its_own(db, name, agent, conversation, speaker) else None
+        reason = (
+            stop_asked(db, name, now)
+            if speaking.is_its_own(db, name, agent, conversation, speaker)
+            else None
+        )
         answer = words_of.halt(kind, word, reason) if reason else None
         if answer is not None:
             data["halted"] = True
@@ -71,7 +81,15 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
             data["pid"], data["start"], data["terminal"], data["program"] = speaker
         if len(speakers) > 1:
             data["below"] = [one[:2] for one in speakers[1:]]
-        _record(db, name, now, state, kind, conversation, {key: one for key, one in data.items() if one is not None})
+        _record(
+            db,
+            name,
+            now,
+            state,
+            kind,
+            conversation,
+            {key: one for key, one in data.items() if one is not None},
+        )
         return answer
     finally:
         db.close()
@@ -101,7 +119,15 @@ def _beaten(words: list[str]) -> bool:
             return False
         if name is None:
             return False
-        _record(db, name, time.time(), state or words_of.WORKING, words_of.HEARTBEAT, None, speaking.moment())
+        _record(
+            db,
+            name,
+            time.time(),
+            state or words_of.WORKING,
+            words_of.HEARTBEAT,
+            None,
+            speaking.moment(),
+        )
         return True
     finally:
         db.close()
@@ -128,7 +154,13 @@ def _arguments(words: list[str]) -> tuple[str | None, str | None, str | None] | 
 
 
 def _record(
-    db: sqlite3.Connection, name: str, at: float, state: str, kind: str, conversation: str | None, data: Facts
+    db: sqlite3.Connection,
+    name: str,
+    at: float,
+    state: str,
+    kind: str,
+    conversation: str | None,
+    data: Facts,
 ) -> None:
     db.execute(schema.ADD_HEARTBEAT, (name, at, state, kind, conversation, json.dumps(data)))
 
@@ -167,7 +199,8 @@ def text_of(facts: Facts, fields: tuple[str, ...]) -> str | None:
 
 
 def stop_asked(db: sqlite3.Connection, name: str, now: float) -> str | None:
-    """Why the agent should end its turn; None unless a living `stop` waits for that, and its time is not up."""
+    """Why the agent should end its turn; None unless a living `stop` waits for that, and its time
+    is not up."""
     asked = """SELECT plan, reason, created_at, owner_pid, owner_start, owner_host_boot
         FROM intents WHERE name = ? AND outcome IS NULL"""
     found = db.execute(asked, (name,)).fetchone()
@@ -178,4 +211,8 @@ def stop_asked(db: sqlite3.Connection, name: str, now: float) -> str | None:
     waits_ms = wish.get("waits_ms")
     if not isinstance(waits_ms, (int, float)) or now >= since + waits_ms / 1000:
         return None
-    return f"tmuxreap stops this session after its turn ({reason})" if speaking.lives(pid, start, boot_id) else None
+    return (
+        f"tmuxreap stops this session after its turn ({reason})"
+        if speaking.lives(pid, start, boot_id)
+        else None
+    )

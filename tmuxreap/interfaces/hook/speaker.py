@@ -1,7 +1,8 @@
-"""Who speaks, and into which ledger: what a process is told by its environment, its parents and its conversation, held
-against the rows as the ledger mirrors them. Reads, and writes nothing.
+"""Who speaks, and into which ledger: what a process is told by its environment, its parents and its
+conversation, held against the rows as the ledger mirrors them. Reads, and writes nothing.
 
-On the way of every tool call of every agent: imports next to nothing, and reads files as cheaply as it can."""
+On the way of every tool call of every agent: imports next to nothing, and reads files as cheaply as
+it can."""
 
 from __future__ import annotations
 
@@ -18,7 +19,21 @@ BUSY_S = 0.3  # a ledger that is locked for longer is given up
 REGISTRY = os.path.join(".hermes", "agent-sessions.yaml")  # noqa: PTH118 - pathlib is not worth its import here
 # Programs between an agent and us that are not the agent.
 BETWEEN = frozenset(
-    {"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "env", "timeout", "nice", "uv", "uvx"}
+    {
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "ksh",
+        "fish",
+        "ash",
+        "busybox",
+        "env",
+        "timeout",
+        "nice",
+        "uv",
+        "uvx",
+    }
 )
 TMUX_SERVER = "tmux: server"
 DEPTH = 6
@@ -36,12 +51,16 @@ def read_facts(data: bytes) -> Facts:
     return facts if isinstance(facts, dict) else {}
 
 
-def who(db: sqlite3.Connection, agent: str, conversation: str | None, speaker: Speaker | None) -> str | None:
-    """The row of the one that speaks: by its mark, else by its pane, else by the conversation it is in.
+def who(
+    db: sqlite3.Connection, agent: str, conversation: str | None, speaker: Speaker | None
+) -> str | None:
+    """The row of the one that speaks: by its mark, else by its pane, else by the conversation it is
+    in.
 
-    A process without a terminal may have its environment from another: a daemon that serves several agents from the
-    pane of the first, an agent that a tool of this one has started. There the conversation goes first, and what it
-    says of one that nobody knows is no evidence of a conversation (see the locator `hook`)."""
+    A process without a terminal may have its environment from another: a daemon that serves several
+    agents from the pane of the first, an agent that a tool of this one has started. There the
+    conversation goes first, and what it says of one that nobody knows is no evidence of a
+    conversation (see the locator `hook`)."""
     talking = _talking(db, conversation) if conversation else None
     if talking is not None and speaker is not None and not speaker[2]:
         return talking
@@ -54,19 +73,28 @@ def who(db: sqlite3.Connection, agent: str, conversation: str | None, speaker: S
 def is_its_own(
     db: sqlite3.Connection, name: str, agent: str, conversation: str | None, speaker: Speaker | None
 ) -> bool:
-    """It is this very agent that speaks, and not one that has its environment: only that one may be told to halt."""
+    """It is this very agent that speaks, and not one that has its environment: only that one may be
+    told to halt."""
     if speaker is None or speaker[2] or conversation is None or not may_be_agent(speaker[3], agent):
         return True
-    known = [one for each, row in _running(db, "", name) if each == name for one in _conversations(row) if one]
+    known = [
+        one
+        for each, row in _running(db, "", name)
+        if each == name
+        for one in _conversations(row)
+        if one
+    ]
     return not known or conversation in known
 
 
 def _marked(db: sqlite3.Connection, mark: str) -> str | None:
-    """The session that was started with this mark, if it was not started with another one since; or is being started:
-    an agent speaks before it is known to live."""
+    """The session that was started with this mark, if it was not started with another one since; or
+    is being started: an agent speaks before it is known to live."""
     if not mark:
         return None
-    for name, plan in db.execute("SELECT name, plan FROM intents WHERE outcome IS NULL AND verb = 'start'"):
+    for name, plan in db.execute(
+        "SELECT name, plan FROM intents WHERE outcome IS NULL AND verb = 'start'"
+    ):
         marks = read_facts(str(plan).encode("utf-8", "replace")).get("marks")
         if isinstance(marks, list) and marks[:1] == [mark]:
             return str(name)
@@ -90,7 +118,9 @@ def _in_pane(db: sqlite3.Connection) -> str | None:
 
 
 def _talking(db: sqlite3.Connection, conversation: str) -> str | None:
-    found = [name for name, row in _running(db, conversation) if conversation in _conversations(row)]
+    found = [
+        name for name, row in _running(db, conversation) if conversation in _conversations(row)
+    ]
     return found[0] if len(found) == 1 else None
 
 
@@ -104,7 +134,9 @@ def _is_of(db: sqlite3.Connection, name: str, agent: str) -> bool:
     return not found or found[0].get("agent") in (None, agent)
 
 
-def _running(db: sqlite3.Connection, holding: str, name: str | None = None) -> list[tuple[str, Facts]]:
+def _running(
+    db: sqlite3.Connection, holding: str, name: str | None = None
+) -> list[tuple[str, Facts]]:
     """Running rows whose text holds this: few of a thousand are worth being read."""
     text = json.dumps(holding)[1:-1] if not holding.startswith('"') else holding
     sql = "SELECT name, data FROM sessions WHERE status = 'running' AND instr(data, ?) > 0"
@@ -119,8 +151,9 @@ def part_of(row: Facts, key: str) -> Facts:
 
 
 def speakers() -> list[Speaker]:
-    """Those that we may speak for, the likeliest first: the nearest above us that only runs no other program, then the
-    shells on the way to it, because an agent may be a script. Empty where it cannot be told."""
+    """Those that we may speak for, the likeliest first: the nearest above us that only runs no
+    other program, then the shells on the way to it, because an agent may be a script. Empty where
+    it cannot be told."""
     found: list[Speaker] = []
     pid = os.getppid()
     for _ in range(DEPTH):
@@ -145,14 +178,20 @@ def _process(pid: int) -> tuple[str, int, int, int] | None:
     fields = rest.split()
     if fields[0] in DEAD:
         return None
-    return head.partition(b"(")[2].decode("utf-8", "replace"), int(fields[1]), int(fields[19]), int(fields[4])
+    return (
+        head.partition(b"(")[2].decode("utf-8", "replace"),
+        int(fields[1]),
+        int(fields[19]),
+        int(fields[4]),
+    )
 
 
 # The ledger.
 
 
 def registry_here(folder: str | None) -> str | None:
-    """The registry that the session was marked with, else the nearest upwards that is no stranger's."""
+    """The registry that the session was marked with, else the nearest upwards that is no
+    stranger's."""
     marked = os.environ.get("TMUXREAP_REGISTRY")
     if marked:
         return marked
@@ -188,14 +227,23 @@ def ledger_of(registry: str | None) -> str | None:
 
 def opened(path: str) -> sqlite3.Connection:
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return sqlite3.connect(f"file://{quoted}?mode=rw", uri=True, timeout=BUSY_S, isolation_level=None)
+    return sqlite3.connect(
+        f"file://{quoted}?mode=rw", uri=True, timeout=BUSY_S, isolation_level=None
+    )
 
 
 def moment() -> Facts:
-    """Now, by the clocks that nobody sets (see `ledger_records.Moment`); nothing where the kernel has none of them."""
+    """Now, by the clocks that nobody sets (see `ledger_records.Moment`); nothing where the kernel
+    has none of them."""
     try:
         with open(BOOT_ID, encoding="ascii") as file:  # noqa: PTH123 - as above
-            return {"moment": [file.read().strip(), time.clock_gettime(time.CLOCK_BOOTTIME), time.monotonic()]}
+            return {
+                "moment": [
+                    file.read().strip(),
+                    time.clock_gettime(time.CLOCK_BOOTTIME),
+                    time.monotonic(),
+                ]
+            }
     except (OSError, AttributeError):
         return {}
 

@@ -1,7 +1,8 @@
 """`tmuxreap mcp`: the verbs as tools of an MCP server on stdin and stdout, by the official SDK.
 
-Owns the protocol, a worker thread for each call, and the end of the server. Prints nothing: stdout is the protocol's.
-Imported for `tmuxreap mcp` alone, for the SDK takes half a second; `import mcp` in here is the SDK, not this module."""
+Owns the protocol, a worker thread for each call, and the end of the server. Prints nothing: stdout
+is the protocol's. Imported for `tmuxreap mcp` alone, for the SDK takes half a second; `import mcp`
+in here is the SDK, not this module."""
 
 from __future__ import annotations
 
@@ -44,13 +45,15 @@ from tmuxreap.interfaces.mcp.wire import Lines
 from tmuxreap.system.environment import Settings
 
 INSTRUCTIONS = (
-    "tmuxreap ends, resumes and watches over AI coding agents that run in tmux sessions, and keeps the registry"
-    " (.hermes/agent-sessions.yaml) true. Call list_sessions first; a session is named exactly as listed there."
-    " stop_session ends one properly and keeps its conversation, so that resume_session can take it up; kill_session"
-    " is for one that hangs. Both can be called again. Every answer is the JSON of the command line: `ok` tells whether"
-    " all of it was done, `results` what became of each session, an `error` its code, reason and way out; a hint's"
-    " --some-flag is the argument some_flag here. Your own session is answered first (handed_over) and ended seconds"
-    " later: say what you have to say and finish. Deleting a conversation needs confirm_purge; ask the person before."
+    "tmuxreap ends, resumes and watches over AI coding agents that run in tmux sessions, and keeps"
+    " the registry (.hermes/agent-sessions.yaml) true. Call list_sessions first; a session is named"
+    " exactly as listed there. stop_session ends one properly and keeps its conversation, so that"
+    " resume_session can take it up; kill_session is for one that hangs. Both can be called again."
+    " Every answer is the JSON of the command line: `ok` tells whether all of it was done,"
+    " `results` what became of each session, an `error` its code, reason and way out; a hint's"
+    " --some-flag is the argument some_flag here. Your own session is answered first (handed_over)"
+    " and ended seconds later: say what you have to say and finish. Deleting a conversation needs"
+    " confirm_purge; ask the person before."
 )
 CALLS = 32  # at the same time; more wait their turn
 LOOK_S = 0.1  # how soon one who waits hears that the server has to leave
@@ -58,7 +61,8 @@ LEAVE_S = 10.0  # what is under way by then is as good as killed: its intent sta
 
 
 def serve(registry: str | None) -> None:
-    """Until stdin ends, when what was begun is finished first; or until a signal, when it is interrupted."""
+    """Until stdin ends, when what was begun is finished first; or until a signal, when it is
+    interrupted."""
     anyio.run(partial(_serve, Calls(registry)))
 
 
@@ -71,7 +75,10 @@ async def _serve(calls: Calls) -> None:
         on_list_tools=_told,
         on_call_tool=calls.call,
     )
-    async with stdio_server(cast(Any, Lines())) as (requests, answers), anyio.create_task_group() as tasks:
+    async with (
+        stdio_server(cast(Any, Lines())) as (requests, answers),
+        anyio.create_task_group() as tasks,
+    ):
         tasks.start_soon(_leave_when_told, calls)
         await server.run(requests, answers, server.create_initialization_options())
         tasks.cancel_scope.cancel()
@@ -82,12 +89,14 @@ async def _leave_when_told(calls: Calls) -> None:
         async for _ in signals:
             with anyio.CancelScope(shield=True):  # from an end of stdin in the same moment
                 interrupted = await calls.interrupt()
-                # Not by the way of exceptions: the SDK's reader sits in a read that nothing interrupts.
+                # Not by the way of exceptions: the SDK's reader sits in a read that nothing
+                # interrupts.
                 os._exit(Exit.INTERRUPTED if interrupted else Exit.OK)
 
 
 class Calls:
-    """The calls under way, each in a thread and with an App of its own: a ledger belongs to one thread."""
+    """The calls under way, each in a thread and with an App of its own: a ledger belongs to one
+    thread."""
 
     def __init__(self, registry: str | None) -> None:
         self._registry = registry
@@ -95,7 +104,9 @@ class Calls:
         self._limiter = anyio.CapacityLimiter(CALLS)
         self._under_way = 0
 
-    async def call(self, _: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+    async def call(
+        self, _: ServerRequestContext[Any], params: CallToolRequestParams
+    ) -> CallToolResult:
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"could not call {params.name!r}: there is no such tool")
@@ -107,7 +118,8 @@ class Calls:
             self._under_way -= 1
 
     async def interrupt(self) -> bool:
-        """Was any call under way? Each puts back what it had changed on a pane, and leaves its intent open."""
+        """Was any call under way? Each puts back what it had changed on a pane, and leaves its
+        intent open."""
         self._leaving.set()
         busy = self._under_way > 0
         with anyio.move_on_after(LEAVE_S):
@@ -123,13 +135,17 @@ class Calls:
         except Exception as error:  # noqa: BLE001 - the boundary of a call: the others go on
             traceback.print_exception(error)
             message = f"could not go on: {type(error).__name__}: {error}"
-            bug = Failure(Code.BUG, message, "this is a bug: please report it with what the server wrote to stderr")
+            bug = Failure(
+                Code.BUG,
+                message,
+                "this is a bug: please report it with what the server wrote to stderr",
+            )
             return Result(tool.verb, app.registry_name, app.clock.now(), failure=bug)
 
 
 class Interruptible:
-    """The processes of this machine. Whoever waits for them hears that the server has to leave, as by a Ctrl-C: signal
-    handlers run in the main thread alone."""
+    """The processes of this machine. Whoever waits for them hears that the server has to leave, as
+    by a Ctrl-C: signal handlers run in the main thread alone."""
 
     def __init__(self, real: Processes, leaving: threading.Event) -> None:
         self._real = real
@@ -154,7 +170,8 @@ def _asked(tool: Tool, arguments: dict[str, Any]) -> Arguments:
         return tool.arguments.model_validate(arguments)
     except ValidationError as error:
         wrong = "; ".join(
-            f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False)
+            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+            for one in error.errors(include_input=False)
         )
         reason = f"could not {tool.verb}: {wrong}"
         raise Failure(Code.USAGE, reason, f"see the input schema of {tool.name}") from None
@@ -183,16 +200,26 @@ def as_told(tool: Tool) -> ToolTold:
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
     """Without the titles that pydantic makes of names: the names are there."""
-    properties = {name: {k: v for k, v in one.items() if k != "title"} for name, one in schema["properties"].items()}
+    properties = {
+        name: {k: v for k, v in one.items() if k != "title"}
+        for name, one in schema["properties"].items()
+    }
     kept = {key: value for key, value in schema.items() if key not in ("title", "description")}
     return {**kept, "properties": properties}
 
 
 def told(result: Result) -> CallToolResult:
     """The very JSON that the command line prints, as text and as data."""
-    # A name may hold bytes that are no text: the command line escapes them, a protocol in UTF-8 has no way to.
-    text = json.dumps(result.as_json(), default=str, ensure_ascii=False).encode(errors="replace").decode()
+    # A name may hold bytes that are no text: the command line escapes them, a protocol in UTF-8 has
+    # no way to.
+    text = (
+        json.dumps(result.as_json(), default=str, ensure_ascii=False)
+        .encode(errors="replace")
+        .decode()
+    )
     envelope = json.loads(text)
     return CallToolResult(
-        content=[TextContent(type="text", text=text)], structured_content=envelope, is_error=not envelope["ok"]
+        content=[TextContent(type="text", text=text)],
+        structured_content=envelope,
+        is_error=not envelope["ok"],
     )

@@ -1,14 +1,23 @@
-"""The tools of the MCP server as data: what each takes, what it promises, and the request that it becomes.
+"""The tools of the MCP server as data: what each takes, what it promises, and the request that it
+becomes.
 
-The arguments have the names of the command line's flags, so that every hint of an answer holds here too. Nothing here
-speaks the protocol or decides what a verb does."""
+The arguments have the names of the command line's flags, so that every hint of an answer holds here
+too. Nothing here speaks the protocol or decides what a verb does."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from tmuxreap.commands import forget, interrupt, resume, show, stop
 from tmuxreap.commands import list as listing
@@ -59,7 +68,12 @@ SortWord = Literal["name", "status", "live", "agent", "idle", "memory", "server"
 DryRun = Annotated[bool, Field(description="Answer with the plan, and do nothing.")]
 Yes = Annotated[
     bool,
-    Field(description="Needed inside a registered session for more than names: patterns, tag:, agent:, task:, all."),
+    Field(
+        description=(
+            "Needed inside a registered session for more than names: patterns, tag:, agent:, task:,"
+            " all."
+        )
+    ),
 ]
 
 
@@ -72,7 +86,11 @@ class Arguments(BaseModel):
     @classmethod
     def _one_name(cls, given: object) -> object:
         """A tool for a session is called with its `name` by who did not read what it takes."""
-        if not isinstance(given, dict) or "targets" not in cls.model_fields or {"name", "targets"} <= given.keys():
+        if (
+            not isinstance(given, dict)
+            or "targets" not in cls.model_fields
+            or {"name", "targets"} <= given.keys()
+        ):
             return given
         return {"targets" if key == "name" else key: value for key, value in given.items()}
 
@@ -81,20 +99,27 @@ class Arguments(BaseModel):
 
 
 class ListSessions(Arguments):
-    """List the registered sessions: agent, status, whether it is alive, idle time, memory, conversation, tags."""
+    """List the registered sessions: agent, status, whether it is alive, idle time, memory,
+    conversation, tags."""
 
-    targets: Annotated[list[str], BeforeValidator(_alone), Field(description=f"{MEANT} None: all.")] = []
+    targets: Annotated[
+        list[str], BeforeValidator(_alone), Field(description=f"{MEANT} None: all.")
+    ] = []
     status: Annotated[StatusWord | None, Field(description="Only rows of this status.")] = None
     live: Annotated[bool, Field(description="Only those whose agent is alive.")] = False
-    sort: Annotated[SortWord | None, Field(description="The order of the answer; else as in the registry.")] = None
+    sort: Annotated[
+        SortWord | None, Field(description="The order of the answer; else as in the registry.")
+    ] = None
 
     def run(self, context: Context) -> Result:
-        return listing.run(context, listing.ListRequest(tuple(self.targets), self.status, self.live, self.sort))
+        return listing.run(
+            context, listing.ListRequest(tuple(self.targets), self.status, self.live, self.sort)
+        )
 
 
 class ShowSession(Arguments):
-    """Show all that is known of a session: its processes and why they are its own, its pane's state and screen, its
-    conversation."""
+    """Show all that is known of a session: its processes and why they are its own, its pane's state
+    and screen, its conversation."""
 
     targets: Targets
 
@@ -108,21 +133,35 @@ class _End(Arguments):
     verb: ClassVar[Verb]
     targets: Targets
     reason: Reason
-    grace: Annotated[Seconds | None, Field(description="Seconds between asking and SIGKILL.")] = None
+    grace: Annotated[Seconds | None, Field(description="Seconds between asking and SIGKILL.")] = (
+        None
+    )
     no_force: Annotated[bool, Field(description="Never send SIGKILL.")] = False
-    whole_session: Annotated[bool, Field(description="Other panes of the session that are at work too.")] = False
+    whole_session: Annotated[
+        bool, Field(description="Other panes of the session that are at work too.")
+    ] = False
     pane_only: Annotated[bool, Field(description="Only the agent's own pane.")] = False
     itself: Annotated[
         bool,
         Field(
             alias="self",
-            description="Also the session that you run in, when a pattern, a tag or all reaches it. Named outright it"
-            " needs no flag. It is answered first (handed_over) and ended some seconds later.",
+            description=(
+                "Also the session that you run in, when a pattern, a tag or all reaches it. Named"
+                " outright it needs no flag. It is answered first (handed_over) and ended some"
+                " seconds later."
+            ),
         ),
     ] = False
-    cleanup: Annotated[bool, Field(description="Remove its git worktree afterwards, never by force.")] = False
+    cleanup: Annotated[
+        bool, Field(description="Remove its git worktree afterwards, never by force.")
+    ] = False
     purge_conversation: Annotated[
-        bool, Field(description="Delete its conversation from the agent's store for good. Needs confirm_purge.")
+        bool,
+        Field(
+            description=(
+                "Delete its conversation from the agent's store for good. Needs confirm_purge."
+            )
+        ),
     ] = False
     confirm_purge: Annotated[
         str | None, Field(description="The name of the one session whose conversation is deleted.")
@@ -162,29 +201,35 @@ class _End(Arguments):
             verb = self.verb.value
             raise Failure(
                 Code.USAGE,
-                f"could not {verb} and purge: that deletes a conversation for good, and confirm_purge does not name it",
+                f"could not {verb} and purge: that deletes a conversation for good, and"
+                " confirm_purge does not name it",
                 "name one session of the registry in targets, and the same name in confirm_purge",
             )
 
 
 class StopSession(_End):
-    """Stop sessions properly: the agent leaves by its own exit keys or is made to (hang up, SIGTERM, SIGKILL), is
-    proven gone, its conversation is captured for a later resume, and the registry says so. Stopping one that has ended
-    is fine."""
+    """Stop sessions properly: the agent leaves by its own exit keys or is made to (hang up,
+    SIGTERM, SIGKILL), is proven gone, its conversation is captured for a later resume, and the
+    registry says so. Stopping one that has ended is fine."""
 
     verb = Verb.STOP
     after_turn: Annotated[
-        Seconds | None, Field(description="First let the agent end its turn, for at most so many seconds.")
+        Seconds | None,
+        Field(description="First let the agent end its turn, for at most so many seconds."),
     ] = None
-    keys_timeout: Annotated[Seconds | None, Field(description="Seconds for the exit keys; 0 sends none.")] = None
+    keys_timeout: Annotated[
+        Seconds | None, Field(description="Seconds for the exit keys; 0 sends none.")
+    ] = None
 
     def policy(self) -> Policy:
-        return replace(super().policy(), after_turn_s=self.after_turn, keys_timeout_s=self.keys_timeout)
+        return replace(
+            super().policy(), after_turn_s=self.after_turn, keys_timeout_s=self.keys_timeout
+        )
 
 
 class KillSession(_End):
-    """Kill sessions that hang or must go at once: SIGTERM, then SIGKILL, without exit keys. The conversation is
-    captured first. Prefer stop_session."""
+    """Kill sessions that hang or must go at once: SIGTERM, then SIGKILL, without exit keys. The
+    conversation is captured first. Prefer stop_session."""
 
     verb = Verb.KILL
     task_status: Annotated[TaskStatus, Field(description="What becomes of its task.")] = "failed"
@@ -194,32 +239,45 @@ class KillSession(_End):
 
 
 class InterruptSession(Arguments):
-    """End the turn that agents are in, by their own key; the sessions go on. A dialog is closed and approves nothing, a
-    queued prompt comes back into the input."""
+    """End the turn that agents are in, by their own key; the sessions go on. A dialog is closed and
+    approves nothing, a queued prompt comes back into the input."""
 
     targets: Targets
     yes: Yes = False
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
-        return interrupt.run(context, interrupt.InterruptRequest(tuple(self.targets), self.dry_run, self.yes))
+        return interrupt.run(
+            context, interrupt.InterruptRequest(tuple(self.targets), self.dry_run, self.yes)
+        )
 
 
 class Reap(Arguments):
-    """End what the evidence says is stalled, idle, past its ttl, or left behind by ended sessions. Each verdict quotes
-    its evidence; what cannot be told is kept. Without `yes` the plan is answered and nothing is done: read it first."""
+    """End what the evidence says is stalled, idle, past its ttl, or left behind by ended sessions.
+    Each verdict quotes its evidence; what cannot be told is kept. Without `yes` the plan is
+    answered and nothing is done: read it first."""
 
     reason: Reason
-    stalled: Annotated[bool, Field(description="Said that they work, and nothing since. None of the four: all.")] = (
-        False
+    stalled: Annotated[
+        bool, Field(description="Said that they work, and nothing since. None of the four: all.")
+    ] = False
+    stalled_after: Annotated[Seconds, Field(description="Seconds that this may last.")] = (
+        STALLED_AFTER_S
     )
-    stalled_after: Annotated[Seconds, Field(description="Seconds that this may last.")] = STALLED_AFTER_S
-    idle: Annotated[bool, Field(description="No output, not attached, not busy, waiting for nobody.")] = False
+    idle: Annotated[
+        bool, Field(description="No output, not attached, not busy, waiting for nobody.")
+    ] = False
     idle_after: Annotated[Seconds, Field(description="Seconds that this may last.")] = IDLE_AFTER_S
     expired: Annotated[bool, Field(description="Running longer than their ttl.")] = False
-    orphans: Annotated[bool, Field(description="Processes that ended sessions left behind.")] = False
-    grace: Annotated[Seconds | None, Field(description="Seconds between asking and SIGKILL.")] = None
-    cleanup: Annotated[bool, Field(description="Remove their git worktrees afterwards, never by force.")] = False
+    orphans: Annotated[bool, Field(description="Processes that ended sessions left behind.")] = (
+        False
+    )
+    grace: Annotated[Seconds | None, Field(description="Seconds between asking and SIGKILL.")] = (
+        None
+    )
+    cleanup: Annotated[
+        bool, Field(description="Remove their git worktrees afterwards, never by force.")
+    ] = False
     task_status: Annotated[TaskStatus, Field(description="What becomes of their tasks.")] = "failed"
     yes: Annotated[bool, Field(description="Do it; else only the plan is answered.")] = False
     dry_run: DryRun = False
@@ -250,8 +308,9 @@ class Reap(Arguments):
 
 
 class Reconcile(Arguments):
-    """Bring registry, ledger and tmux into agreement: what is found dead is recorded as ended, a stop that was asked
-    for and interrupted is finished. What only you can decide is told with its way out."""
+    """Bring registry, ledger and tmux into agreement: what is found dead is recorded as ended, a
+    stop that was asked for and interrupted is finished. What only you can decide is told with its
+    way out."""
 
     dry_run: DryRun = False
 
@@ -260,23 +319,28 @@ class Reconcile(Arguments):
 
 
 class ResumeSession(Arguments):
-    """Take up the captured conversation of an ended session: same conversation, folder and flags, in a new tmux session
-    of the same name."""
+    """Take up the captured conversation of an ended session: same conversation, folder and flags,
+    in a new tmux session of the same name."""
 
     targets: Targets
-    print_only: Annotated[bool, Field(alias="print", description="Only answer with the command.")] = False
+    print_only: Annotated[
+        bool, Field(alias="print", description="Only answer with the command.")
+    ] = False
 
     def run(self, context: Context) -> Result:
         return resume.run(context, resume.ResumeRequest(tuple(self.targets), self.print_only))
 
 
 class RemoveSession(Arguments):
-    """Drop the rows of ended sessions from the registry. Nothing is ended, conversations stay on disk."""
+    """Drop the rows of ended sessions from the registry. Nothing is ended, conversations stay on
+    disk."""
 
     targets: Targets
     reason: Reason
     history: Annotated[bool, Field(description="Their recorded events too.")] = False
-    force: Annotated[bool, Field(description="Also a row that says running; its session is not ended.")] = False
+    force: Annotated[
+        bool, Field(description="Also a row that says running; its session is not ended.")
+    ] = False
     yes: Yes = False
     dry_run: DryRun = False
 
@@ -285,10 +349,13 @@ class RemoveSession(Arguments):
         if many and not (self.yes or self.dry_run) and stop.is_inside(context):
             raise Failure(
                 Code.USAGE,
-                f"could not forget {' '.join(self.targets)}: an agent that drops more than named rows has to say so",
+                f"could not forget {' '.join(self.targets)}: an agent that drops more than named"
+                " rows has to say so",
                 "look at the plan with dry_run, then add yes",
             )
-        request = forget.ForgetRequest(tuple(self.targets), self.history, self.force, self.dry_run, self.reason)
+        request = forget.ForgetRequest(
+            tuple(self.targets), self.history, self.force, self.dry_run, self.reason
+        )
         return forget.run(context, request)
 
 
@@ -308,14 +375,46 @@ TOOLS = {
     for tool in (
         Tool("list_sessions", "List agent sessions", "list", ListSessions, read_only=True),
         Tool("show_session", "Show an agent session", "show", ShowSession, read_only=True),
-        Tool("stop_session", "Stop agent sessions", "stop", StopSession, destructive=True, idempotent=True),
-        Tool("interrupt_session", "End turns of agents", "interrupt", InterruptSession, idempotent=True),
-        Tool("kill_session", "Kill agent sessions", "kill", KillSession, destructive=True, idempotent=True),
         Tool(
-            "reap", "End what is stalled, idle, expired or left over", "reap", Reap, destructive=True, idempotent=True
+            "stop_session",
+            "Stop agent sessions",
+            "stop",
+            StopSession,
+            destructive=True,
+            idempotent=True,
+        ),
+        Tool(
+            "interrupt_session",
+            "End turns of agents",
+            "interrupt",
+            InterruptSession,
+            idempotent=True,
+        ),
+        Tool(
+            "kill_session",
+            "Kill agent sessions",
+            "kill",
+            KillSession,
+            destructive=True,
+            idempotent=True,
+        ),
+        Tool(
+            "reap",
+            "End what is stalled, idle, expired or left over",
+            "reap",
+            Reap,
+            destructive=True,
+            idempotent=True,
         ),
         Tool("reconcile", "Reconcile registry and tmux", "reconcile", Reconcile, idempotent=True),
         Tool("resume_session", "Resume agent sessions", "resume", ResumeSession),
-        Tool("remove_session", "Forget ended sessions", "forget", RemoveSession, destructive=True, idempotent=True),
+        Tool(
+            "remove_session",
+            "Forget ended sessions",
+            "forget",
+            RemoveSession,
+            destructive=True,
+            idempotent=True,
+        ),
     )
 }

@@ -1,5 +1,6 @@
-"""What comes in on stdin, line by line, with every lone half of a surrogate pair replaced: the SDK skips a line that it
-cannot validate, and its caller would wait for ever. Judges nothing else of it."""
+"""What comes in on stdin, line by line, with every lone half of a surrogate pair replaced: the SDK
+skips a line that it cannot validate, and its caller would wait for ever. Judges nothing else of
+it."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from collections.abc import AsyncIterator
 
 import anyio
 
-_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)"
+)
 _LONE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
@@ -20,7 +23,9 @@ class Lines:
         private, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
-        self._lines = anyio.wrap_file(os.fdopen(private, encoding="utf-8", errors="replace", closefd=False))
+        self._lines = anyio.wrap_file(
+            os.fdopen(private, encoding="utf-8", errors="replace", closefd=False)
+        )
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._lines:

@@ -1,5 +1,5 @@
-"""What the popup asks of the program: the same functions as the verbs, each time with an App of its own, so that any
-thread may ask. Draws nothing."""
+"""What the popup asks of the program: the same functions as the verbs, each time with an App of its
+own, so that any thread may ask. Draws nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
 
 @frozen
 class Client:
-    """The tmux client that the popup was opened in. Without a name: the one that tmux takes for the current one."""
+    """The tmux client that the popup was opened in. Without a name: the one that tmux takes for the
+    current one."""
 
     socket: str
     name: str | None
@@ -54,7 +55,9 @@ class Desk:
             found = [item for item in result.results if isinstance(item, SessionResult)]
             one = next((one for one in found if one.name == chosen), None)
             screen = _screen(context, one) if one else ""
-            return Seen(tuple(sorted(found, key=lambda it: it.status.ended)), screen, result.warnings)
+            return Seen(
+                tuple(sorted(found, key=lambda it: it.status.ended)), screen, result.warnings
+            )
         except Failure as failure:
             return Seen(failure=failure)
         finally:
@@ -65,12 +68,16 @@ class Desk:
 
         def work(context: Context) -> Result:
             context.progress = progress
-            return stop.run(context, stop.EndRequest(_exact(names), Policy(verb, REASONS[verb]), yes=True))
+            return stop.run(
+                context, stop.EndRequest(_exact(names), Policy(verb, REASONS[verb]), yes=True)
+            )
 
         return self._answer(verb.value, work)
 
     def resume(self, names: Sequence[str]) -> Result:
-        return self._answer("resume", lambda context: resume.run(context, resume.ResumeRequest(_exact(names))))
+        return self._answer(
+            "resume", lambda context: resume.run(context, resume.ResumeRequest(_exact(names)))
+        )
 
     def jump(self, name: str) -> Result:
         """Bring the client to that session, if it is still the one that was seen."""
@@ -86,7 +93,14 @@ class Desk:
         try:
             return work(context)
         except Failure as failure:
-            return Result(command, context.registry_name, context.clock.now(), (), tuple(context.warnings), failure)
+            return Result(
+                command,
+                context.registry_name,
+                context.clock.now(),
+                (),
+                tuple(context.warnings),
+                failure,
+            )
         finally:
             context.close()
 
@@ -99,7 +113,10 @@ def silent_progress(monotonic: Callable[[], float]) -> Progress:
 def _exact(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name in RESERVED:
-            reason = f"could not tell what is meant: {name!r} as a target means more than the row of that name"
+            reason = (
+                f"could not tell what is meant: {name!r} as a target means more than the row of"
+                " that name"
+            )
             raise Failure(Code.ROW_INVALID, reason, "rename the row")
     return tuple(names)
 
@@ -116,7 +133,9 @@ def _screen(context: Context, one: SessionResult) -> str:
     """As it is now; of an ended session as it was last recorded."""
     row = _row(context, one.name)
     if one.live in ON_A_SERVER and one.pane_id:
-        return kept_screen(context.tmux.capture(context.socket_of(row), one.pane_id, joined=True) or "")
+        return kept_screen(
+            context.tmux.capture(context.socket_of(row), one.pane_id, joined=True) or ""
+        )
     recorded = row.data.get("last_visible_status")
     return kept_screen(recorded) if isinstance(recorded, str) else ""
 
@@ -125,14 +144,24 @@ def _jump(context: Context, row: Row, client: Client | None) -> None:
     ((sight, _),) = look_at(context, [row])
     if sight.session is None or not isinstance(sight.server, Server):
         reason = f"could not go to {row.name}: there is no session of it"
-        raise Failure(Code.SESSION_NOT_REGISTERED, reason, f"begin it again with: {command('resume', row.name)}")
+        raise Failure(
+            Code.SESSION_NOT_REGISTERED,
+            reason,
+            f"begin it again with: {command('resume', row.name)}",
+        )
     attach = f"tmux -S {sight.socket} attach -t '{sight.session.id}'"
     if client is None:
-        raise Failure(Code.USAGE, f"could not go to {row.name}: this is no tmux client", f"attach to it: {attach}")
+        raise Failure(
+            Code.USAGE,
+            f"could not go to {row.name}: this is no tmux client",
+            f"attach to it: {attach}",
+        )
     if client.socket != sight.socket:
         reason = f"could not go to {row.name}: it lives on another tmux server"
         raise Failure(Code.USAGE, reason, f"in another terminal: {attach}")
     pane = sight.pane or sight.session.panes[0]
-    if not context.tmux.run(sight.socket, [switch_client(sight.server, sight.session, pane, client.name)]):
+    if not context.tmux.run(
+        sight.socket, [switch_client(sight.server, sight.session, pane, client.name)]
+    ):
         reason = f"could not go to {row.name}: tmux did not take the client there"
         raise Failure(Code.TMUX_UNREACHABLE, reason, "close the popup, then: tmux choose-tree")

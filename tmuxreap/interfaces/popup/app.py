@@ -1,7 +1,7 @@
 """The popup: the sessions, the screen of the chosen one, and a key for each thing to do with them.
 
-Owns the screen only. What is done is asked of `desk` in threads, and an ending is never left half done: whoever closes
-the popup, or pulls its terminal away, lets it finish first."""
+Owns the screen only. What is done is asked of `desk` in threads, and an ending is never left half
+done: whoever closes the popup, or pulls its terminal away, lets it finish first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ HIGH = 18
 
 class Popup(Screenful[None]):
     ENABLE_COMMAND_PALETTE = False
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012 - as Textual declares it
+    # As Textual declares them.
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "end('stop')", "Stop"),
@@ -78,7 +79,9 @@ class Popup(Screenful[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        self.theme = "ansi-dark"  # the terminal's own colours: right on a dark one and on a light one
+        self.theme = (  # the terminal's own colours: right on a dark one and on a light one
+            "ansi-dark"
+        )
         self.set_interval(LOOK_S, self._look)
         self.set_interval(DRAW_S, self._draw_doing)
         self._look()
@@ -89,10 +92,15 @@ class Popup(Screenful[None]):
         if not self._looking:
             self._looking = True
             chosen = self._chosen
-            self._ask(lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen), daemon=True)
+            self._ask(
+                lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen), daemon=True
+            )
 
-    def _ask(self, work: Callable[[], T], tell: Callable[[T], None], *, daemon: bool = False) -> None:
-        """The work in a thread, and what comes of it here. `daemon`: nobody waits for it at the end."""
+    def _ask(
+        self, work: Callable[[], T], tell: Callable[[T], None], *, daemon: bool = False
+    ) -> None:
+        """The work in a thread, and what comes of it here. `daemon`: nobody waits for it at the
+        end."""
 
         def asked() -> None:
             try:
@@ -123,7 +131,8 @@ class Popup(Screenful[None]):
 
     @property
     def _is_there(self) -> bool:
-        """A thread may have its answer before the table is made, or when the popup is closing already."""
+        """A thread may have its answer before the table is made, or when the popup is closing
+        already."""
         return self.is_running and bool(self.query(Sessions))
 
     @property
@@ -151,11 +160,17 @@ class Popup(Screenful[None]):
     def _draw_table(self) -> None:
         columns = view.COLUMNS if self.size.width >= SPACIOUS else view.NARROW_COLUMNS
         names = [one.name for one in self._seen.sessions]
-        self._table.show(columns, names, [self._cells(one)[: len(columns)] for one in self._seen.sessions])
+        self._table.show(
+            columns, names, [self._cells(one)[: len(columns)] for one in self._seen.sessions]
+        )
 
     def _cells(self, one: SessionResult) -> tuple[Text, ...]:
         doing = self._doing.get(one.name)
-        word = view.under_way(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic()) if doing else None
+        word = (
+            view.under_way(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic())
+            if doing
+            else None
+        )
         return view.cells(one, marked=one.name in self._marked, under_way=word)
 
     def _draw_beside(self) -> None:
@@ -179,7 +194,11 @@ class Popup(Screenful[None]):
             return self._said
         if self._seen.warnings:
             return Text(plain(self._seen.warnings[0]), style="yellow")
-        return Text("" if self._seen.sessions else "no sessions; begin with: tmuxreap start NAME --agent AGENT")
+        return Text(
+            ""
+            if self._seen.sessions
+            else "no sessions; begin with: tmuxreap start NAME --agent AGENT"
+        )
 
     # Keys
 
@@ -194,11 +213,17 @@ class Popup(Screenful[None]):
         self.action_jump()
 
     def _meant(self, verb: Verb | None = None) -> list[str]:
-        """Those that are marked, else the one under the cursor; none that something is being done with, but a stop
-        may be hurried by a kill."""
+        """Those that are marked, else the one under the cursor; none that something is being done
+        with, but a stop may be hurried by a kill."""
         chosen = self._chosen
-        names = [name for name in self._table.names if name in self._marked] or ([chosen] if chosen else [])
-        hurried = {name for name, doing in self._doing.items() if (doing.verb, verb) == (Verb.STOP, Verb.KILL)}
+        names = [name for name in self._table.names if name in self._marked] or (
+            [chosen] if chosen else []
+        )
+        hurried = {
+            name
+            for name, doing in self._doing.items()
+            if (doing.verb, verb) == (Verb.STOP, Verb.KILL)
+        }
         return [name for name in names if name not in self._doing or name in hurried]
 
     def action_end(self, word: str) -> None:
@@ -235,7 +260,9 @@ class Popup(Screenful[None]):
         for name in mine:
             del self._doing[name]
         self._marked -= mine
-        self._told.update({name: told for name, told in view.receipts(result).items() if name in mine})
+        self._told.update(
+            {name: told for name, told in view.receipts(result).items() if name in mine}
+        )
         self._said = view.summary(result) if mine else self._said
         if self._leaving and not self._doing:
             self.exit()
@@ -278,8 +305,9 @@ class Popup(Screenful[None]):
         self._draw_said()
 
     def cut_off(self, number: int, frame: FrameType | None) -> None:
-        """The terminal is gone, or the popup is taken away, also by the very ending that it began. What draws may be
-        stuck by now: what is under way is finished beside it, and that is the end."""
+        """The terminal is gone, or the popup is taken away, also by the very ending that it began.
+        What draws may be stuck by now: what is under way is finished beside it, and that is the
+        end."""
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in range(3):
             os.dup2(nothing, descriptor)
@@ -299,7 +327,9 @@ def run(desk: Desk) -> None:
     popup.run()
     if popup.return_code:
         raise Failure(
-            Code.BUG, "could not go on with the popup", "this is a bug: please report it with the lines above"
+            Code.BUG,
+            "could not go on with the popup",
+            "this is a bug: please report it with the lines above",
         )
 
 

@@ -1,4 +1,5 @@
-"""What the popup shows, as text: the cells of a row, a receipt, a question. Knows nothing of the screen that it is on.
+"""What the popup shows, as text: the cells of a row, a receipt, a question. Knows nothing of the
+screen that it is on.
 
 Everything from outside is made plain first: a name may hold markup and escapes."""
 
@@ -31,7 +32,11 @@ RUNGS: dict[Enum, str] = {
     Rung.KILL: "SIGKILL",
 }
 COLOURS = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
-STATE_COLOURS = {AgentState.WAITING: "bold reverse yellow", AgentState.LIMITED: "red", AgentState.WORKING: "green"}
+STATE_COLOURS = {
+    AgentState.WAITING: "bold reverse yellow",
+    AgentState.LIMITED: "red",
+    AgentState.WORKING: "green",
+}
 NAMES_ASKED = 8
 
 
@@ -49,7 +54,8 @@ def cells(one: SessionResult, *, marked: bool, under_way: str | None) -> tuple[T
 
 
 def state(one: SessionResult) -> Text:
-    """What the row says where nothing contradicts it; where it lives what it is at, or that it lives."""
+    """What the row says where nothing contradicts it; where it lives what it is at, or that it
+    lives."""
     if one.drift is not None:
         return Text(one.drift.replace("_", " "), style="red")
     if one.status.ended:
@@ -102,7 +108,10 @@ def summary(result: Result) -> Text:
         return Text(f"{plain(failures[0].message)}{more}", style="red")
     if len(result.results) == 1:
         return Text(next(iter(receipts(result).values())).plain.split("\n")[0])
-    counted = Counter(str(item.as_json().get("outcome") or item.as_json().get("status")) for item in result.results)
+    counted = Counter(
+        str(item.as_json().get("outcome") or item.as_json().get("status"))
+        for item in result.results
+    )
     return Text(", ".join(f"{many} {outcome}" for outcome, many in counted.items()))
 
 

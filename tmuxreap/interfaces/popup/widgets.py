@@ -1,4 +1,5 @@
-"""The parts of the popup: its table, its question, and what comes from a thread. Their looks stand in popup.tcss."""
+"""The parts of the popup: its table, its question, and what comes from a thread. Their looks stand
+in popup.tcss."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class Question(ModalScreen[bool]):
 
 
 class Answered(Message):
-    """What a thread has to tell. Posted, and not waited for: the popup may be closing, and waiting for the thread."""
+    """What a thread has to tell. Posted, and not waited for: the popup may be closing, and waiting
+    for the thread."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
         super().__init__()
@@ -83,7 +85,9 @@ class Sessions(DataTable[Text]):
     def chosen(self) -> str | None:
         return self.names[self.cursor_row] if 0 <= self.cursor_row < len(self.names) else None
 
-    def show(self, columns: Sequence[str], names: list[str], rows: Sequence[Sequence[Text]]) -> None:
+    def show(
+        self, columns: Sequence[str], names: list[str], rows: Sequence[Sequence[Text]]
+    ) -> None:
         if (names, columns) != (self.names, self._columns):
             self._anew(columns, names, rows)
             return
@@ -93,7 +97,9 @@ class Sessions(DataTable[Text]):
                 if self.get_cell_at(place) != cell:
                     self.update_cell_at(place, cell, update_width=True)
 
-    def _anew(self, columns: Sequence[str], names: list[str], rows: Sequence[Sequence[Text]]) -> None:
+    def _anew(
+        self, columns: Sequence[str], names: list[str], rows: Sequence[Sequence[Text]]
+    ) -> None:
         chosen = self.chosen
         self.clear(columns=True)
         self.add_columns(*columns)

@@ -1,4 +1,5 @@
-"""The public names of `import tmuxreap`, all of them: a name that is not here may change at any time.
+"""The public names of `import tmuxreap`, all of them: a name that is not here may change at any
+time.
 
 Holds no code. The names are loaded when the first of them is used."""
 

@@ -1,4 +1,5 @@
-"""One call of a verb: a context of its own, made and closed, so that a registry can stay open for days.
+"""One call of a verb: a context of its own, made and closed, so that a registry can stay open for
+days.
 
 Touches no signal and prints nothing; what the verb could not do is a `Failure`, as everywhere."""
 
@@ -28,7 +29,9 @@ LOCKS = "tmuxreap.interfaces.python.locks"
 @contextlib.contextmanager
 def context_of(registry: Path) -> Iterator[Context]:
     """Give the context of one call, with the lock that the calling thread may hold."""
-    context = real_app(Settings.from_environment(), str(registry), "python", lock_held=is_held(registry))
+    context = real_app(
+        Settings.from_environment(), str(registry), "python", lock_held=is_held(registry)
+    )
     try:
         with left_alone():
             context.configure(lenient=True)

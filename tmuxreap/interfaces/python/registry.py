@@ -68,7 +68,11 @@ class Registry(Watching):
         return f"Registry({str(self.path)!r})"
 
     def sessions(
-        self, *targets: Target, status: str | None = None, live: bool = False, sort: str | None = None
+        self,
+        *targets: Target,
+        status: str | None = None,
+        live: bool = False,
+        sort: str | None = None,
     ) -> list[Session]:
         """List sessions, all of them where no target is given. `live`: only those whose tmux
         session is there; `status`: `running`, `stopped` or `terminated`; `sort`: `name`,
@@ -83,13 +87,17 @@ class Registry(Watching):
 
     def session(self, target: Target) -> Session:
         """Tell of one session. Raises NotFoundError where there is none."""
-        ((one,), _) = listed(target)
+        (one,), _ = listed(target)
         return self.sessions(one)[0]
 
     @overload
-    def stop(self, target: Target, /, *, check: bool = ..., **how: Unpack[StopOptions]) -> Ending: ...
+    def stop(
+        self, target: Target, /, *, check: bool = ..., **how: Unpack[StopOptions]
+    ) -> Ending: ...
     @overload
-    def stop(self, target: Several, /, *, check: bool = ..., **how: Unpack[StopOptions]) -> list[Ending]: ...
+    def stop(
+        self, target: Several, /, *, check: bool = ..., **how: Unpack[StopOptions]
+    ) -> list[Ending]: ...
     def stop(
         self, target: Target | Several, /, *, check: bool = False, **how: Unpack[StopOptions]
     ) -> Ending | list[Ending]:
@@ -102,9 +110,13 @@ class Registry(Watching):
         return self._end(target, stop_policy(how), how, check)
 
     @overload
-    def kill(self, target: Target, /, *, check: bool = ..., **how: Unpack[KillOptions]) -> Ending: ...
+    def kill(
+        self, target: Target, /, *, check: bool = ..., **how: Unpack[KillOptions]
+    ) -> Ending: ...
     @overload
-    def kill(self, target: Several, /, *, check: bool = ..., **how: Unpack[KillOptions]) -> list[Ending]: ...
+    def kill(
+        self, target: Several, /, *, check: bool = ..., **how: Unpack[KillOptions]
+    ) -> list[Ending]: ...
     def kill(
         self, target: Target | Several, /, *, check: bool = False, **how: Unpack[KillOptions]
     ) -> Ending | list[Ending]:
@@ -115,13 +127,16 @@ class Registry(Watching):
     def interrupt(
         self, *targets: Target, dry_run: bool = False, yes: bool = False
     ) -> list[Interrupted]:
-        """End the turns that agents are in, by their own key; the sessions go on. Raises EndingError
-        with the code `not_interruptible`, `own_session` or `gone`, and the answers in `results`."""
+        """End the turns that agents are in, by their own key; the sessions go on. Raises
+        EndingError with the code `not_interruptible`, `own_session` or `gone`, and the answers in
+        `results`."""
         from tmuxreap.commands import interrupt as verb
 
         def work(context: Context) -> Result:
             check_free(self.path, "interrupt agents")
-            return verb.run(context, verb.InterruptRequest(words_of(context, targets), dry_run, yes))
+            return verb.run(
+                context, verb.InterruptRequest(words_of(context, targets), dry_run, yes)
+            )
 
         return answers_of(self.path, Interrupted, work)
 

@@ -1,4 +1,5 @@
-"""A session as the Python interface answers it: the answer of `list`, and the way to libtmux from there."""
+"""A session as the Python interface answers it: the answer of `list`, and the way to libtmux from
+there."""
 
 from __future__ import annotations
 

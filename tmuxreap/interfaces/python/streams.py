@@ -41,7 +41,9 @@ class Stream(Generic[T], Iterator[T]):
 
     def __init__(self, kind: type[T], work: Callable[[Tell, Ending], None]) -> None:
         self._kind = kind
-        self._come: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = queue.SimpleQueue()
+        self._come: queue.SimpleQueue[Mapping[str, object] | BaseException | None] = (
+            queue.SimpleQueue()
+        )
         self._ending = Ending()
         words = (work, self._come, self._ending)
         self._thread = threading.Thread(target=_run, args=words, name="tmuxreap", daemon=True)
@@ -73,7 +75,10 @@ class Stream(Generic[T], Iterator[T]):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 

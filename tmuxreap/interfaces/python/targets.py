@@ -56,4 +56,6 @@ def _word(context: Context, target: object) -> str:
 
         if isinstance(target, (TmuxSession, TmuxPane)):
             return target_of(context, target)
-    raise TypeError(f"a target is a name, a Session or a libtmux object, not {type(target).__name__}")
+    raise TypeError(
+        f"a target is a name, a Session or a libtmux object, not {type(target).__name__}"
+    )

@@ -71,8 +71,8 @@ class Watching:
         any_of: bool = False,
         timeout: float | str | None = None,
     ) -> list[Awaited]:
-        """Wait until sessions are `idle`, `waiting`, `working`, `limited`, `gone` or `ended`: all of
-        them, or with `any_of` one. Raises EndingError with the code `timed_out`, or `gone` where
+        """Wait until sessions are `idle`, `waiting`, `working`, `limited`, `gone` or `ended`: all
+        of them, or with `any_of` one. Raises EndingError with the code `timed_out`, or `gone` where
         one died before it got there, and with the answers in `results`."""
         from tmuxreap.commands import wait as verb
 

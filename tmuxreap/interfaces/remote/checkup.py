@@ -1,4 +1,5 @@
-"""`hosts`: each host, whether it answers, what runs there, and how long the way is. Changes nothing there."""
+"""`hosts`: each host, whether it answers, what runs there, and how long the way is. Changes nothing
+there."""
 
 from __future__ import annotations
 
@@ -22,7 +23,11 @@ EMPTY = "no hosts yet; list them in"
 
 def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     if action not in (None, CHECK):
-        raise Failure(Code.USAGE, f"could not {action} hosts: there is no such action", "tmuxreap hosts check HOST")
+        raise Failure(
+            Code.USAGE,
+            f"could not {action} hosts: there is no such action",
+            "tmuxreap hosts check HOST",
+        )
     hosts = read_hosts(context.settings)
     caller = Caller(context.settings.environ, context.settings.uid)
     chosen = hosts_of(wanted or [EVERY], hosts)
@@ -30,7 +35,9 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     items = [_item(one) for one in every]
     result = Result("hosts", None, context.clock.now(), items, tuple(context.warnings))
     greeting = f"{EMPTY} {hosts.path}"
-    return replace(result, greeting=greeting, status=exit_of([], every), summed=True, others=_failures(every))
+    return replace(
+        result, greeting=greeting, status=exit_of([], every), summed=True, others=_failures(every)
+    )
 
 
 def _check(host: Host, caller: Caller) -> Callable[[], Heard]:
@@ -42,7 +49,9 @@ def _without_registry(one: Heard) -> Heard:
     """A host where nothing was ever registered is well."""
     error = (one.answer or {}).get("error")
     if isinstance(error, dict) and error.get("code") == Code.REGISTRY_NOT_FOUND.text:
-        return replace(one, answer={**(one.answer or {}), "error": None, "exit_code": 0, "registry": None})
+        return replace(
+            one, answer={**(one.answer or {}), "error": None, "exit_code": 0, "registry": None}
+        )
     return one
 
 

@@ -1,4 +1,5 @@
-"""Verbs that go on, over hosts: `watch` and `events --follow` only read there, and what they say is merged by time.
+"""Verbs that go on, over hosts: `watch` and `events --follow` only read there, and what they say is
+merged by time.
 
 Nothing is settled, restarted or reaped from here: that is the far watch's."""
 
@@ -38,11 +39,16 @@ class News:
     said: str = ""
 
 
-def follow(verb: str, words: Mapping[str, object], sent: Sequence[Sent], caller: Caller, voice: Voice) -> NoReturn:
+def follow(
+    verb: str, words: Mapping[str, object], sent: Sequence[Sent], caller: Caller, voice: Voice
+) -> NoReturn:
     """For ever: what each host tells, in the order of time."""
     wrong = next((word for word in OF_THE_FAR_WATCH if words.get(word)), None)
     if wrong is not None:
-        reason = f"could not watch other hosts with --{wrong.replace('execute', 'exec')}: that is for the watch there"
+        reason = (
+            f"could not watch other hosts with --{wrong.replace('execute', 'exec')}: that is for"
+            " the watch there"
+        )
         raise Failure(Code.USAGE, reason, "run it there: tmuxreap watch")
     queue: SimpleQueue[News] = SimpleQueue()
     for host, request in sent:
@@ -57,7 +63,13 @@ def _reading(verb: str, request: Request) -> Request:
     """Only what reads is asked for."""
     words = {name: value for name, value in request.words.items() if name in ("targets", "since")}
     since = {"since": NEWS} if verb == "watch" else {}
-    return Request(request.id, "events", {**words, **since, "follow": True}, request.registry, here=request.here)
+    return Request(
+        request.id,
+        "events",
+        {**words, **since, "follow": True},
+        request.registry,
+        here=request.here,
+    )
 
 
 def _together(queue: SimpleQueue[News]) -> Iterator[News]:

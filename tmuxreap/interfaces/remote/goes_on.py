@@ -1,4 +1,5 @@
-"""The far side of a verb that goes on: each line that it says is passed on, as long as somebody listens."""
+"""The far side of a verb that goes on: each line that it says is passed on, as long as somebody
+listens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The near side of `--host`: which host is asked what, the one question over the plans of all, the sum of the answers.
+"""The near side of `--host`: which host is asked what, the one question over the plans of all, the
+sum of the answers.
 
 Never sends a pattern where something was confirmed: then names go, with who they are."""
 
@@ -229,7 +230,9 @@ class Near:
     # The question
 
     def _plans(self) -> list[Heard]:
-        return self._ask_all([self.request(one, dry_run=True) for one in self.errands], lasting=False)
+        return self._ask_all(
+            [self.request(one, dry_run=True) for one in self.errands], lasting=False
+        )
 
     def _plan_shown(self) -> Result:
         known = inspect.signature(self.command).parameters
@@ -239,7 +242,10 @@ class Near:
 
     def _planned_first(self, voice: Voice) -> Result:
         if self.words.get("purge") and not self._yes and not on_terminal():
-            reason = f"could not {self.verb} and purge: that deletes for good, and nobody can be asked here"
+            reason = (
+                f"could not {self.verb} and purge: that deletes for good, and nobody can be asked"
+                " here"
+            )
             raise Failure(Code.USAGE, reason, "look at the plan with --dry-run, then add --yes")
         plans = self._plans()
         plan = self._merged(plans)
@@ -249,7 +255,10 @@ class Near:
             if self.verb in verbs.ASKED and on_terminal() and not self._is_agreed(plan, voice):
                 said = f"nothing was done: the answer to {self.verb} was no"
                 return replace(plan, results=[], others=(), status=Exit.OK, greeting=said)
-        sent = [self._confirmed(errand, heard) for errand, heard in zip(self.errands, plans, strict=True)]
+        sent = [
+            self._confirmed(errand, heard)
+            for errand, heard in zip(self.errands, plans, strict=True)
+        ]
         ended = self._ask_all(sent, lasting=True)
         return self._merged([_both(first, then) for first, then in zip(plans, ended, strict=True)])
 
@@ -263,12 +272,16 @@ class Near:
         if not names:
             return None
         request = self.request(errand, **{self.field or "targets": names})
-        return replace(request, identities={n: plan.identities[n] for n in names if n in plan.identities})
+        return replace(
+            request, identities={n: plan.identities[n] for n in names if n in plan.identities}
+        )
 
     def _has_to_say_so(self) -> Failure:
         reason = f"could not {self.verb} on other hosts: from inside a session that needs --yes"
         if not self._is_far_by_flag:
-            reason = f"could not {self.verb} there: from inside a session more than names needs --yes"
+            reason = (
+                f"could not {self.verb} there: from inside a session more than names needs --yes"
+            )
         return Failure(Code.USAGE, reason, "check with --dry-run, then add --yes")
 
 
@@ -295,7 +308,11 @@ def _both(plan: Heard, then: Heard) -> Heard:
     """What was an answer in the plan already, and what came of the rest."""
     if plan.answer is None:
         return plan
-    kept = [(item, lines) for item, lines in zip(items_of(plan), plan.texts, strict=True) if not _is_open(item)]
+    kept = [
+        (item, lines)
+        for item, lines in zip(items_of(plan), plan.texts, strict=True)
+        if not _is_open(item)
+    ]
     answer = then.answer or {}
     more = answer.get("results")
     results = [*(item.facts for item, _ in kept), *(more if isinstance(more, list) else [])]
@@ -308,7 +325,12 @@ def _both(plan: Heard, then: Heard) -> Heard:
         "warnings": [*_warned(plan.answer), *_warned(answer)],
         "exit_code": exits.pop() if len(exits) == 1 else int(bool(exits)),
     }
-    return replace(then, answer=joined, texts=(*(lines for _, lines in kept), *then.texts), version=plan.version)
+    return replace(
+        then,
+        answer=joined,
+        texts=(*(lines for _, lines in kept), *then.texts),
+        version=plan.version,
+    )
 
 
 def _warned(answer: Mapping[str, object]) -> list[object]:

@@ -1,4 +1,5 @@
-"""Makes sessions of ours of what other hosts say of theirs, for the table of `list`. What is odd is left as unknown."""
+"""Makes sessions of ours of what other hosts say of theirs, for the table of `list`. What is odd is
+left as unknown."""
 
 from __future__ import annotations
 
@@ -20,7 +21,11 @@ def shown(items: Sequence[Item], sort: object) -> list[Item]:
     key = SORT_KEYS.get(sort) if isinstance(sort, str) else None
     if key is None:
         return found
-    sessions = [one for one in found if isinstance(one, RemoteResult) and isinstance(one.shown, SessionResult)]
+    sessions = [
+        one
+        for one in found
+        if isinstance(one, RemoteResult) and isinstance(one.shown, SessionResult)
+    ]
     sessions.sort(key=lambda one: key(one.shown))  # type: ignore[arg-type, return-value]
     return [*sessions, *(one for one in found if one not in sessions)]
 

@@ -1,7 +1,8 @@
-"""`at`: the far side of `--host`. One request is read, its verb is run as the command line would, its answer kept.
+"""`at`: the far side of `--host`. One request is read, its verb is run as the command line would,
+its answer kept.
 
-Never asks anybody, and never depends on who listens: HUP and a closed pipe are ignored, and the answer of a verb that
-changes something stands in the ledger before it is said."""
+Never asks anybody, and never depends on who listens: HUP and a closed pipe are ignored, and the
+answer of a verb that changes something stands in the ledger before it is said."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ def _answer(mouth: Mouth, request: Request) -> None:
 
 
 def _go_home(request: Request) -> None:
-    """An engine begins in a folder of its own (a container's, a home): without a registry there, in the home."""
+    """An engine begins in a folder of its own (a container's, a home): without a registry there, in
+    the home."""
     here = Path.cwd()
     folders = (here,) if request.registry else (here, *here.parents)
     if not any(Path(folder, request.registry or REGISTRY).exists() for folder in folders):
@@ -107,17 +109,23 @@ def _run_once(mouth: Mouth, request: Request, command: Callable[..., None]) -> N
 
 
 def _taken(request: Request) -> bool:
-    """No request is carried out twice. Where nothing can be recorded the verb itself says what is wrong."""
+    """No request is carried out twice. Where nothing can be recorded the verb itself says what is
+    wrong."""
     with _books(request) as context:
         if context is None:
             return True
         me = context.processes.identify(context.place.pid)
         assert me is not None  # noqa: S101 - we run
-        return context.books.begin_request(request.id, request.verb, me, context.place.boot_id) is not False
+        return (
+            context.books.begin_request(request.id, request.verb, me, context.place.boot_id)
+            is not False
+        )
 
 
 def _told(request: Request, result: Result) -> dict[str, object]:
-    texts = [list(lines(replace(result, results=[item], more={}), Voice())) for item in result.results]
+    texts = [
+        list(lines(replace(result, results=[item], more={}), Voice())) for item in result.results
+    ]
     return {"answer": result.as_json(), "texts": texts, "identities": _identities(request, result)}
 
 
@@ -138,7 +146,9 @@ def _run(request: Request, command: Callable[..., None]) -> Result:
     if refused and isinstance(words.get("targets"), list):
         words["targets"] = [target for target in _targets(request) if target not in refused]
         if not words["targets"]:
-            return Result(request.verb, _registry_name(request), _now(request), list(refused.values()))
+            return Result(
+                request.verb, _registry_name(request), _now(request), list(refused.values())
+            )
     result = _heard(request, command, words)
     kept = [item for item in result.results if getattr(item, "name", None) not in refused]
     return replace(result, results=[*kept, *refused.values()]) if refused else result
@@ -182,7 +192,11 @@ def _refused(request: Request) -> dict[str, Item]:
             if row is None or json.loads(json.dumps(identity_of(row))) != identity:
                 found[name] = failed_target(name, changed(name))
         own = context.books.name_of(request.mark) if request.mark else None
-        if own in rows and not request.words.get("itself") and context.books.mark(own) == request.mark:
+        if (
+            own in rows
+            and not request.words.get("itself")
+            and context.books.mark(own) == request.mark
+        ):
             found[own] = failed_target(own, _own(own))
         asked = set(_targets(request))
         plan = bool(request.words.get("dry_run"))
@@ -213,7 +227,10 @@ def _tell_outcome(mouth: Mouth, request: Request) -> None:
                 return mouth.say(Say.UNKNOWN if asked is None else Say.NEVER)
             if asked.answer is not None:
                 return mouth.say(Say.ANSWER, id=wanted, **json.loads(asked.answer))
-            alive = asked.boot_id == context.place.boot_id and context.processes.again(asked.owner) is not None
+            alive = (
+                asked.boot_id == context.place.boot_id
+                and context.processes.again(asked.owner) is not None
+            )
             if not alive:
                 return mouth.say(Say.UNKNOWN)
             context.processes.wait({asked.owner}, LOOK_S)

@@ -1,1 +1,2 @@
-"""Answers for people: `report` chooses, `receipt` and `table` draw, `progress` tells how far an ending is."""
+"""Answers for people: `report` chooses, `receipt` and `table` draw, `progress` tells how far an
+ending is."""

@@ -1,4 +1,5 @@
-"""Tells how far each ending is while it goes on: one line that is drawn again on a terminal, plain lines elsewhere."""
+"""Tells how far each ending is while it goes on: one line that is drawn again on a terminal, plain
+lines elsewhere."""
 
 from __future__ import annotations
 
@@ -71,15 +72,22 @@ class Progress:
         if not self.live or (now - self.drawn < DRAW_S and (self.at or self.turns)):
             return
         self.drawn = now
-        parts = [f"{name} {rung.value} {now - started:.1f} s" for name, (rung, started) in self.at.items()]
+        parts = [
+            f"{name} {rung.value} {now - started:.1f} s"
+            for name, (rung, started) in self.at.items()
+        ]
         parts += [f"{name} turn {now - since:.1f} s" for name, since in self.turns.items()]
         line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
-        from shutil import get_terminal_size  # with all that packs archives: only for who sits there
+        from shutil import (
+            get_terminal_size,
+        )  # with all that packs archives: only for who sits there
 
         columns = get_terminal_size().columns - 1
         self._say(f"\r\x1b[K{cut(line, columns)}")
 
     def _say(self, text: str) -> None:
-        with contextlib.suppress(OSError):  # nobody listening any more is no reason to leave an ending half done
+        with contextlib.suppress(
+            OSError
+        ):  # nobody listening any more is no reason to leave an ending half done
             self.to.write(text)
             self.to.flush()

@@ -1,4 +1,5 @@
-"""The receipt of an ending, and the plan of one that is not carried out, as lines for people. Decides nothing."""
+"""The receipt of an ending, and the plan of one that is not carried out, as lines for people.
+Decides nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +36,10 @@ def receipt(one: EndResult, voice: Voice) -> Iterator[str]:
         yield f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'red')}"
         return
     took = f"{one.duration_ms / 1000:.1f} s"
-    yield f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'green')}, {WAYS[one.stopped_by]}, {took}"
+    yield (
+        f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'green')},"
+        f" {WAYS[one.stopped_by]}, {took}"
+    )
     for line in _details(one):
         yield f"  {line}"
 
@@ -43,13 +47,21 @@ def receipt(one: EndResult, voice: Voice) -> Iterator[str]:
 def verdict(one: Reaped, voice: Voice) -> Iterator[str]:
     """What an ending was for: the facts, as they were seen."""
     name, evidence = str(one.result.as_json()["name"]), one.evidence
-    plain = {key: value for key, value in evidence.items() if isinstance(value, (str, int, float)) and value != ""}
-    facts = ", ".join(f"{key} {value}" for key, value in plain.items() if not isinstance(value, bool))
+    plain = {
+        key: value
+        for key, value in evidence.items()
+        if isinstance(value, (str, int, float)) and value != ""
+    }
+    facts = ", ".join(
+        f"{key} {value}" for key, value in plain.items() if not isinstance(value, bool)
+    )
     yield f"{voice.paint(name, 'bold')}: {one.verdict}: {facts}"
     for kind in ("processes", "children"):
         found = evidence.get(kind)
         for child in found if isinstance(found, list) else []:
-            more = ", ".join(f"{key} {value}" for key, value in child.items() if key not in ("pid", "name"))
+            more = ", ".join(
+                f"{key} {value}" for key, value in child.items() if key not in ("pid", "name")
+            )
             yield f"  {kind:<13} {child['pid']:>7} {child['name']} ({more})"
 
 
@@ -62,7 +74,10 @@ def _details(one: EndResult) -> Iterator[str]:
     if one.swept:
         yield f"swept         {_names(one.swept)}"
     if one.spared:
-        yield f"spared        {', '.join(f'{o.process.comm} ({o.process.pid}): {o.why}' for o in one.spared)}"
+        yield (
+            "spared       "
+            f" {', '.join(f'{o.process.comm} ({o.process.pid}): {o.why}' for o in one.spared)}"
+        )
     if one.draft is not None:
         yield f"draft kept    {one.draft.text!r}"
     if one.freed_mb:
@@ -91,7 +106,9 @@ def _planned(plan: Plan, voice: Voice) -> Iterator[str]:
         what = f"skipped: {rung.skipped}" if rung.skipped else f"waits up to {rung.wait_s:g} s"
         yield f"  rung {rung.rung.value:<8} {what}"
     yield from (f"  ends   {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.own)
-    yield from (f"  spares {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.spared)
+    yield from (
+        f"  spares {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.spared
+    )
 
 
 def _names(found: Iterable[Belonging]) -> str:

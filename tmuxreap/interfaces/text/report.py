@@ -1,7 +1,7 @@
 """Tells a Result to people or to scripts. Decides nothing and cannot change an outcome.
 
-Results go to stdout; what went wrong, and talk, to stderr. What people read is made plain first: no name, title or
-screen of somebody else's can command their terminal."""
+Results go to stdout; what went wrong, and talk, to stderr. What people read is made plain first: no
+name, title or screen of somebody else's can command their terminal."""
 
 from __future__ import annotations
 
@@ -48,12 +48,17 @@ def _tell_beside(result: Result, voice: Voice) -> None:
         more = f", and {len(found) - 8} more" if len(found) > 8 else ""
         are = "agent is" if len(found) == 1 else "agents are"
         command = found[0]["command"] if len(found) == 1 else "tmuxreap adopt --all"
-        print(f"{len(found)} {are} not registered: {names}{more}; register with: {plain(command)}", file=sys.stderr)
+        print(
+            f"{len(found)} {are} not registered: {names}{more}; register with: {plain(command)}",
+            file=sys.stderr,
+        )
 
 
 def report_line(item: Item, voice: Voice) -> None:
     """One result of an endless command."""
-    found = [json.dumps(item.as_json(), default=str)] if voice.json else _item(plain_value(item), voice)
+    found = (
+        [json.dumps(item.as_json(), default=str)] if voice.json else _item(plain_value(item), voice)
+    )
     try:
         for line in found:
             print(line, flush=True)
@@ -91,7 +96,11 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         if voice.width is not None:
             yield from (voice.paint(line, "dim") for line in summary(sessions))
         return
-    if not result.results and (result.greeting or result.failure is None) and result.command in NOTHING:
+    if (
+        not result.results
+        and (result.greeting or result.failure is None)
+        and result.command in NOTHING
+    ):
         yield result.greeting or NOTHING[result.command]
     if "plan" in result.more:
         yield from _launch(result.more["plan"])
@@ -104,11 +113,18 @@ def _sums(result: Result) -> Iterator[str]:
     """After several one line, and after a plan of `reap` that it was only a plan."""
     outcomes = [str(item.as_json().get("outcome")) for item in result.results]
     if result.command == "reap" and "planned" in outcomes:
-        yield f"nothing was done; to end {_these(outcomes.count('planned'))}: the same command with --yes"
+        yield (
+            f"nothing was done; to end {_these(outcomes.count('planned'))}: the same command with"
+            " --yes"
+        )
     counts = result.more.get("counts")
     if len(outcomes) < 2 or "planned" in outcomes or not isinstance(counts, dict):
         return
-    ways = {"by_keys": "by their exit keys", "by_term": "by hangup or SIGTERM", "by_kill": "by SIGKILL"}
+    ways = {
+        "by_keys": "by their exit keys",
+        "by_term": "by hangup or SIGTERM",
+        "by_kill": "by SIGKILL",
+    }
     how = ", ".join(f"{counts[way]} {word}" for way, word in ways.items() if counts.get(way))
     before = outcomes.count("already_stopped")
     parts = [f"{counts['ended']} ended{f' ({how})' if how else ''}"]
@@ -183,11 +199,14 @@ def session(one: SessionResult, voice: Voice) -> Iterator[str]:
     screen = one.facts.get("screen")
     if isinstance(screen, str) and screen:
         yield "  screen"
-        yield from (_within(f"  {voice.paint('|', 'dim')} ", line, voice) for line in screen.splitlines())
+        yield from (
+            _within(f"  {voice.paint('|', 'dim')} ", line, voice) for line in screen.splitlines()
+        )
 
 
 def _state(one: SessionResult) -> str | None:
-    """What it is at, and how that is known; of an agent that is no more what is left in its pane."""
+    """What it is at, and how that is known; of an agent that is no more what is left in its
+    pane."""
     told = one.told
     if told is None or told.state is None:
         left = one.facts.get("pane_state")
@@ -201,7 +220,11 @@ def _processes(kind: str, found: list[dict[str, object]], voice: Voice) -> Itera
     yield f"  {kind}"
     cells = max(width(str(process["name"])) for process in found)
     for process in found:
-        yield _within("  ", f"{process['pid']:>9}  {pad(str(process['name']), cells)}  {process['why']}", voice)
+        yield _within(
+            "  ",
+            f"{process['pid']:>9}  {pad(str(process['name']), cells)}  {process['why']}",
+            voice,
+        )
 
 
 def _within(before: str, text: str, voice: Voice) -> str:
@@ -258,7 +281,9 @@ def _to_run(item: PlainResult, voice: Voice) -> Iterator[str]:
 
 def _forgotten(item: PlainResult, voice: Voice) -> Iterator[str]:
     history = ", and what happened to it" if item.facts.get("history") else ""
-    yield f"{item.name}: {'forgotten' if item.facts['forgotten'] else 'would be forgotten'}{history}"
+    yield (
+        f"{item.name}: {'forgotten' if item.facts['forgotten'] else 'would be forgotten'}{history}"
+    )
 
 
 def _protected(item: PlainResult, voice: Voice) -> Iterator[str]:
@@ -268,7 +293,10 @@ def _protected(item: PlainResult, voice: Voice) -> Iterator[str]:
 
 def _awaited(item: PlainResult, voice: Voice) -> Iterator[str]:
     waited = f"after {item.facts['waited_ms']} ms"
-    yield f"{item.name}: {item.facts['state'] or 'gone'}, {waited}{'' if item.facts['reached'] else ', not reached'}"
+    yield (
+        f"{item.name}: {item.facts['state'] or 'gone'},"
+        f" {waited}{'' if item.facts['reached'] else ', not reached'}"
+    )
 
 
 def _interrupted(item: PlainResult, voice: Voice) -> Iterator[str]:
@@ -313,12 +341,18 @@ def _listed(lines: object) -> list[str]:
     return lines if isinstance(lines, list) else []
 
 
-AGENT_WORDS = {"exit keys": "exit_keys", "ID at start": "takes_an_id", "resume": "resume", "purge": "purge"}
+AGENT_WORDS = {
+    "exit keys": "exit_keys",
+    "ID at start": "takes_an_id",
+    "resume": "resume",
+    "purge": "purge",
+}
 LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
 def _finding(item: PlainResult, voice: Voice) -> Iterator[str]:
-    """One finding of `doctor`, and the command that fixes it: that stands on a line of its own, to be copied."""
+    """One finding of `doctor`, and the command that fixes it: that stands on a line of its own, to
+    be copied."""
     level = str(item.facts["level"])
     first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.facts['message']}", voice)
     yield voice.paint(level, LEVEL_COLOURS.get(level)) + first[len(level) :]

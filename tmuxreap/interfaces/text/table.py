@@ -1,6 +1,8 @@
-"""Sessions as a table that fits: on a narrow terminal columns shorten, then leave, the least telling first.
+"""Sessions as a table that fits: on a narrow terminal columns shorten, then leave, the least
+telling first.
 
-Decides nothing: it shows what `list` found. Off a terminal every column stays and nothing is cut."""
+Decides nothing: it shows what `list` found. Off a terminal every column stays and nothing is cut.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def table(sessions: Sequence[SessionResult], voice: Voice) -> Iterator[str]:
     columns = [Fitted(column, _natural(column, sessions)) for column in COLUMNS]
     if voice.width is not None:
         columns = _fit([one for one in columns if _tells(one.column, sessions)], voice.width)
-    yield voice.paint(_line(columns, [one.column.title for one in columns], [None] * len(columns), Voice()), "dim")
+    yield voice.paint(
+        _line(columns, [one.column.title for one in columns], [None] * len(columns), Voice()), "dim"
+    )
     for session in sessions:
         dim = "dim" if session.status.ended and session.drift is None else None
         cells = [one.column.cell(session) for one in columns]
@@ -78,7 +82,8 @@ def _tells(column: Column, sessions: Sequence[SessionResult]) -> bool:
 
 
 def _fit(columns: list[Fitted], cells: int) -> list[Fitted]:
-    """As many as there is room for when each is as short as it may be; then the best kept get what is left over."""
+    """As many as there is room for when each is as short as it may be; then the best kept get what
+    is left over."""
     while len(columns) > 1 and sum(map(_least, columns)) + GAP * (len(columns) - 1) > cells:
         columns.remove(min(columns, key=lambda one: one.column.keep))
     spare = cells - sum(map(_least, columns)) - GAP * (len(columns) - 1)
@@ -94,7 +99,9 @@ def _least(one: Fitted) -> int:
     return one.cells if one.column.least is None else min(one.cells, one.column.least)
 
 
-def _line(columns: Sequence[Fitted], texts: Sequence[str], colours: Sequence[str | None], voice: Voice) -> str:
+def _line(
+    columns: Sequence[Fitted], texts: Sequence[str], colours: Sequence[str | None], voice: Voice
+) -> str:
     """Padded before it is painted; nothing behind the last word."""
     short = [one.column.shorten(text, one.cells) for one, text in zip(columns, texts, strict=True)]
     last = max((at for at, text in enumerate(short) if text), default=0)
@@ -133,17 +140,23 @@ def _megabytes(megabytes: float) -> str:
 
 
 COLUMNS = (
-    Column("NAME", lambda one: "  " * depth_of(one) + one.name, keep=9, least=14, shorten=cut_middle),
+    Column(
+        "NAME", lambda one: "  " * depth_of(one) + one.name, keep=9, least=14, shorten=cut_middle
+    ),
     Column("AGENT", lambda one: one.agent or NONE, keep=3, least=8),
     Column(
         "STATUS",
         lambda one: one.status.value,
         keep=6,
-        colour=lambda one: "yellow" if one.drift else "green" if one.status is Status.RUNNING else None,
+        colour=lambda one: (
+            "yellow" if one.drift else "green" if one.status is Status.RUNNING else None
+        ),
     ),
     Column("LIVE", lambda one: one.live.value, keep=7, colour=_live_colour),
     Column("STATE", lambda one: _state(one) or NONE, keep=8, colour=_state_colour),
-    Column("IDLE", lambda one: short_duration(one.idle_s) if one.idle_s is not None else NONE, keep=5),
+    Column(
+        "IDLE", lambda one: short_duration(one.idle_s) if one.idle_s is not None else NONE, keep=5
+    ),
     Column("MEMORY", lambda one: _megabytes(one.memory_mb), keep=4),
     Column("CONVERSATION", lambda one: (one.conversation_id or NONE)[:SHORT_ID], keep=1),
     Column("TAGS", lambda one: " ".join(one.tags), keep=2, least=8),

@@ -19,7 +19,8 @@ LAST_WORDS_S = 1.0  # for a reader that is slow, when the watch ends
 
 
 class Teller:
-    """Writes events to stdout, past the buffer of `sys.stdout`: a write that nobody takes must not hold its lock."""
+    """Writes events to stdout, past the buffer of `sys.stdout`: a write that nobody takes must not
+    hold its lock."""
 
     def __init__(self, voice: Voice, lost: Callable[[int], PlainResult]) -> None:
         self._voice = voice
@@ -43,7 +44,9 @@ class Teller:
                 data = data[os.write(1, data) :]
         except OSError as error:
             self._unheard = error
-            os.kill(os.getpid(), signal.SIGTERM)  # the watch waits for that: nobody listens any more
+            os.kill(
+                os.getpid(), signal.SIGTERM
+            )  # the watch waits for that: nobody listens any more
 
 
 def line(event: PlainResult, voice: Voice) -> str:
@@ -51,16 +54,25 @@ def line(event: PlainResult, voice: Voice) -> str:
         return json.dumps(event.as_json(), default=str)
     facts = plain_value(event).facts
     if facts["event"] == "dropped":
-        return f"{facts['timestamp']}  {facts['count']} events were dropped: nobody took them in time"
-    about = event.name or (f"the registry {facts['registry']}" if "registry" in facts else "the ledger")
-    return f"{facts['timestamp']}  {plain(about)}  {facts['event']}: {_words(facts)}".replace("\n", " ")
+        return (
+            f"{facts['timestamp']}  {facts['count']} events were dropped: nobody took them in time"
+        )
+    about = event.name or (
+        f"the registry {facts['registry']}" if "registry" in facts else "the ledger"
+    )
+    return f"{facts['timestamp']}  {plain(about)}  {facts['event']}: {_words(facts)}".replace(
+        "\n", " "
+    )
 
 
 def _words(facts: dict[str, object]) -> str:
     if "verdict" in facts:
         return f"{facts['verdict']}: {facts['outcome']}"
     if facts["event"] == "state":
-        return f"{facts['before']} -> {facts['state']}{' until ' + str(facts['until']) if facts.get('until') else ''}"
+        return (
+            f"{facts['before']} ->"
+            f" {facts['state']}{' until ' + str(facts['until']) if facts.get('until') else ''}"
+        )
     cause = f" ({facts['cause']})" if facts.get("cause") else ""
     end = "recorded" if facts.get("settled") else f"hint: {facts.get('hint')}"
     return f"{facts['evidence']}{cause}; {end}"

@@ -13,7 +13,14 @@ from tmuxreap.core.model import Remove
 from tmuxreap.registry.yaml import rows
 from tmuxreap.registry.yaml.rows import Entry, Node, read_row
 from tmuxreap.registry.yaml.scalars import Value, comes_back, same
-from tmuxreap.registry.yaml.splice import CannotSplice, Splice, add_entries, remove_entry, replace_value, spliced
+from tmuxreap.registry.yaml.splice import (
+    CannotSplice,
+    Splice,
+    add_entries,
+    remove_entry,
+    replace_value,
+    spliced,
+)
 
 REMOVE: Final = Remove.KEY
 Path: TypeAlias = tuple[str, ...]
@@ -26,7 +33,9 @@ class _Inner(_Data):
     """Changes to keys of a nested mapping, as against a mapping to be written whole."""
 
 
-def changed(text: str, data: Mapping[str, object], changes: Changes, newline: str) -> tuple[str, _Data]:
+def changed(
+    text: str, data: Mapping[str, object], changes: Changes, newline: str
+) -> tuple[str, _Data]:
     """`text` is the row alone, indented as it stands in its file."""
     result = deepcopy(dict(data))
     for step in _steps(changes):
@@ -65,7 +74,8 @@ def _to_create(change: object) -> Any:
 
 
 class _Edit:
-    """Collects the splices of everything that is set or added, and the paths of what is to be removed after that."""
+    """Collects the splices of everything that is set or added, and the paths of what is to be
+    removed after that."""
 
     def __init__(self, text: str, newline: str) -> None:
         self.text = text
@@ -88,7 +98,13 @@ class _Edit:
             data.update(adds)
 
     def change(
-        self, mapping: rows.Mapping, entry: Entry, data: _Data, key: object, change: Any, path: tuple[object, ...]
+        self,
+        mapping: rows.Mapping,
+        entry: Entry,
+        data: _Data,
+        key: object,
+        change: Any,
+        path: tuple[object, ...],
     ) -> None:
         old = data[key]
         if change is REMOVE:
@@ -103,7 +119,9 @@ class _Edit:
             gone = {each: REMOVE for each in old if each not in value}
             self.plan(entry.value, old, _Inner(value | gone), path)
         else:
-            self.splices += replace_value(self.text, entry, value, mapping.column, mapping.flow, self.newline)
+            self.splices += replace_value(
+                self.text, entry, value, mapping.column, mapping.flow, self.newline
+            )
             data[key] = value
 
 

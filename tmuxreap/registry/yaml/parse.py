@@ -38,7 +38,9 @@ def parse(text: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = ": ".join(part for part in (error.context, error.problem) if part) or "not YAML"
-        raise Malformed(reason, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1) from error
+        raise Malformed(
+            reason, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1
+        ) from error
     except yaml.reader.ReaderError as error:
         # The loaders count its position differently; the first of its kind is the one.
         reason = f"the character #x{error.character:04x} is not allowed"
@@ -50,7 +52,8 @@ def parse(text: str) -> Document:
 
 
 class _Reader:
-    """Goes through the events once. `meaning`, `trouble` and `last` are those of the row (or frame) being read."""
+    """Goes through the events once. `meaning`, `trouble` and `last` are those of the row (or frame)
+    being read."""
 
     def __init__(self, text: str, events: Iterator[Any], shift: int) -> None:
         self.text = text
@@ -65,10 +68,18 @@ class _Reader:
         next(self.events)
         start = next(self.events)
         if isinstance(start, yaml.StreamEndEvent):
-            raise Malformed("the file holds only comments" if self.text.strip("\ufeff \t\r\n") else "the file is empty")
+            raise Malformed(
+                "the file holds only comments"
+                if self.text.strip("\ufeff \t\r\n")
+                else "the file is empty"
+            )
         self.meaning.append(repr((start.version, start.tags)))
         top = next(self.events)
-        if not isinstance(top, yaml.MappingStartEvent) or top.tag not in (None, "!", "tag:yaml.org,2002:map"):
+        if not isinstance(top, yaml.MappingStartEvent) or top.tag not in (
+            None,
+            "!",
+            "tag:yaml.org,2002:map",
+        ):
             raise _at_event("the top level is not a mapping", top)
         rows, where = self.top_level(top)
         next(self.events)
@@ -94,16 +105,24 @@ class _Reader:
     def read_list(self, key: Any, in_flow: bool) -> tuple[list[RowText], ListText]:
         event: Any = next(self.events)
         if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag:
-            raise _at_event(f"`{LIST_KEY}` must not be an alias, nor have an anchor or a tag", event)
+            raise _at_event(
+                f"`{LIST_KEY}` must not be an alias, nor have an anchor or a tag", event
+            )
         rows: list[RowText] = []
         shape, end = Shape.NULL, self.end_of(event)
         if isinstance(event, yaml.SequenceStartEvent):
             shape = Shape.FLOW if event.flow_style else Shape.BLOCK
             rows, end = self.read_rows(shape)
-        elif not (isinstance(event, yaml.ScalarEvent) and event.implicit[0] and plain_value(event.value) is None):
+        elif not (
+            isinstance(event, yaml.ScalarEvent)
+            and event.implicit[0]
+            and plain_value(event.value) is None
+        ):
             raise _at_event(f"`{LIST_KEY}` is not a list", event)
         start, column = event.start_mark.index + self.shift, event.start_mark.column
-        return rows, ListText(shape, start, end, column, key.start_mark.index + self.shift, self.end_of(key), in_flow)
+        return rows, ListText(
+            shape, start, end, column, key.start_mark.index + self.shift, self.end_of(key), in_flow
+        )
 
     def read_rows(self, shape: Shape) -> tuple[list[RowText], int]:
         frame = self.meaning
@@ -119,7 +138,11 @@ class _Reader:
         mark, after = event.start_mark, event.end_mark
         if isinstance(event, yaml.ScalarEvent | yaml.SequenceStartEvent):
             self.refuse("it is not a mapping", event)
-        elif isinstance(event, yaml.MappingStartEvent) and event.flow_style and mark.index == after.index:
+        elif (
+            isinstance(event, yaml.MappingStartEvent)
+            and event.flow_style
+            and mark.index == after.index
+        ):
             self.refuse("it is a pair without braces", event)
         data = self.read(event)
         reason, line, column = self.trouble or (None, 0, 0)
@@ -194,7 +217,9 @@ class _Reader:
 
     def close(self, event: Any, sign: str) -> None:
         self.meaning.append(sign)
-        if event.end_mark.index > event.start_mark.index:  # a bracket; the end of a block collection says nothing
+        if (
+            event.end_mark.index > event.start_mark.index
+        ):  # a bracket; the end of a block collection says nothing
             self.last = event
 
     def note_properties(self, event: Any) -> None:
@@ -207,7 +232,11 @@ class _Reader:
         self.linked = self.linked or event.anchor is not None or event.tag is not None
 
     def refuse(self, reason: str, event: Any) -> None:
-        self.trouble = self.trouble or (reason, event.start_mark.line + 1, event.start_mark.column + 1)
+        self.trouble = self.trouble or (
+            reason,
+            event.start_mark.line + 1,
+            event.start_mark.column + 1,
+        )
 
     def end_of(self, event: Any) -> int:
         start, end = event.start_mark.index + self.shift, event.end_mark.index + self.shift
@@ -215,10 +244,14 @@ class _Reader:
 
 
 def _with_linked_data(document: Document, body: str) -> Document:
-    """Anchors, aliases, merges and tags are resolved by the loader, row by row: one bad row must not cost others."""
+    """Anchors, aliases, merges and tags are resolved by the loader, row by row: one bad row must
+    not cost others."""
     top: Any = yaml.compose(body, Loader=LOADER)
     items = next(value.value for key, value in top.value if key.value == LIST_KEY)
-    rows = tuple(_resolved(row, node) if row.trouble else row for row, node in zip(document.rows, items, strict=False))
+    rows = tuple(
+        _resolved(row, node) if row.trouble else row
+        for row, node in zip(document.rows, items, strict=False)
+    )
     return Document(document.text, rows, document.list, document.frame)
 
 

@@ -1,4 +1,5 @@
-"""The registry's text as values: the document, its list, its rows, and where lines and values really end.
+"""The registry's text as values: the document, its list, its rows, and where lines and values
+really end.
 
 Knows places, not meanings: the loader is asked elsewhere. Never changes a character.
 """
@@ -38,8 +39,8 @@ class Shape(Enum):
 
 @frozen
 class RowText:
-    """One item of the list. `start` and `end` enclose its text, without dash, trailing comment and blank lines.
-    A row with trouble has the data that could be had, and must not be edited."""
+    """One item of the list. `start` and `end` enclose its text, without dash, trailing comment and
+    blank lines. A row with trouble has the data that could be had, and must not be edited."""
 
     index: int
     data: Mapping[str, object] | None
@@ -51,8 +52,12 @@ class RowText:
     trouble_line: int
     trouble_column: int
     flow: bool = field(repr=False)
-    ends_in_block: bool = field(repr=False)  # its last value is a block scalar: what is written behind may join it
-    meaning: tuple[str, ...] = field(repr=False)  # its events: equal meanings are equal data, tags and anchors
+    ends_in_block: bool = field(
+        repr=False
+    )  # its last value is a block scalar: what is written behind may join it
+    meaning: tuple[str, ...] = field(
+        repr=False
+    )  # its events: equal meanings are equal data, tags and anchors
 
 
 @frozen
@@ -97,7 +102,8 @@ def skip_gap(text: str, position: int) -> int:
 
 
 def real_end(text: str, start: int, end: int, style: str | None) -> int:
-    """The end of a value, before the line break. The loader's end of a block scalar covers blank lines behind it."""
+    """The end of a value, before the line break. The loader's end of a block scalar covers blank
+    lines behind it."""
     header = _BLOCK_HEADER.match(text, start, end) if style in ("|", ">") else None
     if header is None:
         return end
@@ -109,7 +115,8 @@ def real_end(text: str, start: int, end: int, style: str | None) -> int:
 
 
 def _content_end(text: str, header_end: int, end: int, indent: int | None) -> int:
-    """Lines of blanks beyond the indentation are content; of a given one only the least is known, which will do."""
+    """Lines of blanks beyond the indentation are content; of a given one only the least is known,
+    which will do."""
     content_end, position = header_end, after_break(text, header_end)
     while position < end:
         stop = min(line_end(text, position), end)

@@ -80,7 +80,11 @@ class _Builder:
             self.last = self.leaf(event)
             self.end = self.last.end
             return self.last
-        return self.mapping(event) if isinstance(event, yaml.MappingStartEvent) else self.sequence(event)
+        return (
+            self.mapping(event)
+            if isinstance(event, yaml.MappingStartEvent)
+            else self.sequence(event)
+        )
 
     def leaf(self, event: Any) -> Leaf:
         start, end = event.start_mark.index, event.end_mark.index
@@ -98,7 +102,9 @@ class _Builder:
             entries.append(self.entry(event))
         self.close(event)
         mark = start.start_mark
-        return Mapping(mark.index, self.end, bool(start.flow_style), mark.column, tuple(entries), self.last)
+        return Mapping(
+            mark.index, self.end, bool(start.flow_style), mark.column, tuple(entries), self.last
+        )
 
     def entry(self, event: Any) -> Entry:
         key = self.leaf(event)

@@ -1,4 +1,5 @@
-"""Values in YAML 1.1: what an unquoted scalar means, how a value is written so that it comes back as itself.
+"""Values in YAML 1.1: what an unquoted scalar means, how a value is written so that it comes back
+as itself.
 
 Knows nothing of documents and places.
 """
@@ -17,13 +18,20 @@ Scalar: TypeAlias = str | int | float | bool | None
 # Sequences hold scalars, mappings hold whatever a row may hold; tuples come back as lists.
 Value: TypeAlias = "Scalar | list[Value] | tuple[Value, ...] | Mapping[str, Value]"
 
-NO_VALUE = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError)  # what constructing one can raise
+NO_VALUE = (
+    yaml.YAMLError,
+    ValueError,
+    TypeError,
+    OverflowError,
+    RecursionError,
+)  # what constructing one can raise
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _RESOLVER: Any = yaml.resolver.Resolver()
 # Narrower than YAML allows: what every parser, in flow and in block, reads as this very text.
 _PLAIN = r"(?!\.\.\.)[\w/.$~](?:[\w/.$~@%+=()\- ]*[\w/.$~@%+=()\-])?\Z"
 _OTHER_BOOLEANS = frozenset("yYnN")  # by the specification, if not by PyYAML
-# Patterns are compiled when a value is written first: with such ranges it takes as long as two tmux calls.
+# Patterns are compiled when a value is written first: with such ranges it takes as long as two tmux
+# calls.
 _RAW = r" -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 _ALL_RAW = f"[{_RAW}]*\\Z"
 _ESCAPED = f'[^{_RAW}]|["\\\\]'
@@ -44,7 +52,8 @@ def _plain_tag(text: str) -> str:
 
 
 def written(value: Value, quote: str | None = None) -> str:
-    """The value on one line, for block and flow. `quote` is the style to keep where a text allows it."""
+    """The value on one line, for block and flow. `quote` is the style to keep where a text allows
+    it."""
     if isinstance(value, str):
         return _text(value, quote)
     if value is None:
@@ -72,7 +81,9 @@ def entry(key: str, value: Value, column: int, newline: str) -> str:
 def nested(value: Mapping[str, Value], column: int, newline: str) -> str:
     """The lines of a mapping below a key at this column, each after its line break."""
     inner = column + 2
-    return "".join(newline + " " * inner + entry(key, item, inner, newline) for key, item in value.items())
+    return "".join(
+        newline + " " * inner + entry(key, item, inner, newline) for key, item in value.items()
+    )
 
 
 def comes_back(value: Value) -> object:
@@ -89,7 +100,9 @@ def same(one: object, other: object) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):
-        return len(one) == len(other) and all(key in other and same(value, other[key]) for key, value in one.items())
+        return len(one) == len(other) and all(
+            key in other and same(value, other[key]) for key, value in one.items()
+        )
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     return one == other or (one != one and other != other)  # not a number is itself here
@@ -127,7 +140,9 @@ def _escape(match: re.Match[str]) -> str:
         return _SHORT[char]
     code = ord(char)
     if 0xD800 <= code <= 0xDFFF:
-        return char  # half a pair has no form that both loaders take: as it is, the check behind every edit refuses it
+        # half a pair has no form that both loaders take: as it is, the check behind every edit
+        # refuses it
+        return char
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
@@ -139,4 +154,6 @@ def _float(value: float) -> str:
     if value in (float("inf"), float("-inf")):
         return ".inf" if value > 0 else "-.inf"
     text = repr(float(value))
-    return text if "." in text else text.replace("e", ".0e")  # without a point YAML 1.1 reads a text
+    return (
+        text if "." in text else text.replace("e", ".0e")
+    )  # without a point YAML 1.1 reads a text

@@ -1,4 +1,5 @@
-"""Where characters go in and out of a YAML text so that one key or one list item changes and nothing else does.
+"""Where characters go in and out of a YAML text so that one key or one list item changes and
+nothing else does.
 
 Makes splices only. Whether the text means what was asked for is checked by `edits`, never here.
 """
@@ -41,15 +42,21 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
     return "".join(parts) + text[position:]
 
 
-def replace_value(text: str, where: Entry, value: Value, column: int, flow: bool, newline: str) -> list[Splice]:
-    """Another value behind the same key; `column` and `flow` are those of the mapping that the key stands in."""
+def replace_value(
+    text: str, where: Entry, value: Value, column: int, flow: bool, newline: str
+) -> list[Splice]:
+    """Another value behind the same key; `column` and `flow` are those of the mapping that the key
+    stands in."""
     head, tail = _places(text, where)
     lines = isinstance(value, Mapping) and value and not flow
     if not lines:
         quote = where.value.style if isinstance(where.value, Leaf) else None
         pad = " " if text[head[0] - 1] == ":" else ""
         made = ": " if where.colon is None else pad
-        return [Splice(*head, made + written(value, quote)), *([Splice(*tail, "")] if tail[0] < tail[1] else [])]
+        return [
+            Splice(*head, made + written(value, quote)),
+            *([Splice(*tail, "")] if tail[0] < tail[1] else []),
+        ]
     assert isinstance(value, Mapping)  # noqa: S101 - for the type checker
     start = head[0]
     if where.colon is not None and not text[where.colon + 1 : start].strip(" \t"):
@@ -58,9 +65,12 @@ def replace_value(text: str, where: Entry, value: Value, column: int, flow: bool
 
 
 def _places(text: str, where: Entry) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The part of a value that another one-line value takes the place of, and what else of it must go."""
+    """The part of a value that another one-line value takes the place of, and what else of it must
+    go."""
     value = where.value
-    if where.colon is None and not (isinstance(value, Leaf) and where.empty and _in_flow(text, value.end)):
+    if where.colon is None and not (
+        isinstance(value, Leaf) and where.empty and _in_flow(text, value.end)
+    ):
         raise CannotSplice("its key is not followed by a colon on the same line", where.key.start)
     if isinstance(value, Leaf) and value.style in _BLOCK:
         indicator = value.start + 1
@@ -79,15 +89,27 @@ def _in_flow(text: str, end: int) -> bool:
     return text[place : place + 1] in tuple(",}")
 
 
-def add_entries(text: str, mapping: rows.Mapping, adds: Mapping[str, Value], newline: str) -> list[Splice]:
-    """New keys right behind the last value: the loader's end of a mapping lies behind comments of others."""
+def add_entries(
+    text: str, mapping: rows.Mapping, adds: Mapping[str, Value], newline: str
+) -> list[Splice]:
+    """New keys right behind the last value: the loader's end of a mapping lies behind comments of
+    others."""
     if mapping.flow:
         return [_add_to_flow(mapping, written(adds)[1:-1])]
     lines = [entry(key, value, mapping.column, newline) for key, value in adds.items()]
     indent = " " * mapping.column
     if ends_open(text, mapping.last):  # a line break behind it would become part of it
-        return [Splice(*(mapping.entries[-1].key.start,) * 2, "".join(line + newline + indent for line in lines))]
-    return [Splice(*(line_end(text, mapping.end),) * 2, "".join(newline + indent + line for line in lines))]
+        return [
+            Splice(
+                *(mapping.entries[-1].key.start,) * 2,
+                "".join(line + newline + indent for line in lines),
+            )
+        ]
+    return [
+        Splice(
+            *(line_end(text, mapping.end),) * 2, "".join(newline + indent + line for line in lines)
+        )
+    ]
 
 
 def ends_open(text: str, last: Leaf | None) -> bool:
@@ -99,14 +121,19 @@ def _add_to_flow(mapping: rows.Mapping, made: str) -> Splice:
     if not mapping.entries:
         return Splice(mapping.start + 1, mapping.start + 1, made)
     last = mapping.entries[-1]
-    comma = " , " if last.empty and last.colon is not None else ", "  # `key:,` is refused by the C loader
+    comma = (
+        " , " if last.empty and last.colon is not None else ", "
+    )  # `key:,` is refused by the C loader
     return Splice(last.value.end, last.value.end, comma + made)
 
 
 def remove_entry(text: str, mapping: rows.Mapping, number: int) -> list[Splice]:
-    """One key of several (or the only one of a flow mapping), with its lines; comments above and below it stay."""
+    """One key of several (or the only one of a flow mapping), with its lines; comments above and
+    below it stay."""
     if mapping.flow:
-        return cut_from_flow(text, [(each.key.start, each.value.end) for each in mapping.entries], number)
+        return cut_from_flow(
+            text, [(each.key.start, each.value.end) for each in mapping.entries], number
+        )
     gone = mapping.entries[number]
     start, end = line_start(text, gone.key.start), line_end(text, gone.value.end)
     if text[start : gone.key.start].strip(" "):

@@ -1,1 +1,2 @@
-"""Owns processes: `linux` reads /proc and waits on pidfds, `portable` does the same through psutil elsewhere."""
+"""Owns processes: `linux` reads /proc and waits on pidfds, `portable` does the same through psutil
+elsewhere."""

@@ -1,5 +1,5 @@
-"""Owns the processes of Linux: reads /proc and signals through pidfds. Never touches a pid whose start time it has not
-compared, and never takes "not permitted" for "gone"."""
+"""Owns the processes of Linux: reads /proc and signals through pidfds. Never touches a pid whose
+start time it has not compared, and never takes "not permitted" for "gone"."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from tmuxreap.system.processes import procfs
 T = TypeVar("T")
 
 LOOK_AGAIN_S = 0.02  # only where the kernel cannot be asked to tell
-LISTINGS = 50  # a chain of forks is missed by one: the parent is gone before it is read, the child came after
+# a chain of forks is missed by one: the parent is gone before it is read, the child came after
+LISTINGS = 50
 LONGEST_POLL_MS = 2**31 - 1  # 24 days; whoever waits longer polls again
 
 
@@ -49,7 +50,9 @@ def host() -> str:
 
 class LinuxProcesses:
     def __init__(self, *, pidfds: bool = True) -> None:
-        self._pidfds = pidfds and hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
+        self._pidfds = (
+            pidfds and hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
+        )
         self._watched: dict[ProcessId, int] = {}  # pidfds of what the last wait asked for
         self._pages: dict[ProcessId, int] = {}  # resident at the last look
 
@@ -64,7 +67,11 @@ class LinuxProcesses:
             if not fresh:
                 break
             read |= fresh
-            found.update((pid, process) for pid in sorted(fresh) if (process := self._seen(pid)) and not process.dead)
+            found.update(
+                (pid, process)
+                for pid in sorted(fresh)
+                if (process := self._seen(pid)) and not process.dead
+            )
         return found
 
     def _seen(self, pid: int) -> Process | None:
@@ -139,7 +146,8 @@ class LinuxProcesses:
                 return gone
 
     def _of(self, process: ProcessId, read: Callable[[str], T]) -> T | None:
-        """Read first and compare then: what was read before the same process still stood there is its own."""
+        """Read first and compare then: what was read before the same process still stood there is
+        its own."""
         try:
             value = read(f"/proc/{process.pid}")
         except OSError:
@@ -147,10 +155,12 @@ class LinuxProcesses:
         return value if procfs.is_still(process) else None
 
     def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
-        # The start time is compared after the pidfd was opened: from then on the pid cannot go to a stranger unseen.
+        # The start time is compared after the pidfd was opened: from then on the pid cannot go to a
+        # stranger unseen.
         found = procfs.stat(process.pid)
         if found is None:
-            # Gone, or hidden from us (hidepid): without its start time it cannot be told from a stranger.
+            # Gone, or hidden from us (hidepid): without its start time it cannot be told from a
+            # stranger.
             return Sent.GONE if pidfd is None or _readable([pidfd], 0.0) else Sent.DENIED
         if found.dead or found.id != process:
             return Sent.GONE
@@ -166,7 +176,8 @@ class LinuxProcesses:
         return Sent.SENT
 
     def _watch(self, asked: set[ProcessId]) -> tuple[set[ProcessId], set[ProcessId]]:
-        """Open what is not open yet: those that are gone already, and those that must be looked at again and again."""
+        """Open what is not open yet: those that are gone already, and those that must be looked at
+        again and again."""
         self._unwatch(self._watched.keys() - asked)
         gone, unwatched = set(), set()
         for process in asked - self._watched.keys():
@@ -195,7 +206,8 @@ class LinuxProcesses:
         return {process for process, pidfd in self._watched.items() if pidfd in ready}
 
     def _pidfd(self, pid: int) -> int | None:
-        """None where there are none to be had: an old kernel, a sandbox that forbids them, no descriptor left."""
+        """None where there are none to be had: an old kernel, a sandbox that forbids them, no
+        descriptor left."""
         if not self._pidfds:
             return None
         try:

@@ -1,6 +1,8 @@
-"""Owns psutil: processes where there is no /proc (macOS). Never used on Linux but by the contract tests.
+"""Owns psutil: processes where there is no /proc (macOS). Never used on Linux but by the contract
+tests.
 
-Weaker there by nature: no environment of others, and a moment between the comparison and the signal."""
+Weaker there by nature: no environment of others, and a moment between the comparison and the
+signal."""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ class PsutilProcesses:
         return self._of(process, lambda handle: handle.cwd()) or None
 
     def open_files(self, process: ProcessId) -> tuple[str, ...]:
-        return self._of(process, lambda handle: tuple(file.path for file in handle.open_files())) or ()
+        return (
+            self._of(process, lambda handle: tuple(file.path for file in handle.open_files())) or ()
+        )
 
     def memory(self, process: ProcessId) -> int:
         return self._of(process, lambda handle: int(handle.memory_info().rss)) or 0
@@ -129,7 +133,10 @@ def _identity(handle: psutil.Process) -> ProcessId:
 def _is_gone(process: ProcessId) -> bool:
     try:
         handle = psutil.Process(process.pid)
-        return _identity(handle) != process or handle.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+        return _identity(handle) != process or handle.status() in (
+            psutil.STATUS_ZOMBIE,
+            psutil.STATUS_DEAD,
+        )
     except (psutil.NoSuchProcess, ValueError):
         return True
     except psutil.Error:
@@ -166,6 +173,8 @@ def _foreground_groups() -> dict[int, int]:
 
 def _printed(*command: str) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=PS_TIMEOUT_S, check=True).stdout
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=PS_TIMEOUT_S, check=True
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -1,4 +1,5 @@
-"""Reads /proc: what the kernel tells of one process. Signals nobody, and compares nothing but where it says so."""
+"""Reads /proc: what the kernel tells of one process. Signals nobody, and compares nothing but where
+it says so."""
 
 from __future__ import annotations
 
@@ -29,13 +30,18 @@ def facts_of(pid: int) -> Facts | None:
         text = read(f"/proc/{pid}/stat")
     except OSError:
         return None
-    name, _, rest = text.partition(b"(")[2].rpartition(b")")  # a name may hold spaces and parentheses
+    name, _, rest = text.partition(b"(")[2].rpartition(
+        b")"
+    )  # a name may hold spaces and parentheses
     return Facts(name, rest.split(None, 22))
 
 
 def process_of(pid: int, facts: Facts) -> Process:
     ppid, pgrp, sid, tty, tpgid = map(int, facts.numbers[1:6])
-    identity, name = ProcessId(pid, int(facts.numbers[19])), facts.name.decode("utf-8", "surrogateescape")
+    identity, name = (
+        ProcessId(pid, int(facts.numbers[19])),
+        facts.name.decode("utf-8", "surrogateescape"),
+    )
     return Process(identity, ppid, pgrp, sid, tty, tpgid, state_in(facts.numbers).decode(), name)
 
 
@@ -45,7 +51,8 @@ def state_in(numbers: list[bytes]) -> bytes:
 
 
 def is_still(process: ProcessId) -> bool:
-    """The same, and alive: `stat` in short, since it is asked after each thing that is read of a process."""
+    """The same, and alive: `stat` in short, since it is asked after each thing that is read of a
+    process."""
     try:
         facts = read(f"/proc/{process.pid}/stat").rpartition(b")")[2].split(None, 20)
     except OSError:
@@ -67,7 +74,8 @@ def is_gone(process: ProcessId) -> bool:
 
 
 def exit_status(process: ProcessId) -> int | None:
-    """Of a zombie, as its parent will be told; None of all others, and where the kernel shows it to its own alone."""
+    """Of a zombie, as its parent will be told; None of all others, and where the kernel shows it to
+    its own alone."""
     try:
         numbers = read(f"/proc/{process.pid}/stat").rpartition(b")")[2].split()
         owner = os.stat(f"/proc/{process.pid}").st_uid  # noqa: PTH116 - as cheaply as the rest
@@ -79,7 +87,9 @@ def exit_status(process: ProcessId) -> int | None:
 
 
 def read(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a third of the time of a file object, thousands of times
+    descriptor = os.open(
+        path, os.O_RDONLY | os.O_CLOEXEC
+    )  # a third of the time of a file object, thousands of times
     try:
         found = part = os.read(descriptor, READ_AT_ONCE)
         while len(part) == READ_AT_ONCE:  # the kernel fills what it can: less is the end
@@ -91,7 +101,11 @@ def read(path: str) -> bytes:
 
 
 def boot_epoch() -> int:
-    return next(int(line.split()[1]) for line in read("/proc/stat").splitlines() if line.startswith(b"btime "))
+    return next(
+        int(line.split()[1])
+        for line in read("/proc/stat").splitlines()
+        if line.startswith(b"btime ")
+    )
 
 
 def argv_in(home: str) -> tuple[str, ...]:
@@ -111,16 +125,22 @@ def called_in(home: str) -> tuple[tuple[str, ...], str | None]:
 
 
 def environ_in(home: str) -> Mapping[str, str]:
-    """Tolerant: a program may have written over it. The first of two settings counts, as for getenv."""
+    """Tolerant: a program may have written over it. The first of two settings counts, as for
+    getenv."""
     entries = read(f"{home}/environ").decode("utf-8", "surrogateescape").split("\0")
     settings = (entry.partition("=") for entry in reversed(entries))
     return {name: value for name, equals, value in settings if name and equals}
 
 
 def linked(path: str) -> str:
-    """The path behind it, also when it was deleted: an agent that updated itself still runs from there."""
+    """The path behind it, also when it was deleted: an agent that updated itself still runs from
+    there."""
     target = os.readlink(path)  # noqa: PTH115
-    return target if not target.endswith(DELETED) or os.path.lexists(target) else target.removesuffix(DELETED)
+    return (
+        target
+        if not target.endswith(DELETED) or os.path.lexists(target)
+        else target.removesuffix(DELETED)
+    )
 
 
 def open_files_in(home: str) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""Runs one tmux client: what it was told, what it said, and no longer than it may. Knows nothing of tmux itself.
+"""Runs one tmux client: what it was told, what it said, and no longer than it may. Knows nothing of
+tmux itself.
 
-`subprocess` would do it too, but sleeps in steps once a time limit is given, and costs an import that is longer than
-the call."""
+`subprocess` would do it too, but sleeps in steps once a time limit is given, and costs an import
+that is longer than the call."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from tmuxreap.core.values import frozen
 AT_ONCE = 1 << 16
 AT_MOST = 1 << 26  # bytes: a thousand sessions are told in a few hundred thousand
 STEP_S = 0.001
-BACK_TO_DEFAULT = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores them, and whoever is started would too
+BACK_TO_DEFAULT = [
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+]  # Python ignores them, and whoever is started would too
 
 
 class TooSlow(Exception):  # noqa: N818 - an answer more than an error
@@ -35,14 +39,22 @@ class Answer:
         return self.out.decode("utf-8", "replace")
 
 
-def ask(program: str, arguments: Sequence[str], given: bytes, env: Mapping[str, str], timeout_s: float) -> Answer:
-    """Raises OSError where it cannot be started, and TooSlow. Whatever happens, it is not left behind."""
+def ask(
+    program: str, arguments: Sequence[str], given: bytes, env: Mapping[str, str], timeout_s: float
+) -> Answer:
+    """Raises OSError where it cannot be started, and TooSlow. Whatever happens, it is not left
+    behind."""
     with contextlib.ExitStack() as held:
         pipes = [_Pipe(held) for _ in range(3)]
         to, out, err = pipes
-        actions = [(os.POSIX_SPAWN_DUP2, pipe.ends[number != 0], number) for number, pipe in enumerate(pipes)]
+        actions = [
+            (os.POSIX_SPAWN_DUP2, pipe.ends[number != 0], number)
+            for number, pipe in enumerate(pipes)
+        ]
         path = _found(program, env)
-        pid = os.posix_spawn(path, [program, *arguments], env, file_actions=actions, setsigdef=BACK_TO_DEFAULT)
+        pid = os.posix_spawn(
+            path, [program, *arguments], env, file_actions=actions, setsigdef=BACK_TO_DEFAULT
+        )
         try:
             to.close(0)
             out.close(1)
@@ -144,7 +156,7 @@ def _found(program: str, env: Mapping[str, str]) -> str:
     if "/" in program:
         return program
     places = (f"{folder}/{program}" for folder in os.get_exec_path(env))
-    found = next((place for place in places if os.access(place, os.X_OK) and not os.path.isdir(place)), None)  # noqa: PTH112
-    if found is None:
-        raise FileNotFoundError(program)
-    return found
+    for place in places:
+        if os.access(place, os.X_OK) and not os.path.isdir(place):  # noqa: PTH112
+            return place
+    raise FileNotFoundError(program)

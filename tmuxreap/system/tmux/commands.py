@@ -1,5 +1,6 @@
-"""Builds the tmux commands that the program uses, as plain lists of arguments. Pure: quoting is done where they leave
-for tmux. Targets are ids from a look, never names: names match by prefix and pattern."""
+"""Builds the tmux commands that the program uses, as plain lists of arguments. Pure: quoting is
+done where they leave for tmux. Targets are ids from a look, never names: names match by prefix and
+pattern."""
 
 from __future__ import annotations
 
@@ -13,13 +14,21 @@ from tmuxreap.core.ports import Question
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
 # A pane may be dead by then: no pid from tmux 3.8 on.
 CREATED = re.compile(r"^\$\d+:%\d+:\d*$", re.MULTILINE)
-# What a session holds, in the order of its windows and panes; `L`: the window stands in another session too.
+# What a session holds, in the order of its windows and panes; `L`: the window stands in another
+# session too.
 _HERE = "#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}"
 HOLDS = f"W:#{{P:<{_HERE}>}}"
 GROUPED = "&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}"
-TAKES_KEYS = (("pane_in_mode", "0"), ("pane_dead", "0"), ("pane_input_off", "0"), ("pane_synchronized", "0"))
+TAKES_KEYS = (
+    ("pane_in_mode", "0"),
+    ("pane_dead", "0"),
+    ("pane_input_off", "0"),
+    ("pane_synchronized", "0"),
+)
 
-_BARE = re.compile(r"%[0-9]+|[A-Za-z0-9_./:,@=+-][A-Za-z0-9_./:,@%=+-]*")  # `%if` is a word of its own
+_BARE = re.compile(
+    r"%[0-9]+|[A-Za-z0-9_./:,@=+-][A-Za-z0-9_./:,@%=+-]*"
+)  # `%if` is a word of its own
 _PLAIN = frozenset(b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
 _OCTAL = {octet: f"\\{octet:03o}" for octet in range(256) if octet not in _PLAIN}
 
@@ -40,7 +49,8 @@ def send_text(pane: str, text: str) -> list[str]:
 
 
 def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> list[str]:
-    """Keys, or a text, for that pane, if it is still the one that was seen and takes keys for itself alone."""
+    """Keys, or a text, for that pane, if it is still the one that was seen and takes keys for
+    itself alone."""
     seen = [*_server_facts(server), *_pane_facts(pane), *TAKES_KEYS]
     command = send_text(pane.id, text) if text else send_keys(pane.id, keys)
     return _if_same(pane.id, seen, _line(command))
@@ -56,7 +66,8 @@ def question(asked: Question, end: str) -> list[str]:
         whole = moved_up = ["show-options", "-p", "-v", "-t", pane, "--", asked.option]
     else:
         whole = ["capture-pane", "-p", *(["-J"] if asked.joined else []), "-t", pane]
-        # A pane that dies and remains gets a line of tmux's own at the bottom: its top line moves to the history.
+        # A pane that dies and remains gets a line of tmux's own at the bottom: its top line moves
+        # to the history.
         moved_up = [*whole, "-S", "-1"]
     last = ["display-message", "-p", end]
     when_dead, when_alive = (f"{_line(words)} ; {_line(last)}" for words in (moved_up, whole))
@@ -68,8 +79,9 @@ def _line(words: Sequence[str]) -> str:
 
 
 def quoted(argument: str) -> str:
-    """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes: octal is plain. What
-    needs no quotes has none: in a command inside of another they would grow with each level."""
+    """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes:
+    octal is plain. What needs no quotes has none: in a command inside of another they would grow
+    with each level."""
     if _BARE.fullmatch(argument):
         return argument
     octets = argument.encode("utf-8", "surrogateescape").decode("latin-1")
@@ -84,21 +96,31 @@ def unset_pane_option(pane: str, option: str) -> list[str]:
     return ["set-option", "-p", "-u", "-t", pane, "--", option]
 
 
-def kill_session_command(server: Server, session: Session, judged: Sequence[Pane] = ()) -> list[str]:
-    """Kill that session, if it still is and holds what was seen: compared inside the server, in the same step.
+def kill_session_command(
+    server: Server, session: Session, judged: Sequence[Pane] = ()
+) -> list[str]:
+    """Kill that session, if it still is and holds what was seen: compared inside the server, in the
+    same step.
 
-    Ids begin again at 0 with a new server, so the server's own identity is compared too. Where something else is in it
-    by now, those of the panes that were judged are killed instead."""
-    held = "".join(f"<{pane.id}.{pane.pid or ''}{'L' if pane.linked else ''}>" for pane in session.panes)
+    Ids begin again at 0 with a new server, so the server's own identity is compared too. Where
+    something else is in it by now, those of the panes that were judged are killed instead."""
+    held = "".join(
+        f"<{pane.id}.{pane.pid or ''}{'L' if pane.linked else ''}>" for pane in session.panes
+    )
     seen = [*_this_session(server, session), (GROUPED, str(int(session.grouped))), (HOLDS, held)]
     panes = " ; ".join(_line(kill_pane_command(server, session, pane)) for pane in judged)
-    return [*_if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'"), *([panes] if panes else [])]
+    return [
+        *_if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'"),
+        *([panes] if panes else []),
+    ]
 
 
 def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
     """Kill that pane, if it still stands in that session, with the same process in it."""
     there = f"#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}"
-    return _if_same(f"{session.id}:", _this_session(server, session), f"kill-pane -t '{pane.id}'", there)
+    return _if_same(
+        f"{session.id}:", _this_session(server, session), f"kill-pane -t '{pane.id}'", there
+    )
 
 
 def switch_client(server: Server, session: Session, pane: Pane, client: str | None) -> list[str]:
@@ -117,18 +139,39 @@ def new_session(
     width: int = 200,
     height: int = 50,
 ) -> list[str]:
-    """A detached session with `command` in it and no shell around (none: the user's shell); prints CREATED_FORMAT."""
+    """A detached session with `command` in it and no shell around (none: the user's shell); prints
+    CREATED_FORMAT."""
     size = ["-x", str(width), "-y", str(height)]
     environment = [word for key, value in marks.items() for word in ("-e", f"{key}={value}")]
     place = ["-s", _no_format(name), "-c", _no_format(cwd)]
-    return ["new-session", "-d", "-P", "-F", CREATED_FORMAT, *place, *size, *environment, "--", *_shell_free(command)]
+    return [
+        "new-session",
+        "-d",
+        "-P",
+        "-F",
+        CREATED_FORMAT,
+        *place,
+        *size,
+        *environment,
+        "--",
+        *_shell_free(command),
+    ]
 
 
 def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
-    """The command, where each of these global options has one of these values ("": it is not set)."""
-    any_of = [[f"#{{==:#{{{name}}},{_in_format(value)}}}" for value in values] for name, values in wanted.items()]
+    """The command, where each of these global options has one of these values ("": it is not
+    set)."""
+    any_of = [
+        [f"#{{==:#{{{name}}},{_in_format(value)}}}" for value in values]
+        for name, values in wanted.items()
+    ]
     either = [reduce(lambda left, right: f"#{{||:{left},{right}}}", equal) for equal in any_of]
-    return ["if-shell", "-F", reduce(lambda left, right: f"#{{&&:{left},{right}}}", either), command]
+    return [
+        "if-shell",
+        "-F",
+        reduce(lambda left, right: f"#{{&&:{left},{right}}}", either),
+        command,
+    ]
 
 
 def _in_format(text: str) -> str:
@@ -137,12 +180,14 @@ def _in_format(text: str) -> str:
 
 
 def _shell_free(command: Sequence[str]) -> list[str]:
-    # tmux gives a single word to the shell, several to exec. env becomes the program, under the same pid.
+    # tmux gives a single word to the shell, several to exec. env becomes the program, under the
+    # same pid.
     return ["env", *command] if len(command) == 1 else [*command]
 
 
 def _no_format(text: str) -> str:
-    """tmux expands formats in names and folders: `##` stands for `#`, but before `[` a run stays as it is."""
+    """tmux expands formats in names and folders: `##` stands for `#`, but before `[` a run stays as
+    it is."""
     return re.sub(r"#+(?![\[#])", lambda run: run.group() * 2, text)
 
 
@@ -151,7 +196,11 @@ def _server_facts(server: Server) -> list[tuple[str, str]]:
 
 
 def _this_session(server: Server, session: Session) -> list[tuple[str, str]]:
-    return [*_server_facts(server), ("session_id", session.id), ("session_created", str(session.created))]
+    return [
+        *_server_facts(server),
+        ("session_id", session.id),
+        ("session_created", str(session.created)),
+    ]
 
 
 def _pane_facts(pane: Pane) -> list[tuple[str, str]]:
@@ -160,6 +209,9 @@ def _pane_facts(pane: Pane) -> list[tuple[str, str]]:
 
 def _if_same(target: str, seen: list[tuple[str, str]], command: str, *more: str) -> list[str]:
     equal = [*(f"#{{==:#{{{name}}},{value}}}" for name, value in seen), *more]
-    condition = reduce(lambda left, right: f"#{{&&:{left},{right}}}", equal)  # && takes two before tmux 3.5
-    # tmux 3.2 crashes, with all that runs in it, when it is asked for the creation of a session that is not there.
+    condition = reduce(
+        lambda left, right: f"#{{&&:{left},{right}}}", equal
+    )  # && takes two before tmux 3.5
+    # tmux 3.2 crashes, with all that runs in it, when it is asked for the creation of a session
+    # that is not there.
     return ["if-shell", "-F", "-t", target, f"#{{?#{{session_id}},{condition},}}", command]

@@ -1,5 +1,5 @@
-"""Owns the tmux client: one process a question, each with a time limit. Never names a session, never reads a message to
-learn what happened, and starts a server in `create` only."""
+"""Owns the tmux client: one process a question, each with a time limit. Never names a session,
+never reads a message to learn what happened, and starts a server in `create` only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ END = (";", "display-message", "-p", END_FORMAT)
 
 
 class RealTmux:
-    def __init__(self, env: Mapping[str, str], *, program: str = "tmux", timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, env: Mapping[str, str], *, program: str = "tmux", timeout_s: float = TIMEOUT_S
+    ) -> None:
         self._env = _outside(env)
         self._program = program
         self._timeout_s = timeout_s
@@ -52,7 +54,9 @@ class RealTmux:
         self, socket: str, questions: Sequence[Question], first: Sequence[Sequence[str]] = ()
     ) -> Sequence[str | None]:
         mark = os.urandom(8).hex()
-        asked = [tmux_commands.question(one, f"{mark} {number}") for number, one in enumerate(questions)]
+        asked = [
+            tmux_commands.question(one, f"{mark} {number}") for number, one in enumerate(questions)
+        ]
         answer = self._source(socket, [*first, *asked]) if first or asked else None
         said: dict[int, str] = {}
         text, start = answer.text if isinstance(answer, Answer) else "", 0
@@ -70,15 +74,16 @@ class RealTmux:
         return self.ask(socket, [Question(pane, option)])[0]
 
     def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
-        """Carry out `new_session` and what follows it at once, starting a server where there is none: True and the ids
-        of the session, though what follows may have failed, or False and the reason."""
+        """Carry out `new_session` and what follows it at once, starting a server where there is
+        none: True and the ids of the session, though what follows may have failed, or False and the
+        reason."""
         _make_folder(socket)
         words = [word for command in commands for word in (";", *map(_whole, command))]
         answer = self._ask(socket, *words[1:])
         if isinstance(answer, Unreachable):
             return False, answer.reason
-        # Where it cannot make its socket, tmux says so and still answers 0. Where a hook of the user's fails what
-        # follows, or prints something too, the session was made all the same.
+        # Where it cannot make its socket, tmux says so and still answers 0. Where a hook of the
+        # user's fails what follows, or prints something too, the session was made all the same.
         ids = tmux_commands.CREATED.search(answer.text)
         return (True, ids.group()) if ids else (False, _said(answer))
 
@@ -89,17 +94,23 @@ class RealTmux:
         return None if seen is None or seen.unread else seen
 
     def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> Answer | Unreachable:
-        script = "".join(" ".join(map(tmux_commands.quoted, command)) + "\n" for command in commands)
+        script = "".join(
+            " ".join(map(tmux_commands.quoted, command)) + "\n" for command in commands
+        )
         return self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
 
     def _ask(self, socket: str, *words: str, stdin: bytes = b"") -> Answer | Unreachable:
         try:
-            return ask(self._program, ["-u", "-S", socket, *words], stdin, self._env, self._timeout_s)
+            return ask(
+                self._program, ["-u", "-S", socket, *words], stdin, self._env, self._timeout_s
+            )
         except TooSlow:
             hint = "the server may be stopped or busy: ps -o pid,stat,cmd -C 'tmux: server'"
             return Unreachable(socket, f"no answer in {self._timeout_s:g} s", hint)
         except (FileNotFoundError, PermissionError):
-            return Unreachable(socket, "no tmux program on the PATH", "install tmux 3.2 or later", missing=True)
+            return Unreachable(
+                socket, "no tmux program on the PATH", "install tmux 3.2 or later", missing=True
+            )
         except (OSError, ValueError) as error:
             return Unreachable(socket, str(error), "check the setup with: tmuxreap doctor")
 
@@ -111,9 +122,12 @@ def _read(question: Question, said: str | None) -> str | None:
 
 
 def _outside(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment without the caller's own pane and marks: a server that we start hands it to strangers."""
+    """The environment without the caller's own pane and marks: a server that we start hands it to
+    strangers."""
     return {
-        key: value for key, value in env.items() if key not in ("TMUX", "TMUX_PANE") and not key.startswith("TMUXREAP_")
+        key: value
+        for key, value in env.items()
+        if key not in ("TMUX", "TMUX_PANE") and not key.startswith("TMUXREAP_")
     }
 
 
@@ -124,7 +138,10 @@ def _make_folder(socket: str) -> None:
 
 
 def _said(answer: Answer) -> str:
-    return answer.err.decode("utf-8", "replace").strip() or "tmux gave an answer that could not be read"
+    return (
+        answer.err.decode("utf-8", "replace").strip()
+        or "tmux gave an answer that could not be read"
+    )
 
 
 def _whole(argument: str) -> str:

@@ -1,5 +1,5 @@
-"""Owns the sockets of tmux servers: where they are, and who listens there. Connects and reads /proc/net/unix;
-never speaks to a server and never starts or signals one."""
+"""Owns the sockets of tmux servers: where they are, and who listens there. Connects and reads
+/proc/net/unix; never speaks to a server and never starts or signals one."""
 
 from __future__ import annotations
 
@@ -28,15 +28,21 @@ def socket_path(server: str | None, env: Mapping[str, str], uid: int) -> str:
 def who_listens(socket: str) -> NoServer | Unreachable | None:
     """Why a tmux client got no answer there; None when somebody does listen."""
     if not socket or len(os.fsencode(socket)) > LONGEST_PATH:
-        return Unreachable(socket, "its path is empty or too long for a socket", "give another path as tmux_server")
+        return Unreachable(
+            socket, "its path is empty or too long for a socket", "give another path as tmux_server"
+        )
     try:
         if not stat.S_ISSOCK(os.stat(socket).st_mode):  # noqa: PTH116
-            return Unreachable(socket, "it is not a socket", "look at what stands there, and at tmux_server")
+            return Unreachable(
+                socket, "it is not a socket", "look at what stands there, and at tmux_server"
+            )
         _connect(socket)
     except (FileNotFoundError, ConnectionRefusedError):
         return _deleted_listener(socket) or NoServer(socket)
     except PermissionError:
-        return Unreachable(socket, "permission denied", "run as the user that owns the tmux server", denied=True)
+        return Unreachable(
+            socket, "permission denied", "run as the user that owns the tmux server", denied=True
+        )
     except (BlockingIOError, TimeoutError):
         return None  # its queue is full: hung, not gone
     except (OSError, ValueError) as error:
@@ -53,13 +59,16 @@ def _connect(socket: str) -> None:
 
 
 def _deleted_listener(socket: str) -> Unreachable | None:
-    """A server whose socket was deleted lives on, and its name still stands in /proc/net/unix (Linux only)."""
+    """A server whose socket was deleted lives on, and its name still stands in /proc/net/unix
+    (Linux only)."""
     inode = next((inode for inode, path in _listeners() if _may_be_same(path, socket)), None)
     if inode is None:
         return None
     pid = _holder(inode)
     again = f"kill -USR1 {pid}" if pid else "a SIGUSR1 to the server"
-    return Unreachable(socket, "its socket was deleted, but the server lives", f"{again} makes the socket again")
+    return Unreachable(
+        socket, "its socket was deleted, but the server lives", f"{again} makes the socket again"
+    )
 
 
 def _listeners() -> Iterator[tuple[str, str]]:
@@ -75,7 +84,8 @@ def _listeners() -> Iterator[tuple[str, str]]:
 
 
 def _may_be_same(listening: str, socket: str) -> bool:
-    """tmux binds the path as it was given: through links, or relative to a folder that is not known any more."""
+    """tmux binds the path as it was given: through links, or relative to a folder that is not known
+    any more."""
     if listening.startswith("@"):
         return False
     if not listening.startswith("/"):

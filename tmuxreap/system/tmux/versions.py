@@ -1,7 +1,9 @@
-"""Owns what versions of tmux do differently: which fields they leave empty, which names they change. Pure.
+"""Owns what versions of tmux do differently: which fields they leave empty, which names they
+change. Pure.
 
-It reads the listing of one server, and never takes what a version leaves out for a fact: a field that is empty or odd
-is unknown for that pane. What makes a pane impossible to tell leaves out its session, which is then not proven gone."""
+It reads the listing of one server, and never takes what a version leaves out for a fact: a field
+that is empty or odd is unknown for that pane. What makes a pane impossible to tell leaves out its
+session, which is then not proven gone."""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ DOLLARS = ("$", r"\$", r"\\$")
 ANYTHING = "[^:]*"
 NUMBER = r"\d{1,18}"
 
-# What must be there to tell one session from another, and what may be missing. A name holds no newline but any other
-# letter (from 3.6 on also a colon), so it stands last: a line can be read in one way only.
-# session_activity is the user's input; output shows in window_activity.
+# What must be there to tell one session from another, and what may be missing. A name holds no
+# newline but any other letter (from 3.6 on also a colon), so it stands last: a line can be read in
+# one way only. session_activity is the user's input; output shows in window_activity.
 FIELDS = {
     "session_id": rf"\${NUMBER}",
     "session_created": NUMBER,
@@ -27,7 +29,9 @@ FIELDS = {
     "session_attached": ANYTHING,
     "session_group_size": r"\d{0,18}",  # empty without a group
     "window_id": rf"@{NUMBER}",
-    "window_linked_sessions": NUMBER,  # from 3.6 on a group counts as one, before as many as are in it
+    "window_linked_sessions": (
+        NUMBER
+    ),  # from 3.6 on a group counts as one, before as many as are in it
     "pane_id": f"%{NUMBER}",
     "pane_pid": ANYTHING,  # from 3.8 on empty for a dead pane, before the last one
     "pane_dead": ANYTHING,
@@ -48,7 +52,8 @@ _ID = re.compile(FIELDS["session_id"], re.ASCII)
 
 
 def server_of(socket: str, text: str) -> Server | None:
-    """The server as listed; None without our own last line: an answer that is cut, or none, says nothing."""
+    """The server as listed; None without our own last line: an answer that is cut, or none, says
+    nothing."""
     *_, end = (None, *_END.finditer(text))
     if end is None:
         return None
@@ -60,21 +65,26 @@ def server_of(socket: str, text: str) -> Server | None:
             unread.append(_whose(line))
         else:
             listed.setdefault(read[1], []).append(read.groups())
-    server = Server(socket, int(end[1]), int(end[2]), tuple(map(_session, listed.values())), tuple(unread))
+    server = Server(
+        socket, int(end[1]), int(end[2]), tuple(map(_session, listed.values())), tuple(unread)
+    )
     whole = tuple(one for one in server.sessions if not server.may_hide(one.id, one.name))
     return replace(server, sessions=whole) if unread else server
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """Names that a session gets which is made with this one: before 3.6 without dots and colons, and everywhere with
-    backslashes doubled and dollars behind one or two."""
+    """Names that a session gets which is made with this one: before 3.6 without dots and colons,
+    and everywhere with backslashes doubled and dollars behind one or two."""
     undotted = name.translate({ord("."): "_", ord(":"): "_"})
     doubled = [each.replace("\\", "\\\\") for each in (name, undotted)]
-    return tuple(dict.fromkeys(each.replace("$", dollar) for each, dollar in product(doubled, DOLLARS)))
+    return tuple(
+        dict.fromkeys(each.replace("$", dollar) for each, dollar in product(doubled, DOLLARS))
+    )
 
 
 def _whose(line: str) -> Unread:
-    """As far as that can be told: the id stands first, and the name last where no field is missing behind the id."""
+    """As far as that can be told: the id stands first, and the name last where no field is missing
+    behind the id."""
     words = line.split(":", len(FIELDS) - 1)
     id_ = words[0] if _ID.fullmatch(words[0]) else None
     named = len(words) == len(FIELDS) or id_ is None
@@ -90,14 +100,18 @@ def _is_untold(read: re.Match[str]) -> bool:
 def _session(rows: list[tuple[str, ...]]) -> Session:
     panes = [dict(zip(FIELDS, row, strict=True)) for row in rows]
     first = panes[0]
-    moments = (_number(pane[name]) for pane in panes for name in ("session_activity", "window_activity"))
+    moments = (
+        _number(pane[name]) for pane in panes for name in ("session_activity", "window_activity")
+    )
     attached = _number(first["session_attached"])
     return Session(
         id=first["session_id"],
         name=first["session_name"],
         created=int(first["session_created"]),
         activity=_latest(moments),
-        attached=1 if attached is None else attached,  # who cannot be told is not ended for being alone
+        attached=(
+            1 if attached is None else attached
+        ),  # who cannot be told is not ended for being alone
         grouped=int(first["session_group_size"] or 0) > 1,
         panes=tuple(map(_pane, panes)),
     )
@@ -130,5 +144,8 @@ def _latest(moments: Iterable[int | None]) -> int | None:
 
 
 def unpadded(screen: str) -> str:
-    """Take off what 3.2a fills up: it gives joined lines all the cells that they ever had, as spaces."""
-    return "\n".join(line.rstrip(" ") if line.endswith("  ") else line for line in screen.split("\n"))
+    """Take off what 3.2a fills up: it gives joined lines all the cells that they ever had, as
+    spaces."""
+    return "\n".join(
+        line.rstrip(" ") if line.endswith("  ") else line for line in screen.split("\n")
+    )

@@ -15,12 +15,18 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    names: Annotated[list[str] | None, typer.Argument(help="Names of sessions.", metavar="NAME...")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names of sessions.", metavar="NAME...")
+    ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Adopt every agent session that is not registered; asks on a terminal.")
+        bool,
+        typer.Option(
+            "--all", help="Adopt every agent session that is not registered; asks on a terminal."
+        ),
     ] = False,
     agent: Annotated[
-        str | None, typer.Option("--agent", help="Agent that runs in it (default: detected).", metavar="A")
+        str | None,
+        typer.Option("--agent", help="Agent that runs in it (default: detected).", metavar="A"),
     ] = None,
     server: Server = None,
     tag: Tags = None,
@@ -30,13 +36,22 @@ def command(
     dry_run: DryRun = False,
     yes: Yes = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Also a session that another registry has; only that one can end it.")
+        bool,
+        typer.Option(
+            "--force", help="Also a session that another registry has; only that one can end it."
+        ),
     ] = False,
     pid: Annotated[
-        int | None, typer.Option("--pid", help="Agent outside of tmux: process N and its children.", metavar="N")
+        int | None,
+        typer.Option(
+            "--pid", help="Agent outside of tmux: process N and its children.", metavar="N"
+        ),
     ] = None,
     pane: Annotated[
-        str | None, typer.Option("--pane", help="Pane of another terminal: kitty:ID, wezterm:ID.", metavar="PANE")
+        str | None,
+        typer.Option(
+            "--pane", help="Pane of another terminal: kitty:ID, wezterm:ID.", metavar="PANE"
+        ),
     ] = None,
 ) -> None:
     """Register sessions that are already running."""
@@ -52,8 +67,13 @@ def command(
             reason = "could not tell what to adopt: give names of sessions, or --all alone"
             raise Failure(Code.USAGE, reason, "tmuxreap adopt NAME..., or: tmuxreap adopt --all")
         if alone and len(names) > 1:
-            raise Failure(Code.USAGE, "could not adopt several: --pid and --pane are of one", "give one name")
-        asked = [AdoptRequest(name, agent, server, tags, dry_run, force, pid, pane) for name in dict.fromkeys(names)]
+            raise Failure(
+                Code.USAGE, "could not adopt several: --pid and --pane are of one", "give one name"
+            )
+        asked = [
+            AdoptRequest(name, agent, server, tags, dry_run, force, pid, pane)
+            for name in dict.fromkeys(names)
+        ]
         return run(context, *asked)
 
     answer("adopt", registry, json, quiet, work)

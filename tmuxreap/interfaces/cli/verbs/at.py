@@ -1,4 +1,5 @@
-"""The words of `at`, which another host's tmuxreap calls: it has none. What it does is in `remote.there`."""
+"""The words of `at`, which another host's tmuxreap calls: it has none. What it does is in
+`remote.there`."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def _resumed(context: Context, name: str) -> bool:
     from tmuxreap.commands.resume import ResumeRequest, run
 
     result = run(context, ResumeRequest((name,)))
-    failure = next((item.failure for item in result.results if item.failure is not None), result.failure)
+    failure = next(
+        (item.failure for item in result.results if item.failure is not None), result.failure
+    )
     if failure is not None:
         raise failure
     return result.exit is Exit.OK

@@ -15,9 +15,12 @@ from tmuxreap.sessions.context import Context
 
 def command(
     targets: Targets = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new events.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Keep printing new events.")
+    ] = False,
     since: Annotated[
-        str | None, typer.Option("--since", help="Only events from the last D, e.g. 2h.", metavar="D")
+        str | None,
+        typer.Option("--since", help="Only events from the last D, e.g. 2h.", metavar="D"),
     ] = None,
     registry: Registry = None,
     json: Json = False,

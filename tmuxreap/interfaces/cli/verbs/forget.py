@@ -15,11 +15,19 @@ from tmuxreap.sessions.context import Context
 
 def command(
     targets: Targets = None,
-    history: Annotated[bool, typer.Option("--history", help="Also delete its event history.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also remove entries that are still marked running.")] = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="Also delete its event history.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also remove entries that are still marked running.")
+    ] = False,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", help="Only sessions that ended longer ago than this, e.g. 30d.", metavar="D"),
+        typer.Option(
+            "--older-than",
+            help="Only sessions that ended longer ago than this, e.g. 30d.",
+            metavar="D",
+        ),
     ] = None,
     registry: Registry = None,
     json: Json = False,

@@ -14,11 +14,15 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="Session (default: the one this command runs in).")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Session (default: the one this command runs in).")
+    ] = None,
     state: Annotated[
         str | None,
         typer.Option(
-            "--state", help="What the agent is doing: working, waiting (for a person) or idle.", metavar="STATE"
+            "--state",
+            help="What the agent is doing: working, waiting (for a person) or idle.",
+            metavar="STATE",
         ),
     ] = None,
     registry: Registry = None,

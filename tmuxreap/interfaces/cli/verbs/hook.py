@@ -1,4 +1,5 @@
-"""The words of `hook`, for the help; what it does is in `pulse`, which answers before this is read."""
+"""The words of `hook`, for the help; what it does is in `pulse`, which answers before this is
+read."""
 
 from __future__ import annotations
 
@@ -10,9 +11,13 @@ from tmuxreap.interfaces.hook import answer
 
 
 def command(
-    agent: Annotated[str, typer.Argument(help="Agent whose hook this is (see `tmuxreap agents`).", metavar="AGENT")],
+    agent: Annotated[
+        str,
+        typer.Argument(help="Agent whose hook this is (see `tmuxreap agents`).", metavar="AGENT"),
+    ],
     event: Annotated[
-        str, typer.Argument(help="Event, for agents that do not name it on stdin.", metavar="[EVENT]")
+        str,
+        typer.Argument(help="Event, for agents that do not name it on stdin.", metavar="[EVENT]"),
     ] = "",
 ) -> None:
     """Internal: called by the agent's hooks.

@@ -14,9 +14,14 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    deed: Annotated[str, typer.Argument(help="Install the hooks, or remove them.", metavar="install|remove")],
+    deed: Annotated[
+        str, typer.Argument(help="Install the hooks, or remove them.", metavar="install|remove")
+    ],
     agent: Annotated[
-        str, typer.Argument(help="Agent whose settings to change (see `tmuxreap agents`).", metavar="AGENT")
+        str,
+        typer.Argument(
+            help="Agent whose settings to change (see `tmuxreap agents`).", metavar="AGENT"
+        ),
     ],
     registry: Registry = None,
     json: Json = False,
@@ -32,7 +37,11 @@ def command(
         from tmuxreap.commands.hooks import Deed, HooksRequest, run
 
         if deed not in (Deed.INSTALL.value, Deed.REMOVE.value):
-            raise Failure(Code.USAGE, f"could not tell what to do with hooks: {deed!r}", "say install or remove")
+            raise Failure(
+                Code.USAGE,
+                f"could not tell what to do with hooks: {deed!r}",
+                "say install or remove",
+            )
         return run(context, HooksRequest(Deed(deed), agent, dry_run))
 
     answer("hooks", registry, json, quiet, work)

@@ -14,10 +14,14 @@ from tmuxreap.sessions.context import Context
 
 def command(
     action: Annotated[
-        str | None, typer.Argument(help="Check the hosts (the default, and the only action).", metavar="[check]")
+        str | None,
+        typer.Argument(
+            help="Check the hosts (the default, and the only action).", metavar="[check]"
+        ),
     ] = None,
     wanted: Annotated[
-        list[str] | None, typer.Argument(help="Hosts to check: names, @tag, all or local.", metavar="[H...]")
+        list[str] | None,
+        typer.Argument(help="Hosts to check: names, @tag, all or local.", metavar="[H...]"),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from tmuxreap.core.results import Result
-from tmuxreap.interfaces.cli.boundary import answer, heed_signals, on_terminal, question, targets_of, voice_of
+from tmuxreap.interfaces.cli.boundary import (
+    answer,
+    heed_signals,
+    on_terminal,
+    question,
+    targets_of,
+    voice_of,
+)
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Targets, Yes
 from tmuxreap.sessions.context import Context
 
@@ -29,7 +36,11 @@ def command(
         from tmuxreap.commands.interrupt import InterruptRequest, run
 
         heed_signals()
-        ask = question(voice_of(context.settings, json, quiet), purge=False) if on_terminal() else None
+        ask = (
+            question(voice_of(context.settings, json, quiet), purge=False)
+            if on_terminal()
+            else None
+        )
         return run(context, InterruptRequest(targets_of(targets), dry_run, yes, ask))
 
     answer("interrupt", registry, json, quiet, work)

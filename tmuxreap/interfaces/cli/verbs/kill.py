@@ -34,7 +34,9 @@ def command(
     reason: Reason = None,
     grace: Annotated[
         str | None,
-        typer.Option("--grace", help="How long to wait after SIGTERM (0: SIGKILL at once). [2s]", metavar="S"),
+        typer.Option(
+            "--grace", help="How long to wait after SIGTERM (0: SIGKILL at once). [2s]", metavar="S"
+        ),
     ] = None,
     no_force: NoForce = False,
     purge: Purge = False,
@@ -64,7 +66,9 @@ def command(
         return Policy(
             verb=Verb.KILL,
             reason=reason or context.default_word("reason") or REASONS[Verb.KILL],
-            grace_s=context.default_seconds("grace") if grace is None else seconds(grace, "--grace"),
+            grace_s=(
+                context.default_seconds("grace") if grace is None else seconds(grace, "--grace")
+            ),
             force=not no_force,
             scope=scope_of(whole_session, pane_only),
             itself=itself,

@@ -18,12 +18,18 @@ def command(
         str | None,
         typer.Option("--status", help="Only running, stopped or terminated sessions.", metavar="S"),
     ] = None,
-    live: Annotated[bool, typer.Option("--live", help="Only sessions whose agent is alive.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Only sessions whose agent is alive.")
+    ] = False,
     sort: Annotated[
         str | None,
-        typer.Option("--sort", help="By name, status, live, agent, idle, memory, server.", metavar="KEY"),
+        typer.Option(
+            "--sort", help="By name, status, live, agent, idle, memory, server.", metavar="KEY"
+        ),
     ] = None,
-    tree: Annotated[bool, typer.Option("--tree", help="Show each session below the one that started it.")] = False,
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Show each session below the one that started it.")
+    ] = False,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -9,7 +9,9 @@ import typer
 Registry = Annotated[
     str | None,
     typer.Option(
-        "--registry", help="Registry file (default: the nearest one above the current directory).", metavar="PATH"
+        "--registry",
+        help="Registry file (default: the nearest one above the current directory).",
+        metavar="PATH",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -19,36 +21,66 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 Targets = Annotated[
     list[str] | None,
     typer.Argument(
-        help="NAME, 'PATTERN*', tag:X, agent:A, task:ID, tree:NAME, pid:N, all, or - for names on stdin.",
+        help=(
+            "NAME, 'PATTERN*', tag:X, agent:A, task:ID, tree:NAME, pid:N, all, or - for names on"
+            " stdin."
+        ),
         metavar="TARGETS",
     ),
 ]
 Reason = Annotated[
-    str | None, typer.Option("--reason", help="Reason to record. [stop: manual_stop, kill: killed]", metavar="R")
+    str | None,
+    typer.Option(
+        "--reason", help="Reason to record. [stop: manual_stop, kill: killed]", metavar="R"
+    ),
 ]
 Tags = Annotated[
-    list[str] | None, typer.Option("--tag", help="Tag to record with the session (repeatable).", metavar="X")
+    list[str] | None,
+    typer.Option("--tag", help="Tag to record with the session (repeatable).", metavar="X"),
 ]
 Server = Annotated[
     str | None,
     typer.Option(
-        "--server", help="tmux server by socket name, as for tmux -L (default: the default server).", metavar="L"
+        "--server",
+        help="tmux server by socket name, as for tmux -L (default: the default server).",
+        metavar="L",
     ),
 ]
 AfterTurn = Annotated[
     str | None,
-    typer.Option("--after-turn", help="Let the agent finish its current turn first, up to this long.", metavar="S"),
+    typer.Option(
+        "--after-turn",
+        help="Let the agent finish its current turn first, up to this long.",
+        metavar="S",
+    ),
 ]
 NoForce = Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")]
-Purge = Annotated[bool, typer.Option("--purge-conversation", help="Also delete its conversation for good.")]
-WholeSession = Annotated[bool, typer.Option("--whole-session", help="Also end other panes in the session.")]
-PaneOnly = Annotated[bool, typer.Option("--pane-only", help="End only the agent's pane, and leave the others.")]
-Itself = Annotated[bool, typer.Option("--self", help="Allow stopping the session this command runs in.")]
-Cleanup = Annotated[bool, typer.Option("--cleanup", help="Also remove its git worktree, unless it has changes.")]
+Purge = Annotated[
+    bool, typer.Option("--purge-conversation", help="Also delete its conversation for good.")
+]
+WholeSession = Annotated[
+    bool, typer.Option("--whole-session", help="Also end other panes in the session.")
+]
+PaneOnly = Annotated[
+    bool, typer.Option("--pane-only", help="End only the agent's pane, and leave the others.")
+]
+Itself = Annotated[
+    bool, typer.Option("--self", help="Allow stopping the session this command runs in.")
+]
+Cleanup = Annotated[
+    bool, typer.Option("--cleanup", help="Also remove its git worktree, unless it has changes.")
+]
 ForceNoYaml = Annotated[
     bool,
-    typer.Option("--unregistered", "--force-no-yaml", help="Also stop a tmux session that is not in the registry."),
+    typer.Option(
+        "--unregistered",
+        "--force-no-yaml",
+        help="Also stop a tmux session that is not in the registry.",
+    ),
 ]
 TaskStatus = Annotated[
-    str, typer.Option("--task-status", help="Status to set on its task.", metavar="failed|ready|cancelled")
+    str,
+    typer.Option(
+        "--task-status", help="Status to set on its task.", metavar="failed|ready|cancelled"
+    ),
 ]

@@ -16,9 +16,12 @@ from tmuxreap.system.environment import Settings
 
 
 def command(
-    client: Annotated[str | None, typer.Option("--client", help="tmux client to switch on Enter.", metavar="C")] = None,
+    client: Annotated[
+        str | None, typer.Option("--client", help="tmux client to switch on Enter.", metavar="C")
+    ] = None,
     socket: Annotated[
-        str | None, typer.Option("--socket", help="Socket of the tmux server of that client.", metavar="PATH")
+        str | None,
+        typer.Option("--socket", help="Socket of the tmux server of that client.", metavar="PATH"),
     ] = None,
     registry: Registry = None,
 ) -> None:
@@ -30,22 +33,30 @@ def command(
     def work(context: Context) -> Result:
         if not on_terminal():
             reason = "could not open the popup: this is no terminal"
-            raise Failure(Code.USAGE, reason, "run it in one, or in scripts use: tmuxreap list --json")
+            raise Failure(
+                Code.USAGE, reason, "run it in one, or in scripts use: tmuxreap list --json"
+            )
         _screenful(context.settings, registry, client, socket or context.settings.tmux_socket)
         return Result("popup", context.registry_name, context.clock.now())
 
     answer("popup", registry, False, True, work)
 
 
-def _screenful(settings: Settings, registry: str | None, client: str | None, socket: str | None) -> None:
+def _screenful(
+    settings: Settings, registry: str | None, client: str | None, socket: str | None
+) -> None:
     try:
         from tmuxreap.interfaces.popup.app import run
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("textual", "rich"):
             raise
         reason = "could not open the popup: its extra is not installed (textual)"
-        raise Failure(Code.USAGE, reason, "install it with: pipx install 'tmuxreap[popup]'") from None
+        raise Failure(
+            Code.USAGE, reason, "install it with: pipx install 'tmuxreap[popup]'"
+        ) from None
     from tmuxreap.interfaces.popup.actions import Client, Desk
 
-    desk = Desk(lambda: real_app(settings, registry, "popup"), Client(socket, client) if socket else None)
+    desk = Desk(
+        lambda: real_app(settings, registry, "popup"), Client(socket, client) if socket else None
+    )
     run(desk)

@@ -9,25 +9,45 @@ import typer
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.cli.boundary import answer, heed_signals, seconds, task_status_of
-from tmuxreap.interfaces.cli.verbs.options import Cleanup, DryRun, Json, Quiet, Registry, TaskStatus, Yes
+from tmuxreap.interfaces.cli.verbs.options import (
+    Cleanup,
+    DryRun,
+    Json,
+    Quiet,
+    Registry,
+    TaskStatus,
+    Yes,
+)
 from tmuxreap.sessions.context import Context
 
 
 def command(
     stalled: Annotated[
-        bool, typer.Option("--stalled", help="Agents that reported work and have been silent since.")
+        bool,
+        typer.Option("--stalled", help="Agents that reported work and have been silent since."),
     ] = False,
     stalled_after: Annotated[
-        str | None, typer.Option("--stalled-after", help="How long the silence may last. [120s]", metavar="S")
+        str | None,
+        typer.Option("--stalled-after", help="How long the silence may last. [120s]", metavar="S"),
     ] = None,
-    idle: Annotated[bool, typer.Option("--idle", help="Agents with no output and nobody attached.")] = False,
+    idle: Annotated[
+        bool, typer.Option("--idle", help="Agents with no output and nobody attached.")
+    ] = False,
     idle_after: Annotated[
-        str | None, typer.Option("--idle-after", help="How long they may be idle. [2h]", metavar="D")
+        str | None,
+        typer.Option("--idle-after", help="How long they may be idle. [2h]", metavar="D"),
     ] = None,
-    expired: Annotated[bool, typer.Option("--expired", help="Agents that run longer than their --ttl.")] = False,
-    orphans: Annotated[bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")] = False,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Agents that run longer than their --ttl.")
+    ] = False,
+    orphans: Annotated[
+        bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")
+    ] = False,
     grace: Annotated[
-        str | None, typer.Option("--grace", help="How long to wait after SIGTERM before SIGKILL. [5s]", metavar="S")
+        str | None,
+        typer.Option(
+            "--grace", help="How long to wait after SIGTERM before SIGKILL. [5s]", metavar="S"
+        ),
     ] = None,
     task_status: TaskStatus = "failed",
     cleanup: Cleanup = False,
@@ -46,8 +66,16 @@ def command(
         from tmuxreap.commands.reap.reap import run, usual
         from tmuxreap.commands.reap.verdicts import Kind, Limits
 
-        wanted = {Kind.STALLED: stalled, Kind.IDLE: idle, Kind.EXPIRED: expired, Kind.ORPHAN: orphans}
-        stalled_s, idle_s = seconds(stalled_after, "--stalled-after"), seconds(idle_after, "--idle-after")
+        wanted = {
+            Kind.STALLED: stalled,
+            Kind.IDLE: idle,
+            Kind.EXPIRED: expired,
+            Kind.ORPHAN: orphans,
+        }
+        stalled_s, idle_s = (
+            seconds(stalled_after, "--stalled-after"),
+            seconds(idle_after, "--idle-after"),
+        )
         plain = usual(context, tuple(kind for kind, asked in wanted.items() if asked))
         request = replace(
             plain,

@@ -8,7 +8,9 @@ from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry
 from tmuxreap.sessions.context import Context
 
 
-def command(registry: Registry = None, json: Json = False, quiet: Quiet = False, dry_run: DryRun = False) -> None:
+def command(
+    registry: Registry = None, json: Json = False, quiet: Quiet = False, dry_run: DryRun = False
+) -> None:
     """Compare the registry with what runs and fix what is certain.
 
     For the rest, print the command to run.

@@ -16,7 +16,9 @@ from tmuxreap.sessions.context import Context
 
 def command(
     targets: Targets = None,
-    print_only: Annotated[bool, typer.Option("--print", help="Only print the command to run.")] = False,
+    print_only: Annotated[
+        bool, typer.Option("--print", help="Only print the command to run.")
+    ] = False,
     confirm: Annotated[
         str | None,
         typer.Option(
@@ -26,11 +28,18 @@ def command(
         ),
     ] = None,
     lost: Annotated[
-        bool, typer.Option("--lost", help="Sessions that a crash or a reboot ended (default: all of them).")
+        bool,
+        typer.Option(
+            "--lost", help="Sessions that a crash or a reboot ended (default: all of them)."
+        ),
     ] = False,
     since: Annotated[
         str | None,
-        typer.Option("--since", help="With --lost: only those of the last D. [since the boot, or 24h]", metavar="D"),
+        typer.Option(
+            "--since",
+            help="With --lost: only those of the last D. [since the boot, or 24h]",
+            metavar="D",
+        ),
     ] = None,
     at_once: Annotated[
         int, typer.Option("--at-once", help="With --lost: how many before each pause.", metavar="N")
@@ -49,9 +58,17 @@ def command(
         from tmuxreap.commands.resume import Lost, ResumeRequest, run
 
         if at_once < 1:
-            raise Failure(Code.USAGE, f"could not read --at-once: {at_once} is less than 1", "as in: --at-once 4")
+            raise Failure(
+                Code.USAGE,
+                f"could not read --at-once: {at_once} is less than 1",
+                "as in: --at-once 4",
+            )
         pace_s = seconds(pace, "--pace")
-        which = Lost(seconds(since, "--since"), at_once, Lost().pace_s if pace_s is None else pace_s) if lost else None
+        which = (
+            Lost(seconds(since, "--since"), at_once, Lost().pace_s if pace_s is None else pace_s)
+            if lost
+            else None
+        )
         request = ResumeRequest(targets_of(targets), print_only, dry_run=dry_run, lost=which)
         confirm_s = seconds(confirm, "--confirm")
         heed_signals()

@@ -10,7 +10,9 @@ import typer
 
 
 def command(
-    verb: Annotated[str | None, typer.Argument(help="Verb (default: the part that all answers share).")] = None,
+    verb: Annotated[
+        str | None, typer.Argument(help="Verb (default: the part that all answers share).")
+    ] = None,
 ) -> None:
     """Print the JSON Schema of a verb's --json output.
 

@@ -8,7 +8,9 @@ from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry, Targets
 from tmuxreap.sessions.context import Context
 
 
-def command(targets: Targets = None, registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
+def command(
+    targets: Targets = None, registry: Registry = None, json: Json = False, quiet: Quiet = False
+) -> None:
     """Show all that is known about a session.
 
     Its processes and why each belongs to it, its pane, conversation and screen.

@@ -14,12 +14,16 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    action: Annotated[str, typer.Argument(help="Install the skills (the only action).", metavar="install")],
+    action: Annotated[
+        str, typer.Argument(help="Install the skills (the only action).", metavar="install")
+    ],
     dest: Annotated[
         str | None,
         typer.Option(
             "--dest",
-            help="Target directory (default: .agents/skills, and .claude/skills if .claude exists).",
+            help=(
+                "Target directory (default: .agents/skills, and .claude/skills if .claude exists)."
+            ),
             metavar="DIR",
         ),
     ] = None,

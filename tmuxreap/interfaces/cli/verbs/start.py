@@ -14,26 +14,36 @@ from tmuxreap.sessions.context import Context
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Name of the tmux session and of its registry entry.", metavar="NAME")],
+    name: Annotated[
+        str,
+        typer.Argument(help="Name of the tmux session and of its registry entry.", metavar="NAME"),
+    ],
     command: Annotated[
         list[str] | None,
-        typer.Argument(help="Command to run instead of the agent's default.", metavar="[-- COMMAND...]"),
+        typer.Argument(
+            help="Command to run instead of the agent's default.", metavar="[-- COMMAND...]"
+        ),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", help="Agent to run (see `tmuxreap agents`).", metavar="A")
+        str | None,
+        typer.Option("--agent", help="Agent to run (see `tmuxreap agents`).", metavar="A"),
     ] = None,
     cwd: Annotated[
-        str | None, typer.Option("--cwd", help="Working directory (default: current).", metavar="DIR")
+        str | None,
+        typer.Option("--cwd", help="Working directory (default: current).", metavar="DIR"),
     ] = None,
     tag: Tags = None,
     task_id: Annotated[
-        str | None, typer.Option("--task-id", help="Task ID to record with the session.", metavar="ID")
+        str | None,
+        typer.Option("--task-id", help="Task ID to record with the session.", metavar="ID"),
     ] = None,
     ttl: Annotated[
         str | None,
         typer.Option(
             "--ttl",
-            help="How long it may run before `reap --expired` finds it, e.g. 2h (default: no limit).",
+            help=(
+                "How long it may run before `reap --expired` finds it, e.g. 2h (default: no limit)."
+            ),
             metavar="T",
         ),
     ] = None,
@@ -41,7 +51,9 @@ def command(
     confirm: Annotated[
         str | None,
         typer.Option(
-            "--confirm", help="How long the agent must stay up before the start counts as successful. [1s]", metavar="S"
+            "--confirm",
+            help="How long the agent must stay up before the start counts as successful. [1s]",
+            metavar="S",
         ),
     ] = None,
     replace_it: Annotated[

@@ -41,7 +41,10 @@ def command(
         ),
     ] = None,
     grace: Annotated[
-        str | None, typer.Option("--grace", help="How long to wait after SIGTERM before SIGKILL. [5s]", metavar="S")
+        str | None,
+        typer.Option(
+            "--grace", help="How long to wait after SIGTERM before SIGKILL. [5s]", metavar="S"
+        ),
     ] = None,
     after_turn: AfterTurn = None,
     no_force: NoForce = False,
@@ -75,7 +78,9 @@ def command(
             verb=Verb.STOP,
             reason=reason or context.default_word("reason") or REASONS[Verb.STOP],
             keys_timeout_s=seconds(keys_timeout, "--keys-timeout"),
-            grace_s=context.default_seconds("grace") if grace is None else seconds(grace, "--grace"),
+            grace_s=(
+                context.default_seconds("grace") if grace is None else seconds(grace, "--grace")
+            ),
             after_turn_s=seconds(after_turn, "--after-turn"),
             force=not no_force,
             scope=scope_of(whole_session, pane_only),

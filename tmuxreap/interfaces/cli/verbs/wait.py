@@ -17,14 +17,18 @@ def command(
     until: Annotated[
         str,
         typer.Option(
-            "--until", help="State to wait for.", metavar="idle|waiting|working|limited|gone|ended", show_default=False
+            "--until",
+            help="State to wait for.",
+            metavar="idle|waiting|working|limited|gone|ended",
+            show_default=False,
         ),
     ] = "",
     anyone: Annotated[
         bool, typer.Option("--any", help="Return as soon as one of them is there (default: all).")
     ] = False,
     timeout: Annotated[
-        str | None, typer.Option("--timeout", help="Give up after this long (default: never).", metavar="D")
+        str | None,
+        typer.Option("--timeout", help="Give up after this long (default: never).", metavar="D"),
     ] = None,
     registry: Registry = None,
     json: Json = False,
@@ -41,6 +45,8 @@ def command(
         from tmuxreap.commands.wait import Until, WaitRequest, run
 
         wanted = Until(one_of([each.value for each in Until], until, "--until"))
-        return run(context, WaitRequest(targets_of(targets), wanted, anyone, seconds(timeout, "--timeout")))
+        return run(
+            context, WaitRequest(targets_of(targets), wanted, anyone, seconds(timeout, "--timeout"))
+        )
 
     answer("wait", registry, json, quiet, work)

@@ -18,15 +18,24 @@ from tmuxreap.sessions.context import Context
 def command(
     interval: Annotated[
         str | None,
-        typer.Option("--interval", help="How often to check everything, besides on events. [10s]", metavar="S"),
+        typer.Option(
+            "--interval",
+            help="How often to check everything, besides on events. [10s]",
+            metavar="S",
+        ),
     ] = None,
     execute: Annotated[
-        str | None, typer.Option("--exec", help="Run COMMAND for each event (JSON on stdin).", metavar="COMMAND")
+        str | None,
+        typer.Option(
+            "--exec", help="Run COMMAND for each event (JSON on stdin).", metavar="COMMAND"
+        ),
     ] = None,
     reap: Annotated[
         str | None,
         typer.Option(
-            "--reap", help="Also end sessions found stalled, idle or expired.", metavar="stalled,idle,expired"
+            "--reap",
+            help="Also end sessions found stalled, idle or expired.",
+            metavar="stalled,idle,expired",
         ),
     ] = None,
     registry: Registry = None,
@@ -40,13 +49,23 @@ def command(
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.watch import notifier
-        from tmuxreap.commands.watch.watch import INTERVAL_S, LEAST_INTERVAL_S, WatchRequest, dropped, run
+        from tmuxreap.commands.watch.watch import (
+            INTERVAL_S,
+            LEAST_INTERVAL_S,
+            WatchRequest,
+            dropped,
+            run,
+        )
         from tmuxreap.interfaces.text.watching import Teller, greeting
 
         interval_s = seconds(interval, "--interval")
         if interval_s is not None and interval_s < LEAST_INTERVAL_S:
             reason = f"could not read --interval: {interval} is too short"
-            raise Failure(Code.USAGE, reason, f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway")
+            raise Failure(
+                Code.USAGE,
+                reason,
+                f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway",
+            )
         kinds = () if reap is None else kinds_of(reap, "--reap")
         request = WatchRequest(INTERVAL_S if interval_s is None else interval_s, execute, kinds)
         voice = voice_of(context.settings, json, quiet)
