@@ -46,11 +46,13 @@ ALONE = {"agents.demo", "demo_agent"}  # a program of its own, and the name that
 
 # Modules without I/O, clock or environment (shell patterns), and what they may not touch.
 PURE = """
-core.* registry.rows registry.targets registry.trees registry.transitions registry.edits registry.yaml.*
+core.* registry.rows registry.targets registry.trees registry.transitions registry.edits
+registry.yaml.*
 agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
-ending.plan ending.results ending.ladder.climb ending.ladder.keys ending.ladder.requests ending.ladder.turns
+ending.plan ending.results ending.ladder.climb ending.ladder.keys ending.ladder.requests
+ending.ladder.turns
 ending.ladder.interrupt
 hosts.choose hosts.wire hosts.identity hosts.merge
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch

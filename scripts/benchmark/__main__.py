@@ -73,7 +73,8 @@ def told(line: Line) -> str:
         if line.kept
         else f"  ABOVE {line.limit:g}"
     )
-    return f"{line.what:58} {line.who:32} {line.milliseconds:8.1f} ms  p95 {line.p95:8.1f} {ratio}{limit}"
+    times = f"{line.milliseconds:8.1f} ms  p95 {line.p95:8.1f}"
+    return f"{line.what:58} {line.who:32} {times} {ratio}{limit}"
 
 
 def _packages() -> list[Path]:

@@ -343,11 +343,8 @@ class Case:
 
 
 def _loading(verb: str) -> list[str]:
-    return [
-        sys.executable,
-        "-c",
-        f"import tmuxreap.interfaces.cli.main, tmuxreap.interfaces.cli.verbs.{verb}, tmuxreap.commands.{verb}",
-    ]
+    modules = ("interfaces.cli.main", f"interfaces.cli.verbs.{verb}", f"commands.{verb}")
+    return [sys.executable, "-c", "".join(f"import tmuxreap.{name};" for name in modules)]
 
 
 def _status(pid: int, field: str) -> str:

@@ -9,22 +9,27 @@ from benchmark.cases import Line
 
 HEAD = """# Figures
 
-What `./scripts/bench` measured in one run, on {date}, with Python {python} and {tmux} on a small shared machine
-({machine}): medians and 95th percentiles in milliseconds, and ratios. `py` is the time of `python -c pass` in that run.
-Trust the ratios; the milliseconds are of that machine. Where an agent takes its time to leave, that time is taken off:
-nobody can save it. Contenders take turns, each on sessions of its own.
+What `./scripts/bench` measured in one run, on {date}, with Python {python} and {tmux} on a small
+shared machine ({machine}): medians and 95th percentiles in milliseconds, and ratios. `py` is the
+time of `python -c pass` in that run. Trust the ratios; the milliseconds are of that machine. Where
+an agent takes its time to leave, that time is taken off: nobody can save it. Contenders take turns,
+each on sessions of its own.
 
-- *script of the same libraries*: what one writes in an afternoon with typer, libtmux, psutil and PyYAML. It kills by
-  name, believes tmux and dumps the registry anew ([naive.py](../scripts/benchmark/naive.py)).
+- *script of the same libraries*: what one writes in an afternoon with typer, libtmux, psutil and
+  PyYAML. It kills by name, believes tmux and dumps the registry anew
+  ([naive.py](../scripts/benchmark/naive.py)).
 - *shell loop*: `send-keys`, a look every 0.1 s, `kill-session`. It proves and records nothing.
-- *floor*: the least that Python has to do, without lock, proof or check ([floor.py](../scripts/benchmark/floor.py)).
-- *hcom*: signals the process, closes the pane and answers `sent`; it waits for nobody's death and keeps no registry.
+- *floor*: the least that Python has to do, without lock, proof or check
+  ([floor.py](../scripts/benchmark/floor.py)).
+- *hcom*: signals the process, closes the pane and answers `sent`; it waits for nobody's death and
+  keeps no registry.
 
 | what | who | median | p95 | ratio | at most |
 |---|---|---|---|---|---|
 """
 TAIL = """
-`at most` is the limit that the project sets itself; above it stands **above**. How cost grows with the work:
+`at most` is the limit that the project sets itself; above it stands **above**. How cost grows with
+the work:
 
 ![cost against the number of sessions or rows](pictures/cost.svg)
 """
@@ -37,7 +42,11 @@ def page(lines: Sequence[Line], about: Mapping[str, str]) -> str:
 
 def _row(line: Line) -> str:
     ratio = "" if line.ratio is None or not line.unit else f"{line.ratio:.1f} {line.unit}"
-    limit = (
-        "" if line.kept is None else f"{line.limit:g}" if line.kept else f"{line.limit:g} **above**"
-    )
-    return f"| {line.what} | {line.who} | {line.milliseconds:.1f} | {line.p95:.1f} | {ratio} | {limit} |\n"
+    times = f"{line.milliseconds:.1f} | {line.p95:.1f}"
+    return f"| {line.what} | {line.who} | {times} | {ratio} | {_limit(line)} |\n"
+
+
+def _limit(line: Line) -> str:
+    if line.kept is None:
+        return ""
+    return f"{line.limit:g}" if line.kept else f"{line.limit:g} **above**"

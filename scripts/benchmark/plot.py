@@ -25,7 +25,8 @@ def plotted(points: Points) -> str:
             _grid(up(ms), "h", f"{ms:,} ms")
             for ms in _round([seconds * 1000 for _, seconds in everything])
         ),
-        f'<text x="{(WIDTH - 106) / 2}" y="{HEIGHT - 16}" text-anchor="middle">sessions, or rows</text>',
+        f'<text x="{(WIDTH - 106) / 2}" y="{HEIGHT - 16}" text-anchor="middle">'
+        "sessions, or rows</text>",
     ]
     for (name, line), colour in zip(points.items(), COLOURS, strict=False):
         places = [(across(count), up(seconds * 1000)) for count, seconds in line]

@@ -51,7 +51,8 @@ def in_turns(
 def peak_mb(command: Sequence[str], env: Mapping[str, str], folder: Path) -> float:
     """The most that the program held at once, as the kernel tells at its end."""
     program = (
-        "import os, subprocess, sys, resource; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"
+        "import os, subprocess, sys, resource;"
+        " subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     done = subprocess.run(

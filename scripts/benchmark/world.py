@@ -136,8 +136,10 @@ class World:
             name, pid, pane, session, created, server, started = line.split()
             ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
             rows.append(
-                f"  - name: {name}\n    status: running\n    agent: bench\n    start_command: benchagent\n"
-                f"    tags: [bench]\n    pane: {{pid: {pid}, id: '{pane}', cwd: {self.folder}, start_ticks: {ticks}}}\n"
+                f"  - name: {name}\n    status: running\n    agent: bench\n"
+                "    start_command: benchagent\n    tags: [bench]\n"
+                f"    pane: {{pid: {pid}, id: '{pane}', cwd: {self.folder},"
+                f" start_ticks: {ticks}}}\n"
                 f"    tmux: {{socket: {self.socket}, host: {socket.gethostname()}, boot_id: {boot},"
                 f" server_pid: {server}, server_started: {started}, session_id: '{session}',"
                 f" session_created: {created}}}\n"

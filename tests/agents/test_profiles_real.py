@@ -302,7 +302,8 @@ SCREENS = [
     ),
     (
         "codex",
-        "  $ touch x\n\n› 1. Yes, proceed (y)\n  2. No (esc)\n\n  Press enter to confirm or esc to cancel",
+        "  $ touch x\n\n› 1. Yes, proceed (y)\n  2. No (esc)\n\n"
+        "  Press enter to confirm or esc to cancel",
         Screen(State.DIALOG),
     ),
     ("gemini", shown(GEMINI, PLACEHOLDER), Screen(State.IDLE)),

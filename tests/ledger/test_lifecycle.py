@@ -21,10 +21,11 @@ from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import MirrorRow
 
-THEIRS = """CREATE TABLE agent_lifecycle (agent_id TEXT PRIMARY KEY, pid INTEGER, status TEXT {rule}, task_id TEXT,
+THEIRS = """CREATE TABLE agent_lifecycle (
+    agent_id TEXT PRIMARY KEY, pid INTEGER, status TEXT {rule}, task_id TEXT,
     last_heartbeat TIMESTAMP, completed_at TIMESTAMP, error_message TEXT, spawned_by TEXT)"""
-SEED_KILL = """UPDATE agent_lifecycle SET status = 'killed', completed_at = CURRENT_TIMESTAMP, error_message = ?
-    WHERE agent_id = ?"""
+SEED_KILL = """UPDATE agent_lifecycle
+    SET status = 'killed', completed_at = CURRENT_TIMESTAMP, error_message = ? WHERE agent_id = ?"""
 
 
 @pytest.fixture

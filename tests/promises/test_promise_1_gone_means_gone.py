@@ -138,8 +138,10 @@ def test_a_survivor_is_named_and_the_row_stays_running(real: Real) -> None:
 
 NEVER_WAITS = """
 import ctypes, subprocess, sys, time
-ctypes.CDLL(None).prctl(36, 1)  # orphans come to us, as in a container whose first process reaps nobody
-subprocess.run(["tmux", "-f", "/dev/null", "-S", sys.argv[1], "new-session", "-d", "-s", "quiet", "sleep", "600"])
+# Orphans come to us, as in a container whose first process reaps nobody.
+ctypes.CDLL(None).prctl(36, 1)
+tmux = ["tmux", "-f", "/dev/null", "-S", sys.argv[1]]
+subprocess.run([*tmux, "new-session", "-d", "-s", "quiet", "sleep", "600"])
 print("ready", flush=True)
 time.sleep(600)
 """

@@ -49,7 +49,8 @@ class Bench:
 
     def _environment(self) -> dict[str, str]:
         root = Path(__file__).parent.parent.parent
-        path = f"{self.program.parent}:{Path(shutil.which('node') or '/usr/bin/node').parent}:/usr/bin:/bin"
+        node = Path(shutil.which("node") or "/usr/bin/node")
+        path = f"{self.program.parent}:{node.parent}:/usr/bin:/bin"
         return {
             "HOME": str(self.place.home),
             "PATH": path,

@@ -343,10 +343,8 @@ def main(argv: list[str] | None = None) -> int:
         store.session.unlink(missing_ok=True)
     if options.always_banner or store.conversation(agent.conversation_id).exists():
         with contextlib.suppress(OSError):
-            os.write(
-                1,
-                f"Resume this conversation with: tmuxreap-demo --resume {agent.conversation_id}\n".encode(),
-            )
+            again = f"tmuxreap-demo --resume {agent.conversation_id}"
+            os.write(1, f"Resume this conversation with: {again}\n".encode())
     return 0
 
 

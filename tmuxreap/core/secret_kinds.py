@@ -125,8 +125,8 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "option",
         ("--api", "--access", "--auth", "--token", "--pass", "--client", "--secret"),
-        r"(?i)(?P<keep>--(?:api-?key|(?:access-|auth-)?token|password|passphrase|(?:client-)?secret)[= ])"
-        rf"(?!-){_VALUE}",
+        r"(?i)(?P<keep>--(?:api-?key|(?:access-|auth-)?token|password|passphrase"
+        rf"|(?:client-)?secret)[= ])(?!-){_VALUE}",
     ),
     Kind(
         "password in a connection string",

@@ -10,7 +10,8 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ledger.database import Connection
 
 KEPT_S = 7 * 86400.0
-TABLE = """CREATE TABLE IF NOT EXISTS requests (id TEXT PRIMARY KEY, verb TEXT NOT NULL, at REAL NOT NULL,
+TABLE = """CREATE TABLE IF NOT EXISTS requests (
+    id TEXT PRIMARY KEY, verb TEXT NOT NULL, at REAL NOT NULL,
     owner_pid INTEGER NOT NULL, owner_start INTEGER NOT NULL, boot_id TEXT NOT NULL, answer TEXT)"""
 NEVER = "never"  # the verb of one that never came
 

@@ -21,22 +21,24 @@ TABLES = (
         name TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, before TEXT)""",
     "CREATE INDEX IF NOT EXISTS events_of ON events (name, id)",
     """CREATE TABLE IF NOT EXISTS intents (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, verb TEXT NOT NULL, reason TEXT NOT NULL,
-        scope TEXT NOT NULL, owner_pid INTEGER NOT NULL, owner_start INTEGER NOT NULL, owner_host_boot TEXT NOT NULL,
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, verb TEXT NOT NULL,
+        reason TEXT NOT NULL, scope TEXT NOT NULL, owner_pid INTEGER NOT NULL,
+        owner_start INTEGER NOT NULL, owner_host_boot TEXT NOT NULL,
         created_at REAL NOT NULL, deadline REAL NOT NULL, options TEXT NOT NULL, plan TEXT NOT NULL,
         outcome TEXT, result TEXT, closed_at REAL, taken_over_by INTEGER, handed_from INTEGER)""",
     "CREATE UNIQUE INDEX IF NOT EXISTS one_open_intent ON intents (name) WHERE outcome IS NULL",
     """CREATE TABLE IF NOT EXISTS survivors (
         name TEXT NOT NULL, pid INTEGER NOT NULL, start INTEGER NOT NULL, boot_id TEXT NOT NULL,
-        comm TEXT NOT NULL, since REAL NOT NULL, intent_id INTEGER, PRIMARY KEY (name, pid, start, boot_id))""",
+        comm TEXT NOT NULL, since REAL NOT NULL, intent_id INTEGER,
+        PRIMARY KEY (name, pid, start, boot_id))""",
     (
         "CREATE TABLE IF NOT EXISTS marks (mark TEXT PRIMARY KEY, name TEXT NOT NULL, created_at"
         " REAL NOT NULL)"
     ),
     "CREATE INDEX IF NOT EXISTS marks_of ON marks (name)",
     """CREATE TABLE IF NOT EXISTS heartbeats (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, at REAL NOT NULL, state TEXT NOT NULL,
-        kind TEXT NOT NULL, conversation_id TEXT, data TEXT NOT NULL)""",
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, at REAL NOT NULL,
+        state TEXT NOT NULL, kind TEXT NOT NULL, conversation_id TEXT, data TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS heartbeats_of ON heartbeats (name, id)",
     # A trigger, so that who sends a heartbeat needs one INSERT and no more: agents send one with
     # every tool call.
@@ -51,7 +53,8 @@ TABLES = (
     # What other tools wrote into our view `agent_lifecycle`, which shows it until the row's status
     # changes.
     """CREATE TABLE IF NOT EXISTS lifecycle_words (
-        agent_id TEXT PRIMARY KEY, pid INTEGER, status TEXT, task_id TEXT, completed_at TEXT, error_message TEXT)""",
+        agent_id TEXT PRIMARY KEY, pid INTEGER, status TEXT, task_id TEXT, completed_at TEXT,
+        error_message TEXT)""",
     """CREATE TABLE IF NOT EXISTS orchestrator_task (
         task_id TEXT PRIMARY KEY, status TEXT, error_message TEXT, updated_at TEXT)""",
 )
@@ -73,13 +76,16 @@ _FACTS = """SELECT name, status, status <> 'running' AS ended,
         coalesce(json_extract(facts, '$.stopped_at'), json_extract(facts, '$.terminated_at')) AS at,
         coalesce(json_extract(facts, '$.stop_reason'), 'killed') AS reason,
         json_extract(facts, '$.termination_mode') AS mode
-    FROM (SELECT name, status, CASE WHEN json_valid(data) THEN data ELSE '{}' END AS facts FROM sessions)"""
+    FROM (SELECT name, status, CASE WHEN json_valid(data) THEN data ELSE '{}' END AS facts
+        FROM sessions)"""
 # For an SQLite that was built without its JSON functions.
-_FACTS_WITHOUT_JSON = """SELECT name, status, status <> 'running' AS ended, NULL AS pid, NULL AS task_id, NULL AS at,
-    NULL AS reason, NULL AS mode FROM sessions"""
-_SEEN = """SELECT *, ended AND (mode = 'kill' OR reason = 'stalled' OR reason LIKE 'stalled: %') AS killed
+_FACTS_WITHOUT_JSON = """SELECT name, status, status <> 'running' AS ended, NULL AS pid,
+    NULL AS task_id, NULL AS at, NULL AS reason, NULL AS mode FROM sessions"""
+_SEEN = """SELECT *,
+    ended AND (mode = 'kill' OR reason = 'stalled' OR reason LIKE 'stalled: %') AS killed
     FROM ({facts})"""
-_OURS = """SELECT name AS agent_id, pid, CASE WHEN killed THEN 'killed' ELSE status END AS status, task_id,
+_OURS = """SELECT name AS agent_id, pid,
+        CASE WHEN killed THEN 'killed' ELSE status END AS status, task_id,
         CASE WHEN ended THEN at END AS completed_at,
         CASE WHEN killed THEN 'Agent killed: ' || reason END AS error_message, ended
     FROM ({seen})"""
@@ -92,8 +98,9 @@ _VIEW = """CREATE VIEW agent_lifecycle AS
         CASE WHEN ended THEN ours.completed_at ELSE words.completed_at END AS completed_at,
         CASE WHEN ended THEN ours.error_message ELSE words.error_message END AS error_message
     FROM ({ours}) AS ours LEFT JOIN lifecycle_words AS words ON words.agent_id = ours.agent_id
-    UNION ALL SELECT agent_id, pid, status, task_id, (SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(at), 'unixepoch')
-            FROM heartbeats WHERE heartbeats.name = agent_id AND kind <> 'lifecycle'), completed_at, error_message
+    UNION ALL SELECT agent_id, pid, status, task_id,
+        (SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(at), 'unixepoch') FROM heartbeats
+            WHERE heartbeats.name = agent_id AND kind <> 'lifecycle'), completed_at, error_message
         FROM lifecycle_words WHERE agent_id NOT IN (SELECT name FROM sessions)"""
 
 EPOCH = """CAST(CASE WHEN typeof({at}) IN ('integer', 'real') THEN {at}
@@ -101,8 +108,10 @@ EPOCH = """CAST(CASE WHEN typeof({at}) IN ('integer', 'real') THEN {at}
 _NOW = "((julianday('now') - 2440587.5) * 86400.0)"
 _BEAT = """INSERT INTO heartbeats (name, at, state, kind, conversation_id, data)
     SELECT NEW.agent_id, {at}, {state}, {kind}, NULL, '' WHERE {when}"""
-_WORDS = """INSERT OR REPLACE INTO lifecycle_words (agent_id, pid, status, task_id, completed_at, error_message)
-    VALUES (NEW.agent_id, NEW.pid, NEW.status, NEW.task_id, NEW.completed_at, NEW.error_message)"""
+_WORDS = """INSERT OR REPLACE INTO lifecycle_words
+    (agent_id, pid, status, task_id, completed_at, error_message)
+    VALUES (NEW.agent_id, NEW.pid, NEW.status, NEW.task_id,
+    NEW.completed_at, NEW.error_message)"""
 _SAID = _BEAT.format(
     at=EPOCH.format(at="NEW.last_heartbeat", now=_NOW),
     state="''",
@@ -141,9 +150,11 @@ def lifecycle(with_json: bool) -> tuple[str, ...]:
 
 LIFECYCLE_IS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'agent_lifecycle' AND type = 'table'"
 
-INTENT = """SELECT id, name, verb, reason, scope, owner_pid, owner_start, owner_host_boot, created_at, deadline,
-    options, plan, outcome, result, closed_at, taken_over_by, handed_from FROM intents"""
-ADD_INTENT = """INSERT INTO intents (name, verb, reason, scope, owner_pid, owner_start, owner_host_boot, created_at,
+INTENT = """SELECT id, name, verb, reason, scope, owner_pid, owner_start, owner_host_boot,
+    created_at, deadline, options, plan, outcome, result, closed_at, taken_over_by, handed_from
+    FROM intents"""
+ADD_INTENT = """INSERT INTO intents
+    (name, verb, reason, scope, owner_pid, owner_start, owner_host_boot, created_at,
     deadline, options, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 EVENT = "SELECT id, at, timestamp, name, kind, data, before FROM events"
@@ -153,7 +164,8 @@ ADD_EVENT = "INSERT INTO events (at, timestamp, name, kind, data, before) VALUES
 HEARTBEAT = """SELECT name, at, state, kind, conversation_id, data FROM heartbeats
     WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11"""
 PULSE = """SELECT name, kind, state, at, (SELECT told.conversation_id FROM heartbeats AS told
-        WHERE told.name = last.name AND told.conversation_id IS NOT NULL ORDER BY told.id DESC LIMIT 1), data
+        WHERE told.name = last.name AND told.conversation_id IS NOT NULL
+        ORDER BY told.id DESC LIMIT 1), data
     FROM heartbeats AS last WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11
         AND id IN (SELECT max(id) FROM heartbeats GROUP BY name)"""
 ADD_HEARTBEAT = (
@@ -162,13 +174,15 @@ ADD_HEARTBEAT = (
 )
 
 # Those known already keep the time at which they were first seen to survive.
-ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors (name, pid, start, boot_id, comm, since, intent_id)
-    VALUES (?, ?, ?, ?, ?, ?, ?)"""
+ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors
+    (name, pid, start, boot_id, comm, since, intent_id) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 
 RETIRE_HEARTBEATS = """DELETE FROM heartbeats WHERE typeof(at) <> 'text' AND at < ?
-    AND name NOT IN (SELECT name FROM intents WHERE outcome IS NULL) AND name NOT IN (SELECT name FROM survivors)
+    AND name NOT IN (SELECT name FROM intents WHERE outcome IS NULL)
+    AND name NOT IN (SELECT name FROM survivors)
     AND id NOT IN (SELECT max(id) FROM heartbeats WHERE conversation_id IS NOT NULL
         AND name IN (SELECT name FROM sessions) GROUP BY name)"""
 # Of the kind that a changed state is; all others are kept.
 RETIRE_STATES = """DELETE FROM events WHERE kind = 'state' AND before IS NULL AND at < ?
-    AND name NOT IN (SELECT name FROM intents WHERE outcome IS NULL) AND name NOT IN (SELECT name FROM survivors)"""
+    AND name NOT IN (SELECT name FROM intents WHERE outcome IS NULL)
+    AND name NOT IN (SELECT name FROM survivors)"""

@@ -213,9 +213,7 @@ def test_a_queued_prompt_is_taken_back_and_kept_before_the_turn_is_ended() -> No
     assert ended.draft == Draft("run it", 17)
 
 
-def test_what_is_half_typed_is_kept_and_cleared_where_the_queue_comes_back_into_an_empty_input() -> (
-    None
-):
+def test_what_is_half_typed_is_kept_where_the_queue_comes_back_into_an_empty_input() -> None:
     profile = replace(DEMO, unqueue_keys=(Key("Up"),), clear_keys=(Key("C-u"),))
     screens = [replace(QUEUED, draft="half"), QUEUED, BACK]
     asked, ended = run(STOP, scripted(ReadScreen=screens, KeepDraft=17, Look=GONE), profile=profile)

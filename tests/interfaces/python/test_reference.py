@@ -74,8 +74,10 @@ registry: tmuxreap.Registry = tmuxreap.open_registry("agents.yaml")
 for session in registry.sessions(live=True):
     theirs: libtmux.Session = session.libtmux()
     ending: tmuxreap.Ending = registry.stop(theirs, reason="nightly", grace="5s", check=True)
-    several: list[tmuxreap.Ending] = registry.kill([session, "acme-*"], task_status="ready", yes=True)
-    names: list[str] = [one.name for one in several if one.error is None or one.error.code != "own_session"]
+    several: list[tmuxreap.Ending]
+    several = registry.kill([session, "acme-*"], task_status="ready", yes=True)
+    mine = "own_session"
+    names: list[str] = [one.name for one in several if one.error is None or one.error.code != mine]
 lock: filelock.BaseFileLock = registry.lock(timeout=1)
 with lock, registry.watch(settle=True) as changes:
     for change in changes:

@@ -137,7 +137,10 @@ def test_nobody_is_an_answer_as_well() -> None:
 
 
 def test_a_dead_pane_of_3_8_has_no_pid_and_harms_nobody() -> None:
-    told = "$0:5:7:7:0::@0:1:%0::1:0:0:0:/dev/pts/1:on:a\n$1:5:7:7:0::@1:1:%1:9:0:0:0:0:/dev/pts/2:off:b\n"
+    told = (
+        "$0:5:7:7:0::@0:1:%0::1:0:0:0:/dev/pts/1:on:a\n"
+        "$1:5:7:7:0::@1:1:%1:9:0:0:0:0:/dev/pts/2:off:b\n"
+    )
     server = server_of("/s", told + END)
     assert server is not None
     assert not server.unread
@@ -148,7 +151,10 @@ def test_a_dead_pane_of_3_8_has_no_pid_and_harms_nobody() -> None:
 
 
 def test_a_pane_that_lives_without_a_pid_hides_its_session_alone() -> None:
-    told = "$0:5:7:7:0::@0:1:%0::0:0:0:0:/dev/pts/1:on:a\n$1:5:7:7:0::@1:1:%1:9:0:0:0:0:/dev/pts/2:off:b\n"
+    told = (
+        "$0:5:7:7:0::@0:1:%0::0:0:0:0:/dev/pts/1:on:a\n"
+        "$1:5:7:7:0::@1:1:%1:9:0:0:0:0:/dev/pts/2:off:b\n"
+    )
     server = server_of("/s", told + END)
     assert server is not None
     assert server.unread

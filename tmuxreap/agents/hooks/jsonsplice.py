@@ -104,9 +104,11 @@ def _put(text: str, parent: Node, before: str, value: object, depth: int) -> str
         if "\n" not in gap:  # all on one line
             return f"{text[:last]}, {before}{json.dumps(value, ensure_ascii=False)}{text[last:]}"
         margin = gap.rpartition("\n")[2]
-        return f"{text[:last]},{newline}{margin}{before}{_dumped(value, unit, margin, newline)}{text[last:]}"
+        dumped = _dumped(value, unit, margin, newline)
+        return f"{text[:last]},{newline}{margin}{before}{dumped}{text[last:]}"
     outer = _margin(text, parent.start) if depth else ""
-    inside = f"{newline}{outer}{unit}{before}{_dumped(value, unit, outer + unit, newline)}{newline}{outer}"
+    dumped = _dumped(value, unit, outer + unit, newline)
+    inside = f"{newline}{outer}{unit}{before}{dumped}{newline}{outer}"
     return text[: parent.start + 1] + inside + text[parent.end - 1 :]
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from tmuxreap.interfaces.completion.sketch import Sketch, agents_of, rows_of
-from tmuxreap.interfaces.completion.vocabulary import AGENTS, VERBS
+from tmuxreap.interfaces.completion.vocabulary import AGENTS, FLAGS, VERBS
 from tmuxreap.system.environment import Settings, registry_path
 
 Offer = tuple[str, str]
@@ -52,7 +52,7 @@ def offers(before: Sequence[str], current: str) -> Iterator[Offer]:
 
 
 def _verbs() -> Iterator[Offer]:
-    return ((verb, what) for verb, (what, _, _) in VERBS.items())
+    return ((verb, what) for verb, (what, *_) in VERBS.items())
 
 
 class _Line:
@@ -60,7 +60,9 @@ class _Line:
 
     def __init__(self, verb: str, words: Sequence[str]) -> None:
         self.verb, self.words = verb, words
-        _, self.arguments, self.flags = VERBS[verb]
+        _, arguments, flags, own = VERBS[verb]
+        self.arguments = arguments.split()
+        self.flags = {flag: own.get(flag) or FLAGS[flag] for flag in flags.split()}
         self.given: list[str] = []
         self.named: list[str] = []
         self.pending = ""  # the flag that waits for its value
