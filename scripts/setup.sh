@@ -120,11 +120,11 @@ ensure_tmux() {
     tmux_is_there || give_up "find tmux 3.2 or later (have: $(tmux -V 2>/dev/null || echo none))" "install it with your package manager, then run this again"
 }
 
-# ensure_tools NAME...: what only some tests need. Never in the way, and never missing in silence.
+# ensure_tools NAME[:PACKAGE]...: what only some tests need. Never in the way, never missing in silence.
 ensure_tools() {
     local name missing=()
     for name in "$@"; do
-        command -v "$name" >/dev/null || missing+=("$name")
+        PATH=$PATH:/usr/sbin command -v "${name%%:*}" >/dev/null || missing+=("${name#*:}")
     done
     [ ${#missing[@]} -eq 0 ] && return 0
     if can_install && apt_install "${missing[@]}"; then
@@ -147,21 +147,32 @@ step() {
     say "$name took $((SECONDS - began)) s"
 }
 
+# In memory where there is room: thousands of tests make and remove a folder each.
+quick_folder() {
+    local free_kb
+    free_kb=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) || free_kb=0
+    if [ -w /dev/shm ] && [ "${free_kb:-0}" -gt 1000000 ]; then
+        echo /dev/shm
+    else
+        echo /tmp
+    fi
+}
+
 # What runs from here on sees an empty HOME, no tmux but its own, no registry and no agent's store.
 enter_private_world() {
     local name
-    world=$(mktemp -d /tmp/tmuxreap.XXXXXX)
+    world=$(mktemp -d "$(quick_folder)/tmuxreap.XXXXXX")
     trap leave_private_world EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     trap 'exit 129' HUP
-    mkdir "$world/home" "$world/tmux"
+    mkdir "$world/home" "$world/tmux" "$world/tmp"
     while read -r name; do
         case $name in
             TMUX | TMUX_PANE | TMUXREAP_* | XDG_* | CLAUDE* | CODEX_* | GEMINI_* | OPENCODE_* | QWEN_* | COPILOT_*) unset "$name" ;;
         esac
     done < <(compgen -e)
-    export HOME=$world/home TMUX_TMPDIR=$world/tmux PATH=$venv/bin:$PATH
+    export HOME=$world/home TMUX_TMPDIR=$world/tmux TMPDIR=$world/tmp PATH=$venv/bin:$PATH
 }
 
 # The tmux servers in there are ours alone; nothing else is ended.

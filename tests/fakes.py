@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from signal import Signals
 
-import yaml
-
+from tests import plain_yaml
 from tests.fake_processes import OWN_PID, FakeClock, FakeProcess, FakeProcesses
 from tests.fake_tmux import FakePane, FakeServer, FakeSession, FakeTmux
 from tests.schemas import checked
@@ -190,7 +189,7 @@ class Story:
         self.path.write_text(text + f"  - {json.dumps(row)}\n")
 
     def row(self, name: str = "acme") -> dict[str, object]:
-        rows = yaml.safe_load(self.path.read_text())["tmux_sessions"]
+        rows = plain_yaml.load(self.path.read_text())["tmux_sessions"]
         found: dict[str, object] = next(row for row in rows if row["name"] == name)
         return found
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import yaml
 
+from tests import plain_yaml
 from tests.command_line import KILLED, Answer, Child, temporaries
 from tmuxreap.__main__ import main as program
 from tmuxreap.core import faults
@@ -260,7 +261,7 @@ class Bench:
     def row(self) -> dict[str, Any] | None:
         text = re.sub(r"!x ", "", self.registry.read_bytes().decode())
         return next(
-            (row for row in yaml.safe_load(text)["tmux_sessions"] if row["name"] == "a"), None
+            (row for row in plain_yaml.load(text)["tmux_sessions"] if row["name"] == "a"), None
         )
 
     def whole(self) -> None:

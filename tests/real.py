@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests import plain_yaml
 from tests.schemas import checked
 from tmuxreap.app import real_app
 from tmuxreap.commands import adopt, resume, show, start, stop
@@ -144,7 +143,7 @@ class Real:
     def rows(self) -> dict[str, dict[str, Any]]:
         return {
             row["name"]: row
-            for row in yaml.safe_load(self.registry.read_text())["tmux_sessions"] or []
+            for row in plain_yaml.load(self.registry.read_text())["tmux_sessions"] or []
         }
 
     def edit(self, old: str, new: str) -> None:

@@ -19,7 +19,6 @@ from signal import SIGHUP, SIGTERM
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -31,6 +30,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests import plain_yaml
 from tests.fakes import Story
 from tmuxreap.commands import adopt, forget, start
 from tmuxreap.commands import stop as ending
@@ -188,7 +188,8 @@ class World:
 
     def rows(self) -> dict[str, dict[str, Any]]:
         return {
-            row["name"]: row for row in yaml.safe_load(self.story.path.read_text())["tmux_sessions"]
+            row["name"]: row
+            for row in plain_yaml.load(self.story.path.read_text())["tmux_sessions"]
         }
 
 

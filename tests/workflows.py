@@ -13,8 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests import plain_yaml
 from tests.real import BURST_S, until
 from tmuxreap.commands.skill_files import compare, our_skills, write
 
@@ -92,7 +91,7 @@ class Project:
         return asked.wait(LIMIT_S)
 
     def row(self, name: str) -> dict[str, Any]:
-        rows = yaml.safe_load(self.registry.read_text())["tmux_sessions"]
+        rows = plain_yaml.load(self.registry.read_text())["tmux_sessions"]
         (found,) = [row for row in rows if row["name"] == name]
         return dict(found)
 

@@ -15,6 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import plain_yaml
+from tests.command_line import Child
+from tmuxreap.__main__ import main
+
 PROGRAM = Path(sys.executable).with_name("tmuxreap")
 GONE = {"status": "running", "agent": "demo", "pane": {"pid": 4194305, "cmd": "python", "cwd": "/"}}
 
@@ -77,7 +81,7 @@ class Fleet:
         self.registry(host).write_text(yaml.safe_dump(found, sort_keys=False))
 
     def rows(self, host: str) -> dict[str, dict[str, Any]]:
-        found = yaml.safe_load(self.registry(host).read_text())
+        found = plain_yaml.load(self.registry(host).read_text())
         return {row["name"]: row for row in found["tmux_sessions"]}
 
     def configure(self, hosts: Mapping[str, Any]) -> None:
@@ -91,25 +95,36 @@ class Fleet:
         path.chmod(0o755)
         return str(path)
 
-    def begin(self, *words: str) -> subprocess.Popen[str]:
+    def environment(self) -> dict[str, str]:
         me = self.home("me")
-        environ = {
+        others = {
             key: value for key, value in os.environ.items() if not key.startswith(("TMUX", "XDG"))
-        } | {
-            "HOME": str(me),
-            "TMUX_TMPDIR": f"{me}/t",
-            **self.environ,
         }
+        return others | {"HOME": str(me), "TMUX_TMPDIR": f"{me}/t", **self.environ}
+
+    def begin(self, *words: str) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
-        command = [str(PROGRAM), *words]
         return subprocess.Popen(
-            command, cwd=me, env=environ, text=True, stdin=pipe, stdout=pipe, stderr=pipe
+            [str(PROGRAM), *words],
+            cwd=self.home("me"),
+            env=self.environment(),
+            text=True,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
         )
 
     def run(self, *words: str, stdin: str = "") -> Said:
-        process = self.begin(*words)
-        out, err = process.communicate(stdin, timeout=120)
-        return Said(process.returncode, out, err)
+        """The same in a copy of this process, which has read all modules already."""
+
+        def work() -> int:
+            os.environ.clear()
+            os.environ.update(self.environment())
+            os.chdir(self.home("me"))
+            return main(list(words))
+
+        said = Child(work, stdin).answer()
+        return Said(said.exit, said.out, said.err)
 
 
 @pytest.fixture

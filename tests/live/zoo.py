@@ -18,6 +18,7 @@ from pathlib import Path
 
 import yaml
 
+from tests import plain_yaml
 from tests.real import Real, alive, until
 from tmuxreap.commands import adopt
 from tmuxreap.core.model import ProcessId
@@ -400,7 +401,7 @@ OURS_ONLY = {"restarted"}  # without its identity, its process is a pid from a f
 
 def as_others_write(registry: Path) -> None:
     """The rows with what existing workflows know of them: no identity, a pid alone."""
-    rows = yaml.safe_load(registry.read_text())["tmux_sessions"]
+    rows = plain_yaml.load(registry.read_text())["tmux_sessions"]
     plain = [{key: row[key] for key in ("name", "status", "agent")} for row in rows]
     for row, full in zip(plain, rows, strict=True):
         row["tmux_server"] = full["tmux"]["socket"]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests import plain_yaml
 from tests.command_line import Child, command, temporaries
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.ledger.ledger import Ledger
@@ -51,7 +51,9 @@ def text(rows: int) -> str:
 
 
 def statuses(path: Path) -> dict[str, str]:
-    return {row["name"]: row["status"] for row in yaml.safe_load(path.read_text())["tmux_sessions"]}
+    return {
+        row["name"]: row["status"] for row in plain_yaml.load(path.read_text())["tmux_sessions"]
+    }
 
 
 def together(works: list[Callable[[], int]]) -> list[int]:
@@ -89,7 +91,7 @@ def test_a_hundred_processes_change_a_hundred_rows(registry: Path) -> None:
     for start in range(0, ROWS, AT_ONCE):  # half of them at a time, for the sake of the machine
         together(works[start : start + AT_ONCE])
     assert statuses(registry) == {f"s{n}": "stopped" for n in range(ROWS)}
-    written = yaml.safe_load(registry.read_text())["tmux_sessions"]
+    written = plain_yaml.load(registry.read_text())["tmux_sessions"]
     assert len({row["by"] for row in written}) == ROWS
     lines = [line for line in registry.read_text().splitlines() if " by: " not in line]
     assert "\n".join(lines) + "\n" == text(ROWS).replace("running", "stopped")
@@ -109,7 +111,7 @@ def test_the_same_row_is_changed_one_after_the_other(registry: Path) -> None:
         return 0
 
     together([count] * 40)
-    assert yaml.safe_load(registry.read_text())["tmux_sessions"][0]["count"] == 40
+    assert plain_yaml.load(registry.read_text())["tmux_sessions"][0]["count"] == 40
 
 
 def test_whole_commands_at_once(registry: Path) -> None:

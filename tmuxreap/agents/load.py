@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from tmuxreap.agents import blocks as yamlblocks
@@ -121,14 +122,14 @@ def load_profiles(
     keep: Callable[[Reading | None], None] = lambda reading: None,
 ) -> Profiles:
     """`recall` and `keep`: what was read of these very files before."""
-    files = [Path(__file__).with_name("agents.yaml")]
+    files: tuple[Path, ...] = (Path(__file__).with_name("agents.yaml"),)
     if user_file is not None and user_file.exists():
-        files.insert(0, user_file)
+        files = (user_file, *files)
     stamp = stamped(*(mark for file in files for mark in _marks(file)))
     known = recalled(recall, READING, stamp)
     if known is not None:
         return _profiles(Block(known))
-    data = _read(files)
+    data = _read(stamp, files)
     try:
         profiles = _profiles(Block(data))
         if files[1:]:
@@ -146,7 +147,9 @@ def _marks(file: Path) -> tuple[object, ...]:
     return str(file), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _read(files: Sequence[Path]) -> dict[str, object]:
+@lru_cache(maxsize=4)
+def _read(_stamp: str, files: Sequence[Path]) -> dict[str, object]:
+    """Read each state of the files once in the life of a process that serves many requests."""
     data: dict[str, object] = {}
     for file in reversed(files):
         try:
