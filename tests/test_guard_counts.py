@@ -100,7 +100,9 @@ LIFE = {
     ),
     # What agents and shells call all the time: no command line is built for it.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
-    "_complete stop s": Budget(modules=50),
+    "_complete stop s": Budget(
+        modules=62, changes=1, may_import=LEDGER
+    ),  # the ledger has the state
     # 10 clients: 3 looks, 4 screens (for the plan, before each key, the banner), 3 to act; 1 more
     # where death is slow.
     "stop shop": Budget(modules=249, processes=11, written=4, changes=2, fsyncs=2, may_import=BOTH),

@@ -15,30 +15,30 @@ from tmuxreap.core.errors import Code, Failure
     [
         ("agents: [", "line 2, column 1: did not find expected node content"),
         ("a: b: c", "line 1, column 5: mapping values are not allowed"),
-        ("agents: []", "line 1, column 9: agents: a mapping is due where [] stands"),
-        ("[]", "line 1, column 1: the file is no mapping"),
-        ("agents: {}\nagnets: {}", "line 2, column 9: agnets: 'agnets' means nothing here"),
-        ("agents: {x: 3}", "line 1, column 13: agents.x: a mapping is due where 3 stands"),
+        ("agents: []", "line 1, column 9: agents: expected a mapping, not []"),
+        ("[]", "line 1, column 1: the file is not a mapping"),
+        ("agents: {}\nagnets: {}", "line 2, column 9: agnets: 'agnets' is not known here"),
+        ("agents: {x: 3}", "line 1, column 13: agents.x: expected a mapping, not 3"),
         (
             "agents:\n  x:\n    keys: {idle: [{type: 1}]}",
-            "line 3, column 18: agents.x.keys.idle: {'type': 1} is no key",
+            "line 3, column 18: agents.x.keys.idle: {'type': 1} is not a key",
         ),
         (
             "agents: {x: {keys: {idle: Enter}}}",
-            "column 27: agents.x.keys.idle: a list is due where 'Enter' stands",
+            "column 27: agents.x.keys.idle: expected a list, not 'Enter'",
         ),
-        ("agents: {x: {keys: {idle: [-1]}}}", "agents.x.keys.idle: -1 is no key, no pause"),
+        ("agents: {x: {keys: {idle: [-1]}}}", "agents.x.keys.idle: -1 is not a key, a pause"),
         (
             "agents: {x: {screens: {sleepy: z}}}",
-            "agents.x.screens.sleepy: 'sleepy' means nothing here",
+            "agents.x.screens.sleepy: 'sleepy' is not known here",
         ),
         (
             "agents: {x: {screens: {idle: '('}}}",
-            "column 30: agents.x.screens.idle: '(' is no pattern",
+            "column 30: agents.x.screens.idle: '(' is not a valid pattern",
         ),
         (
             "agents: {x: {conversation: {locators: [launch, guess]}}}",
-            "'guess' is no locator; there are hook,",
+            "'guess' is not a locator; known are hook,",
         ),
         (
             "agents: {x: {conversation: {locators: [{kind: pidfile}]}}}",
@@ -50,20 +50,23 @@ from tmuxreap.core.errors import Code, Failure
         ),
         (
             "agents: {x: {conversation: {locators: [{kind: argv, flags: --id}]}}}",
-            "flags: a list is due",
+            "flags: expected a list",
         ),
         (
             "agents: {x: {conversation: {purge: ['../{id}']}}}",
             "'../{id}' does not lie in the store",
         ),
         ("agents: {x: {conversation: {purge: ['chats/*']}}}", "'chats/*' names no {id}"),
-        ("agents: {x: {process: claude}}", "agents.x.process: a list is due where 'claude' stands"),
-        ("agents: {x: {process: [[a]]}}", "a word is due where ['a'] stands"),
-        ("agents: {x: {leave_s: soon}}", "agents.x.leave_s: 'soon' is no number of seconds"),
-        ("agents: {x: {leave_s: .nan}}", "nan is no number of seconds"),
+        (
+            "agents: {x: {process: claude}}",
+            "agents.x.process: expected a list, not 'claude'",
+        ),
+        ("agents: {x: {process: [[a]]}}", "expected a word, not ['a']"),
+        ("agents: {x: {leave_s: soon}}", "agents.x.leave_s: 'soon' is not a number of seconds"),
+        ("agents: {x: {leave_s: .nan}}", "nan is not a number of seconds"),
         (
             "agents: {x: {proces: [a]}}",
-            "agents.x.proces: 'proces' means nothing here; there are about,",
+            "agents.x.proces: 'proces' is not known here; known are about,",
         ),
         (
             "agents: {x: {spare: [{arguments: a}]}}",

@@ -58,7 +58,7 @@ def test_a_fault_in_the_user_s_file_is_told_with_its_place(mine: Path) -> None:
     assert answer.error["code"] == "usage"
     place = f"{mine}: line 4, column 18: agents.claude.conversation.locators.0.kind"
     assert answer.error["message"].startswith(
-        f"could not read the agents' profiles: {place}: 'guess' is no locator"
+        f"could not read the agents' profiles: {place}: 'guess' is not a locator"
     )
 
 

@@ -105,7 +105,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "reason"), [("nobody", "no agent that is known"), ("aider", "not known to have any")]
+    ("agent", "reason"), [("nobody", "not a known agent"), ("aider", "none are known for it")]
 )
 def test_an_agent_without_hooks_is_said(tmp_path: Path, agent: str, reason: str) -> None:
     with pytest.raises(Failure, match=reason) as found:

@@ -41,7 +41,7 @@ def test_a_living_session_is_not_resumed(story: Story) -> None:
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"agent": "nobody-knows"}, "it is not known how a nobody-knows is resumed"),
+        ({"agent": "nobody-knows"}, "no resume command is known for nobody-knows"),
         ({"conversations": ()}, "no conversation was captured"),
         ({"data": {"termination_mode": "purge"}}, "its conversation was purged"),
         ({"data": {}}, f"the conversation {CONVERSATION} is not on disk"),

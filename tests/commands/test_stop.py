@@ -20,7 +20,7 @@ def outcomes(result: Result) -> list[object]:
 
 
 def test_without_a_target_nothing_is_guessed(story: Story) -> None:
-    with pytest.raises(Failure, match="no target was given") as caught:
+    with pytest.raises(Failure, match="none was named") as caught:
         run(story.app(), EndRequest((), STOP))
     assert caught.value.code.text == "usage"
 

@@ -56,5 +56,5 @@ def test_what_cannot_be_used_is_answered(story: Story) -> None:
 
 
 def test_nothing_is_no_target(story: Story) -> None:
-    with pytest.raises(Failure, match="no target was given"):
+    with pytest.raises(Failure, match="none was named"):
         chosen(story)

@@ -89,7 +89,9 @@ def test_the_demo_keeps_its_word_and_leaves_nothing(show: Show) -> None:
         assert line in show.lines, text
     assert (
         len(
-            re.findall(r"^shop: stopped, left by its own exit keys, \d+\.\d s$", text, re.MULTILINE)
+            re.findall(
+                r"^shop: stopped, exited on its own exit keys, \d+\.\d s$", text, re.MULTILINE
+            )
         )
         == 2
     )

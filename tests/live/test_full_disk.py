@@ -75,7 +75,7 @@ def test_a_kill_ends_it_and_says_how_the_reason_is_recorded(small: Real) -> None
     assert (code(result), int(result.exit)) == (Code.REGISTRY_UNWRITABLE, 6)
     told = answer(result)
     assert (told["status"], alive(pid)) == ("running", False)
-    assert told["error"]["hint"] == "when that is mended: tmuxreap kill acme --reason 'runs away'"
+    assert told["error"]["hint"] == "when that is fixed: tmuxreap kill acme --reason 'runs away'"
     assert small.registry.read_bytes() == before
     filler.unlink()
     assert small.kill(reason="runs away").exit == 0

@@ -101,7 +101,7 @@ def test_pre_flight_workflow_idempotence_and_verification(project: Project) -> N
         said.partition("\nalready ")[0],
         *said.partition("\nalready ")[2].split("\n", 1),
     )
-    assert f"{NAME}: stopped, left by its own exit keys" in first
+    assert f"{NAME}: stopped, exited on its own exit keys" in first
     assert again.startswith("stopped (manual_stop at ")
     assert "deletes for good" in refused
     assert "--yes" in refused

@@ -118,7 +118,7 @@ def test_one_key_opens_it_and_another_stops_the_agent(seat: Seat) -> None:
     seat.opens()
     seat.shows("NAME", "acme", "idle", "demo agent · conversation")
     seat.keys("s")
-    seat.shows("acme: stopped, left by its own exit keys", "acme  stopped", "rung ")
+    seat.shows("acme: stopped, exited on its own exit keys", "acme  stopped", "step ")
     assert not alive(pid)
     assert real.row("acme")["status"] == "stopped"
     assert real.sessions() == {"mine"}
@@ -279,7 +279,7 @@ def test_a_stop_that_takes_its_time_is_hurried_by_a_kill(seat: Seat) -> None:
     seat.keys("s")
     seat.shows("exit keys")
     seat.keys("x")
-    seat.shows("acme: killed, had to be killed")
+    seat.shows("acme: killed, ended by SIGKILL")
     (ended,) = real.events("killed")
     assert ended["stopped_by"] == "sigkill"
     assert real.row("acme")["termination_mode"] == "kill"

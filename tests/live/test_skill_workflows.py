@@ -73,7 +73,7 @@ def test_the_blocks_of_stop(project: Project) -> None:
     project.start(NAME, say="hello")
     plan, stopped, verified, purged = told(project, "stop")
     assert "would stop it" in plan
-    assert "left by its own exit keys" in stopped
+    assert "exited on its own exit keys" in stopped
     assert "already stopped (end_of_day at " in stopped.splitlines()[-1]
     assert verified.startswith(f"{NAME} stopped resumable\n")
     assert "terminated" in purged

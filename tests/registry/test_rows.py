@@ -122,7 +122,7 @@ def test_a_pid_is_a_whole_number(value: object, pid: int | None) -> None:
 def test_a_pid_that_is_none_is_not_taken_for_absent(value: object) -> None:
     """Without a pid a session is meant by its name alone: too little for a row that meant to say
     more."""
-    with pytest.raises(ValueError, match=r"its pane.pid .* is no number of a process"):
+    with pytest.raises(ValueError, match=r"its pane.pid .* is not a process ID"):
         read_row(0, {**PLAIN, "pane": {"pid": value}})
 
 

@@ -86,23 +86,23 @@ def test_a_variable_goes_before_the_file(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("grace: 5\ngrcae: 3\n", "line 2, column 1: grcae: 'grcae' means nothing here"),
-        ("reap:\n  idle: 2h\n", "line 2, column 3: reap.idle: 'idle' means nothing here"),
+        ("grace: 5\ngrcae: 3\n", "line 2, column 1: grcae: 'grcae' is not known here"),
+        ("reap:\n  idle: 2h\n", "line 2, column 3: reap.idle: 'idle' is not known here"),
         ("# x\nreapp:\n  idle: 3\n", "line 2, column 1: reapp: "),
         ("grace: soon\n", "line 1, column 1: grace: 'soon' is not a duration"),
         ("grace: true\n", "line 1, column 1: grace: expected a duration"),
         ("retention: -1\n", "line 1, column 1: retention: "),
         ("cleanup: 3\n", "line 1, column 1: cleanup: expected true or false"),
         ("server: [a]\n", "line 1, column 1: server: expected a word"),
-        ("reap: 3\n", "line 1, column 1: reap: a mapping is due"),
-        ("secrets: word\n", "line 1, column 1: secrets: a list is due"),
+        ("reap: 3\n", "line 1, column 1: reap: expected a mapping"),
+        ("secrets: word\n", "line 1, column 1: secrets: expected a list"),
         ("secrets:\n  - ok\n  - '('\n", "line 3, column 5: secrets.1: "),
         (
             "secrets:\n  - ok\n  - 'x*'\n",
             "line 3, column 5: secrets.1: 'x*' matches nothing at all",
         ),
         ("a: [\n", "line 2, column 1: "),
-        ("- a\n", "line 1, column 1: the file is no mapping"),
+        ("- a\n", "line 1, column 1: the file is not a mapping"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(mine: Path, text: str, told: str) -> None:

@@ -41,7 +41,7 @@ class Block:
             if key not in known:
                 raise Misplaced(
                     (*self.path, str(key)),
-                    f"{key!r} means nothing here; there are {', '.join(known)}",
+                    f"{key!r} is not known here; known are {', '.join(known)}",
                 )
         return self
 
@@ -67,7 +67,7 @@ class Block:
         if value is None:
             return []
         if not isinstance(value, list):
-            raise Misplaced((*self.path, key), f"a list is due where {value!r} stands")
+            raise Misplaced((*self.path, key), f"expected a list, not {value!r}")
         return value
 
     def words(self, key: str) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class Block:
             or not isinstance(value, (int, float))
             or not 0 <= value < float("inf")
         ):
-            raise Misplaced((*self.path, key), f"{value!r} is no number of seconds")
+            raise Misplaced((*self.path, key), f"{value!r} is not a number of seconds")
         return float(value)
 
     def pattern(self, key: str, example: str = "") -> re.Pattern[str] | None:
@@ -100,20 +100,22 @@ class Block:
         try:
             return re.compile(text.replace("{id}", example) if example else text, re.MULTILINE)
         except re.error as error:
-            raise Misplaced((*self.path, key), f"{text!r} is no pattern: {error}") from None
+            raise Misplaced(
+                (*self.path, key), f"{text!r} is not a valid pattern: {error}"
+            ) from None
 
     def bad(self, key: str, reason: str) -> Misplaced:
         return Misplaced((*self.path, key), reason)
 
     def _block(self, value: object, path: Path_) -> Block:
         if value is not None and not isinstance(value, Mapping):
-            raise Misplaced(path, f"a mapping is due where {value!r} stands")
+            raise Misplaced(path, f"expected a mapping, not {value!r}")
         return Block(value or {}, path)
 
 
 def _text(value: object, path: Path_) -> str:
     if isinstance(value, (Mapping, list)):
-        raise Misplaced(path, f"a word is due where {value!r} stands")
+        raise Misplaced(path, f"expected a word, not {value!r}")
     return str(value)
 
 
@@ -135,7 +137,7 @@ def read(path: Path) -> dict[str, object]:
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise Unreadable(" ".join(str(error).split())) from None
     if loaded is not None and not isinstance(loaded, dict):
-        raise Unreadable("line 1, column 1: the file is no mapping")
+        raise Unreadable("line 1, column 1: the file is not a mapping")
     return loaded or {}
 
 

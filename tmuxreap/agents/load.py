@@ -253,7 +253,7 @@ def _keys(data: Block, key: str) -> tuple[KeyStep, ...]:
         elif isinstance(step, Mapping) and set(step) == {"text"}:
             steps.append(Text(str(step["text"])))
         else:
-            raise data.bad(key, f"{step!r} is no key, no pause and no text")
+            raise data.bad(key, f"{step!r} is not a key, a pause or a text")
     return tuple(steps)
 
 
@@ -264,7 +264,7 @@ def _locators(data: Block) -> tuple[Locator, ...]:
 def _locator(block: Block) -> Locator:
     kind = block.text("kind") or ""
     if kind not in LOCATORS:
-        raise block.bad("kind", f"{kind!r} is no locator; there are {', '.join(LOCATORS)}")
+        raise block.bad("kind", f"{kind!r} is not a locator; known are {', '.join(LOCATORS)}")
     for key in LOCATOR_NEEDS.get(kind, ()):
         if key not in block.data:
             raise Misplaced(block.path, f"{kind} needs its {key}")

@@ -32,7 +32,7 @@ def run(
     pane = sight.pane or sight.session.panes[0]
     if context.tmux.run(sight.socket, [switch_client(sight.server, sight.session, pane, None)]):
         return None
-    reason = f"could not attach to {name}: tmux did not take the client there"
+    reason = f"could not attach to {name}: tmux did not switch the client"
     raise Failure(Code.TMUX_UNREACHABLE, reason, f"try: tmux switch-client -t '{sight.session.id}'")
 
 
@@ -56,6 +56,6 @@ def _ended(row: Row) -> Failure:
         hint = f"start it anew with: {command('start', row.name)}"
     return Failure(
         Code.SESSION_NOT_REGISTERED,
-        f"could not attach to {row.name}: there is no session of it",
+        f"could not attach to {row.name}: it has no session",
         hint,
     )

@@ -85,14 +85,14 @@ def _check(context: Context, row: Row, request: ForgetRequest) -> None:
     if not row.status.ended and not request.force:
         raise Failure(
             Code.SESSION_ALIVE,
-            f"could not forget {row.name}: its row says that it is running",
+            f"could not forget {row.name}: the registry says that it is running",
             f"stop it first: {command('stop', row.name)}, or forget it all the same with --force",
         )
     intent = context.books.open_intents().get(row.name)
     if intent is not None and owner_alive(context, intent) and not request.force:
         raise Failure(
             Code.SESSION_ALIVE,
-            f"could not forget {row.name}: it is just being ended",
+            f"could not forget {row.name}: it is being ended right now",
             "wait for that, or forget it all the same with --force",
         )
 

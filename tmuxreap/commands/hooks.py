@@ -66,15 +66,11 @@ def run(context: Context, request: HooksRequest) -> Result:
 def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
     profile = context.profiles.of(request.agent)
     if profile is None:
-        reason = (
-            f"could not {request.deed.value} hooks: {request.agent!r} is no agent that is known"
-        )
+        reason = f"could not {request.deed.value} hooks: {request.agent!r} is not a known agent"
         raise Failure(Code.USAGE, reason, "see the agents with: tmuxreap agents")
     if profile.hooks is None:
         able = ", ".join(name for name, one in context.profiles.agents.items() if one.hooks)
-        reason = (
-            f"could not {request.deed.value} hooks of {request.agent}: it is not known to have any"
-        )
+        reason = f"could not {request.deed.value} hooks of {request.agent}: none are known for it"
         raise Failure(
             Code.USAGE,
             reason,

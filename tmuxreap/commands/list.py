@@ -77,7 +77,7 @@ def _without_tmux(sights: Sequence[Sight]) -> tuple[str, ...]:
     return (
         ()
         if missing is None
-        else (f"tmux_missing: {missing.reason}: nothing is known of what is alive",)
+        else (f"tmux_missing: {missing.reason}: which sessions are alive is not known",)
     )
 
 

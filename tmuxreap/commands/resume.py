@@ -143,7 +143,7 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
     store = recorded if isinstance(recorded, str) else None
     reason = None
     if profile is None or not profile.resume:
-        reason = f"it is not known how a {agent or 'session of an unknown agent'} is resumed"
+        reason = f"no resume command is known for {agent or 'an unknown agent'}"
     elif conversation is None:
         reason = "no conversation was captured"
     elif row.data.get("termination_mode") == "purge":

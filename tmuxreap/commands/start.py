@@ -23,6 +23,7 @@ from tmuxreap.sessions.caller import own_name
 from tmuxreap.sessions.context import Context
 
 if TYPE_CHECKING:
+    from tmuxreap.agents.profiles import Profile
     from tmuxreap.system.git import Worktree
 
 _PLAIN = re.compile(r"[^\x00-\x1f\x7f.:\\$]+")
@@ -83,9 +84,10 @@ def _in_use(look: RegistryLook | None, wish: Launch) -> list[str]:
     ]
     if not there:
         return []
+    work = "works" if len(there) == 1 else "work"
     return [
-        f"folder_in_use: {', '.join(there)} works in {wish.cwd} too; end it first, or start in a"
-        " folder of its own"
+        f"folder_in_use: {', '.join(there)} {work} in {wish.cwd} too; give each agent a folder of"
+        " its own with --cwd or --worktree"
     ]
 
 
@@ -127,10 +129,10 @@ def _wish(
         raise Failure(
             Code.USAGE,
             f"could not start {request.name}: no agent was given",
-            "name it with --agent AGENT; see those that are known with: tmuxreap agents",
+            f"name one with --agent{_installed(context)}; all known ones: tmuxreap agents",
         )
     profile = context.profiles.of(agent)
-    command, recorded = _command(request, row, agent, profile.command if profile else ())
+    command, recorded = _command(request, row, agent, profile)
     tree = _worktree(context, request)
     folder = request.cwd or (row.pane.cwd if row else None) or _here(context)
     conversation = str(uuid.uuid4())
@@ -141,7 +143,7 @@ def _wish(
         agent=agent,
         words=tuple(words),
         start_command=recorded,
-        cwd=existing_folder(request.name, folder) if tree is None else tree.path,
+        cwd=_folder(request, folder) if tree is None else tree.path,
         server=server,
         socket=context.socket_named(server),
         event=Event.STARTED,
@@ -158,17 +160,36 @@ def _worktree(context: Context, request: StartRequest) -> Worktree | None:
         return None
     from tmuxreap.system.git import find_worktree  # few starts ask for one
 
-    repository = existing_folder(request.name, request.cwd or _here(context))
+    repository = _folder(request, request.cwd or _here(context))
     check_encodable(request.name, request.worktree)
     return find_worktree(request.name, request.worktree, repository, context.settings.environ)
+
+
+def _folder(request: StartRequest, folder: str) -> str:
+    """One that was named and is not there is a wrong word; one that a row names is gone."""
+    wrong = Code.USAGE if request.cwd else Code.START_FAILED
+    return existing_folder(request.name, folder, wrong)
 
 
 def _here(context: Context) -> str:
     return "" if context.settings.homeless else str(context.settings.cwd)
 
 
+def _installed(context: Context) -> str:
+    """Return the agents whose command is on the PATH, as the hint tells them."""
+    from shutil import which  # with all that packs archives: only for who needs the hint
+
+    path = context.settings.environ.get("PATH")
+    found = [
+        name
+        for name, profile in context.profiles.agents.items()
+        if name != "demo" and profile.command and which(profile.command[0], path=path)
+    ]
+    return f" (installed: {', '.join(found)})" if found else " AGENT"
+
+
 def _command(
-    request: StartRequest, row: Row | None, agent: str, default: tuple[str, ...]
+    request: StartRequest, row: Row | None, agent: str, profile: Profile | None
 ) -> tuple[list[str], str]:
     """What to run, and how it is recorded: the given command, else the row's, else the agent's
     own."""
@@ -176,14 +197,15 @@ def _command(
         return list(request.command), shlex.join(request.command)
     if row is not None and row.start_command is not None:
         return shell_words(row.start_command), row.start_command
-    if not default:
+    if profile is None or not profile.command:
+        unknown = f"there is no agent {agent!r}" if profile is None else f"{agent} has no command"
         raise Failure(
             Code.USAGE,
-            f"could not start {request.name}: no command is known for the agent {agent}",
+            f"could not start {request.name}: {unknown}",
             "see the known agents with: tmuxreap agents; or give a command after --,"
             " as in: tmuxreap start NAME --agent AGENT -- COMMAND",
         )
-    return list(default), shlex.join(default)
+    return list(profile.command), shlex.join(profile.command)
 
 
 def shell_words(command: str) -> list[str]:

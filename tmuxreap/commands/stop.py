@@ -34,7 +34,7 @@ class EndRequest:
 
 
 def run(context: Context, request: EndRequest) -> Result:
-    check_targets(request.targets)
+    check_targets(context, request.targets)
     look = _look(context, request)
     if request.policy.purge and not (request.yes or request.dry_run or request.ask):
         raise _not_sure(request)

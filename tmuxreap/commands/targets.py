@@ -16,11 +16,24 @@ from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 
+HINTED = 5
 
-def check_targets(targets: Sequence[str]) -> None:
+
+def check_targets(context: Context, targets: Sequence[str]) -> None:
     if not targets:
-        hint = "name a session, or give all; see them with: tmuxreap list"
-        raise Failure(Code.USAGE, "could not choose sessions: no target was given", hint)
+        hint = f"name one, or give all{_running(context)}; see them with: tmuxreap list"
+        raise Failure(Code.USAGE, "could not choose sessions: none was named", hint)
+
+
+def _running(context: Context) -> str:
+    """Return the names that are most likely meant, for a hint."""
+    try:
+        rows = context.registry.look().usable
+    except Failure:
+        return ""
+    names = [row.name for row in rows if not row.status.ended]
+    more = ", ..." if len(names) > HINTED else ""
+    return f" (running: {', '.join(names[:HINTED])}{more})" if names else ""
 
 
 def choose_rows(
@@ -34,7 +47,7 @@ def choose_rows(
 ) -> Chosen:
     """`leftovers`: patterns select ended rows too when processes of them live on. `sparing`: no
     pattern selects what is protected; who was left out is told."""
-    check_targets(targets)
+    check_targets(context, targets)
     rows = look.usable
 
     @cache

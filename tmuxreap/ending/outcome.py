@@ -404,6 +404,6 @@ def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended:
         else failure.message
     )
     again = command(policy.verb.value, result.name, "--reason", policy.reason)
-    hint = f"when that is mended: {'tmuxreap reconcile' if intended else again}"
+    hint = f"when that is fixed: {'tmuxreap reconcile' if intended else again}"
     told = Failure(failure.code, f"{words}; its row stays running", hint)
     return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, failure=told)

@@ -123,7 +123,7 @@ def _host(path: Path, name: object, block: object) -> Host:
         raise _invalid(path, f"{name}: a mapping is due")
     unknown = next((key for key in found if key not in KEYS), None)
     if unknown is not None:
-        raise _invalid(path, f"{name}: {unknown!r} means nothing here; there are {', '.join(KEYS)}")
+        raise _invalid(path, f"{name}: {unknown!r} is not known here; known are {', '.join(KEYS)}")
     if "ssh" in found and "via" in found:
         raise _invalid(path, f"{name}: ssh and via cannot be combined")
     return Host(

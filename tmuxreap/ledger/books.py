@@ -280,7 +280,7 @@ class Books:
         if look.unsynced is not None:
             self._warnings.append(
                 "registry_not_synced: it is written, but its folder could not be brought to the"
-                f" disk ({look.unsynced.strerror}): run tmuxreap reconcile when that is mended"
+                f" disk ({look.unsynced.strerror}): run tmuxreap reconcile when that is fixed"
             )
             self.release(closing.id for closing in closings)
             closings = ()

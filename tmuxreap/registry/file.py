@@ -311,7 +311,7 @@ def _row(row: edits.RowText, names: Counter[str | None]) -> AnyRow:
     name = _name_of(row)
     if row.data is None or row.trouble is not None:
         line, column = row.trouble_line or row.line, row.trouble_column or row.column
-        return BadRow(row.index, name, row.trouble or "it is no mapping", line, column)
+        return BadRow(row.index, name, row.trouble or "it is not a mapping", line, column)
     if name is not None and names[name] > 1:
         return BadRow(
             row.index, name, f"the name {name!r} stands {names[name]} times", row.line, row.column
@@ -328,16 +328,17 @@ def row_invalid(path: Path, row: BadRow) -> Failure:
         Code.ROW_INVALID,
         f"could not use the row {what}: {row.reason} ({path}, line {row.line}, column"
         f" {row.column})",
-        f"fix line {row.line} of {path}, then try again",
+        f"edit line {row.line} of {path}, then try again",
     )
 
 
 def _invalid(path: Path, reason: str, line: int, column: int) -> Failure:
     where = f", line {line}, column {column}" if line else ""
+    edit = f"edit line {line}" if line else "edit the file"
     return Failure(
         Code.REGISTRY_INVALID,
         f"could not read the registry {path}{where}: {reason}",
-        "fix the file or restore it, as from git; nothing was written to it",
+        f"{edit}, or restore it, as from git; nothing was written to it",
     )
 
 

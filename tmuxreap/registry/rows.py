@@ -155,7 +155,7 @@ def _pid(value: object) -> int | None:
         return None
     number = _integer(value)
     if number is None or not 0 < number <= GREATEST_PID:
-        raise ValueError(f"its pane.pid {str(value)[:40]!r} is no number of a process")
+        raise ValueError(f"its pane.pid {str(value)[:40]!r} is not a process ID")
     return number
 
 

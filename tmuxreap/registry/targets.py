@@ -118,8 +118,8 @@ def _without(
         return [row for row in others if _counts(row, target, wanted, ask)]
     return Failure(
         Code.SESSION_NOT_REGISTERED,
-        f"could not take {target!r}: every session that it means is protected",
-        "name the session itself, or take its protection away with: tmuxreap unprotect NAME",
+        f"could not take {target!r}: every session it matches is protected",
+        "name the session itself, or remove its protection with: tmuxreap unprotect NAME",
     )
 
 
@@ -202,7 +202,7 @@ def _of_pid(
         return found
     return Failure(
         Code.PROCESS_NOT_FOUND,
-        f"could not find the session of {target}: no process {pid} is proven to belong to a row",
+        f"could not find the session of {target}: no process {pid} is proven to belong to one",
         "see the processes of a session with: tmuxreap show NAME",
     )
 

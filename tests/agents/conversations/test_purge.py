@@ -59,8 +59,8 @@ def test_twice_is_as_good_as_once(store: Path) -> None:
         (Profile("other"), talk(), "it is not known what such an agent keeps"),
         (DEMO, talk(None), "it is not known which one is its own"),
         (DEMO, talk(source=GUESS), "is only the likeliest"),
-        (DEMO, talk("../../etc"), "is no ID of a conversation"),
-        (DEMO, talk("*"), "is no ID of a conversation"),
+        (DEMO, talk("../../etc"), "is not a conversation ID"),
+        (DEMO, talk("*"), "is not a conversation ID"),
     ],
 )
 def test_what_is_not_certain_is_refused(

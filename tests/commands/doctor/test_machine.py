@@ -72,7 +72,7 @@ def test_an_agent_that_nobody_registered_is_found_also_without_a_registry(server
     subprocess.run(words, check=True)
     until("the agent is seen", lambda: of(doctor(), "sessions", "note"))
     found = the_only(doctor(), "sessions", "note")
-    assert found["message"] == "lost: a demo runs in it, and it has no row"
+    assert found["message"] == "lost: a demo runs in it and is not registered"
     assert found["hint"] == "tmuxreap adopt lost --agent demo"
     assert tmuxreap(*found["hint"].split()[1:], "--json").exit == 0
     assert not of(doctor(), "sessions", "note")

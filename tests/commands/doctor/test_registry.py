@@ -47,7 +47,7 @@ def test_a_bad_row_is_told_with_line_and_column(registry: Path) -> None:
     found = the_only(doctor(), "registry")
     assert "'b'" in found["message"]
     assert "line 4, column 5" in found["message"]
-    assert found["hint"].startswith("fix line 4")
+    assert found["hint"].startswith("edit line 4")
 
 
 def test_a_lock_that_somebody_keeps_is_told_with_who(

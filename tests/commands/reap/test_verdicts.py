@@ -203,7 +203,7 @@ def test_who_showed_nothing_for_two_hours_is_idle() -> None:
     [
         ({"output_at": NOW - 7200}, AT_REST, "it did something 2h ago"),
         ({"said": said("idle", 60, "turn_end")}, AT_REST, "it did something 1m ago"),
-        ({"output_at": None}, AT_REST, "nobody knows when it last showed something"),
+        ({"output_at": None}, AT_REST, "it is not known when it last showed something"),
         ({}, Closer(State.BUSY), "it is busy"),
         ({"said": said("working", 7900)}, Closer(State.UNKNOWN), "it is busy"),
         ({"said": None}, Closer(State.UNKNOWN), "its screen does not tell what it does"),
@@ -230,7 +230,7 @@ def test_an_unreadable_screen_does_not_save_who_said_that_its_turn_is_over() -> 
     [
         ({"ttl": None}, "it has no ttl"),
         ({"ttl": "soon", "ttl_s": None}, "its ttl 'soon' is not a duration"),
-        ({"ttl_since": None}, "nobody knows since when it runs"),
+        ({"ttl_since": None}, "its start time is not known"),
         ({"ttl_since": NOW - 7000}, "3m 20s of its ttl are left"),
     ],
 )

@@ -54,7 +54,7 @@ def test_two_at_once_are_one(story: Story) -> None:
     other = story.app(story.processes.add("tmuxreap").pid)
     with (
         announced(story.app(), "acme", "started", story.SOCKET, None, "demo", "m1"),
-        pytest.raises(Failure, match="it is just being started by the process") as caught,
+        pytest.raises(Failure, match="it is being started by the process") as caught,
         announced(other, "acme", "started", story.SOCKET, None, "demo", "m2"),
     ):
         pytest.fail("it was begun twice")

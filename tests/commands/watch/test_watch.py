@@ -117,7 +117,7 @@ def test_who_was_killed_when_memory_had_run_out_is_told_so(
         one = ProcessId(4242, 1)
         assert waiter.how_ended(one) == "SIGKILL"
         vmstat.write_text("nr_free_pages 1\noom_kill 4\n")
-        assert waiter.how_ended(one) == "SIGKILL; the kernel ended somebody for want of memory"
+        assert waiter.how_ended(one) == "SIGKILL; the OOM killer ran"
         waiter.remember_memory()
         assert waiter.how_ended(one) == "SIGKILL"
     finally:

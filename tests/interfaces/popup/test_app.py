@@ -114,7 +114,7 @@ def test_one_key_ends_the_chosen_one_and_shows_the_receipt(
             pilot, lambda: rows(popup)[1].startswith("acme") and "stopped" in rows(popup)[1]
         )
         assert how in text(popup, "#told")
-        assert "left by" in text(popup, "#said") or "SIGTERM" in text(popup, "#said")
+        assert "own exit keys" in text(popup, "#said") or "SIGTERM" in text(popup, "#said")
 
     played(desk, play)
     assert (story.row("acme")["status"], story.row("shop")["status"]) == ("stopped", "running")
@@ -226,7 +226,7 @@ def test_a_row_that_is_called_all_ends_nothing_else(story: Story) -> None:
 
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         await pilot.press("j", "s")
-        await until(pilot, lambda: "more than the row" in text(popup, "#said"))
+        await until(pilot, lambda: "means more than that session" in text(popup, "#said"))
 
     played(Desk(story.app), play)
     assert story.row("acme")["status"] == "running"

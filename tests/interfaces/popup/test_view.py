@@ -26,7 +26,7 @@ def test_a_rung_is_told_with_its_time() -> None:
 
 
 def test_one_is_told_by_its_receipt_and_many_by_their_number() -> None:
-    assert summary(result(DONE)).plain.startswith("acme: stopped, ended by hanging up")
+    assert summary(result(DONE)).plain.startswith("acme: stopped, ended by SIGHUP or SIGTERM")
     other = replace(DONE, name="b", outcome=Outcome.KILLED)
     assert summary(result(DONE, replace(DONE, name="c"), other)).plain == "2 stopped, 1 killed"
 

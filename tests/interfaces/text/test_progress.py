@@ -38,19 +38,17 @@ def test_every_rung_has_its_words() -> None:
     assert set(WORDS) == set(Rung)
 
 
-def test_plain_lines_off_a_terminal() -> None:
+def test_off_a_terminal_only_what_takes_long_has_a_line() -> None:
     watched = Watched(live=False)
     watched.display.begin(2)
     watched.display.rung("one", Rung.KEYS)
     watched.display.rung("two", Rung.KEYS)
-    watched.display.rung("one", Rung.HANGUP)
+    watched.display.rung("two", Rung.HANGUP)
+    watched.display.done("two")
     watched.after(5)
+    watched.display.rung("one", Rung.HANGUP)
     watched.display.done("one")
-    assert watched.news().splitlines() == [
-        "one: sending its exit keys",
-        "two: sending its exit keys",
-        "one: closing its session",
-    ]
+    assert watched.news().splitlines() == ["one: still there after 5 s, closing its session"]
 
 
 def test_one_line_with_everybody_and_how_long_he_takes() -> None:

@@ -21,8 +21,8 @@ def told(one: EndResult) -> list[str]:
 
 
 def test_how_it_ended_in_one_line() -> None:
-    assert told(DONE) == ["acme: stopped, left by its own exit keys, 1.2 s"]
-    assert told(replace(DONE, stopped_by=StoppedBy.SIGKILL))[0].endswith("had to be killed, 1.2 s")
+    assert told(DONE) == ["acme: stopped, exited on its own exit keys, 1.2 s"]
+    assert told(replace(DONE, stopped_by=StoppedBy.SIGKILL))[0].endswith("ended by SIGKILL, 1.2 s")
     assert told(EndResult("acme", Outcome.SURVIVED)) == ["acme: survived"]
 
 
@@ -43,8 +43,8 @@ def test_rungs_draft_memory_and_the_way_to_go_on() -> None:
         DONE, rungs=rungs, draft=Draft("half", 1), freed_mb=2.0, conversation=TALK, resumable=True
     )
     assert told(one)[1:] == [
-        "  rung          keys, not enough in 3000 ms",
-        "  rung          hangup, enough after 250 ms",
+        "  step          exit keys: no exit within 3.0 s",
+        "  step          hangup worked after 0.2 s",
         "  draft kept    'half'",
         "  memory freed  2 MB",
         "  conversation  id-1 (by pidfile)",
@@ -56,22 +56,24 @@ def test_rungs_draft_memory_and_the_way_to_go_on() -> None:
 
 def test_of_many_that_were_swept_some_are_named() -> None:
     swept = tuple(Belonging(AGENT, "tree") for _ in range(8))
-    assert told(replace(DONE, swept=swept))[1].endswith("python3 (100) and 2 more")
+    assert told(replace(DONE, swept=swept))[1].endswith(
+        "python3 (100) and 2 more, left over in its session"
+    )
 
 
 def test_a_plan_says_what_would_be_done() -> None:
     plan = make_plan("acme", "demo", SIGHT, None, DEMO, replace(STOP, force=False))
     lines = told(EndResult("acme", Outcome.PLANNED, plan=plan))
     assert lines[0] == "acme: would stop it (reason: manual_stop)"
-    assert "  rung hangup   waits up to 5 s" in lines
-    assert "  rung kill     skipped: --no-force" in lines
+    assert "  hangup     waits up to 5 s" in lines
+    assert "  SIGKILL    skipped: --no-force" in lines
     assert lines[-1] == "  ends       100 python3 (pane)"
 
 
 def test_a_verdict_tells_its_facts() -> None:
     child = {"pid": 7, "name": "npm", "what": "tool"}
-    one = Reaped(DONE, "idle", {"idle_s": 60, "yes": True, "none": "", "children": [child]})
-    assert list(verdict(one, Voice())) == [
-        "acme: idle: idle_s 60",
+    facts = {"idle_s": 60, "last_output": "noon", "yes": True, "none": "", "children": [child]}
+    assert list(verdict(Reaped(DONE, "idle", facts), Voice())) == [
+        "acme: idle: idle 1m, last output noon",
         "  children            7 npm (what tool)",
     ]

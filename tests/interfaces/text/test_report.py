@@ -158,8 +158,10 @@ def test_a_list_of_none_that_were_asked_for_is_not_an_empty_one(
 
 def test_what_is_forgotten_and_installed_is_said_in_words() -> None:
     gone, kept = {"forgotten": True, "history": True}, {"forgotten": False, "history": False}
-    assert told("forget", PlainResult("shop", gone)) == ["shop: forgotten, and what happened to it"]
-    assert told("forget", PlainResult("shop", kept)) == ["shop: would be forgotten"]
+    assert told("forget", PlainResult("shop", gone)) == [
+        "shop: removed from the registry, with its history"
+    ]
+    assert told("forget", PlainResult("shop", kept)) == ["shop: would be removed from the registry"]
     assert told("skills", PlainResult("create", {"outcome": "installed", "folder": "/p"})) == [
         "create: installed in /p"
     ]

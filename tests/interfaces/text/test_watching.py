@@ -56,7 +56,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
         (
             "",
             {"event": "dropped", "count": 7},
-            "T  7 events were dropped: nobody took them in time",
+            "T  7 events were dropped: their reader was too slow",
         ),
     ],
 )

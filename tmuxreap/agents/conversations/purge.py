@@ -42,7 +42,7 @@ def why_not(
     elif conversation.source == GUESS:
         reason = f"the conversation {conversation.id} is only the likeliest"
     elif not is_id(profile, conversation.id):
-        reason = f"{conversation.id!r} is no ID of a conversation"
+        reason = f"{conversation.id!r} is not a conversation ID"
     else:
         outside = next(
             (path for path in _found(profile, store, conversation.id) if not _inside(path, store)),

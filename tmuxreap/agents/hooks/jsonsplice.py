@@ -48,7 +48,7 @@ def parse(text: str) -> Node:
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from None
     if not isinstance(root, dict):
-        raise NotJson("it holds no object")
+        raise NotJson("it does not hold an object")
     try:
         return _value(text, _skip(text, 0))
     except RecursionError:

@@ -105,7 +105,7 @@ def check_tmux(patient: Patient) -> Iterator[Finding]:
     if number and (int(number[1]), int(number[2])) < OLDEST_TMUX:
         yield problem(
             "tmux",
-            f"{path} is {probe.version}; 3.2 is the oldest that will do",
+            f"{path} is {probe.version}; 3.2 is the oldest supported",
             "install a later one",
         )
     elif probe.version:
@@ -203,7 +203,9 @@ def check_unregistered(patient: Patient) -> Iterator[Finding]:
             and not owners_of(context, servers[socket], [session])
         ):
             hint = command("adopt", session.name, "--agent", agent, *_server_flag(patient, socket))
-            yield note("sessions", f"{session.name}: a {agent} runs in it, and it has no row", hint)
+            yield note(
+                "sessions", f"{session.name}: a {agent} runs in it and is not registered", hint
+            )
 
 
 def _server_flag(patient: Patient, socket: str) -> tuple[str, ...]:
@@ -234,7 +236,7 @@ def _agent(profile: Profile, probe: Probe) -> Finding:
     tried = _tried_on(profile)
     told = f"{profile.name} {probe.version or ''}".strip() + f", {probe.path}: its profile was "
     if tried is None:
-        keys = "" if profile.has_keys else "; it gets no exit keys, its stop begins at the hangup"
+        keys = "" if profile.has_keys else "; it gets no exit keys, a stop begins with SIGHUP"
         return note("agents", f"{told}never tried on the program{keys}")
     if probe.version is None:
         return note(

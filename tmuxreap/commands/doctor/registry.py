@@ -85,7 +85,7 @@ def check_lock(patient: Patient) -> Iterator[Finding]:
     if not stat.S_ISREG(found.st_mode):
         yield problem(
             "lock",
-            f"{lock} is no file that can be locked",
+            f"{lock} is not a file that can be locked",
             f"look at it, then remove it: rm {_word(lock)}",
         )
         return
@@ -113,7 +113,7 @@ def _misleading(lock: Path) -> Iterator[Finding]:
     owner = soft_owner(lock)
     if owner is not None:
         message = (
-            f"{lock} was written by a soft lock of process {owner}, which no command here heeds"
+            f"{lock} was written by a soft lock of process {owner}, which no command here respects"
         )
         yield problem("lock", message, "make that program take a kernel lock: filelock.FileLock")
     kind = shared_filesystem(lock.parent)

@@ -203,7 +203,7 @@ def _stalled(seen: Seen, limits: Limits) -> Claim:
         return evidence
     still_s = _still_s(seen, said, age)
     if still_s is None:
-        return "nobody knows when it last drew something"
+        return "it is not known when it last drew something"
     if still_s <= limits.stalled_after_s:
         return f"it drew something {short_duration(max(0.0, still_s))} ago"
     return {**evidence, "screen_still_s": round(still_s)}
@@ -227,7 +227,7 @@ def _still_s(seen: Seen, said: Said, age: Age) -> float | None:
 
 def _idle(seen: Seen, limits: Limits) -> Claim:
     if seen.output_at is None:
-        return "nobody knows when it last showed something"
+        return "it is not known when it last showed something"
     said = _of_this_life(seen)
     last = max(seen.output_at, said.at if said else 0.0)
     idle_s = seen.now - last - (_age(seen, said).no_time_s if said else 0.0)
@@ -246,7 +246,7 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
     if seen.ttl_s is None:
         return f"its ttl {seen.ttl!r} is not a duration"
     if seen.ttl_since is None:
-        return "nobody knows since when it runs"
+        return "its start time is not known"
     age_s = seen.now - seen.ttl_since
     if age_s <= seen.ttl_s:
         return f"{short_duration(seen.ttl_s - age_s)} of its ttl are left"

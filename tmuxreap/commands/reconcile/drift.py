@@ -317,7 +317,7 @@ def _half_done(row: Row, intent: Intent) -> Drift:
 
 
 def _stuck(row: Row, intent: Intent) -> Drift:
-    evidence = f"a {intent.verb} of it ({intent.reason}) was begun, and who began it is dead"
+    evidence = f"a {intent.verb} of it ({intent.reason}) was begun, and its owner is dead"
     return Drift(row.name, DriftKind.INTENT, evidence, {}, intent, command(intent.verb, row.name))
 
 
@@ -346,7 +346,7 @@ def _unregistered(context: Context, rows: Sequence[Row], sights: Sequence[Sight]
         Drift(
             one.name,
             DriftKind.UNREGISTERED,
-            f"a {one.agent} runs in it, and it has no row",
+            f"a {one.agent} runs in it and is not registered",
             hint=command("adopt", one.name, "--agent", one.agent, *one.flag),
         )
         for one in newcomers(context, rows, sights)

@@ -80,5 +80,5 @@ def _begun(context: Context, name: str, event: str, plan: str) -> Intent | None:
 
 def _busy(name: str, intent: Intent) -> Failure:
     doing = "started" if intent.verb == START else "ended"
-    reason = f"could not start {name}: it is just being {doing} by the process {intent.owner.pid}"
+    reason = f"could not start {name}: it is being {doing} by the process {intent.owner.pid}"
     return Failure(Code.SESSION_EXISTS, reason, "wait for that, then see: tmuxreap list")

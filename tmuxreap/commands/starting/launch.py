@@ -60,7 +60,7 @@ def make_way(
             raise sight.trouble
         if sight.session is not None:
             if not replace:
-                raise session_exists(wish.name)
+                raise session_exists(wish.name, registered=not row.status.ended)
             _ended(end_rows(context, look, [row], Policy(Verb.STOP, "replaced"))[0].failure)
     server = context.tmux.look(wish.socket)
     if isinstance(server, Unreachable):
@@ -208,26 +208,26 @@ def _not_made(context: Context, wish: Launch, said: str) -> Failure:
     if isinstance(server, Server) and server.named(wish.name) is not None:
         return session_exists(wish.name)
     hint = "check the setup with: tmuxreap doctor"
+    folder = os.path.dirname(wish.socket)  # noqa: PTH120 - a string, as tmux takes it
+    if not os.path.isdir(folder):  # noqa: PTH112
+        hint = f"make the folder of that socket: mkdir -p -m 700 {shlex.quote(folder)}"
     return Failure(Code.START_FAILED, f"could not start {wish.name}: tmux said: {said}", hint)
 
 
-def session_exists(name: str) -> Failure:
+def session_exists(name: str, *, registered: bool = False) -> Failure:
+    other = "take another name" if registered else f"register it: {command('adopt', name)}"
     return Failure(
         Code.SESSION_EXISTS,
         f"could not start {name}: a tmux session of that name is already running",
-        f"go to it: {command('attach', name)}; stop it first with --replace; or register it:"
-        f" {command('adopt', name)}",
+        f"go to it: {command('attach', name)}; stop it first with --replace; or {other}",
     )
 
 
-def existing_folder(name: str, cwd: str) -> str:
+def existing_folder(name: str, cwd: str, otherwise: Code = Code.START_FAILED) -> str:
     """A folder that is there; tmux would take another one in silence."""
     if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
-        raise Failure(
-            Code.START_FAILED,
-            f"could not start {name}: there is no folder {cwd}",
-            "name another with --cwd",
-        )
+        reason = f"could not start {name}: there is no folder {cwd}"
+        raise Failure(otherwise, reason, "make it, or name another with --cwd DIR")
     check_encodable(name, cwd)
     return os.path.realpath(cwd)
 

@@ -132,11 +132,7 @@ class Waiter:
             return f"exit status {os.WEXITSTATUS(status)}"
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-        return (
-            f"{name}; the kernel ended somebody for want of memory"
-            if self._starved(number)
-            else name
-        )
+        return f"{name}; the OOM killer ran" if self._starved(number) else name
 
     def remember_memory(self) -> None:
         """What starved before this is no cause of what ends after it."""

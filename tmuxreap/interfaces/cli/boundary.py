@@ -155,7 +155,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def scope_of(whole_session: bool, pane_only: bool) -> Scope:
     if whole_session and pane_only:
-        reason = "could not tell how far to go: --whole-session and --pane-only exclude each other"
+        reason = "could not read the command: --whole-session and --pane-only cannot be combined"
         raise Failure(Code.USAGE, reason, "give one of them")
     return Scope.SESSION if whole_session else Scope.PANE if pane_only else Scope.AGENT
 

@@ -2,14 +2,16 @@
 state as a hint.
 
 Answers before a command line is built, and reads the registry by its lines: what people and
-programs write, not all that YAML allows; a row that is not understood is not offered. It looks at
-nothing else, never fails, and says nothing when it does not know. One offer a line, with a tab
-before its hint; `:files` alone means files, as the shell knows."""
+programs write, not all that YAML allows; a row that is not understood is not offered. Of what an
+agent is at it knows the last that the ledger tells. It looks at nothing else, never fails, and says
+nothing when it does not know. One offer a line, with a tab before its hint; `:files` alone means
+files, as the shell knows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from tmuxreap.interfaces.completion.sketch import Sketch, agents_of, rows_of
 from tmuxreap.interfaces.completion.vocabulary import AGENTS, FLAGS, VERBS
@@ -110,18 +112,13 @@ class _Line:
         words = what.split("|") if what.islower() else []
         return ((word, "") for word in words if word not in self.named)
 
+    def registry(self) -> Path:
+        pairs = zip(self.words, self.words[1:], strict=False)
+        given = next((word for flag, word in pairs if flag == "--registry"), None)
+        return registry_path(Settings.from_environment(), given)
+
     def rows(self) -> list[Sketch]:
-        settings = Settings.from_environment()
-        given = next(
-            (
-                word
-                for flag, word in zip(self.words, self.words[1:], strict=False)
-                if flag == "--registry"
-            ),
-            None,
-        )
-        path = registry_path(settings, given)
-        return rows_of(path.read_text(encoding="utf-8", errors="replace"))
+        return rows_of(self.registry().read_text(encoding="utf-8", errors="replace"))
 
     def meant(self) -> list[Sketch]:
         """Those that the verb selects; a purge is for all."""
@@ -131,7 +128,7 @@ class _Line:
 
 def _targets(line: _Line) -> Iterator[Offer]:
     rows = line.meant()
-    yield from ((row.name, _state(row)) for row in rows if row.name not in line.named)
+    yield from _named(line, [row for row in rows if row.name not in line.named])
     tags = Counter(tag for row in rows for tag in row.tags)
     agents = Counter(row.agent for row in rows if row.agent)
     counted = [(f"tag:{tag}", n) for tag, n in tags.items()] + [
@@ -142,10 +139,22 @@ def _targets(line: _Line) -> Iterator[Offer]:
         yield ("all", _count(len(rows)))
 
 
-def _state(row: Sketch) -> str:
-    return ", ".join(
-        word for word in (row.status, row.agent, "resumable" if row.resumable else "") if word
-    )
+def _named(line: _Line, rows: list[Sketch]) -> Iterator[Offer]:
+    states = _states(line.registry(), [row.name for row in rows if row.status in RUNNING])
+    yield from ((row.name, _hint(row, states.get(row.name, ""))) for row in rows)
+
+
+def _states(registry: Path, running: Sequence[str]) -> Mapping[str, str]:
+    if not running or not registry.resolve().with_suffix(".db").is_file():
+        return {}
+    from tmuxreap.interfaces.completion import said  # with SQLite: only where there is a ledger
+
+    return said.states(str(registry), running)
+
+
+def _hint(row: Sketch, state: str) -> str:
+    words = (row.status, row.agent, state, "resumable" if row.resumable else "")
+    return ", ".join(word for word in words if word)
 
 
 def _count(number: int) -> str:
@@ -153,7 +162,7 @@ def _count(number: int) -> str:
 
 
 def _names(line: _Line) -> Iterator[Offer]:
-    return ((row.name, _state(row)) for row in line.meant() if not line.named)
+    return iter(()) if line.named else _named(line, line.meant())
 
 
 def _agents(line: _Line) -> Iterator[Offer]:

@@ -50,7 +50,7 @@ INSTRUCTIONS = (
     " exactly as listed there. stop_session ends one properly and keeps its conversation, so that"
     " resume_session can take it up; kill_session is for one that hangs. Both can be called again."
     " Every answer is the JSON of the command line: `ok` tells whether all of it was done,"
-    " `results` what became of each session, an `error` its code, reason and way out; a hint's"
+    " `results` what became of each session, an `error` its code, reason and hint; a hint's"
     " --some-flag is the argument some_flag here. Your own session is answered first (handed_over)"
     " and ended seconds later: say what you have to say and finish. Deleting a conversation needs"
     " confirm_purge; ask the person before."

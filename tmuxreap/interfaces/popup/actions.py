@@ -113,10 +113,7 @@ def silent_progress(monotonic: Callable[[], float]) -> Progress:
 def _exact(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name in RESERVED:
-            reason = (
-                f"could not tell what is meant: {name!r} as a target means more than the row of"
-                " that name"
-            )
+            reason = f"could not choose {name!r}: as a target it means more than that session"
             raise Failure(Code.ROW_INVALID, reason, "rename the row")
     return tuple(names)
 
@@ -143,7 +140,7 @@ def _screen(context: Context, one: SessionResult) -> str:
 def _jump(context: Context, row: Row, client: Client | None) -> None:
     ((sight, _),) = look_at(context, [row])
     if sight.session is None or not isinstance(sight.server, Server):
-        reason = f"could not go to {row.name}: there is no session of it"
+        reason = f"could not go to {row.name}: it has no session"
         raise Failure(
             Code.SESSION_NOT_REGISTERED,
             reason,
@@ -163,5 +160,5 @@ def _jump(context: Context, row: Row, client: Client | None) -> None:
     if not context.tmux.run(
         sight.socket, [switch_client(sight.server, sight.session, pane, client.name)]
     ):
-        reason = f"could not go to {row.name}: tmux did not take the client there"
+        reason = f"could not go to {row.name}: tmux did not switch the client"
         raise Failure(Code.TMUX_UNREACHABLE, reason, "close the popup, then: tmux choose-tree")

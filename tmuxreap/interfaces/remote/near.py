@@ -279,9 +279,8 @@ class Near:
     def _has_to_say_so(self) -> Failure:
         reason = f"could not {self.verb} on other hosts: from inside a session that needs --yes"
         if not self._is_far_by_flag:
-            reason = (
-                f"could not {self.verb} there: from inside a session more than names needs --yes"
-            )
+            needs = "inside a registered session, 'all' and patterns need --yes"
+            reason = f"could not {self.verb} there: {needs}"
         return Failure(Code.USAGE, reason, "check with --dry-run, then add --yes")
 
 

@@ -1,5 +1,5 @@
 """Tells how far each ending is while it goes on: one line that is drawn again on a terminal, plain
-lines elsewhere."""
+lines elsewhere for what takes long."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ WORDS: dict[Enum, str] = {
 }
 
 
+LONG_S = 2.0  # what takes less is told by its receipt alone, off a terminal
+
+
 @slotted
 class Progress:
     """`monotonic` tells the time; `live` says that the line can be drawn again."""
@@ -40,10 +43,11 @@ class Progress:
     def rung(self, name: str, rung: Enum) -> None:
         name = plain(name)
         self.turns.pop(name, None)
-        started = self.at.get(name, (rung, self.monotonic()))[1]
+        now = self.monotonic()
+        started = self.at.get(name, (rung, now))[1]
         self.at[name] = (rung, started)
-        if not self.live:
-            self._say(f"{name}: {WORDS[rung]}\n")
+        if not self.live and now - started >= LONG_S:
+            self._say(f"{name}: still there after {now - started:.0f} s, {WORDS[rung]}\n")
         self.draw()
 
     def turn(self, name: str) -> None:

@@ -8,16 +8,23 @@ from collections.abc import Iterable, Iterator
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Outcome, StoppedBy
 from tmuxreap.core.text import Voice
-from tmuxreap.ending.plan import Plan
+from tmuxreap.core.times import short_duration
+from tmuxreap.ending.plan import Plan, Rung
 from tmuxreap.ending.results import EndResult, Reaped
 from tmuxreap.sessions.ownership import Belonging
 
 WAYS = {
-    StoppedBy.EXIT_KEYS: "left by its own exit keys",
-    StoppedBy.HANGUP: "ended by hanging up",
+    StoppedBy.EXIT_KEYS: "exited on its own exit keys",
+    StoppedBy.HANGUP: "ended by SIGHUP or SIGTERM",
     StoppedBy.SIGTERM: "ended by SIGTERM",
-    StoppedBy.SIGKILL: "had to be killed",
-    StoppedBy.ALREADY_GONE: "was gone already",
+    StoppedBy.SIGKILL: "ended by SIGKILL",
+    StoppedBy.ALREADY_GONE: "had exited before",
+}
+STEPS: dict[Rung, str] = {
+    Rung.KEYS: "exit keys",
+    Rung.HANGUP: "hangup",
+    Rung.TERM: "SIGTERM",
+    Rung.KILL: "SIGKILL",
 }
 SHOWN_NAMES = 6
 
@@ -53,7 +60,7 @@ def verdict(one: Reaped, voice: Voice) -> Iterator[str]:
         if isinstance(value, (str, int, float)) and value != ""
     }
     facts = ", ".join(
-        f"{key} {value}" for key, value in plain.items() if not isinstance(value, bool)
+        _fact(key, value) for key, value in plain.items() if not isinstance(value, bool)
     )
     yield f"{voice.paint(name, 'bold')}: {one.verdict}: {facts}"
     for kind in ("processes", "children"):
@@ -65,14 +72,21 @@ def verdict(one: Reaped, voice: Voice) -> Iterator[str]:
             yield f"  {kind:<13} {child['pid']:>7} {child['name']} ({more})"
 
 
+def _fact(key: str, value: str | int | float) -> str:
+    """`idle_s 4.2` as people say it: idle 4s."""
+    if key.endswith("_s") and isinstance(value, (int, float)):
+        return f"{key[:-2].replace('_', ' ')} {short_duration(value)}"
+    return f"{key.replace('_', ' ')} {value}"
+
+
 def _details(one: EndResult) -> Iterator[str]:
     for rung in one.rungs:
         if rung.enough:
-            yield f"rung          {rung.rung.value}, enough after {round(rung.waited_s * 1000)} ms"
+            yield f"step          {STEPS[rung.rung]} worked after {rung.waited_s:.1f} s"
         elif rung.waited_s > 0 and rung.skipped is None:
-            yield f"rung          {rung.rung.value}, not enough in {round(rung.waited_s * 1000)} ms"
+            yield f"step          {STEPS[rung.rung]}: no exit within {rung.waited_s:.1f} s"
     if one.swept:
-        yield f"swept         {_names(one.swept)}"
+        yield f"also ended    {_names(one.swept)}, left over in its session"
     if one.spared:
         yield (
             "spared       "
@@ -104,7 +118,7 @@ def _planned(plan: Plan, voice: Voice) -> Iterator[str]:
         yield "  deletes what the agent's last words name; no file of its conversation is known yet"
     for rung in plan.rungs:
         what = f"skipped: {rung.skipped}" if rung.skipped else f"waits up to {rung.wait_s:g} s"
-        yield f"  rung {rung.rung.value:<8} {what}"
+        yield f"  {STEPS[rung.rung]:<10} {what}"
     yield from (f"  ends   {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.own)
     yield from (
         f"  spares {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.spared

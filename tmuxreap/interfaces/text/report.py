@@ -170,7 +170,8 @@ def _item(item: Item, voice: Voice) -> Iterator[str]:
     elif isinstance(item, SessionResult):
         yield from session(item, voice)
     elif isinstance(item, JoinedResult):
-        yield f"{item.recorded.get('name')}: another stop was at it: {item.recorded.get('outcome')}"
+        name, outcome = item.recorded.get("name"), item.recorded.get("outcome")
+        yield f"{name}: another stop was handling it: {outcome}"
     elif isinstance(item, PlainResult) and item.failure is None:
         yield from _plain(item, voice)
     elif isinstance(item, RemoteResult):
@@ -262,7 +263,8 @@ def _agent(item: PlainResult, voice: Voice) -> Iterator[str]:
     facts = item.facts
     can = [word for word, fact in AGENT_WORDS.items() if facts.get(fact)]
     yield f"{item.name:<14}{facts['about']}"
-    yield f"{'':<14}can: {', '.join(can) or 'be hung up'}; verified: {facts['verified'] or 'no'}"
+    told = ", ".join(can) or "none of its own: it is ended by SIGHUP"
+    yield f"{'':<14}can: {told}; verified: {facts['verified'] or 'no'}"
 
 
 def _reaped(item: PlainResult, voice: Voice) -> Iterator[str]:
@@ -280,10 +282,9 @@ def _to_run(item: PlainResult, voice: Voice) -> Iterator[str]:
 
 
 def _forgotten(item: PlainResult, voice: Voice) -> Iterator[str]:
-    history = ", and what happened to it" if item.facts.get("history") else ""
-    yield (
-        f"{item.name}: {'forgotten' if item.facts['forgotten'] else 'would be forgotten'}{history}"
-    )
+    history = ", with its history" if item.facts.get("history") else ""
+    word = "removed" if item.facts["forgotten"] else "would be removed"
+    yield f"{item.name}: {word} from the registry{history}"
 
 
 def _protected(item: PlainResult, voice: Voice) -> Iterator[str]:

@@ -55,7 +55,7 @@ def line(event: PlainResult, voice: Voice) -> str:
     facts = plain_value(event).facts
     if facts["event"] == "dropped":
         return (
-            f"{facts['timestamp']}  {facts['count']} events were dropped: nobody took them in time"
+            f"{facts['timestamp']}  {facts['count']} events were dropped: their reader was too slow"
         )
     about = event.name or (
         f"the registry {facts['registry']}" if "registry" in facts else "the ledger"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer, one_of, seconds, targets_of
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry, Targets
@@ -44,7 +45,11 @@ def command(
     def work(context: Context) -> Result:
         from tmuxreap.commands.wait import Until, WaitRequest, run
 
-        wanted = Until(one_of([each.value for each in Until], until, "--until"))
+        known = [each.value for each in Until]
+        if not until:
+            reason = "could not wait: no state was given"
+            raise Failure(Code.USAGE, reason, f"add --until with one of: {', '.join(known)}")
+        wanted = Until(one_of(known, until, "--until"))
         return run(
             context, WaitRequest(targets_of(targets), wanted, anyone, seconds(timeout, "--timeout"))
         )
