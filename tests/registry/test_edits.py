@@ -184,6 +184,12 @@ def test_blank_lines_between_rows_are_not_copied_into_a_text() -> None:
     assert add_row(parse(text), {"c": 1}) == text + "- c: 1\n"
 
 
+def test_a_row_that_is_added_leaves_the_line_above_its_own_end() -> None:
+    """The file's first line ends otherwise than the last row's."""
+    text = "a: 1\r\ntmux_sessions:\r\n- b: 1\n"
+    assert add_row(parse(text), {"c": 1}) == text + "- c: 1\r\n"
+
+
 def test_no_row_behind_an_open_block_scalar() -> None:
     with pytest.raises(Unsafe, match="without a line break; give it one"):
         add_row(parse("tmux_sessions:\n- a: |\n    t"), ROW)

@@ -239,8 +239,9 @@ def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
     blank = (
         newline if last.index and above and not above[0].strip() and not last.ends_in_block else ""
     )
-    end = _own_end(text, last, column)
-    return Splice(end, end, newline + blank + _item(row, column, offset, newline))
+    added, end = blank + _item(row, column, offset, newline), _own_end(text, last, column)
+    below = after_break(text, end)  # the line above keeps the break that it has
+    return Splice(below, below, added + newline if below > end else newline + added)
 
 
 def _add_in_flow(document: Document, row: Mapping[str, Value]) -> list[Splice]:

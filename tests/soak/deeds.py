@@ -1,0 +1,316 @@
+"""What happens in a soak: verbs of all kinds, several at once, and the misfortunes between them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from tests.soak.world import DEMO, NOTE, PROGRAM, Place, World, kill, lives, started
+
+AT_ONCE = 4
+HUNG_S = 180.0
+FINE = {0, 1, 3}
+TROUBLED = {4, 6}  # where the disk was full, or somebody was stopped, at the time
+KINDS = {
+    "start": 16, "say": 8, "stop": 8, "kill": 6, "resume": 6, "adopt": 2, "raw": 2, "forget": 2,
+    "reconcile": 2, "list": 4, "show": 3, "heartbeat": 6, "interrupt": 3, "protect": 1,
+    "unprotect": 2, "wait": 2, "events": 2, "doctor": 1, "reap": 1, "crowd": 1, "far": 4,
+    "far_list": 1, "dry": 2, "write": 3, "die": 4, "crash": 4, "suspend": 3, "suspend_verb": 3,
+    "neighbour": 1, "full": 1, "deaf": 0.5, "server": 0.15, "watch": 0.3, "purge": 1, "dialog": 1,
+}  # fmt: skip
+AGENTS = (
+    [], [], [], ["--ignore", "hup,term"], ["--spawn", "2"], ["--exit-delay", "0.4"],
+    ["--state", "draft"], ["--state", "busy"], ["--state", "dialog"],
+)  # fmt: skip
+
+
+@dataclass
+class Verb:
+    words: list[str]
+    process: subprocess.Popen[bytes]
+    out: IO[bytes]
+    err: IO[bytes]
+    begun: float = field(default_factory=time.monotonic)
+    crashed: bool = False
+
+    def said(self) -> str:
+        self.err.seek(0)
+        return self.err.read().decode(errors="replace")
+
+
+class Deeds:
+    def __init__(self, world: World, seed: int) -> None:
+        self.world, self.random = world, random.Random(seed)
+        self.running: list[Verb] = []
+        self.watches: dict[str, Verb] = {}
+        self.asleep: dict[int, tuple[int, float]] = {}  # pid: its start, when it is to wake up
+        self.trouble: list[tuple[float, float]] = []
+        self.counts: dict[str, int] = {}
+        self.exits: dict[int, int] = {}
+        self.wrong: list[str] = []
+        self.lately: list[str] = []
+        self.note = 0
+        self.deaf = self.restarted = False
+
+    # The program
+
+    def begin(self, place: Place, *words: str, here: bool = True) -> Verb:
+        out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+        line = [str(PROGRAM), words[0]]
+        line += ["--registry", str(place.registry)] if here else []
+        line += words[1:]
+        process = subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=place.folder,
+            env=place.machine.environ,
+        )  # fmt: skip
+        return Verb(line[1:], process, out, err)
+
+    def watch(self, place: Place) -> None:
+        told = (self.world.folder / f"watch-{place.letter}").open("ab")
+        err = (self.world.folder / f"watch-{place.letter}-errors").open("ab+")
+        line = [str(PROGRAM), "watch", "--json", "--registry", str(place.registry)]
+        process = subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=told, stderr=err, env=place.machine.environ
+        )
+        self.watches[place.letter] = Verb(line[1:], process, told, err)
+
+    def verb(self, place: Place, *words: str, here: bool = True) -> None:
+        while len(self.running) >= AT_ONCE and not self.deaf:
+            self.wait(self.running.pop(0))
+        self.running.append(self.begin(place, *words, here=here))
+
+    def wait(self, verb: Verb) -> None:
+        while verb.process.poll() is None and time.monotonic() < verb.begun + HUNG_S:
+            self.wake()
+            time.sleep(0.02)
+        status, ended = verb.process.poll(), time.monotonic()
+        if status is None:
+            self.wrong.append(f"{verb.words} is not done after {HUNG_S:.0f} s: {verb.said()}")
+            verb.process.kill()
+        elif not verb.crashed:
+            self.exits[status] = self.exits.get(status, 0) + 1
+            troubled = any(a < ended and b > verb.begun for a, b in self.trouble)
+            said = verb.said()
+            if status not in (FINE | TROUBLED if troubled else FINE) or "Traceback" in said:
+                self.wrong.append(f"{verb.words} left with {status}: {said[-2000:]}")
+        verb.process.wait()
+        verb.out.close()
+        verb.err.close()
+
+    def all_done(self) -> None:
+        self.wake(all_of_them=True)
+        self.world.drain()
+        while self.running:
+            self.wait(self.running.pop(0))
+        self.wake(all_of_them=True)
+
+    # Misfortunes that pass
+
+    def wake(self, *, all_of_them: bool = False) -> None:
+        now = time.monotonic()
+        for pid, (start, at) in list(self.asleep.items()):
+            if all_of_them or now >= at:
+                if started(pid) == start:
+                    kill(pid, signal.SIGCONT)
+                del self.asleep[pid]
+                self.trouble.append((at - 5, now + 5))
+
+    def put_to_sleep(self, pid: int, most_s: float) -> None:
+        start = started(pid)
+        if start is not None:
+            kill(pid, signal.SIGSTOP)
+            until = time.monotonic() + self.random.uniform(0.2, most_s)
+            self.asleep[pid] = start, until
+            self.trouble.append((time.monotonic(), until + 5))
+
+    # One of them
+
+    def step(self) -> None:
+        self.wake()
+        (kind,) = self.random.choices(list(KINDS), list(KINDS.values()))
+        place = self.random.choice(self.world.places)
+        name = self.random.choice(place.names)
+        self.lately = [*self.lately[-400:], f"{time.time():.2f} {kind} {name}"]
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        getattr(self, f"do_{kind}")(place, name)
+
+    def do_start(self, place: Place, name: str) -> None:
+        more = self.random.choice(AGENTS)
+        words = ["--agent", "demo", "--confirm", "0.2", "--quiet", "--tag", "soak"]
+        self.verb(place, "start", name, *words, "--", *DEMO, *more)
+
+    def do_say(self, place: Place, name: str) -> None:
+        """Only where its screen says that it is idle: a draft is never sent."""
+        screen = place.machine.tmux("-N", "capture-pane", "-p", "-t", f"={name}:").rstrip()
+        if screen.endswith("\n>") and "demo agent" in screen:
+            said = self.random.choice(("hello", "hello again", "/work 2", "/work 30", "/clear"))
+            place.machine.tmux("-N", "send-keys", "-l", "-t", f"={name}:", said)
+            time.sleep(0.15)
+            place.machine.tmux("-N", "send-keys", "-t", f"={name}:", "Enter")
+
+    def do_dialog(self, place: Place, name: str) -> None:
+        self.verb(place, "start", name, "--agent", "demo", "--", *DEMO, "--state", "dialog")
+
+    def do_stop(self, place: Place, name: str) -> None:
+        self.verb(place, "stop", name, "--reason", "soaked", "--grace", "1")
+
+    def do_kill(self, place: Place, name: str) -> None:
+        self.verb(place, "kill", name, "--grace", self.random.choice(("0", "0.5")))
+
+    def do_purge(self, place: Place, name: str) -> None:
+        self.verb(place, "stop", name, "--purge-conversation", "--yes", "--grace", "1")
+
+    def do_dry(self, place: Place, name: str) -> None:
+        self.verb(place, self.random.choice(("stop", "kill")), name, "--dry-run", "--json")
+
+    def do_crowd(self, place: Place, name: str) -> None:
+        self.verb(place, self.random.choice(("stop", "kill")), f"{name[0]}[0-3]", "--yes")
+
+    def do_resume(self, place: Place, name: str) -> None:
+        self.verb(place, "resume", name, "--confirm", "0.2")
+
+    def do_adopt(self, place: Place, name: str) -> None:
+        self.verb(place, "adopt", name, "--agent", "demo")
+
+    def do_raw(self, place: Place, name: str) -> None:
+        """A session that somebody made by hand."""
+        place.machine.tmux("new-session", "-d", "-s", name, *DEMO)
+
+    def do_forget(self, place: Place, name: str) -> None:
+        self.verb(place, "forget", name)
+
+    def do_reconcile(self, place: Place, name: str) -> None:
+        self.verb(place, "reconcile", "--json")
+
+    def do_list(self, place: Place, name: str) -> None:
+        self.verb(place, "list", self.random.choice(("--json", "--live", "--status=running")))
+
+    def do_show(self, place: Place, name: str) -> None:
+        self.verb(place, "show", name, "--json")
+
+    def do_heartbeat(self, place: Place, name: str) -> None:
+        state = self.random.choice(("working", "waiting", "idle"))
+        self.verb(place, "heartbeat", name, "--state", state)
+
+    def do_interrupt(self, place: Place, name: str) -> None:
+        self.verb(place, "interrupt", name)
+
+    def do_protect(self, place: Place, name: str) -> None:
+        self.verb(place, "protect", name)
+
+    def do_unprotect(self, place: Place, name: str) -> None:
+        self.verb(place, "unprotect", name)
+
+    def do_wait(self, place: Place, name: str) -> None:
+        until = self.random.choice(("idle", "gone", "working", "ended"))
+        self.verb(place, "wait", name, "--until", until, "--timeout", "2")
+
+    def do_events(self, place: Place, name: str) -> None:
+        self.verb(place, "events", name, "--since", "10m")
+
+    def do_doctor(self, place: Place, name: str) -> None:
+        self.verb(place, "doctor", "--json")
+
+    def do_reap(self, place: Place, name: str) -> None:
+        self.verb(place, "reap", "--orphans", "--yes", "--grace", "0.3")
+
+    def do_far(self, place: Place, name: str) -> None:
+        """From here, on another host."""
+        far = self.random.choice([one for one in self.world.places if one.host])
+        verb = self.random.choice(("stop", "kill", "show", "resume", "interrupt"))
+        target = f"{self.random.choice(far.names)}@{far.host}"
+        self.verb(self.world.places[0], verb, target, "--json", here=False)
+
+    def do_far_list(self, place: Place, name: str) -> None:
+        self.verb(self.world.places[0], "list", "--host", "a,b", "--json", here=False)
+
+    # Misfortunes
+
+    def do_write(self, place: Place, name: str) -> None:
+        """In place, of the same length, without the lock."""
+        with place.registry.open("r+b") as file:
+            found = NOTE.search(file.read())
+            if found is not None:
+                self.note = (self.note + 1) % 100_000
+                file.seek(found.start())
+                file.write(b"n%05d" % self.note)
+
+    def do_die(self, place: Place, name: str) -> None:
+        row = place.rows().get(name, {})
+        if lives(row):
+            kill(row["pane"]["pid"], signal.SIGKILL)
+
+    def do_crash(self, place: Place, name: str) -> None:
+        if self.running:
+            victim = self.random.choice(self.running)
+            victim.crashed = victim.process.poll() is None
+            victim.process.kill()
+
+    def do_suspend(self, place: Place, name: str) -> None:
+        row = place.rows().get(name, {})
+        if lives(row):
+            self.put_to_sleep(row["pane"]["pid"], 4.0)
+
+    def do_suspend_verb(self, place: Place, name: str) -> None:
+        verbs = [*self.running, self.watches[place.letter]]
+        pids = [one.process.pid for one in verbs if one.process.poll() is None]
+        if pids:
+            self.put_to_sleep(self.random.choice(pids), 3.0)
+
+    def do_deaf(self, place: Place, name: str) -> None:
+        """A tmux server that does not answer for a while."""
+        began, pid = time.monotonic(), self.world.servers[place.machine.home]
+        kill(pid, signal.SIGSTOP)
+        self.deaf = True  # nobody waits for those who wait for it
+        for kind in ("do_stop", "do_list", "do_reconcile"):
+            getattr(self, kind)(place, self.random.choice(place.names))
+        time.sleep(self.random.uniform(0.5, 3))
+        kill(pid, signal.SIGCONT)
+        self.deaf = False
+        self.trouble.append((began, time.monotonic() + 5))
+
+    def do_full(self, place: Place, name: str) -> None:
+        if self.world.mounted:
+            began = time.monotonic()
+            self.world.fill()
+            for kind in ("do_stop", "do_kill", "do_start"):
+                disk = self.world.places[0]
+                getattr(self, kind)(disk, self.random.choice(disk.names))
+            time.sleep(self.random.uniform(0.5, 3))
+            self.world.drain()
+            self.trouble.append((began, time.monotonic() + 5))
+
+    def do_server(self, place: Place, name: str) -> None:
+        """The far machine's tmux server dies, with all that it holds."""
+        kill(self.world.servers[self.world.far.home], signal.SIGKILL)
+        self.trouble.append((time.monotonic() - 1, time.monotonic() + 10))
+        time.sleep(0.5)
+        self.world.begin_server(self.world.far)
+        self.restarted = True
+
+    def do_watch(self, place: Place, name: str) -> None:
+        """Only this one: the memory of the others is looked at from beginning to end."""
+        watch = self.watches["q"]
+        watch.process.kill()
+        watch.process.wait()
+        self.watch(self.world.places[1])
+
+    def do_neighbour(self, place: Place, name: str) -> None:
+        """A person's pane in an agent's session; gone again by himself."""
+        place.machine.tmux("-N", "split-window", "-d", "-t", f"={name}:", "sleep", "3")
+
+
+def cpu_s(pid: int) -> float:
+    """With the children that it waited for."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields: list[Any] = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

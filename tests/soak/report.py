@@ -1,0 +1,122 @@
+"""What a soak says: figures of each minute, and the table of its beginning and its end."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.soak.deeds import Deeds
+from tests.soak.world import Place, World
+
+KEPT = 12  # lines of the table
+
+
+@dataclass(frozen=True)
+class Minute:
+    """What was there at the end of one."""
+
+    passed_s: float
+    cpu_s: float
+    deeds: int
+    memory_kb: Mapping[str, int]  # of the watches and of the MCP server
+    descriptors: Mapping[str, int]
+    ledger_kb: Mapping[str, int]
+    events: Mapping[str, int]
+    registry_kb: Mapping[str, float]
+    rows: int
+    temporaries: int
+    load: float
+
+    def line(self) -> str:
+        share = 100 * self.cpu_s / self.passed_s if self.passed_s else 0.0
+        return (
+            f"{self.passed_s:6.0f} s deeds={self.deeds} cpu={share:.1f}%"
+            f" memory_mb={_few(self.memory_kb, 1024)} descriptors={_few(self.descriptors)}"
+            f" ledger_kb={_few(self.ledger_kb)} events={_few(self.events)} rows={self.rows}"
+            f" temporaries={self.temporaries} load={self.load:.1f}"
+        )
+
+
+def _few(found: Mapping[str, float], of: float = 1) -> str:
+    return ",".join(f"{name}:{number / of:.0f}" for name, number in found.items())
+
+
+def _memory_kb(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0)
+
+
+def _descriptors(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd")) if Path(f"/proc/{pid}/fd").exists() else 0
+
+
+def _events(place: Place) -> int:
+    if not place.ledger.exists():
+        return 0
+    with sqlite3.connect(f"file:{place.ledger}?mode=ro", uri=True, timeout=10) as db:
+        try:
+            (count,) = db.execute("SELECT count(*) FROM events").fetchone()
+        except sqlite3.OperationalError:
+            return 0
+    return int(count)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def sampled(
+    world: World, deeds: Deeds, pids: Mapping[str, int], passed_s: float, spent_s: float
+) -> Minute:
+    folders = [place.registry.parent for place in world.places]
+    return Minute(
+        passed_s=passed_s,
+        cpu_s=spent_s,
+        deeds=sum(deeds.counts.values()),
+        memory_kb={letter: _memory_kb(pid) for letter, pid in pids.items()},
+        descriptors={letter: _descriptors(pid) for letter, pid in pids.items()},
+        ledger_kb={
+            place.letter: (_size(place.ledger) + _size(Path(f"{place.ledger}-wal"))) // 1024
+            for place in world.places
+        },
+        events={place.letter: _events(place) for place in world.places},
+        registry_kb={place.letter: _size(place.registry) / 1024 for place in world.places},
+        rows=sum(len(place.rows()) for place in world.places),
+        temporaries=sum(len(list(folder.glob("*.tmp"))) for folder in folders),
+        load=os.getloadavg()[0],
+    )
+
+
+def report(minutes: list[Minute], deeds: Deeds, wrong: list[str], world: World, seed: int) -> str:
+    last = minutes[-1]
+    disk = "a disk that gets full" if world.mounted else "no full disk (it needs root): skipped"
+    parts = [
+        f"# A soak of {last.passed_s / 3600:.2f} hours, seed {seed}",
+        f"{last.deeds} deeds with {100 * last.cpu_s / last.passed_s:.1f} % of one core,"
+        f" three registries, two hosts, {disk}. {len(minutes) - 1} times all was looked at:"
+        f" {len(wrong)} times something did not hold.",
+        "What was done: " + ", ".join(f"{n} {name}" for name, n in sorted(deeds.counts.items())),
+        "How verbs left: "
+        + ", ".join(f"{n} with {code}" for code, n in sorted(deeds.exits.items())),
+        _table(minutes),
+    ]
+    return "\n\n".join([*parts, *wrong]) + "\n"
+
+
+def _table(minutes: list[Minute]) -> str:
+    """Watch p and watch a live from beginning to end; q is killed now and then."""
+    steps = max(1, (len(minutes) - 1) // KEPT)
+    shown = [*minutes[1:-1:steps], minutes[-1]]
+    head = "| minute | deeds | memory of the watches and the MCP server (MB) | descriptors | ledgers (KB) | events | rows |"
+    rows = [
+        f"| {one.passed_s / 60:.0f} | {one.deeds} | {_few(one.memory_kb, 1024)}"
+        f" | {_few(one.descriptors)} | {_few(one.ledger_kb)} | {_few(one.events)} | {one.rows} |"
+        for one in shown
+    ]
+    return "\n".join([head, "|---|---|---|---|---|---|---|", *rows])
