@@ -45,9 +45,16 @@ class Soak:
         self.wrong: list[str] = []
         self.began = time.monotonic()
         for place in world.places:
+            self.deeds.do_start(place, place.names[0])
             self.deeds.watch(place)
+        self.deeds.all_done()
         place = world.places[0]
         self.mcp = ByHand(cast(Real, SimpleNamespace(registry=place.registry, folder=place.folder)))
+
+    def end(self) -> None:
+        self.deeds.end()
+        self.mcp.server.kill()
+        self.mcp.server.communicate()
 
     def run(self, hours: float) -> None:
         self._sample()
@@ -111,7 +118,10 @@ def main() -> int:
     try:
         world.begin()
         soak = Soak(world, asked.seed, asked.share / 100)
-        soak.run(asked.hours)
+        try:
+            soak.run(asked.hours)
+        finally:
+            soak.end()
         text = report(soak.minutes, soak.deeds, soak.wrong, world, asked.seed)
         print(text)
         if asked.report:

@@ -4,7 +4,6 @@ outside (rows, processes, tmux, SQLite, files), not by the program."""
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -44,6 +43,7 @@ class Checks:
         watch = self.deeds.watches[place.letter]
         if watch.process.poll() is not None:
             yield f"watch ended by itself: {watch.process.returncode}: {watch.said()[-2000:]}"
+            watch.end()
             self.deeds.watch(place)
         self._answer(place, "reconcile")
         self._answer(place, "reap", "--orphans", "--yes", "--grace", "0.3")
@@ -64,6 +64,7 @@ class Checks:
         answer: dict[str, Any] = json.loads(verb.out.read() or b"{}")
         if verb.process.returncode not in (0, 1):
             self.deeds.wrong.append(f"{words} at rest: {answer} {verb.said()}")
+        verb.end()
         return answer
 
     def _of_rows(self, place: Place, told: set[str]) -> Iterator[str]:
@@ -87,7 +88,7 @@ class Checks:
                 yield f"a pane option stayed in {name}: {options}"
 
     def _of_ledger(self, place: Place) -> Iterator[str]:
-        with sqlite3.connect(f"file:{place.ledger}?mode=ro", uri=True, timeout=10) as db:
+        with place.read() as db:
             (said,) = db.execute("PRAGMA integrity_check").fetchone()
             if said != "ok":
                 yield f"the ledger is broken: {said}"
@@ -108,7 +109,7 @@ class Checks:
     def _of_events(self, place: Place) -> Iterator[str]:
         """Between two beginnings of a session there is one end at most."""
         query = "SELECT id, name, kind, data FROM events WHERE id > ? ORDER BY id"
-        with sqlite3.connect(f"file:{place.ledger}?mode=ro", uri=True, timeout=10) as db:
+        with place.read() as db:
             found = db.execute(query, (self.seen[place.letter],)).fetchall()
         for number, name, kind, data in found:
             self.seen[place.letter] = number
@@ -163,7 +164,7 @@ class Checks:
         if left:
             yield f"verbs are left: {left}"
         for place in self.world.places:
-            with sqlite3.connect(f"file:{place.ledger}?mode=ro", uri=True, timeout=10) as db:
+            with place.read() as db:
                 marks = dict(db.execute("SELECT mark, name FROM marks").fetchall())
             rows = place.rows()
             for pid, environ in marked(self.world.mark).items():

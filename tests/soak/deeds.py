@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -15,6 +17,7 @@ from tests.soak.world import DEMO, NOTE, PROGRAM, Place, World, kill, lives, sta
 
 AT_ONCE = 4
 HUNG_S = 180.0
+AFTER_S = 5.0  # who was asleep, or found no room, may say so a little later
 FINE = {0, 1, 3}
 TROUBLED = {4, 6}  # where the disk was full, or somebody was stopped, at the time
 KINDS = {
@@ -42,6 +45,12 @@ class Verb:
     def said(self) -> str:
         self.err.seek(0)
         return self.err.read().decode(errors="replace")
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.out.close()
+        self.err.close()
 
 
 class Deeds:
@@ -92,16 +101,13 @@ class Deeds:
         status, ended = verb.process.poll(), time.monotonic()
         if status is None:
             self.wrong.append(f"{verb.words} is not done after {HUNG_S:.0f} s: {verb.said()}")
-            verb.process.kill()
         elif not verb.crashed:
             self.exits[status] = self.exits.get(status, 0) + 1
             troubled = any(a < ended and b > verb.begun for a, b in self.trouble)
             said = verb.said()
             if status not in (FINE | TROUBLED if troubled else FINE) or "Traceback" in said:
                 self.wrong.append(f"{verb.words} left with {status}: {said[-2000:]}")
-        verb.process.wait()
-        verb.out.close()
-        verb.err.close()
+        verb.end()
 
     def all_done(self) -> None:
         self.wake(all_of_them=True)
@@ -119,7 +125,7 @@ class Deeds:
                 if started(pid) == start:
                     kill(pid, signal.SIGCONT)
                 del self.asleep[pid]
-                self.trouble.append((at - 5, now + 5))
+                self.trouble.append((at - AFTER_S, now + AFTER_S))
 
     def put_to_sleep(self, pid: int, most_s: float) -> None:
         start = started(pid)
@@ -127,7 +133,15 @@ class Deeds:
             kill(pid, signal.SIGSTOP)
             until = time.monotonic() + self.random.uniform(0.2, most_s)
             self.asleep[pid] = start, until
-            self.trouble.append((time.monotonic(), until + 5))
+            self.trouble.append((time.monotonic(), until + AFTER_S))
+
+    @contextlib.contextmanager
+    def _troubled(self) -> Iterator[None]:
+        """From here to a little after the end of it."""
+        began, number = time.monotonic(), len(self.trouble)
+        self.trouble.append((began, began + HUNG_S))
+        yield
+        self.trouble[number] = (began, time.monotonic() + AFTER_S)
 
     # One of them
 
@@ -265,41 +279,42 @@ class Deeds:
 
     def do_deaf(self, place: Place, name: str) -> None:
         """A tmux server that does not answer for a while."""
-        began, pid = time.monotonic(), self.world.servers[place.machine.home]
-        kill(pid, signal.SIGSTOP)
-        self.deaf = True  # nobody waits for those who wait for it
-        for kind in ("do_stop", "do_list", "do_reconcile"):
-            getattr(self, kind)(place, self.random.choice(place.names))
-        time.sleep(self.random.uniform(0.5, 3))
-        kill(pid, signal.SIGCONT)
-        self.deaf = False
-        self.trouble.append((began, time.monotonic() + 5))
+        pid = self.world.servers[place.machine.home]
+        with self._troubled():
+            kill(pid, signal.SIGSTOP)
+            self.deaf = True  # nobody waits for those who wait for it
+            for kind in ("do_stop", "do_list", "do_reconcile"):
+                getattr(self, kind)(place, self.random.choice(place.names))
+            time.sleep(self.random.uniform(0.5, 3))
+            kill(pid, signal.SIGCONT)
+            self.deaf = False
 
     def do_full(self, place: Place, name: str) -> None:
         if self.world.mounted:
-            began = time.monotonic()
-            self.world.fill()
-            for kind in ("do_stop", "do_kill", "do_start"):
-                disk = self.world.places[0]
-                getattr(self, kind)(disk, self.random.choice(disk.names))
-            time.sleep(self.random.uniform(0.5, 3))
-            self.world.drain()
-            self.trouble.append((began, time.monotonic() + 5))
+            with self._troubled():
+                self.world.fill()
+                for kind in ("do_stop", "do_kill", "do_start"):
+                    disk = self.world.places[0]
+                    getattr(self, kind)(disk, self.random.choice(disk.names))
+                time.sleep(self.random.uniform(0.5, 3))
+                self.world.drain()
 
     def do_server(self, place: Place, name: str) -> None:
         """The far machine's tmux server dies, with all that it holds."""
-        kill(self.world.servers[self.world.far.home], signal.SIGKILL)
-        self.trouble.append((time.monotonic() - 1, time.monotonic() + 10))
-        time.sleep(0.5)
-        self.world.begin_server(self.world.far)
+        with self._troubled():
+            kill(self.world.servers[self.world.far.home], signal.SIGKILL)
+            time.sleep(0.5)
+            self.world.begin_server(self.world.far)
         self.restarted = True
 
     def do_watch(self, place: Place, name: str) -> None:
         """Only this one: the memory of the others is looked at from beginning to end."""
-        watch = self.watches["q"]
-        watch.process.kill()
-        watch.process.wait()
+        self.watches["q"].end()
         self.watch(self.world.places[1])
+
+    def end(self) -> None:
+        for verb in (*self.running, *self.watches.values()):
+            verb.end()
 
     def do_neighbour(self, place: Place, name: str) -> None:
         """A person's pane in an agent's session; gone again by himself."""

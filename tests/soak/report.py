@@ -59,7 +59,7 @@ def _descriptors(pid: int) -> int:
 def _events(place: Place) -> int:
     if not place.ledger.exists():
         return 0
-    with sqlite3.connect(f"file:{place.ledger}?mode=ro", uri=True, timeout=10) as db:
+    with place.read() as db:
         try:
             (count,) = db.execute("SELECT count(*) FROM events").fetchone()
         except sqlite3.OperationalError:
@@ -113,7 +113,10 @@ def _table(minutes: list[Minute]) -> str:
     """Watch p and watch a live from beginning to end; q is killed now and then."""
     steps = max(1, (len(minutes) - 1) // KEPT)
     shown = [*minutes[1:-1:steps], minutes[-1]]
-    head = "| minute | deeds | memory of the watches and the MCP server (MB) | descriptors | ledgers (KB) | events | rows |"
+    head = (
+        "| minute | deeds | memory of the watches and the MCP server (MB) | descriptors"
+        " | ledgers (KB) | events | rows |"
+    )
     rows = [
         f"| {one.passed_s / 60:.0f} | {one.deeds} | {_few(one.memory_kb, 1024)}"
         f" | {_few(one.descriptors)} | {_few(one.ledger_kb)} | {_few(one.events)} | {one.rows} |"

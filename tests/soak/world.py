@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -119,6 +120,13 @@ class Place:
         )
         return {row["name"]: row for row in found["tmux_sessions"]}
 
+    @contextlib.contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """The ledger, as another tool reads it."""
+        db = sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=10)
+        with contextlib.closing(db):
+            yield db
+
     def frame(self) -> str:
         """The registry without our rows."""
         with self.registry.open(newline="") as file:
@@ -161,8 +169,8 @@ class World:
         for place in self.places:
             place.begin()
         self._name_hosts()
-        sleep = ["sleep", "999999"]
-        self.loose = subprocess.Popen(sleep, start_new_session=True, env=self.mine.environ).pid
+        words, environ = ["sleep", "999999"], {**self.mine.environ}
+        self.loose = os.posix_spawnp(words[0], words, environ, setsid=True)
 
     def begin_server(self, machine: Machine) -> None:
         machine.begin()
@@ -196,6 +204,8 @@ class World:
             for pid in marked(self.mark):
                 kill(pid, signal.SIGKILL)
             time.sleep(0.2)
+        with contextlib.suppress(ChildProcessError, ProcessLookupError):
+            os.waitpid(self.loose, 0)
         if self.mounted:
             subprocess.run(["umount", "-l", str(self.folder / "disk")], check=False)
 

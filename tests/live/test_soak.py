@@ -1,0 +1,132 @@
+"""A few seconds of the soak, and that its looks see what they look for: each promise is broken by
+hand once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sqlite3
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.soak.__main__ import Soak
+from tests.soak.world import DEMO, MARK, Place, World, marked
+
+pytestmark = pytest.mark.live
+SECONDS = 3.0
+
+
+@pytest.fixture
+def soak(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Soak]:
+    mark = uuid.uuid4().hex
+    world = World(Path(tempfile.mkdtemp(prefix="sk", dir="/tmp")), mark)
+    for name, value in {**world.mine.environ, MARK: mark, "SHELL": "/bin/sh"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
+    try:
+        world.begin()
+        soak = Soak(world, seed=1, share=2.0)
+        yield soak
+        soak.end()
+    finally:
+        world.end()
+        shutil.rmtree(world.folder, ignore_errors=True)
+
+
+def run(soak: Soak, place: Place, *words: str) -> None:
+    verb = soak.deeds.begin(place, *words)
+    assert verb.process.wait() == 0, verb.said()
+    verb.end()
+
+
+def sql(place: Place, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(place.ledger, timeout=10)) as db, db:
+        db.execute(statement)
+
+
+def a_byte(soak: Soak, place: Place) -> None:
+    place.registry.write_bytes(place.registry.read_bytes().replace(b"[1,  2]", b"[1, 2]"))
+
+
+def a_neighbour(soak: Soak, place: Place) -> None:
+    os.kill(soak.checks.neighbours[place.machine.home], signal.SIGKILL)
+
+
+def a_key(soak: Soak, place: Place) -> None:
+    place.machine.tmux("send-keys", "-t", "=quiet:", "x")
+    until = time.monotonic() + 10
+    while not place.machine.heard.read_bytes() and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def an_option(soak: Soak, place: Place) -> None:
+    place.machine.tmux("set-option", "-g", "@mine", "lost")
+
+
+def a_pane_option(soak: Soak, place: Place) -> None:
+    place.machine.tmux("set-option", "-p", "-t", "=p0:", "remain-on-exit", "on")
+
+
+def a_process(soak: Soak, place: Place) -> None:
+    os.kill(soak.world.loose, signal.SIGKILL)
+
+
+def an_end_twice(soak: Soak, place: Place) -> None:
+    for _ in range(2):
+        into = "INSERT INTO events (at, timestamp, name, kind, data)"
+        sql(place, f"{into} VALUES (1, '', 'p7', 'dead', '{{}}')")
+
+
+def a_watch(soak: Soak, place: Place) -> None:
+    soak.deeds.watches["p"].process.terminate()
+    soak.deeds.watches["p"].process.wait()
+
+
+def a_word_twice(soak: Soak, place: Place) -> None:
+    with (soak.world.folder / "watch-p").open("a") as file:
+        file.write('{"event": "dead"}\n' * 2)
+
+
+def a_promise(soak: Soak, place: Place) -> None:
+    """A row that says that it can be taken up, of a conversation that was never begun."""
+    data = place.registry.read_bytes()
+    place.registry.write_bytes(data.replace(b"tags: [soak]", b"resumable: true"))
+
+
+BROKEN: dict[str, Callable[[Soak, Place], None]] = {
+    "bytes of others changed": a_byte,
+    "a key reached the neighbour": a_key,
+    "the neighbour": a_neighbour,
+    "options changed": an_option,
+    "a pane option stayed": a_pane_option,
+    "a process that nobody knew": a_process,
+    "ended twice": an_end_twice,
+    "watch ended by itself": a_watch,
+    "watch told twice": a_word_twice,
+    "is resumable": a_promise,
+}
+
+
+def test_all_holds_for_a_while_and_what_does_not_is_said(soak: Soak) -> None:
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        soak.deeds.step()
+    assert soak.checks.all() == []
+
+    place = soak.world.places[0]
+    killed = soak.deeds.begin(place, "kill", "p0", "--grace", "0")
+    killed.process.wait()
+    killed.end()
+    run(soak, place, "start", "p0", "--agent", "demo", "--tag", "soak", "--", *DEMO)
+    for break_it in BROKEN.values():
+        break_it(soak, place)
+    found = soak.checks.all()
+    assert [what for what in BROKEN if not any(what in one for one in found)] == [], found
+    assert marked(soak.world.mark)
