@@ -21,12 +21,13 @@ QUICK = {
     "_complete": "tmuxreap.interfaces.completion.answer",
 }
 YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage, a tenth of its time
+LASTING = {"watch", "mcp", "popup", "wait", "events"}  # what they drop must not wait for so many
 
 
 def run() -> None:
     """The program. It leaves at once when all is said: to take an interpreter down lasts as long as
     a tmux call."""
-    gc.set_threshold(YOUNG_OBJECTS)
+    gc.set_threshold(YOUNG_OBJECTS // 20 if {*sys.argv[1:2]} & LASTING else YOUNG_OBJECTS)
     status = main()
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()

@@ -81,6 +81,34 @@ def test_after_a_sleep_of_the_machine_everything_is_looked_at(story: Story) -> N
     assert story.row()["status"] == "terminated"
 
 
+def test_nobody_who_is_dead_is_waited_for(story: Story) -> None:
+    """A wait for the dead agent of a row that others keep up is over at once, again and again; the
+    death of those others is that of the row."""
+    agent = story.agent()
+    helper = story.processes.add("sleep", parent=agent.process, new_group=True)
+    server = story.tmux.servers[story.SOCKET].process
+    waits: list[list[ProcessId]] = []
+
+    class Waiting(Told):
+        def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
+            waits.append(sorted(one for one in processes if one != server))
+            return super().wait(processes, timeout_s)
+
+    def death(process: ProcessId) -> Callable[[float], Woken]:
+        def wait(timeout_s: float) -> Woken:
+            story.processes.die(process)
+            return Woken(frozenset({process}), changed=False, ending=False)
+
+        return wait
+
+    told: list[PlainResult] = []
+    history = Waiting(death(agent.process), lambda _: NOTHING, death(helper))
+    each = watch._Told(told.append, None, str(story.path))
+    watch._Watch(story.app(), history, each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
+    assert waits[:3] == [[agent.process], [helper], [helper]]
+    assert [str(event.facts["event"]) for event in told] == ["survivors", "dead"]
+
+
 @pytest.mark.parametrize("hours", [-5, 5])
 def test_a_clock_that_is_set_moves_no_look(story: Story, hours: int) -> None:
     agent = story.agent()

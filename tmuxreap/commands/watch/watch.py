@@ -16,7 +16,7 @@ from tmuxreap.commands.watch.outlet import Outlet
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import NoServer, ProcessId, Row, Server
+from tmuxreap.core.model import Live, NoServer, ProcessId, Row, Server
 from tmuxreap.core.results import PlainResult
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
@@ -257,10 +257,17 @@ class _Watch:
             if isinstance(sight.server, Server)
             else None
         )
-        leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
-        return _Watched(
-            sight.socket, tuple({one.id: one for one in sight.agent}) + tuple(leaders), server
-        )
+        return _Watched(sight.socket, tuple(_living(sight)), server)
+
+
+def _living(sight: Sight) -> frozenset[ProcessId]:
+    """Return whose end can be that of the row: never one that is dead, of whom a wait would tell at
+    once and again. Where the session is gone, who is left of it."""
+    if sight.live is Live.GONE:
+        return sight.owned.ids
+    leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
+    seen = sight.owned.ids.union(one.process.id for one in sight.owned.spared)
+    return (leaders & seen).union(one.id for one in sight.agent)
 
 
 def _state(told: Told) -> dict[str, object]:
