@@ -8,6 +8,7 @@ import argparse
 import os
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -107,6 +108,8 @@ class Soak:
 
 def main() -> int:
     asked = arguments()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda which, _: sys.exit(128 + which))  # and all is ended
     mark = uuid.uuid4().hex
     for name in [name for name in os.environ if name.startswith(("TMUX", "XDG"))]:
         del os.environ[name]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from tmuxreap import __main__ as program
 
 # Something is left in the buffer of stderr that can never be written.
 TALKS_TO_NOBODY = """
@@ -37,3 +42,27 @@ def test_without_a_word_it_says_what_it_can_do() -> None:
     )
     assert (bare.returncode, bare.stderr) == (0, "")
     assert "Everyday:" in bare.stdout
+
+
+@pytest.mark.parametrize(("verb", "collects"), [("list", 0), ("watch", 1), ("mcp", 1)])
+def test_who_lasts_collects_what_it_drops(
+    verb: str, collects: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start makes no garbage worth the search; in hours it would be all there is."""
+    found: list[int] = []
+
+    def work() -> int:
+        before = gc.get_stats()[0]["collections"]
+        kept = [[] for _ in range(50_000)]
+        found.append(gc.get_stats()[0]["collections"] - before)
+        return len(kept)
+
+    monkeypatch.setattr(sys, "argv", ["tmuxreap", verb])
+    monkeypatch.setattr(program, "main", work)
+    monkeypatch.setattr(os, "_exit", lambda status: None)
+    threshold = gc.get_threshold()
+    try:
+        program.run()
+    finally:
+        gc.set_threshold(*threshold)
+    assert bool(found[0]) == bool(collects)
