@@ -25,7 +25,7 @@ from tmuxreap.interfaces.python import api
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-RESUME, MONITOR, FIXTURE = BLOCK.findall(PAGE.partition("## Recipes")[2])
+RESUME, MONITOR, FIXTURE, CELL = BLOCK.findall(PAGE.partition("## Recipes")[2])
 
 
 @pytest.fixture(scope="module")
@@ -167,20 +167,15 @@ def test_the_fixture_starts_an_agent_and_surely_ends_it(real: Real, tmp_path: Pa
 
 
 def test_a_cell_of_a_notebook_may_wait_for_it(registry: Path) -> None:
-    """In a notebook a loop runs already, in the main thread, and a cell may await."""
+    """In a notebook a loop runs already, in the main thread, and a cell may await. With a real
+    kernel: tests/notebook.py."""
     registry.write_text(
         "tmux_sessions:\n  - {name: shop, status: running, agent: demo, pane: {pid: 4194305}}\n"
-    )
-    cell = (
-        "import asyncio, tmuxreap\n"
-        "r = tmuxreap.open_registry()\n"
-        "here = r.session('shop').status\n"
-        "ending = await asyncio.to_thread(r.stop, 'shop')\n"
     )
     space: dict[str, Any] = {}
 
     async def notebook() -> None:
-        await eval(compile(cell, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
+        await eval(compile(CELL, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
 
     asyncio.run(notebook())
-    assert (space["here"], space["ending"].outcome) == ("running", "stopped")
+    assert space["ending"].outcome == "stopped"
