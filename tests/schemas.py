@@ -40,3 +40,9 @@ def check_answer(answer: Mapping[str, Any]) -> None:
     known = verb if verb in SHAPES and not SHAPES[verb].lines else None
     found = troubles(json.loads(json.dumps(answer, default=str)), known)
     assert not found, f"{verb} is not as its schema says: {found}"
+
+
+def check_line(verb: str, line: Mapping[str, Any]) -> None:
+    """Of a command that answers in lines, one."""
+    found = troubles(line, verb)
+    assert not found, f"a line of {verb} is not as its schema says: {found}"

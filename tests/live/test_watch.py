@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests.real import DEMO, Real, alive, until
+from tests.schemas import check_line
 
 pytestmark = pytest.mark.live
 
@@ -64,6 +65,7 @@ class Watch:
 
     def event(self) -> dict[str, Any]:
         event: dict[str, Any] = json.loads(self._lines.get(timeout=15))
+        check_line("watch", event)
         return event
 
     def quiet(self) -> bool:
