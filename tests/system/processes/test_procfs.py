@@ -11,6 +11,8 @@ from signal import SIGKILL
 
 import pytest
 
+from tests.real import until
+from tmuxreap.core.model import ProcessId
 from tmuxreap.system.processes import procfs
 from tmuxreap.system.processes.linux import LinuxProcesses
 
@@ -55,6 +57,19 @@ def test_a_process_whose_first_thread_has_ended_is_alive(processes: LinuxProcess
     assert processes.wait({identity}, 10) == {identity}
     child.communicate()
     processes.close()
+
+
+def test_who_is_dying_is_told_from_who_lives_and_from_a_stranger_of_that_pid() -> None:
+    child = started("sh", "-c", "echo; exec sleep 60")
+    facts = procfs.facts_of(child.pid)
+    assert facts is not None
+    process = procfs.process_of(child.pid, facts).id
+    assert not procfs.is_leaving(process)
+    child.kill()
+    until("a zombie", lambda: procfs.exit_status(process) is not None)
+    assert procfs.is_leaving(process)
+    assert not procfs.is_leaving(ProcessId(process.pid, process.start + 1))
+    child.communicate()
 
 
 def test_a_program_and_a_folder_that_were_deleted_keep_their_names(

@@ -16,7 +16,7 @@ from tmuxreap.commands.watch.outlet import Outlet
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Live, NoServer, ProcessId, Row, Server
+from tmuxreap.core.model import Live, ProcessId, Row, Server
 from tmuxreap.core.results import PlainResult
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
@@ -26,7 +26,7 @@ from tmuxreap.sessions.sight import Sight
 from tmuxreap.sessions.state import AgentState, Told
 from tmuxreap.system import files
 from tmuxreap.system.files import Stamp
-from tmuxreap.system.tmux.sockets import who_listens
+from tmuxreap.system.processes.procfs import is_leaving
 
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
@@ -167,17 +167,17 @@ class _Watch:
             left -= self._app.processes.wait(left, until - self._app.clock.monotonic())
 
     def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
-        """A server closes its files before it is dead: its agents may be heard of first; then
-        nobody listens there."""
-        if row.server is not None and (
-            row.server in gone or isinstance(who_listens(row.socket), NoServer)
-        ):
+        """A server closes its files before it is dead, so its agents may be heard of first."""
+        if row.server is not None and (row.server in gone or self._is_over(row.server)):
             said = self._waiter.how_ended(row.server)
             return f"its tmux server ended{f' ({said})' if said else ''}"
         return next(
             (said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))),
             None,
         )
+
+    def _is_over(self, server: ProcessId) -> bool:
+        return self._app.processes.again(server) is None or is_leaving(server)
 
     def _look(self, only: frozenset[str] | None) -> None:
         """Reconcile, and who is to be watched from now on. What was heard of a cause counts until

@@ -11,7 +11,8 @@ from tmuxreap.core.model import Process, ProcessId
 
 READ_AT_ONCE = 1 << 16
 DELETED = " (deleted)"
-START, EXIT_CODE = 19, 49  # counted from the third field on
+FLAGS, START, EXIT_CODE = 6, 19, 49  # counted from the third field on
+EXITING = 0x4  # PF_EXITING: it closes its files, and comes back to nothing
 
 
 class Facts(NamedTuple):
@@ -71,6 +72,14 @@ def is_gone(process: ProcessId) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def is_leaving(process: ProcessId) -> bool:
+    """Tell that it is dying: what it held is closed already, and it is still there."""
+    facts = facts_of(process.pid)
+    if facts is None or int(facts.numbers[START]) != process.start:
+        return False
+    return bool(int(facts.numbers[FLAGS]) & EXITING)
 
 
 def exit_status(process: ProcessId) -> int | None:
