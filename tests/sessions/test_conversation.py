@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from tests.fake_processes import FakeClock, FakeProcesses
 from tmuxreap.agents.conversations.find import AgentProcess
 from tmuxreap.agents.profiles import Locator, Profile
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.ledger.records import Heartbeat
-from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import _hooked
+from tmuxreap.sessions.conversation import Finder
 
 CLAUDE = Profile("claude", locators=(Locator("hook"),))
 AGENT = AgentProcess(ProcessId(70, 700), ("claude",), 0.0)
@@ -23,10 +24,9 @@ def beat(kind: str, conversation: str | None, pid: int = 70, start: int = 700) -
 
 def hooked(*beats: Heartbeat, profile: Profile = CLAUDE) -> str | None:
     """The latest first, as the ledger gives them."""
-    app: Any = SimpleNamespace(books=SimpleNamespace(told=lambda name: list(beats)))
-    return _hooked(
-        cast("Context", app), cast("Row", SimpleNamespace(name="acme")), [AGENT], profile
-    )
+    books: Any = SimpleNamespace(told=lambda name: list(beats))
+    finder = Finder(FakeProcesses(FakeClock()), books, Path("/"))
+    return finder._hooked(cast("Row", SimpleNamespace(name="acme")), [AGENT], profile)
 
 
 def test_the_latest_word_counts_also_after_a_clear() -> None:

@@ -25,7 +25,6 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import find_conversation
 from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
 from tmuxreap.sessions.identity import not_all_read, not_asked
 from tmuxreap.sessions.look import look_at
@@ -194,9 +193,7 @@ def _outside(
     row = outside.outside_row(context, name, agent, terminal, leader, pane)
     row, sight = outside.recognised(context, row, look)
     wish = outside.outside_launch(context, row, sight)
-    conversation = find_conversation(
-        context, row, sight, context.profiles.of(row.agent)
-    ).conversation
+    conversation = context.finder.known_of(row, sight, context.profiles.of(row.agent)).conversation
     fields = _fields(context, request, old)
     return (
         row,
@@ -290,7 +287,7 @@ def _wish(
     server: Server,
     old: Row | None,
 ) -> Launch:
-    conversation = find_conversation(context, row, sight, context.profiles.of(agent)).conversation
+    conversation = context.finder.known_of(row, sight, context.profiles.of(agent)).conversation
     cwd = next(
         (c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))), None
     )

@@ -21,7 +21,7 @@ from tmuxreap.registry.rows import ended_epoch, recorded_conversation
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import store_environment, who_is_in
+from tmuxreap.sessions.conversation import store_environment
 from tmuxreap.sessions.look import look_at
 
 DAY_S = 86400.0
@@ -184,7 +184,7 @@ def _not_in_use(
     store = store_of(
         profile, None, recorded if isinstance(recorded, str) else None, context.settings.home
     )
-    stranger = who_is_in(context, profile, conversation, store)
+    stranger = context.finder.who_is_in(profile, conversation, store)
     if stranger is not None:
         raise Failure(
             Code.CONVERSATION_IN_USE,

@@ -37,7 +37,7 @@ from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
 from tmuxreap.registry.file import RegistryLook, row_invalid
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import after_exit, find_conversation, last_told
+from tmuxreap.sessions.conversation import after_exit
 from tmuxreap.sessions.sight import Past
 from tmuxreap.system.interrupts import undisturbed
 
@@ -364,10 +364,10 @@ def task_of(context: Context, ending: UnderWay, policy: Policy) -> Task:
 
     def hear() -> Heard:
         ours = intent is None or context.books.still_open(intent.id)
-        return Heard(ours, last_told(context, case.row, case.sight) if ours else "")
+        return Heard(ours, context.finder.last_told(case.row, case.sight) if ours else "")
 
     def recall() -> Conversation:
-        case.known = find_conversation(context, case.row, case.sight, case.profile)
+        case.known = context.finder.known_of(case.row, case.sight, case.profile)
         if case.sight.pane:
             case.last_screen = context.tmux.capture(
                 case.sight.socket, case.sight.pane.id, joined=True

@@ -28,7 +28,7 @@ from tmuxreap.registry.transitions import (
     next_status,
 )
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import goes_on, resume_command
+from tmuxreap.sessions.conversation import resume_command
 from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.panes import listed
 from tmuxreap.sessions.sight import Past
@@ -103,9 +103,7 @@ def result_of(
         grace_s=policy.grace,
         conversation=ended.conversation,
         resumable=ended.conversation.exists and not lost,
-        resume_command=(
-            None if lost else resume_command(context, case.row, case.known, case.profile)
-        ),
+        resume_command=(None if lost else resume_command(case.row, case.known, case.profile)),
         rungs=ended.rungs,
         purged=case.purged.paths if case.purged else (),
         left=case.purged.left if case.purged else (),
@@ -125,7 +123,7 @@ def result_of(
             *(_left_alone(ended) if gone else ()),
             *case.known.warnings,
             *_nothing_purged(case),
-            *(goes_on(context, case.known, case.profile) if gone else ()),
+            *(context.finder.goes_on(case.known, case.profile) if gone else ()),
         ),
         failure=failure_of(case, ended, policy),
     )
@@ -286,7 +284,7 @@ def purge_if_asked(context: Context, case: Case, ended: Ended, policy: Policy) -
 
 
 def _goes_on(context: Context, case: Case) -> Failure | None:
-    on = goes_on(context, case.known, case.profile)
+    on = context.finder.goes_on(case.known, case.profile)
     reason = (
         f"could not purge the conversation of {case.row.name}: {on[0].partition(': ')[2]}"
         if on

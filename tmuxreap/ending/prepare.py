@@ -20,7 +20,6 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import (
     Known,
     after_life,
-    find_conversation,
     resume_command,
     screen_of,
 )
@@ -77,9 +76,7 @@ def _case(
     context: Context, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy
 ) -> Case:
     profile, agent = context.profile_of(row), context.agent_of(row)
-    known = after_life(
-        profile, find_conversation(context, row, sight, profile), sight, shown.joined
-    )
+    known = after_life(profile, context.finder.known_of(row, sight, profile), sight, shown.joined)
     memory = sum(context.processes.memory(one.process.id) for one in sight.owned.own)
     case = Case(row, agent, profile, sight, past, known, shown.joined, memory)
     failure = _elsewhere(context, row, sight, shown, policy) or refusal(
@@ -195,7 +192,7 @@ def already_stopped(context: Context, case: Case) -> EndResult:
         ),
         conversation=case.known.conversation,
         resumable=case.known.conversation.exists and row.resumable is not False,
-        resume_command=resume_command(context, row, case.known, case.profile),
+        resume_command=resume_command(row, case.known, case.profile),
         task_id=row.task_id,
         ended_at=str(ended_at) if ended_at else None,
     )

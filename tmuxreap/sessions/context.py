@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.agents.profiles import Profile
@@ -19,6 +20,9 @@ from tmuxreap.registry.file import Registry, RegistryLook
 from tmuxreap.sessions.observe import Observer, Place
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
 from tmuxreap.system.tmux.sockets import socket_path
+
+if TYPE_CHECKING:
+    from tmuxreap.sessions.conversation import Finder
 
 
 class Context:
@@ -125,6 +129,14 @@ class Context:
     @cached_property
     def observer(self) -> Observer:
         return Observer(self.tmux, self.processes, self.place)
+
+    @cached_property
+    def finder(self) -> Finder:
+        from tmuxreap.sessions.conversation import (
+            Finder,
+        )  # with the agents' stores: no list needs them
+
+        return Finder(self.processes, self.books, self.settings.home)
 
     @cached_property
     def books(self) -> Books:

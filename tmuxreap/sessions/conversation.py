@@ -15,11 +15,12 @@ from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
 from tmuxreap.core.model import Conversation, Live, Process, Row
+from tmuxreap.core.ports import Processes
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.registry.rows import recorded_conversation
-from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
 
 TOLD_ALIVE = ("pidfile", "open-file", "argv")
@@ -45,17 +46,156 @@ class Known:
         return (f"ambiguous_conversation: it could be {could}; none was recorded",)
 
 
-def find_conversation(context: Context, row: Row, sight: Sight, profile: Profile | None) -> Known:
-    """What the row has recorded counts as long as no locator knows better."""
-    if profile is None:
-        return Known(find.NONE, Clues())
-    clues, environ = _clues(context, row, sight, profile)
-    located = find.locate(profile, clues)
-    found = located.conversation
-    if found.id is None:
-        found = _recorded(profile, row, clues, context.agent_of(row))
-    candidates = located.candidates if found.id is None else ()
-    return Known(found, clues, _store_word(context, profile, environ, clues, row), candidates)
+@frozen
+class Finder:
+    """Finds conversations: by living agents, by what their hooks told, by their stores."""
+
+    processes: Processes
+    books: Books
+    home: Path | None
+
+    def known_of(self, row: Row, sight: Sight, profile: Profile | None) -> Known:
+        """What the row has recorded counts as long as no locator knows better."""
+        if profile is None:
+            return Known(find.NONE, Clues())
+        clues, environ = self._clues(row, sight, profile)
+        located = find.locate(profile, clues)
+        found = located.conversation
+        if found.id is None:
+            found = _recorded(profile, row, clues)
+        candidates = located.candidates if found.id is None else ()
+        return Known(found, clues, self._store_word(profile, environ, clues, row), candidates)
+
+    def last_told(self, row: Row, sight: Sight) -> str:
+        """The state that the agent itself told last in this life of its; empty where it told none."""
+        since = min(
+            (self.processes.started_epoch(process.id) for process in sight.agent), default=0.0
+        )
+        return next(
+            (beat.state for beat in self.books.told(row.name) if beat.state and beat.at >= since),
+            "",
+        )
+
+    def goes_on(self, known: Known, profile: Profile | None) -> tuple[str, ...]:
+        """After the end: does the conversation go on without its pane? Says so, and how to end it."""
+        conversation = known.conversation
+        if (
+            profile is None
+            or profile.goes_on is None
+            or conversation.id is None
+            or known.clues.store is None
+        ):
+            return ()
+        found = lingering(profile, profile.goes_on, known.clues.store, conversation, self.processes)
+        return tuple(
+            f"goes_on: the conversation goes on in {plain(one.where)}; end it with: {one.end}"
+            for one in found
+        )
+
+    def who_is_in(self, profile: Profile, conversation: str, store: Path | None) -> Process | None:
+        """A living agent that tells of itself that it is in this conversation, whether it has a row or
+        not."""
+        told = tuple(locator for locator in profile.locators if locator.kind in TOLD_ALIVE)
+        for process in self._living(profile):
+            cwd = self.processes.cwd(process.id)
+            its = self._store_of(profile, process, cwd)
+            if its is None or (store is not None and its != store):
+                continue
+            files = self.processes.open_files(process.id)
+            clues = Clues((self._agent_process(process),), tuple(files), cwd, its)
+            if find.locate(replace(profile, locators=told), clues).conversation.id == conversation:
+                return process
+        return None
+
+    def _clues(
+        self, row: Row, sight: Sight, profile: Profile
+    ) -> tuple[Clues, Mapping[str, str] | None]:
+        environ = next(
+            (e for p in sight.agent if (e := self.processes.environ(p.id)) is not None), None
+        )
+        store = find.store_of(profile, environ, _recorded_store(row), self.home)
+        cwd = next(
+            (found for p in sight.agent if (found := self.processes.cwd(p.id))), row.pane.cwd
+        )
+        store = Path(cwd or "/", store) if store is not None else None
+        files = any(locator.kind == "open-file" for locator in profile.locators)
+        opened = (
+            [path for p in sight.agent for path in self.processes.open_files(p.id)] if files else []
+        )
+        launched = (
+            recorded_conversation(row, profile.name)
+            if row.data.get("conversation_source") == "launch"
+            else None
+        )
+        agents = tuple(self._agent_process(process) for process in sight.agent)
+        hooked = self._hooked(row, agents, profile)
+        since = row.pane.created_epoch if not row.status.ended else None
+        clues = Clues(
+            agents, tuple(opened), cwd, store, launched=launched, hooked=hooked, since=since
+        )
+        return replace(clues, rivals=lambda: self._has_rivals(sight, profile, clues)), environ
+
+    def _hooked(
+        self, row: Row, agents: Sequence[find.AgentProcess], profile: Profile
+    ) -> str | None:
+        """What the agent's own hooks told last, this very process: not one before it, nor one that a
+        tool of it started. A program that can be no agent speaks for the one whose mark it carries.
+
+        At the end of a conversation its hook may be the slower one: it says nothing of the next."""
+        if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
+            return None
+        from tmuxreap.agents.hooks.events import SESSION_END  # only for agents with hooks
+
+        ours = {(agent.id.pid, agent.id.start) for agent in agents}
+        since = min(agent.started_epoch for agent in agents)
+        told = (
+            beat
+            for beat in self.books.told(row.name)
+            if beat.conversation_id and beat.kind != SESSION_END
+        )
+        return next(
+            (beat.conversation_id for beat in told if _is_of(beat, profile, ours, since)), None
+        )
+
+    def _has_rivals(self, sight: Sight, profile: Profile, clues: Clues) -> bool:
+        """A living agent of this kind in the same folder that is not this one, and has the same store:
+        what it wrote cannot be told from ours."""
+        ours = {process.pid for process in sight.agent} | {
+            one.process.pid for one in sight.owned.own
+        }
+        others = (process for process in self._living(profile) if process.pid not in ours)
+        return any(
+            self.processes.cwd(process.id) == clues.cwd
+            and self._store_of(profile, process, clues.cwd) in (None, clues.store)
+            for process in others
+        )
+
+    def _living(self, profile: Profile) -> Iterator[Process]:
+        """Every agent of this kind, whoever started it."""
+        for process in self.processes.look().values():
+            if profile.recognises(self.processes.argv(process.id), process.comm, None):
+                yield process
+
+    def _store_of(self, profile: Profile, process: Process, cwd: str | None) -> Path | None:
+        """None where its environment cannot be read."""
+        environ = self.processes.environ(process.id)
+        store = find.store_of(profile, environ, None, self.home) if environ is not None else None
+        return Path(cwd or "/", store) if store is not None else None
+
+    def _agent_process(self, process: Process) -> find.AgentProcess:
+        return find.AgentProcess(
+            process.id, self.processes.argv(process.id), self.processes.started_epoch(process.id)
+        )
+
+    def _store_word(
+        self, profile: Profile, environ: Mapping[str, str] | None, clues: Clues, row: Row
+    ) -> str | None:
+        """Only a store that is not the default is worth a word in the row."""
+        if environ is None:
+            return _recorded_store(row)
+        named = bool(environ.get(profile.store_variable or ""))
+        default = find.store_of(profile, {}, None, self.home)
+        return str(clues.store) if clues.store and (named or clues.store != default) else None
 
 
 def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Known:
@@ -109,17 +249,7 @@ def in_a_turn(profile: Profile, known: Known) -> bool:
     return any(turn_open(told, Path(path)) for path in paths)
 
 
-def last_told(context: Context, row: Row, sight: Sight) -> str:
-    """The state that the agent itself told last in this life of its; empty where it told none."""
-    since = min(
-        (context.processes.started_epoch(process.id) for process in sight.agent), default=0.0
-    )
-    return next(
-        (beat.state for beat in context.books.told(row.name) if beat.state and beat.at >= since), ""
-    )
-
-
-def resume_command(context: Context, row: Row, known: Known, profile: Profile | None) -> str | None:
+def resume_command(row: Row, known: Known, profile: Profile | None) -> str | None:
     if (
         profile is None
         or not profile.resume
@@ -151,69 +281,6 @@ def _above(folder: str, below: str) -> str:
     return folder.removesuffix("/" + below) or "/" if below else folder
 
 
-def goes_on(context: Context, known: Known, profile: Profile | None) -> tuple[str, ...]:
-    """After the end: does the conversation go on without its pane? Says so, and how to end it."""
-    conversation = known.conversation
-    if (
-        profile is None
-        or profile.goes_on is None
-        or conversation.id is None
-        or known.clues.store is None
-    ):
-        return ()
-    found = lingering(profile, profile.goes_on, known.clues.store, conversation, context.processes)
-    return tuple(
-        f"goes_on: the conversation goes on in {plain(one.where)}; end it with: {one.end}"
-        for one in found
-    )
-
-
-def _clues(
-    context: Context, row: Row, sight: Sight, profile: Profile
-) -> tuple[Clues, Mapping[str, str] | None]:
-    environ = next(
-        (e for p in sight.agent if (e := context.processes.environ(p.id)) is not None), None
-    )
-    store = find.store_of(profile, environ, _recorded_store(row), context.settings.home)
-    cwd = next((found for p in sight.agent if (found := context.processes.cwd(p.id))), row.pane.cwd)
-    store = Path(cwd or "/", store) if store is not None else None
-    files = any(locator.kind == "open-file" for locator in profile.locators)
-    opened = (
-        [path for p in sight.agent for path in context.processes.open_files(p.id)] if files else []
-    )
-    launched = (
-        recorded_conversation(row, profile.name)
-        if row.data.get("conversation_source") == "launch"
-        else None
-    )
-    agents = tuple(_agent_process(context, process) for process in sight.agent)
-    hooked = _hooked(context, row, agents, profile)
-    since = row.pane.created_epoch if not row.status.ended else None
-    clues = Clues(agents, tuple(opened), cwd, store, launched=launched, hooked=hooked, since=since)
-    return replace(clues, rivals=lambda: _has_rivals(context, sight, profile, clues)), environ
-
-
-def _hooked(
-    context: Context, row: Row, agents: Sequence[find.AgentProcess], profile: Profile
-) -> str | None:
-    """What the agent's own hooks told last, this very process: not one before it, nor one that a
-    tool of it started. A program that can be no agent speaks for the one whose mark it carries.
-
-    At the end of a conversation its hook may be the slower one: it says nothing of the next."""
-    if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
-        return None
-    from tmuxreap.agents.hooks.events import SESSION_END  # only for agents with hooks
-
-    ours = {(agent.id.pid, agent.id.start) for agent in agents}
-    since = min(agent.started_epoch for agent in agents)
-    told = (
-        beat
-        for beat in context.books.told(row.name)
-        if beat.conversation_id and beat.kind != SESSION_END
-    )
-    return next((beat.conversation_id for beat in told if _is_of(beat, profile, ours, since)), None)
-
-
 def _is_of(
     beat: Heartbeat, profile: Profile, ours: Container[tuple[object, ...]], since: float
 ) -> bool:
@@ -235,62 +302,8 @@ def _is_of(
     return beat.at >= since
 
 
-def _has_rivals(context: Context, sight: Sight, profile: Profile, clues: Clues) -> bool:
-    """A living agent of this kind in the same folder that is not this one, and has the same store:
-    what it wrote cannot be told from ours."""
-    ours = {process.pid for process in sight.agent} | {one.process.pid for one in sight.owned.own}
-    others = (process for process in _living(context, profile) if process.pid not in ours)
-    return any(
-        context.processes.cwd(process.id) == clues.cwd
-        and _store_of(context, profile, process, clues.cwd) in (None, clues.store)
-        for process in others
-    )
-
-
-def _living(context: Context, profile: Profile) -> Iterator[Process]:
-    """Every agent of this kind, whoever started it."""
-    for process in context.processes.look().values():
-        if profile.recognises(context.processes.argv(process.id), process.comm, None):
-            yield process
-
-
-def _store_of(context: Context, profile: Profile, process: Process, cwd: str | None) -> Path | None:
-    """None where its environment cannot be read."""
-    environ = context.processes.environ(process.id)
-    store = (
-        find.store_of(profile, environ, None, context.settings.home)
-        if environ is not None
-        else None
-    )
-    return Path(cwd or "/", store) if store is not None else None
-
-
-def who_is_in(
-    context: Context, profile: Profile, conversation: str, store: Path | None
-) -> Process | None:
-    """A living agent that tells of itself that it is in this conversation, whether it has a row or
-    not."""
-    told = tuple(locator for locator in profile.locators if locator.kind in TOLD_ALIVE)
-    for process in _living(context, profile):
-        cwd = context.processes.cwd(process.id)
-        its = _store_of(context, profile, process, cwd)
-        if its is None or (store is not None and its != store):
-            continue
-        files = context.processes.open_files(process.id)
-        clues = Clues((_agent_process(context, process),), tuple(files), cwd, its)
-        if find.locate(replace(profile, locators=told), clues).conversation.id == conversation:
-            return process
-    return None
-
-
-def _agent_process(context: Context, process: Process) -> find.AgentProcess:
-    return find.AgentProcess(
-        process.id, context.processes.argv(process.id), context.processes.started_epoch(process.id)
-    )
-
-
-def _recorded(profile: Profile, row: Row, clues: Clues, agent: str | None) -> Conversation:
-    recorded = recorded_conversation(row, agent)
+def _recorded(profile: Profile, row: Row, clues: Clues) -> Conversation:
+    recorded = recorded_conversation(row, profile.name)
     if recorded is None:
         return find.NONE
     source = row.data.get("conversation_source")
@@ -300,14 +313,3 @@ def _recorded(profile: Profile, row: Row, clues: Clues, agent: str | None) -> Co
 def _recorded_store(row: Row) -> str | None:
     store = row.data.get("store")
     return store if isinstance(store, str) else None
-
-
-def _store_word(
-    context: Context, profile: Profile, environ: Mapping[str, str] | None, clues: Clues, row: Row
-) -> str | None:
-    """Only a store that is not the default is worth a word in the row."""
-    if environ is None:
-        return _recorded_store(row)
-    named = bool(environ.get(profile.store_variable or ""))
-    default = find.store_of(profile, {}, None, context.settings.home)
-    return str(clues.store) if clues.store and (named or clues.store != default) else None

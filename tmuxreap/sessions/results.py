@@ -137,14 +137,11 @@ def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -
 
 def _facts(context: Context, row: Row, sight: Sight) -> tuple[dict[str, object], Shows | None]:
     from tmuxreap.core.masking import kept_screen
-    from tmuxreap.sessions.conversation import (  # with the agents' stores, which no list needs
-        find_conversation,
-        screen_of,
-    )
+    from tmuxreap.sessions.conversation import screen_of  # with the agents' stores
     from tmuxreap.sessions.state import shows
 
     profile = context.profile_of(row)
-    known = find_conversation(context, row, sight, profile)
+    known = context.finder.known_of(row, sight, profile)
     pane = sight.pane.id if sight.pane else ""
     plain, text = (
         context.tmux.ask(sight.socket, [Question(pane), Question(pane, joined=True)])

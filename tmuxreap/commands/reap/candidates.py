@@ -23,7 +23,7 @@ from tmuxreap.core.times import parse_duration
 from tmuxreap.ending.one_at_a_time import busy_names
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import find_conversation, screen_of
+from tmuxreap.sessions.conversation import screen_of
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.panes import listed
 from tmuxreap.sessions.sight import Sight
@@ -155,7 +155,7 @@ def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
 
 def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer:
     profile = context.profile_of(row)
-    known = find_conversation(context, row, sight, profile)
+    known = context.finder.known_of(row, sight, profile)
     text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
     return Closer(
         state=screen_of(profile, known, text).state,

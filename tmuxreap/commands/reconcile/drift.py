@@ -28,7 +28,6 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, Ending, Event, end_changes
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import find_conversation
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.shown import BANNER_OPTION
@@ -250,7 +249,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
             )
         ]
     if intent is not None:
-        known = find_conversation(context, row, sight, context.profile_of(row)).conversation
+        known = context.finder.known_of(row, sight, context.profile_of(row)).conversation
         ending = Ending(Event.PURGED, context.clock.now(), reason=intent.reason)
         changes = end_changes(row.status, ending) if _has_purged(intent, known) else {}
         return [
@@ -277,7 +276,7 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
     """Proven gone. With processes left of it nothing is written: gone means gone."""
     if sight.owned.own:
         return Drift(row.name, DriftKind.SURVIVORS, _who(sight), hint=command("stop", row.name))
-    conversation = find_conversation(context, row, sight, context.profile_of(row)).conversation
+    conversation = context.finder.known_of(row, sight, context.profile_of(row)).conversation
     agent = context.agent_of(row)
     event = EVENT_OF_VERB[Verb(intent.verb)] if intent is not None else Event.FOUND_DEAD
     if intent is not None and _has_purged(intent, conversation):
@@ -324,7 +323,7 @@ def _stuck(row: Row, intent: Intent) -> Drift:
 def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
     """The agent itself says that it is in another conversation by now."""
     agent = context.agent_of(row)
-    found = find_conversation(context, row, sight, context.profile_of(row)).conversation
+    found = context.finder.known_of(row, sight, context.profile_of(row)).conversation
     recorded = recorded_conversation(row, agent)
     if agent is None or found.id in (None, recorded) or found.source not in FOLLOWING:
         return []
