@@ -11,7 +11,7 @@ from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
     MODES,
     TRANSITIONS,
-    Ending,
+    End,
     Event,
     end_changes,
     next_status,
@@ -83,7 +83,7 @@ def test_what_cannot_happen() -> None:
 @pytest.mark.parametrize(("status", "event"), IMPOSSIBLE, ids=lambda value: value.value)
 def test_what_cannot_happen_is_an_error_of_ours(status: Status, event: Event) -> None:
     with pytest.raises(ValueError, match=f"a {status.value} row cannot be {event.value}"):
-        end_changes(status, Ending(event, AT))
+        end_changes(status, End(event, AT))
 
 
 def test_every_verb_that_ends_has_its_event_and_every_ending_its_mode() -> None:
@@ -105,7 +105,7 @@ def known(identifier: str | None = "c-1") -> Conversation:
 
 
 def test_a_stop_writes_these_fields() -> None:
-    ending = Ending(
+    ending = End(
         Event.STOPPED,
         AT,
         StoppedBy.EXIT_KEYS,
@@ -130,7 +130,7 @@ def test_a_stop_writes_these_fields() -> None:
 
 
 def test_a_purge_keeps_the_id_and_cannot_be_resumed() -> None:
-    changes = end_changes(S, Ending(Event.PURGED, AT, resumable=True))
+    changes = end_changes(S, End(Event.PURGED, AT, resumable=True))
     assert changes == {
         ("status",): "terminated",
         ("terminated_at",): WHEN,
@@ -141,13 +141,13 @@ def test_a_purge_keeps_the_id_and_cannot_be_resumed() -> None:
 
 
 def test_one_found_dead_is_lost() -> None:
-    changes = end_changes(R, Ending(Event.FOUND_DEAD, AT, resumable=True))
+    changes = end_changes(R, End(Event.FOUND_DEAD, AT, resumable=True))
     assert (changes[("status",)], changes[("termination_mode",)]) == ("terminated", "lost")
     assert changes[("resumable",)] is True
 
 
 def test_a_sweep_writes_by_what_and_nothing_else() -> None:
-    ending = Ending(
+    ending = End(
         Event.SWEPT,
         AT,
         StoppedBy.SIGKILL,
@@ -161,7 +161,7 @@ def test_a_sweep_writes_by_what_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("conversation", [None, Conversation(None, None, None, exists=False)])
 def test_a_good_id_is_never_replaced_by_nothing(conversation: Conversation | None) -> None:
-    ending = Ending(
+    ending = End(
         Event.STOPPED, AT, conversation=conversation, conversation_field="claude_session_id_own"
     )
     assert ("claude_session_id_own",) not in end_changes(R, ending)
@@ -171,7 +171,7 @@ def test_a_good_id_is_never_replaced_by_nothing(conversation: Conversation | Non
 def test_an_id_without_a_field_is_not_written() -> None:
     assert all(
         "own" not in path[0]
-        for path in end_changes(R, Ending(Event.STOPPED, AT, conversation=known()))
+        for path in end_changes(R, End(Event.STOPPED, AT, conversation=known()))
     )
 
 
@@ -189,7 +189,7 @@ def test_reviving_takes_every_word_about_the_end() -> None:
 def test_whatever_an_ending_writes_reviving_takes_back() -> None:
     """But the conversation: that is what a session is resumed by."""
     for event in (Event.STOPPED, Event.KILLED, Event.PURGED, Event.FOUND_DEAD):
-        ending = Ending(
+        ending = End(
             event, AT, StoppedBy.HANGUP, "r", "pane", known(), "x_conversation_id_own", True, "s"
         )
         written = {path[0] for path in end_changes(R, ending)}

@@ -15,7 +15,7 @@ from tmuxreap.ending.prepare import Case
 from tmuxreap.ending.results import failed_target
 from tmuxreap.registry.file import RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
-from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, Ending, end_changes
+from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, end_changes
 from tmuxreap.sessions.context import Context
 
 
@@ -63,7 +63,7 @@ def _check_words(policy: Policy) -> None:
 def _trial(row: Row, policy: Policy) -> Changes:
     """All fields that the end may write."""
     known = [field for field, _ in row.conversations]
-    ending = Ending(
+    ending = End(
         event=EVENT_OF_VERB[policy.verb],
         at=0.0,
         reason=policy.reason,

@@ -22,7 +22,7 @@ from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
     MODES,
     Changes,
-    Ending,
+    End,
     Event,
     end_changes,
     next_status,
@@ -55,7 +55,7 @@ def changes_of(
 ) -> Changes:
     """What is written into the row as it stands now."""
     conversation = ended.conversation
-    ending = Ending(
+    ending = End(
         event=event_of(case, policy),
         at=at,
         stopped_by=stopped_by_of(case, ended),

@@ -68,7 +68,7 @@ Changes = Mapping[Path, Value]
 
 
 @frozen
-class Ending:
+class End:
     """What is known of an ending when it is written."""
 
     event: Event
@@ -89,7 +89,7 @@ def next_status(status: Status, event: Event) -> Status:
     return to
 
 
-def end_changes(status: Status, ending: Ending) -> Changes:
+def end_changes(status: Status, ending: End) -> Changes:
     """Exactly the fields that this ending writes into a row of this status."""
     to = next_status(status, ending.event)
     if ending.event is Event.SWEPT:
@@ -122,7 +122,7 @@ def _times(to: Status, at: float) -> Iterator[tuple[Path, Value]]:
     yield (f"{word}_at_epoch",), int(at)
 
 
-def _conversation(ending: Ending) -> Iterator[tuple[Path, Value]]:
+def _conversation(ending: End) -> Iterator[tuple[Path, Value]]:
     known = ending.conversation
     if known is not None and known.id is not None and ending.conversation_field is not None:
         yield (ending.conversation_field,), known.id

@@ -26,7 +26,7 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
-from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, Ending, Event, end_changes
+from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, Event, end_changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import look_at
@@ -250,7 +250,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
         ]
     if intent is not None:
         known = context.finder.known_of(row, sight, context.profile_of(row)).conversation
-        ending = Ending(Event.PURGED, context.clock.now(), reason=intent.reason)
+        ending = End(Event.PURGED, context.clock.now(), reason=intent.reason)
         changes = end_changes(row.status, ending) if _has_purged(intent, known) else {}
         return [
             Drift(
@@ -281,7 +281,7 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
     event = EVENT_OF_VERB[Verb(intent.verb)] if intent is not None else Event.FOUND_DEAD
     if intent is not None and _has_purged(intent, conversation):
         event = Event.PURGED
-    ending = Ending(
+    ending = End(
         event=event,
         at=context.clock.now(),
         reason=intent.reason if intent is not None else None,
