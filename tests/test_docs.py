@@ -24,9 +24,8 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Voice
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ladder.requests import RungReport
 from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
-from tmuxreap.ending.results import EndResult
+from tmuxreap.ending.results import EndResult, RungReport
 from tmuxreap.interfaces.cli.main import ALIASES, VERBS, declared
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.registry.transitions import TRANSITIONS, Event

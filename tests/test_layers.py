@@ -52,8 +52,8 @@ registry.yaml.*
 agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
-ending.plan ending.results ending.ladder.climb ending.ladder.keys ending.ladder.requests
-ending.ladder.turns
+ending.plan ending.results ending.ending ending.ladder.climb ending.ladder.keys
+ending.ladder.requests ending.ladder.turns
 ending.ladder.interrupt
 hosts.choose hosts.wire hosts.identity hosts.merge
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch

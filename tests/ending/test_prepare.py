@@ -1,4 +1,4 @@
-"""From rows to cases: each is answered at once or planned, and nothing is written."""
+"""From rows to endings: each is answered at once or planned, and nothing is written."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ import pytest
 from tests.ending.test_plan import KILL, STOP
 from tests.fakes import CONVERSATION, Story
 from tmuxreap.core.values import replace
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import Case, prepare
+from tmuxreap.ending.prepare import prepare
 
 
-def case(story: Story, policy: Policy = STOP) -> Case:
+def ending(story: Story, policy: Policy = STOP) -> Ending:
     app = story.app()
     (found,) = prepare(app, app.registry.look().usable, policy)
     return found
 
 
-def answer(found: Case) -> dict[str, Any]:
+def answer(found: Ending) -> dict[str, Any]:
     assert found.answer is not None
-    assert found.plan is None
     return found.answer.as_json()
 
 
 def test_a_living_agent_is_planned_with_its_conversation(story: Story) -> None:
     story.agent()
     before = story.written()
-    found = case(story)
+    found = ending(story)
     assert found.answer is None
-    assert found.plan is not None
-    assert (found.agent, found.known.conversation.id) == ("demo", CONVERSATION)
+    assert (found.agent, found.conversation.id) == ("demo", CONVERSATION)
     assert found.memory == 1_000_000
     assert story.written() == before
 
@@ -40,7 +39,7 @@ def test_who_has_ended_and_left_nothing_is_answered(story: Story) -> None:
     story.agent(status="stopped")
     story.tmux.servers[story.SOCKET].sessions.clear()
     story.processes.die(story.agents["acme"].process)
-    told = answer(case(story))
+    told = answer(ending(story))
     assert (told["outcome"], told["status"], told["resumable"]) == (
         "already_stopped",
         "stopped",
@@ -50,7 +49,7 @@ def test_who_has_ended_and_left_nothing_is_answered(story: Story) -> None:
 
 def test_what_is_refused_says_of_whom(story: Story) -> None:
     story.agent(status="stopped")
-    told = answer(case(story))
+    told = answer(ending(story))
     assert (told["outcome"], told["error"]["code"]) == ("refused", "session_alive")
     assert (told["agent"], told["pid"]) == ("demo", story.agents["acme"].process.pid)
 
@@ -58,14 +57,12 @@ def test_what_is_refused_says_of_whom(story: Story) -> None:
 def test_options_are_read_for_keys_and_not_for_a_kill(story: Story) -> None:
     agent = story.agent()
     story.tmux.change(agent.pane, synchronized=True)
-    told = case(story).plan
-    assert told is not None
+    told = ending(story).plan
     assert [(one.option, one.during) for one in told.options] == [
         ("remain-on-exit", "on"),
         ("synchronize-panes", "off"),
     ]
-    killed = case(story, KILL).plan
-    assert killed is not None
+    killed = ending(story, KILL).plan
     assert killed.options == ()
 
 
@@ -85,5 +82,4 @@ def test_a_purge_needs_a_conversation_that_is_this_row_s_alone(story: Story, has
             "forget that row first: tmuxreap forget other",
         )
     else:
-        assert found.plan is not None
         assert any(CONVERSATION in path for path in found.plan.purges)

@@ -169,8 +169,8 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
 
 
 def _no_session(context: Context, row: Row, request: EndRequest) -> Item:
-    (case,) = prepare(context, [row], request.policy)
-    return case.answer if case.answer is not None else failed_target(row.name, _neither(row.name))
+    (ending,) = prepare(context, [row], request.policy)
+    return ending.answer or failed_target(row.name, _neither(row.name))
 
 
 def _neither(name: str) -> Failure:

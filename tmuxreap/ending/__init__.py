@@ -4,5 +4,5 @@
 tmux, only ids that were judged, and never writes an end without proof.
 
 Doors: `end`, `plan`, `results`, and for the verbs beside it `prepare`, `outcome`, `one_at_a_time`,
-`delegation`, `handover` and the ladder's `requests` and `execute`. Main types: `Plan`, `Policy`,
-`EndResult`."""
+`delegation`, `handover` and the ladder's `requests` and `execute`. Main types: `Ending`, `Plan`,
+`Policy`, `EndResult`."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row, Verb
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import Case
 from tmuxreap.ending.results import failed_target
 from tmuxreap.registry.file import RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
@@ -32,20 +32,20 @@ def held(context: Context, policy: Policy) -> Iterator[None]:
 
 
 def recordable(
-    context: Context, look: RegistryLook, cases: Sequence[Case], policy: Policy
-) -> list[Case]:
+    context: Context, look: RegistryLook, endings: Sequence[Ending], policy: Policy
+) -> list[Ending]:
     """Those whose end could be written; the others are answered. Failure where that of none could
     be."""
     if policy.verb is Verb.KILL:
-        return list(cases)
+        return list(endings)
     context.registry.check_writable()
     context.registry.check_room(look)
     _check_words(policy)
-    refused = not_editable(look, lambda row: _trial(row, policy), [case.row for case in cases])
-    for case in cases:
-        if case.row.name in refused:
-            case.answer = failed_target(case.row.name, refused[case.row.name])
-    return [case for case in cases if case.row.name not in refused]
+    refused = not_editable(look, lambda row: _trial(row, policy), [it.row for it in endings])
+    for ending in endings:
+        if ending.name in refused:
+            ending.answer = failed_target(ending.name, refused[ending.name])
+    return [ending for ending in endings if ending.name not in refused]
 
 
 def _check_words(policy: Policy) -> None:

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Conversation, Outcome, Row, Verb
+from tmuxreap.core.model import Outcome, Row, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.before_keys import held, recordable
 from tmuxreap.ending.delegation import tell_begun
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.handover import hand_over
-from tmuxreap.ending.ladder.execute import Executor, Task
-from tmuxreap.ending.ladder.requests import Ended, Heard
+from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.one_at_a_time import (
     join,
     outcome_of_taker,
@@ -29,16 +29,15 @@ from tmuxreap.ending.one_at_a_time import (
     under_way,
     with_options,
 )
-from tmuxreap.ending.outcome import answered, not_yet
+from tmuxreap.ending.outcome import answered, not_yet, result_of
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import Case, prepare, screen_seen
-from tmuxreap.ending.record import UnderWay, answer_of, record
+from tmuxreap.ending.prepare import prepare
+from tmuxreap.ending.record import record
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
 from tmuxreap.registry.file import RegistryLook, row_invalid
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import after_exit
-from tmuxreap.sessions.sight import Past
+from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system.interrupts import undisturbed
 
 Ours = Callable[[Iterable[Intent]], None]
@@ -93,20 +92,17 @@ def _end_all(
     for _ in range(TRIES):
         if not todo:
             break
-        cases = prepare(context, todo, policy)
-        _check_free(context, cases, policy)
-        begun, busy, stale = _begin(
-            context, [case for case in cases if case.answer is None], policy, begin
-        )
-        told = {case.row.name: answered(context, case, policy) for case in cases}
+        endings = prepare(context, todo, policy)
+        _check_free(context, endings, policy)
+        wanted = [ending for ending in endings if ending.answer is None]
+        begun, busy, stale = _begin(context, wanted, policy, begin)
+        told = {ending.name: answered(context, ending) for ending in endings}
         answers.update({name: answer for name, answer in told.items() if answer is not None})
         try:
-            _carry_out(
-                context, [ending for ending in begun if not ending.case.sight.mine], policy, answers
-            )
-            answers.update(
-                _hand_over(context, [ending for ending in begun if ending.case.sight.mine], policy)
-            )
+            others = [ending for ending in begun if not ending.first.mine]
+            _carry_out(context, others, policy, answers)
+            mine = [ending for ending in begun if ending.first.mine]
+            answers.update(_hand_over(context, mine, policy))
         except BaseException:
             _release(context, begun, {})
             raise
@@ -123,7 +119,7 @@ def _end_all(
                 answers[intent.name] = joined
         if stale or todo:
             look = context.registry.look()
-            todo, vanished = _again(look, [*(case.row for case in stale), *todo])
+            todo, vanished = _again(look, [*(ending.row for ending in stale), *todo])
             answers.update(vanished)
     answers.update({row.name: failed_target(row.name, _restless(row.name)) for row in todo})
 
@@ -131,59 +127,57 @@ def _end_all(
 def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | None = None) -> Item:
     """What has no row: ended in the same way, and nothing is written of it. `past`: by what it is
     known."""
-    (case,) = prepare(context, [row], policy, {row.name: past} if past else None)
-    _check_free(context, [case], policy)
-    if case.answer is not None:
-        return case.answer
-    ending = UnderWay(case, None, started=context.clock.monotonic())
-    for batch in _run(context, [ending], policy):
-        for _, ended in batch:
-            return replace(answer_of(context, ending, ended, policy), status=None)
+    (ending,) = prepare(context, [row], policy, {row.name: past} if past else None)
+    _check_free(context, [ending], policy)
+    if ending.answer is not None:
+        return ending.answer
+    ending.started = context.clock.monotonic()
+    for _ in _run(context, [ending]):
+        return replace(result_of(context, ending), status=None)
     raise AssertionError("a ladder always ends")
 
 
 def _begin(
-    context: Context, cases: Sequence[Case], policy: Policy, begin: Ours
-) -> tuple[list[UnderWay], list[Intent], list[Case]]:
+    context: Context, endings: Sequence[Ending], policy: Policy, begin: Ours
+) -> tuple[list[Ending], list[Intent], list[Ending]]:
     """Under the lock: is the registry still what was planned on? Then each intent is recorded."""
-    if not cases:
+    if not endings:
         return [], [], []
 
     with held(context, policy):
         now = context.registry.look()
-        stale = [case for case in cases if not _unchanged(case.row, now)]
-        fresh = recordable(context, now, [case for case in cases if case not in stale], policy)
-        news = [_new_intent(context, case, policy) for case in fresh]
+        stale = [ending for ending in endings if not _unchanged(ending.row, now)]
+        fresh = recordable(context, now, [it for it in endings if it not in stale], policy)
+        news = [_new_intent(context, ending) for ending in fresh]
         answers = context.books.begin(
             news, lambda it: owner_alive(context, it), take_over=policy.verb is Verb.KILL
         )
         begin(answer.intent for answer in answers if isinstance(answer, Begun))
     started = context.clock.monotonic()
-    begun: list[UnderWay] = []
+    begun: list[Ending] = []
     busy: list[Intent] = []
-    for case, answer in zip(fresh, answers, strict=True):
+    for ending, answer in zip(fresh, answers, strict=True):
         if isinstance(answer, Busy):
             busy.append(answer.intent)
-        else:
-            if isinstance(answer, Begun) and answer.inherited is not None and case.plan is not None:
-                case.plan = with_options(case.plan, answer.inherited)
-            begun.append(
-                UnderWay(
-                    case, answer.intent if isinstance(answer, Begun) else None, started=started
-                )
-            )
+            continue
+        if isinstance(answer, Begun):
+            ending.intent = answer.intent
+            if answer.inherited is not None:
+                ending.plan = with_options(ending.plan, answer.inherited)
+        ending.started = started
+        begun.append(ending)
     return begun, busy, stale
 
 
-def _check_free(context: Context, cases: Sequence[Case], policy: Policy) -> None:
+def _check_free(context: Context, endings: Sequence[Ending], policy: Policy) -> None:
     """Under a lock that the caller holds only what is gone already can be recorded."""
-    living = [it.row.name for it in cases if it.answer is None and _lives(it)]
+    living = [it.name for it in endings if it.answer is None and _lives(it.sight)]
     if context.lock_held and living:
         raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
 
 
-def _lives(case: Case) -> bool:
-    return case.sight.session is not None or bool(case.sight.owned.own)
+def _lives(sight: Sight) -> bool:
+    return sight.session is not None or bool(sight.owned.own)
 
 
 def _unchanged(row: Row, look: RegistryLook) -> bool:
@@ -191,15 +185,13 @@ def _unchanged(row: Row, look: RegistryLook) -> bool:
     return now is not None and (now.status, now.tmux, now.pane) == (row.status, row.tmux, row.pane)
 
 
-def _release(context: Context, begun: Sequence[UnderWay], answers: Mapping[str, Item]) -> None:
+def _release(context: Context, begun: Sequence[Ending], answers: Mapping[str, Item]) -> None:
     """What failed or was interrupted stays open for `reconcile`, also while this process lives on
     as a server."""
-    failed = [
-        it
-        for it in begun
-        if not isinstance(told := answers.get(it.case.row.name), EndResult) or _failed(told)
-    ]
-    context.books.release(ending.intent.id for ending in failed if ending.intent)
+    done = {
+        name for name, told in answers.items() if isinstance(told, EndResult) and not _failed(told)
+    }
+    context.books.release(it.intent.id for it in begun if it.intent and it.name not in done)
 
 
 def _failed(result: EndResult) -> bool:
@@ -207,21 +199,17 @@ def _failed(result: EndResult) -> bool:
 
 
 def _follow_takers(
-    context: Context, begun: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]
+    context: Context, begun: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
     """The session is in another's hands: whether it ended as it was asked to, its taker knows."""
     for ending in begun:
-        name = ending.case.row.name
-        told = answers.get(name)
-        if (
-            ending.intent is None
-            or not isinstance(told, EndResult)
-            or told.outcome is not Outcome.TAKEN_OVER
-        ):
+        name, told = ending.name, answers.get(ending.name)
+        if ending.intent is None or not isinstance(told, EndResult):
             continue
-        taker = outcome_of_taker(context, ending.intent.id)
-        failure = taker.failure if taker is not None else _lost(name, policy)
-        answers[name] = replace(told, failure=failure)
+        if told.outcome is Outcome.TAKEN_OVER:
+            taker = outcome_of_taker(context, ending.intent.id)
+            failure = taker.failure if taker is not None else _lost(name, policy)
+            answers[name] = replace(told, failure=failure)
 
 
 def _lost(name: str, policy: Policy) -> Failure:
@@ -251,46 +239,43 @@ def _no_row(look: RegistryLook, name: str) -> Failure:
     return Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
 
 
-def _new_intent(context: Context, case: Case, policy: Policy) -> NewIntent:
-    assert case.plan is not None  # noqa: S101 - a case without an answer has a plan
+def _new_intent(context: Context, ending: Ending) -> NewIntent:
+    plan, policy = ending.plan, ending.policy
     owner = context.processes.identify(context.place.pid)
     assert owner is not None  # noqa: S101 - this very process
-    longest_s = sum(rung.wait_s for rung in case.plan.rungs if rung.skipped is None)
-    longest_s += case.plan.after_turn_s or 0.0
+    longest_s = sum(rung.wait_s for rung in plan.rungs if rung.skipped is None)
+    longest_s += plan.after_turn_s or 0.0
     return NewIntent(
-        name=case.row.name,
+        name=ending.name,
         verb=policy.verb.value,
         reason=policy.reason.encode("utf-8", "backslashreplace").decode(),
         scope=policy.scope.value,
         owner=owner,
         boot_id=context.place.boot_id,
         deadline=context.clock.now() + longest_s + DEADLINE_SLACK_S,
-        options=tuple(
-            PaneOption(case.plan.socket, o.pane, o.option, o.before) for o in case.plan.options
-        ),
-        plan=json.dumps(case.plan.as_json()),
+        options=tuple(PaneOption(plan.socket, o.pane, o.option, o.before) for o in plan.options),
+        plan=json.dumps(plan.as_json()),
     )
 
 
 def _carry_out(
-    context: Context, endings: Sequence[UnderWay], policy: Policy, answers: dict[str, Item]
+    context: Context, endings: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
-    tell_begun(context, [it.case.row for it in endings], recorded=any(it.intent for it in endings))
-    for batch in _run(context, endings, policy):
+    tell_begun(context, [it.row for it in endings], recorded=any(it.intent for it in endings))
+    for batch in _run(context, endings):
         record(context, batch, policy, answers)
 
 
-def _hand_over(context: Context, endings: Sequence[UnderWay], policy: Policy) -> dict[str, Item]:
+def _hand_over(context: Context, endings: Sequence[Ending], policy: Policy) -> dict[str, Item]:
     """The caller's own session: answered now, ended when the caller has left."""
     answers: dict[str, Item] = {}
     for ending in endings:
-        case = ending.case
         try:
-            hand_over(context, ending.intent, case.row.name, policy)
+            hand_over(context, ending.intent, ending.name, policy)
         except Failure as failure:
-            answers[case.row.name] = failed_target(case.row.name, failure)
+            answers[ending.name] = failed_target(ending.name, failure)
         else:
-            answers[case.row.name] = not_yet(case, policy, Outcome.HANDED_OVER)
+            answers[ending.name] = not_yet(ending, Outcome.HANDED_OVER)
     return answers
 
 
@@ -299,16 +284,15 @@ def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:
     row = context.registry.look().named(intent.name)
     if row is None:
         return []
-    (case,) = prepare(context, [row], policy)
+    (ending,) = prepare(context, [row], policy)
     answers: dict[str, Item] = {}
-    if case.answer is not None:
-        answers[row.name] = case.answer
-        closing = Closing(intent.id, Outcome.REFUSED.value, case.answer.as_json())
+    if ending.answer is not None:
+        answers[row.name] = ending.answer
+        closing = Closing(intent.id, Outcome.REFUSED.value, ending.answer.as_json())
         context.books.follow(context.registry.look(), [], [closing])
     else:
-        _carry_out(
-            context, [UnderWay(case, intent, started=context.clock.monotonic())], policy, answers
-        )
+        ending.intent, ending.started = intent, context.clock.monotonic()
+        _carry_out(context, [ending], policy, answers)
     return list(answers.values())
 
 
@@ -317,23 +301,18 @@ def _interrupted(name: str, policy: Policy) -> Failure:
     return Failure(Code.INTERRUPTED, reason, f"finish it with: tmuxreap {policy.verb.value} {name}")
 
 
-def _run(
-    context: Context, endings: Sequence[UnderWay], policy: Policy
-) -> Iterable[list[tuple[UnderWay, Ended]]]:
-    of_task: dict[int, UnderWay] = {}
-    for ending in endings:
-        ending.task = task_of(context, ending, policy)
-        of_task[id(ending.task)] = ending
+def _run(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
     executor = Executor(
         context.observer,
         context.tmux,
         context.processes,
         context.clock,
+        context.books,
+        context.finder,
         context.progress,
         partial(_ready_to_write, context),
     )
-    for batch in executor.run([ending.task for ending in endings if ending.task]):
-        yield [(of_task[id(task)], ended) for task, ended in batch]
+    return executor.run(endings)
 
 
 def _ready_to_write(context: Context) -> None:
@@ -347,50 +326,6 @@ def _ready_to_write(context: Context) -> None:
         kept_screen("")
         look = context.registry.look()
         _ = look.document, look.content.digest
-
-
-def task_of(context: Context, ending: UnderWay, policy: Policy) -> Task:
-    case, intent = ending.case, ending.intent
-    assert case.plan is not None  # noqa: S101 - a case without an answer has a plan
-
-    def capture(banner: str | None) -> Conversation:
-        case.known = after_exit(case.profile, case.known, banner)
-        return case.known.conversation
-
-    def keep_draft(text: str) -> int | None:
-        return (
-            context.books.note(case.row.name, "draft", {"text": text}) if case.registered else None
-        )
-
-    def hear() -> Heard:
-        ours = intent is None or context.books.still_open(intent.id)
-        return Heard(ours, context.finder.last_told(case.row, case.sight) if ours else "")
-
-    def recall() -> Conversation:
-        case.known = context.finder.known_of(case.row, case.sight, case.profile)
-        if case.sight.pane:
-            case.last_screen = context.tmux.capture(
-                case.sight.socket, case.sight.pane.id, joined=True
-            )
-        return case.known.conversation
-
-    return Task(
-        row=case.row,
-        plan=case.plan,
-        profile=case.profile,
-        policy=policy,
-        spares=context.spares_of(case.profile),
-        sight=case.sight,
-        past=case.past,
-        conversation=case.known.conversation,
-        ours=lambda: intent is None or context.books.still_open(intent.id),
-        read_screen=lambda text: screen_seen(context, case, text),
-        keep_draft=keep_draft,
-        capture=capture,
-        hear=hear,
-        recall=recall,
-        looked_at=case.looked_at,
-    )
 
 
 def _restless(name: str) -> Failure:

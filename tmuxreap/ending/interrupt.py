@@ -11,14 +11,12 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Outcome, Row, Scope, Verb
 from tmuxreap.core.results import Item, PlainResult
 from tmuxreap.core.values import replace
-from tmuxreap.ending.end import task_of
-from tmuxreap.ending.ladder.execute import Executor, Task
+from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.interrupt import RESTING, end_turn, refused, why_not
-from tmuxreap.ending.ladder.requests import Ended
 from tmuxreap.ending.one_at_a_time import busy_names
 from tmuxreap.ending.plan import Policy, why_no_keys
-from tmuxreap.ending.prepare import Case, prepare
-from tmuxreap.ending.record import UnderWay
+from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import failed_target
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.caller import caller
@@ -31,55 +29,56 @@ POLICY = Policy(
 
 def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
     """The answers stand in the order of the rows."""
-    cases = prepare(context, rows, POLICY)
+    endings = prepare(context, rows, POLICY)
     busy = busy_names(context, context.books.open_intents())
-    answers = {
-        case.row.name: _answered(case, dry_run, busy=case.row.name in busy) for case in cases
-    }
-    tasks = {_task(context, case): case for case in cases if answers[case.row.name] is None}
-    executor = Executor(context.observer, context.tmux, context.processes, context.clock)
+    answers = {it.name: _answered(it, dry_run, busy=it.name in busy) for it in endings}
+    todo = [ending for ending in endings if answers[ending.name] is None]
+    executor = Executor(
+        context.observer,
+        context.tmux,
+        context.processes,
+        context.clock,
+        context.books,
+        context.finder,
+    )
     began = context.clock.monotonic()
-    for batch in executor.run(tasks):
-        for task, ended in batch:
+    for ending in todo:  # nothing of the pane is changed for a turn
+        ending.plan = replace(ending.plan, options=())
+    for batch in executor.run(todo, end_turn):
+        for ending in batch:
             took_ms = round((context.clock.monotonic() - began) * 1000)
-            answers[task.row.name] = _told(context, tasks[task], ended, took_ms)
+            answers[ending.name] = _told(context, ending, took_ms)
     return [item for row in rows if (item := answers[row.name]) is not None]
 
 
-def _task(context: Context, case: Case) -> Task:
-    assert case.plan is not None  # noqa: S101 - who has none is answered
-    case.plan = replace(case.plan, options=())  # nothing of the pane is changed for a turn
-    task = task_of(context, UnderWay(case, None, started=context.clock.monotonic()), POLICY)
-    task.ladder = end_turn
-    return task
-
-
-def _answered(case: Case, dry_run: bool, *, busy: bool) -> Item | None:
+def _answered(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
     """What needs no key, or gets none; None of what has to be tried."""
-    failure = _refusal(case, busy)
+    failure = _refusal(ending, busy)
     if failure is not None:
-        return _item(case, failed_target(case.row.name, failure).outcome, failure=failure)
+        return _item(ending, failed_target(ending.name, failure).outcome, failure=failure)
     if not dry_run:
         return None
-    screen = case.plan.screen if case.plan else None
+    screen = ending.plan.screen
     if screen is not None and screen.state in RESTING:
-        return _item(case, Outcome.ALREADY_IDLE, screen.state)
+        return _item(ending, Outcome.ALREADY_IDLE, screen.state)
     if (reason := why_not(screen)) is not None:
-        return _item(case, Outcome.REFUSED, failure=refused(case.row.name, reason))
-    return _item(case, Outcome.PLANNED, screen.state if screen else None, keys=_keys(case.profile))
+        return _item(ending, Outcome.REFUSED, failure=refused(ending.name, reason))
+    return _item(
+        ending, Outcome.PLANNED, screen.state if screen else None, keys=_keys(ending.profile)
+    )
 
 
-def _refusal(case: Case, busy: bool) -> Failure | None:
-    name, pane = case.row.name, case.sight.pane
-    if case.answer is not None:
-        return _not_to_end(name, case.answer.failure)
-    if case.sight.live is Live.GONE:
+def _refusal(ending: Ending, busy: bool) -> Failure | None:
+    name, pane = ending.name, ending.sight.pane
+    if ending.answer is not None:
+        return _not_to_end(name, ending.answer.failure)
+    if ending.sight.live is Live.GONE:
         return _gone(name)
     if busy:
         return refused(name, "it is being ended, or started, at this moment")
-    given = case.row.agent is not None and case.row.tmux.known
-    reason = why_no_keys(case.sight, case.profile, POLICY, given=given)
-    if reason is None and not _keys(case.profile):
+    given = ending.row.agent is not None and ending.row.tmux.known
+    reason = why_no_keys(ending.sight, ending.profile, POLICY, given=given)
+    if reason is None and not _keys(ending.profile):
         reason = "no key is known that ends the turn of this agent"
     if reason is None and pane is not None and pane.synchronized:
         reason = "the keys of its pane go to others too (synchronize-panes)"
@@ -103,21 +102,21 @@ def _keys(profile: Profile | None) -> list[str]:
     return [step.name for step in profile.turn_keys if isinstance(step, Key)] if profile else []
 
 
-def _told(context: Context, case: Case, ended: Ended, took_ms: int) -> Item:
-    name, done = case.row.name, ended.outcome is Outcome.INTERRUPTED
+def _told(context: Context, ending: Ending, took_ms: int) -> Item:
+    name, done = ending.name, ending.outcome is Outcome.INTERRUPTED
     if done:
-        keys = _keys(case.profile)
+        keys = _keys(ending.profile)
         context.books.note(name, "interrupted", {"keys": keys, "asked_by": caller(context)})
         _correct(context, name)
-    rests = ended.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE)
+    rests = ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE)
     item = _item(
-        case,
-        ended.outcome,
+        ending,
+        ending.outcome,
         State.IDLE if rests else None,
-        keys=_keys(case.profile) if done else [],
-        failure=ended.trouble,
+        keys=_keys(ending.profile) if done else [],
+        failure=ending.trouble,
     )
-    draft = {"chars": len(ended.draft.text), "event": ended.draft.event} if ended.draft else None
+    draft = {"chars": len(ending.draft.text), "event": ending.draft.event} if ending.draft else None
     return replace(item, facts={**item.facts, "draft": draft, "duration_ms": took_ms})
 
 
@@ -129,7 +128,7 @@ def _correct(context: Context, name: str) -> None:
 
 
 def _item(
-    case: Case,
+    ending: Ending,
     outcome: Outcome,
     state: State | None = None,
     *,
@@ -145,10 +144,10 @@ def _item(
     }
     facts = {
         "outcome": outcome.value,
-        "agent": case.agent,
+        "agent": ending.agent,
         "state": words.get(state) if state else None,
         "keys": list(keys),
         "draft": None,
         "duration_ms": 0,
     }
-    return PlainResult(case.row.name, facts, failure)
+    return PlainResult(ending.name, facts, failure)

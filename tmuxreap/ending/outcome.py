@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.agents.screens import State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Live, Outcome, Row, Scope, Status, StoppedBy, Terminal, Verb
+from tmuxreap.core.model import Live, Outcome, Pane, Row, Scope, Status, StoppedBy, Terminal, Verb
 from tmuxreap.core.results import Item, megabytes
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ladder.requests import Ended
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, foreign_panes
-from tmuxreap.ending.prepare import Case, no_purge, prepare
+from tmuxreap.ending.prepare import no_purge, prepare
 from tmuxreap.ending.results import EndResult, Survivor
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.rows import conversation_field
@@ -36,123 +36,120 @@ from tmuxreap.sessions.sight import Past
 OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
 
 
-def event_of(case: Case, policy: Policy) -> Event:
+def event_of(ending: Ending) -> Event:
     """Of a row that had ended before, only what was left behind was ended now."""
-    if case.purged is not None and case.purged.failure is None:
+    if ending.purged is not None and ending.purged.failure is None:
         return Event.PURGED
-    return Event.SWEPT if case.row.status.ended else EVENT_OF_VERB[policy.verb]
+    return Event.SWEPT if ending.row.status.ended else EVENT_OF_VERB[ending.policy.verb]
 
 
-def stopped_by_of(case: Case, ended: Ended) -> StoppedBy | None:
+def stopped_by_of(ending: Ending) -> StoppedBy | None:
     """Of an ended row's left-overs no agent tells: what counts is the rung that ended them."""
-    if not case.row.status.ended:
-        return ended.stopped_by
-    return ended.swept_by if ended.swept or case.purged is None else None
+    if not ending.row.status.ended:
+        return ending.stopped_by
+    return ending.swept_by if ending.swept or ending.purged is None else None
 
 
-def changes_of(
-    context: Context, case: Case, ended: Ended, row: Row, policy: Policy, at: float
-) -> Changes:
+def changes_of(context: Context, ending: Ending, row: Row, at: float) -> Changes:
     """What is written into the row as it stands now."""
-    conversation = ended.conversation
-    ending = End(
-        event=event_of(case, policy),
+    policy, conversation, agent = ending.policy, ending.conversation, ending.agent
+    in_part = policy.scope is Scope.PANE or ending.sight.foreign
+    end = End(
+        event=event_of(ending),
         at=at,
-        stopped_by=stopped_by_of(case, ended),
-        reason=policy.reason if not row.status.ended or case.purged is None else None,
-        scope=Scope.PANE.value if policy.scope is Scope.PANE or ended.foreign else None,
+        stopped_by=stopped_by_of(ending),
+        reason=policy.reason if not row.status.ended or ending.purged is None else None,
+        scope=Scope.PANE.value if in_part else None,
         conversation=conversation,
-        conversation_field=conversation_field(case.agent) if case.agent else None,
-        resumable=conversation.exists and not ended.cut_off,
-        screen=_last_screen(case),
+        conversation_field=conversation_field(agent) if agent else None,
+        resumable=conversation.exists and not ending.cut_off,
+        screen=_last_screen(ending),
     )
-    changes = dict(end_changes(row.status, ending))
-    if case.known.store and conversation.id and ending.event is not Event.SWEPT:
-        changes[("store",)] = case.known.store
-    if (
-        case.agent is not None and context.told_agent(row) is None
-    ):  # when it is gone nobody could tell any more
-        changes[("agent",)] = case.agent
+    changes = dict(end_changes(row.status, end))
+    if ending.known.store and conversation.id and end.event is not Event.SWEPT:
+        changes[("store",)] = ending.known.store
+    # when it is gone nobody could tell any more
+    if agent is not None and context.told_agent(row) is None:
+        changes[("agent",)] = agent
     return changes
 
 
-def _last_screen(case: Case) -> str | None:
+def _last_screen(ending: Ending) -> str | None:
     """Of a row that had ended before, the one of that time stays."""
-    return (
-        None if case.row.status.ended or case.last_screen is None else kept_screen(case.last_screen)
-    )
+    if ending.row.status.ended or ending.last_screen is None:
+        return None
+    return kept_screen(ending.last_screen)
 
 
-def result_of(
-    context: Context, case: Case, ended: Ended, policy: Policy, duration_s: float
-) -> EndResult:
-    gone = ended.stopped_by is not None
-    event = event_of(case, policy)
-    lost = event is Event.PURGED or ended.cut_off
+def result_of(context: Context, ending: Ending) -> EndResult:
+    row, policy, purged = ending.row, ending.policy, ending.purged
+    gone = ending.stopped_by is not None
+    event = event_of(ending)
+    lost = event is Event.PURGED or ending.cut_off
+    again = None if lost else resume_command(row, ending.known, ending.profile)
     return EndResult(
-        name=case.row.name,
-        outcome=Outcome.TERMINATED if gone and event is Event.PURGED else ended.outcome,
-        status=next_status(case.row.status, event) if gone else case.row.status,
-        agent=case.agent,
-        pid=pid_of(case.row, case.sight.pane),
-        stopped_by=stopped_by_of(case, ended),
-        stop_reason=policy.reason if event is not Event.SWEPT else case.row.stop_reason,
+        name=row.name,
+        outcome=Outcome.TERMINATED if gone and event is Event.PURGED else ending.outcome,
+        status=next_status(row.status, event) if gone else row.status,
+        agent=ending.agent,
+        pid=pid_of(row, ending.first.pane),
+        stopped_by=stopped_by_of(ending),
+        stop_reason=policy.reason if event is not Event.SWEPT else row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
-        task_id=case.row.task_id,
+        task_id=row.task_id,
         ended_at=iso(context.clock.now()) if gone else None,
         grace_s=policy.grace,
-        conversation=ended.conversation,
-        resumable=ended.conversation.exists and not lost,
-        resume_command=(None if lost else resume_command(case.row, case.known, case.profile)),
-        rungs=ended.rungs,
-        purged=case.purged.paths if case.purged else (),
-        left=case.purged.left if case.purged else (),
-        swept=ended.swept,
-        spared=case.sight.owned.spared,
+        conversation=ending.conversation,
+        resumable=ending.conversation.exists and not lost,
+        resume_command=again,
+        rungs=tuple(ending.rungs),
+        purged=purged.paths if purged else (),
+        left=purged.left if purged else (),
+        swept=ending.swept,
+        spared=ending.first.owned.spared,
         survivors=tuple(
             Survivor(one, context.processes.started_epoch(one.process.id))
-            for one in ended.survivors
+            for one in ending.survivors
         ),
-        draft=ended.draft,
-        freed_mb=megabytes(case.memory) if gone else 0.0,
-        duration_ms=round(duration_s * 1000),
+        draft=ending.draft,
+        freed_mb=megabytes(ending.memory) if gone else 0.0,
+        duration_ms=round((context.clock.monotonic() - ending.started) * 1000),
         warnings=(
-            *_turn(ended, policy),
-            *_draft_lost(ended),
-            *(beyond_reach(ended.beyond) if gone and not ended.cut_off else ()),
-            *(_left_alone(ended) if gone else ()),
-            *case.known.warnings,
-            *_nothing_purged(case),
-            *(context.finder.goes_on(case.known, case.profile) if gone else ()),
+            *_turn(ending),
+            *_draft_lost(ending),
+            *(beyond_reach(ending.beyond) if gone and not ending.cut_off else ()),
+            *(_left_alone(ending.sight.foreign) if gone else ()),
+            *ending.known.warnings,
+            *_nothing_purged(ending),
+            *(context.finder.goes_on(ending.known, ending.profile) if gone else ()),
         ),
-        failure=failure_of(case, ended, policy),
+        failure=failure_of(ending),
     )
 
 
-def _turn(ended: Ended, policy: Policy) -> tuple[str, ...]:
-    if not ended.turn_cut:
+def _turn(ending: Ending) -> tuple[str, ...]:
+    if not ending.turn_cut:
         return ()
-    return (f"turn_not_finished: it was still in its turn after {policy.after_turn_s or 0:g} s",)
+    waited_s = ending.policy.after_turn_s or 0
+    return (f"turn_not_finished: it was still in its turn after {waited_s:g} s",)
 
 
-def _draft_lost(ended: Ended) -> tuple[str, ...]:
-    if not ended.draft_lost:
+def _draft_lost(ending: Ending) -> tuple[str, ...]:
+    if not ending.draft_lost:
         return ()
-    kept = "what it showed is kept" if ended.draft else "its last screen stands in the row"
-    return (f"draft_lost: what was half-typed could not be kept whole: {ended.draft_lost}; {kept}",)
+    kept = "what it showed is kept" if ending.draft else "its last screen stands in the row"
+    return (
+        f"draft_lost: what was half-typed could not be kept whole: {ending.draft_lost}; {kept}",
+    )
 
 
-def _nothing_purged(case: Case) -> tuple[str, ...]:
+def _nothing_purged(ending: Ending) -> tuple[str, ...]:
     """Say that a purge which was carried out found nothing to delete."""
-    purged = case.purged
+    purged = ending.purged
     if purged is None or purged.failure is not None or purged.paths:
         return ()
-    return (
-        (
-            f"nothing_purged: no file of a conversation of {case.row.name} was found; nothing was"
-            " deleted"
-        ),
-    )
+    found = f"no file of a conversation of {ending.name} was found; nothing was deleted"
+    return (f"nothing_purged: {found}",)
 
 
 def beyond_reach(carrier: str | None) -> tuple[str, ...]:
@@ -162,81 +159,76 @@ def beyond_reach(carrier: str | None) -> tuple[str, ...]:
     return (f"beyond_reach: it ran behind {carrier}, where its processes cannot be seen from here",)
 
 
-def _left_alone(ended: Ended) -> tuple[str, ...]:
-    if not ended.foreign:
+def _left_alone(foreign: Sequence[Pane]) -> tuple[str, ...]:
+    if not foreign:
         return ()
-    return (
-        (
-            "foreign_panes: its session lives on, with panes that came meanwhile:"
-            f" {listed(ended.foreign)}"
-        ),
-    )
+    told = f"its session lives on, with panes that came meanwhile: {listed(foreign)}"
+    return (f"foreign_panes: {told}",)
 
 
-def failure_of(case: Case, ended: Ended, policy: Policy) -> Failure | None:
-    if ended.trouble is not None:
-        return ended.trouble
-    if case.purged is not None and case.purged.failure is not None:
-        return case.purged.failure
-    if ended.outcome is Outcome.REFUSED:
-        return foreign_panes(ended.foreign, policy.verb, case.row.name)
-    if ended.outcome is not Outcome.SURVIVED:
+def failure_of(ending: Ending) -> Failure | None:
+    if ending.trouble is not None:
+        return ending.trouble
+    if ending.purged is not None and ending.purged.failure is not None:
+        return ending.purged.failure
+    if ending.outcome is Outcome.REFUSED:
+        return foreign_panes(ending.sight.foreign, ending.policy.verb, ending.name)
+    if ending.outcome is not Outcome.SURVIVED:
         return None
-    if ended.cut_off:
-        return _out_of_reach(case.row.name, ended.beyond or "", policy)
-    names = (
-        ", ".join(f"{one.process.comm} ({one.process.pid})" for one in ended.survivors)
-        or "its tmux session"
-    )
-    code = Code.PERMISSION_DENIED if ended.denied else Code.STILL_RUNNING
-    if policy.verb is Verb.KILL and not ended.denied:
+    return _out_of_reach(ending) if ending.cut_off else _still_alive(ending)
+
+
+def _still_alive(ending: Ending) -> Failure:
+    policy, code = ending.policy, Code.STILL_RUNNING
+    left = [f"{one.process.comm} ({one.process.pid})" for one in ending.survivors]
+    names = ", ".join(left) or "its tmux session"
+    hint = f"see what holds them: {command('show', ending.name)}"
+    if policy.verb is Verb.KILL:
         code = Code.KILL_FAILED
-    way_out = f"see what holds them: {command('show', case.row.name)}"
     if not policy.force:
-        way_out = "try again without --no-force"
-    if ended.denied:
-        way_out = "end them as the user that they belong to, then stop again"
-    return Failure(
-        code, f"could not {policy.verb.value} {case.row.name}: still alive: {names}", way_out
-    )
+        hint = "try again without --no-force"
+    if ending.denied:
+        code = Code.PERMISSION_DENIED
+        hint = "end them as the user that they belong to, then stop again"
+    reason = f"could not {policy.verb.value} {ending.name}: still alive: {names}"
+    return Failure(code, reason, hint)
 
 
-def _out_of_reach(name: str, carrier: str, policy: Policy) -> Failure:
+def _out_of_reach(ending: Ending) -> Failure:
+    verb, carrier = ending.policy.verb.value, ending.beyond
     return Failure(
         Code.BEYOND_REACH,
-        f"could not {policy.verb.value} what {name} ran behind {carrier}: only {carrier} itself was"
+        f"could not {verb} what {ending.name} ran behind {carrier}: only {carrier} itself was"
         " ended; what it carried cannot be seen from here and may go on",
-        f"end it where it runs: {command(policy.verb.value, name, '--host', 'HOST')}",
+        f"end it where it runs: {command(verb, ending.name, '--host', 'HOST')}",
     )
 
 
 def event_record(
-    case: Case, result: EndResult, ended: Ended, before: str | None, ended_by: Mapping[str, object]
+    ending: Ending, result: EndResult, before: str | None, ended_by: Mapping[str, object]
 ) -> NewEvent:
     data: dict[str, object] = {
         "outcome": result.outcome.value,
         "stopped_by": result.stopped_by.value if result.stopped_by else None,
         "reason": result.stop_reason,
         "conversation": result.conversation.as_json(),
-        "rungs": [rung.as_json() for rung in ended.rungs],
-        "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in ended.swept],
+        "rungs": [rung.as_json() for rung in ending.rungs],
+        "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in ending.swept],
         "survivors": [survivor.as_json() for survivor in result.survivors],
-        **_cut_off(case, result),
+        **_cut_off(ending, result),
         "ended_by": ended_by,
     }
-    return NewEvent(case.row.name, result.outcome.value, data, before)
+    return NewEvent(ending.name, result.outcome.value, data, before)
 
 
-def _cut_off(case: Case, result: EndResult) -> dict[str, object]:
+def _cut_off(ending: Ending, result: EndResult) -> dict[str, object]:
     """Note a dialog that no key of ours closed: it may be open again when the conversation is taken
     up."""
-    screen = case.plan.screen if case.plan else None
+    screen = ending.plan.screen
     asked = screen is not None and screen.state is State.DIALOG
-    return (
-        {"state": State.DIALOG.value}
-        if asked and result.stopped_by is not StoppedBy.EXIT_KEYS
-        else {}
-    )
+    if not asked or result.stopped_by is StoppedBy.EXIT_KEYS:
+        return {}
+    return {"state": State.DIALOG.value}
 
 
 def vanished(result: EndResult) -> EndResult:
@@ -264,52 +256,47 @@ def renewed(result: EndResult) -> EndResult:
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
 
 
-def purge_if_asked(context: Context, case: Case, ended: Ended, policy: Policy) -> None:
+def purge_if_asked(context: Context, ending: Ending) -> None:
     """After the proof of death and before it is written: a crash between the two leaves what
     reconcile can tell. What is known of the conversation may have changed since the plan."""
-    if not policy.purge or ended.stopped_by is None:
+    if not ending.policy.purge or ending.stopped_by is None:
         return
     from tmuxreap.agents.conversations.purge import Purged, purge  # few endings ask for it
 
-    failure = no_purge(context, case) or _goes_on(context, case)
-    if ended.cut_off:
-        failure = _out_of_reach(case.row.name, ended.beyond or "", policy)
+    failure = no_purge(context, ending) or _goes_on(context, ending)
+    if ending.cut_off:
+        failure = _out_of_reach(ending)
     if failure is not None:
-        case.purged = Purged(failure=failure)
-        return
-    if ended.conversation.id is None or case.profile is None:  # no message was ever sent
-        case.purged = Purged()
-        return
-    case.purged = purge(case.row.name, case.profile, case.known.clues.store, ended.conversation)
+        ending.purged = Purged(failure=failure)
+    elif ending.conversation.id is None or ending.profile is None:  # no message was ever sent
+        ending.purged = Purged()
+    else:
+        store = ending.known.clues.store
+        ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
 
 
-def _goes_on(context: Context, case: Case) -> Failure | None:
-    on = context.finder.goes_on(case.known, case.profile)
-    reason = (
-        f"could not purge the conversation of {case.row.name}: {on[0].partition(': ')[2]}"
-        if on
-        else ""
-    )
-    way_out = f"then: {command('stop', case.row.name, '--purge-conversation')}"
-    return Failure(Code.CONVERSATION_IN_USE, reason, way_out) if on else None
+def _goes_on(context: Context, ending: Ending) -> Failure | None:
+    on = context.finder.goes_on(ending.known, ending.profile)
+    if not on:
+        return None
+    reason = f"could not purge the conversation of {ending.name}: {on[0].partition(': ')[2]}"
+    hint = f"then: {command('stop', ending.name, '--purge-conversation')}"
+    return Failure(Code.CONVERSATION_IN_USE, reason, hint)
 
 
-def clear_up(context: Context, case: Case, result: EndResult, policy: Policy) -> EndResult:
+def clear_up(context: Context, ending: Ending, result: EndResult) -> EndResult:
     """After the proof of death: the pane of another terminal, the worktree, the task."""
-    row, failure = case.row, result.failure
+    row, policy, failure = ending.row, ending.policy, result.failure
     # A pane's number alone may name a stranger's by now: its process must have been seen in it.
-    if (
-        row.terminal in OTHER_TERMINALS
-        and row.pane.id is not None
-        and case.sight.live is Live.ALIVE
-    ):
+    seen = ending.first.live is Live.ALIVE
+    if row.terminal in OTHER_TERMINALS and row.pane.id is not None and seen:
         failure = _closed(context, row, row.pane.id) or failure
     if policy.cleanup and result.outcome is not Outcome.SURVIVED:  # it may be at work in there
         from tmuxreap.ending.worktree import clean_up  # few endings ask for it
 
         failure = clean_up(context, row) or failure
     if policy.task_status is not None and row.task_id is not None:
-        context.books.set_task(row.task_id, policy.task_status, f"Agent killed: {policy.reason}")
+        context.books.set_task(row.task_id, policy.task_status, killed_message(policy.reason))
     return replace(result, failure=failure)
 
 
@@ -319,19 +306,17 @@ def _closed(context: Context, row: Row, pane: str) -> Failure | None:
     return close_pane(row.name, row.terminal, pane, context.settings.environ, row.pane.listen_on)
 
 
-def answered(context: Context, case: Case, policy: Policy) -> Item | None:
+def answered(context: Context, ending: Ending) -> Item | None:
     """Return what needs no ending; of a row that had ended before, the worktree goes where that was
     asked for."""
-    answer = case.answer
-    if (
-        not policy.cleanup
-        or not isinstance(answer, EndResult)
-        or answer.outcome is not Outcome.ALREADY_STOPPED
-    ):
+    answer = ending.answer
+    if not ending.policy.cleanup or not isinstance(answer, EndResult):
+        return answer
+    if answer.outcome is not Outcome.ALREADY_STOPPED:
         return answer
     from tmuxreap.ending.worktree import clean_up_ended  # few endings ask for it
 
-    return replace(answer, failure=clean_up_ended(context, case.row))
+    return replace(answer, failure=clean_up_ended(context, ending.row))
 
 
 def clear_up_after(
@@ -353,37 +338,32 @@ def killed_message(reason: str) -> str:
     return f"Agent killed: {reason}"
 
 
-def not_yet(case: Case, policy: Policy, outcome: Outcome) -> EndResult:
+def not_yet(ending: Ending, outcome: Outcome) -> EndResult:
     """What can be told of a session before it is ended: planned, or handed over."""
+    row, policy = ending.row, ending.policy
     return EndResult(
-        name=case.row.name,
+        name=row.name,
         outcome=outcome,
-        status=case.row.status,
-        agent=case.agent,
-        pid=pid_of(case.row, case.sight.pane),
+        status=row.status,
+        agent=ending.agent,
+        pid=pid_of(row, ending.sight.pane),
         stop_reason=policy.reason,
-        task_id=case.row.task_id,
+        task_id=row.task_id,
         grace_s=policy.grace,
-        conversation=case.known.conversation,
-        resumable=case.known.conversation.exists,
-        spared=case.sight.owned.spared,
-        warnings=(*beyond_reach(_beyond(case)), *case.known.warnings),
+        conversation=ending.conversation,
+        resumable=ending.conversation.exists,
+        spared=ending.sight.owned.spared,
+        warnings=(*beyond_reach(ending.beyond), *ending.known.warnings),
     )
-
-
-def _beyond(case: Case) -> str | None:
-    carrier = case.sight.carrier
-    return carrier.program if carrier is not None and carrier.beyond else None
 
 
 def planned(
     context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
 ) -> list[Item]:
     """The very plans that would be recorded."""
-    cases = prepare(context, rows, policy, known)
     return [
-        case.answer or replace(not_yet(case, policy, Outcome.PLANNED), plan=case.plan)
-        for case in cases
+        ending.answer or replace(not_yet(ending, Outcome.PLANNED), plan=ending.plan)
+        for ending in prepare(context, rows, policy, known)
     ]
 
 

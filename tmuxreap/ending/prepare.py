@@ -1,59 +1,31 @@
-"""From rows to cases: each looked at once, and either answered at once or planned. Writes
+"""From rows to endings: each looked at once and planned, or answered at once. Writes
 nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Outcome, Row, Scope, Server, Status, StoppedBy, Verb
 from tmuxreap.core.results import Item
-from tmuxreap.core.values import replace, slotted
-from tmuxreap.ending.plan import PaneOption, Plan, Policy, make_plan, refusal, why_no_keys
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.plan import PaneOption, Policy, make_plan, refusal
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import (
-    Known,
-    after_life,
-    resume_command,
-    screen_of,
-)
+from tmuxreap.sessions.conversation import after_life, resume_command, screen_seen
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION, Shown, shown_in
 from tmuxreap.sessions.sight import Past, Sight
 
-if TYPE_CHECKING:
-    from tmuxreap.agents.conversations.purge import Purged
-
-
-@slotted
-class Case:
-    """One row, what was seen of it, and what is going to be done: either an answer or a plan."""
-
-    row: Row
-    agent: str | None
-    profile: Profile | None
-    sight: Sight
-    past: Past
-    known: Known
-    last_screen: str | None
-    memory: int
-    purged: Purged | None = None
-    plan: Plan | None = None
-    answer: Item | None = None
-    registered: bool = True
-    looked_at: float = 0.0
-
 
 def prepare(
     context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
-) -> list[Case]:
+) -> list[Ending]:
     """`known`: what is remembered of some of them otherwise than the ledger does."""
     looked_at = context.clock.monotonic()
     pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
@@ -63,91 +35,99 @@ def prepare(
         for row, (sight, _) in zip(rows, sights, strict=True)
     ]
     shown = shown_in(context.tmux, [sight for sight, _ in sights], options)
-    cases = [
-        _case(context, row, *seen, pane, policy)
+    endings = [
+        _ending(context, row, *seen, pane, policy)
         for row, seen, pane in zip(rows, sights, shown, strict=True)
     ]
-    for case in cases:
-        case.looked_at = looked_at
-    return cases
+    for ending in endings:
+        ending.looked_at = looked_at
+    return endings
 
 
-def _case(
+def _ending(
     context: Context, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy
-) -> Case:
+) -> Ending:
     profile, agent = context.profile_of(row), context.agent_of(row)
+    spares = context.spares_of(profile)
     known = after_life(profile, context.finder.known_of(row, sight, profile), sight, shown.joined)
-    memory = sum(context.processes.memory(one.process.id) for one in sight.owned.own)
-    case = Case(row, agent, profile, sight, past, known, shown.joined, memory)
-    failure = _elsewhere(context, row, sight, shown, policy) or refusal(
-        sight, row.status, policy, row.name
+    screen = None
+    if profile is not None and (sight.agent or sight.carrier):
+        screen = screen_seen(profile, known, sight, spares.carriers, shown.text)
+    options, given = _options(sight, profile, shown), row.agent is not None and row.tmux.known
+    ending = Ending(
+        row=row,
+        agent=agent,
+        profile=profile,
+        spares=spares,
+        policy=policy,
+        plan=make_plan(row.name, agent, sight, screen, profile, policy, options, given=given),
+        sight=sight,
+        past=past,
+        known=known,
+        last_screen=shown.joined,
+        memory=sum(context.processes.memory(one.process.id) for one in sight.owned.own),
     )
+    ending.answer = _answered(context, ending, shown)
+    if ending.answer is None and policy.purge:
+        purges, left = _doomed(ending)
+        ending.plan = replace(ending.plan, purges=purges, left=left)
+    return ending
+
+
+def _answered(context: Context, ending: Ending, shown: Shown) -> Item | None:
+    """Of a session that must not be touched, or need not."""
+    row, sight, policy = ending.row, ending.sight, ending.policy
+    failure = _elsewhere(context, ending, shown)
+    failure = failure or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
-        failure = no_purge(context, case, told_later=_told_at_exit(case, policy))
+        failure = no_purge(context, ending, told_later=_told_at_exit(ending))
     if failure is not None:
-        case.answer = replace(
-            failed_target(row.name, failure), status=row.status, agent=agent, pid=row.pane.pid
-        )
-    elif row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
-        case.answer = already_stopped(context, case)
-    else:
-        there = sight.agent or sight.carrier
-        screen = screen_seen(context, case, shown.text) if there and profile else None
-        given = row.agent is not None and row.tmux.known
-        keyed = why_no_keys(sight, profile, policy, given=given) is None
-        options = _options(sight, profile, shown) if keyed else ()
-        purges = _doomed(case) if policy.purge else ((), ())
-        case.plan = make_plan(
-            row.name, agent, sight, screen, profile, policy, options, *purges, given=given
-        )
-    return case
+        told = failed_target(row.name, failure)
+        return replace(told, status=row.status, agent=ending.agent, pid=row.pane.pid)
+    if row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
+        return already_stopped(ending)
+    return None
 
 
-def screen_seen(context: Context, case: Case, text: str | None) -> Screen:
-    """What a pane shows of its agent; behind a carrier, nothing while another program shows
-    itself."""
-    if case.sight.carrier is not None and context.profiles.carriers.shows_another(text):
-        return Screen(State.UNKNOWN)
-    return screen_of(case.profile, case.known, text)
-
-
-def _doomed(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _doomed(ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a purge would delete, and what it would leave."""
     from tmuxreap.agents.conversations.purge import would_purge  # few endings ask for it
 
-    found = would_purge(case.profile, case.known.clues.store, case.known.conversation)
+    found = would_purge(ending.profile, ending.known.clues.store, ending.conversation)
     return found.paths, found.left
 
 
-def _elsewhere(
-    context: Context, row: Row, sight: Sight, shown: Shown, policy: Policy
-) -> Failure | None:
+def _elsewhere(context: Context, ending: Ending, shown: Shown) -> Failure | None:
     """Another registry has this very session: it is not ours to end, whatever a row of ours
     says."""
+    sight = ending.sight
     if sight.session is None or not isinstance(sight.server, Server):
         return None
     owner = owner_of(context, sight.server, sight.session, shown.environment)
-    return registered_elsewhere(policy.verb.value, row.name, owner) if owner is not None else None
+    if owner is None:
+        return None
+    return registered_elsewhere(ending.policy.verb.value, ending.name, owner)
 
 
 def _was_purged(row: Row) -> bool:
     return row.data.get("termination_mode") == MODES[Event.PURGED]
 
 
-def _told_at_exit(case: Case, policy: Policy) -> bool:
+def _told_at_exit(ending: Ending) -> bool:
     """Its last words will tell the conversation for certain; until then a guess is no reason to
     refuse."""
-    keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(case.sight.keyed)
-    return keyed and case.profile is not None and case.profile.tells_at_exit
+    policy = ending.policy
+    keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
+    return keyed and ending.profile is not None and ending.profile.tells_at_exit
 
 
-def no_purge(context: Context, case: Case, *, told_later: bool = False) -> Failure | None:
+def no_purge(context: Context, ending: Ending, *, told_later: bool = False) -> Failure | None:
     """The conversation must be certain, and this row's alone."""
-    row, conversation = case.row, case.known.conversation
+    row, conversation = ending.row, ending.conversation
     if told_later and (conversation.id is None or conversation.source == GUESS):
         return None
-    if case.known.candidates:
-        found = ", ".join(case.known.candidates)
+    if ending.known.candidates:
+        found = ", ".join(ending.known.candidates)
         reason = f"could not purge the conversation of {row.name}: it could be any of {found}"
         return Failure(
             Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: {command('stop', row.name)}"
@@ -162,13 +142,13 @@ def no_purge(context: Context, case: Case, *, told_later: bool = False) -> Failu
         )
     if (
         conversation.id is None
-        and case.profile is not None
-        and wrote_nothing(case.profile, case.known.clues)
+        and ending.profile is not None
+        and wrote_nothing(ending.profile, ending.known.clues)
     ):
         return None  # no message was ever sent: there is nothing to delete
     from tmuxreap.agents.conversations.purge import why_not  # few endings ask for it
 
-    return why_not(row.name, case.profile, case.known.clues.store, conversation)
+    return why_not(row.name, ending.profile, ending.known.clues.store, conversation)
 
 
 def _users(context: Context, conversation: str, name: str) -> list[str]:
@@ -176,23 +156,23 @@ def _users(context: Context, conversation: str, name: str) -> list[str]:
     return [row.name for row in rows if conversation in dict(row.conversations).values()]
 
 
-def already_stopped(context: Context, case: Case) -> EndResult:
-    row = case.row
+def already_stopped(ending: Ending) -> EndResult:
+    row = ending.row
     ended_at = row.data.get("stopped_at") or row.data.get("terminated_at")
     return EndResult(
         name=row.name,
         outcome=Outcome.ALREADY_STOPPED,
         stopped_by=next((by for by in StoppedBy if by.value == row.data.get("stopped_by")), None),
         status=Status.STOPPED if row.status is Status.ARCHIVED else row.status,
-        agent=case.agent,
+        agent=ending.agent,
         pid=row.pane.pid,
         stop_reason=row.stop_reason,
         termination_mode=(
             str(row.data["termination_mode"]) if row.data.get("termination_mode") else None
         ),
-        conversation=case.known.conversation,
-        resumable=case.known.conversation.exists and row.resumable is not False,
-        resume_command=resume_command(row, case.known, case.profile),
+        conversation=ending.conversation,
+        resumable=ending.conversation.exists and row.resumable is not False,
+        resume_command=resume_command(row, ending.known, ending.profile),
         task_id=row.task_id,
         ended_at=str(ended_at) if ended_at else None,
     )

@@ -9,11 +9,32 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Conversation, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.ladder.requests import Draft, RungReport
-from tmuxreap.ending.plan import Plan
+from tmuxreap.ending.plan import Plan, Rung
 from tmuxreap.sessions.ownership import Belonging
 
 NOTHING = Conversation(None, None, None, exists=False)
+
+
+@frozen
+class RungReport:
+    rung: Rung
+    waited_s: float = 0.0
+    enough: bool = False
+    skipped: str | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "name": self.rung.value,
+            "waited_ms": round(self.waited_s * 1000),
+            "enough": self.enough,
+            "skipped": self.skipped,
+        }
+
+
+@frozen
+class Draft:
+    text: str
+    event: int | None
 
 
 @frozen

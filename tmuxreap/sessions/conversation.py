@@ -14,6 +14,7 @@ from tmuxreap.agents.conversations.command_lines import resume_line, resume_word
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
+from tmuxreap.agents.spared import Carriers
 from tmuxreap.core.model import Conversation, Live, Process, Row
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.text import plain
@@ -235,6 +236,16 @@ def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen
     if state not in (State.BUSY, State.DIALOG) and in_a_turn(profile, known):
         state = State.BUSY
     return replace(screen, state=state)
+
+
+def screen_seen(
+    profile: Profile | None, known: Known, sight: Sight, carriers: Carriers, text: str | None
+) -> Screen:
+    """What a pane shows of its agent; behind a carrier, nothing while another program shows
+    itself."""
+    if sight.carrier is not None and carriers.shows_another(text):
+        return Screen(State.UNKNOWN)
+    return screen_of(profile, known, text)
 
 
 def in_a_turn(profile: Profile, known: Known) -> bool:

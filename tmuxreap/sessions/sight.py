@@ -82,6 +82,10 @@ class Sight:
         None  # where the keys go instead: what they reach the screen alone tells
     )
 
+    @property
+    def agent_gone(self) -> bool:
+        return self.live is not Live.ALIVE and not self.agent
+
 
 def see(
     row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past

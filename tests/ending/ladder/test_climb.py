@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from signal import SIGCONT, SIGKILL, SIGTERM
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from tests.ending.test_plan import AGENT, DEMO, KILL, SIGHT, STOP, TROUBLE
 from tests.fakes import FakeClock
-from tmuxreap.agents.conversations.find import NONE
+from tmuxreap.agents.conversations.find import NONE, Clues
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Key, Pause, Profile, Text
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.model import Conversation, Live, Outcome, StoppedBy
+from tmuxreap.agents.spared import Spares
+from tmuxreap.core.model import Conversation, Live, Outcome, Row, StoppedBy
 from tmuxreap.core.ports import Sent
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ladder import climb
+from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import (
     Capture,
     Checkpoint,
     Close,
-    Draft,
-    Ended,
     KeepDraft,
     Look,
     Press,
@@ -32,34 +34,59 @@ from tmuxreap.ending.ladder.requests import (
     Wait,
 )
 from tmuxreap.ending.plan import Policy, Rung, make_plan
+from tmuxreap.ending.results import Draft
+from tmuxreap.sessions.conversation import Known
 from tmuxreap.sessions.ownership import Belonging, Owned
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.sessions.sight import Past, Sight
 
+ROW = cast("Row", SimpleNamespace(name="acme"))
+UNTOLD = Known(NONE, Clues())
 ALONE = replace(SIGHT, live=Live.AGENT_GONE, agent=(), owned=Owned())
 GONE = replace(ALONE, live=Live.GONE, session=None, pane=None)
 IDLE, OURS = Screen(State.IDLE), Screen(State.DRAFT, "/exit")
 
 
-def run(
-    policy: Policy,
-    answers: Callable[[Request], object],
+def an_ending(
+    policy: Policy = STOP,
     sight: Sight = SIGHT,
     profile: Profile = DEMO,
     screen: Screen | None = None,
-) -> tuple[list[Request], Ended]:
+    **facts: Any,
+) -> Ending:
+    """As `prepare` makes it."""
+    return Ending(
+        row=ROW,
+        agent="demo",
+        profile=profile,
+        spares=Spares.of(),
+        policy=policy,
+        plan=make_plan("acme", "demo", sight, screen, profile, policy),
+        sight=sight,
+        past=Past(first=sight),
+        known=UNTOLD,
+        **facts,
+    )
+
+
+def run(
+    policy: Policy,
+    answers: Callable[[Request[Any]], object],
+    sight: Sight = SIGHT,
+    profile: Profile = DEMO,
+    screen: Screen | None = None,
+) -> tuple[list[Request[Any]], Ending]:
     """Every request, and the end. A wait takes its time."""
     clock = FakeClock()
-    plan = make_plan("acme", "demo", sight, screen, profile, policy)
-    steps: Generator[Request, object, Ended] = climb.climb(
-        plan, profile, policy, clock, sight, NONE
-    )
-    asked: list[Request] = []
+    one = an_ending(policy, sight, profile, screen, looked_at=clock.monotonic())
+    steps = climb(one)
+    asked: list[Request[Any]] = []
     answer: object = None
     while True:
+        one.now = clock.monotonic()
         try:
             request = steps.send(answer)
-        except StopIteration as end:
-            return asked, end.value
+        except StopIteration:
+            return asked, one
         asked.append(request)
         assert len(asked) < 1000, "it never ends"
         answer = answers(request)
@@ -67,10 +94,10 @@ def run(
             clock.move_to(request.until)
 
 
-def scripted(**answers: object) -> Callable[[Request], object]:
+def scripted(**answers: object) -> Callable[[Request[Any]], object]:
     """By the name of the request; a list is used up from its front, its last stays."""
 
-    def answer(request: Request) -> object:
+    def answer(request: Request[Any]) -> object:
         given = answers.get(type(request).__name__, True)
         if isinstance(given, list):
             given = given.pop(0) if len(given) > 1 else given[0]
@@ -83,7 +110,7 @@ def scripted(**answers: object) -> Callable[[Request], object]:
     return answer
 
 
-def kinds(requests: list[Request]) -> list[str]:
+def kinds(requests: list[Request[Any]]) -> list[str]:
     return [type(request).__name__ for request in requests]
 
 
@@ -93,7 +120,9 @@ def test_the_requests_of_a_stop_that_goes_well() -> None:
         frozenset({AGENT.id}),
         frozenset(),
     ]  # still there after the pause in the keys, gone after the last
-    answers = scripted(ReadScreen=[IDLE, OURS], Wait=waits, Capture=known, Look=[ALONE, GONE])
+    answers = scripted(
+        ReadScreen=[IDLE, OURS], Wait=waits, Capture=Known(known, Clues()), Look=[ALONE, GONE]
+    )
     asked, ended = run(STOP, answers)
     assert kinds(asked) == [
         "Checkpoint",
@@ -199,7 +228,7 @@ QUEUED = Screen(State.BUSY, queued="run it")
 BACK = Screen(State.BUSY, "run it")
 
 
-def pressed(asked: list[Request]) -> list[object]:
+def pressed(asked: list[Request[Any]]) -> list[object]:
     return [request.step for request in asked if isinstance(request, Press)]
 
 
@@ -281,7 +310,7 @@ def test_a_turn_is_ended_and_looked_at_again_before_anything_is_typed() -> None:
     profile = replace(DEMO, interrupt_keys=(Key("Escape"),))
     busy = Screen(State.BUSY)
     waits = [*[frozenset({AGENT.id})] * 3, frozenset()]
-    answers = scripted(ReadScreen=[busy, busy, IDLE, OURS], Wait=waits, Capture=NONE, Look=GONE)
+    answers = scripted(ReadScreen=[busy, busy, IDLE, OURS], Wait=waits, Capture=UNTOLD, Look=GONE)
     asked, _ = run(STOP, answers, profile=profile)
     assert pressed(asked) == [Key("Escape"), Text("/exit"), Key("Enter")]
     typed = asked.index(Press(Text("/exit")))
@@ -306,7 +335,11 @@ def test_an_agent_that_leaves_in_pieces_is_waited_for() -> None:
         frozenset(),
     ]  # after the Escape, at the key that failed, after the time to leave
     answers = scripted(
-        ReadScreen=Screen(State.BUSY), Press=[True, False], Wait=waits, Capture=told, Look=GONE
+        ReadScreen=Screen(State.BUSY),
+        Press=[True, False],
+        Wait=waits,
+        Capture=Known(told, Clues()),
+        Look=GONE,
     )
     _, ended = run(STOP, answers)
     assert ended.stopped_by is StoppedBy.EXIT_KEYS

@@ -3,15 +3,23 @@ come."""
 
 from __future__ import annotations
 
-from tests.ending.test_plan import DEMO, SIGHT, STOP
+from typing import Any
+
+from tests.ending.ladder.test_climb import an_ending
+from tests.ending.test_plan import DEMO
 from tests.fakes import FakeClock
-from tmuxreap.agents.conversations.find import NONE
 from tmuxreap.agents.profiles import Key
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.interrupt import end_turn
-from tmuxreap.ending.ladder.requests import Ended, KeepDraft, Press, ReadScreen, Request, Wait
-from tmuxreap.ending.plan import make_plan
+from tmuxreap.ending.ladder.requests import (
+    KeepDraft,
+    Press,
+    ReadScreen,
+    Request,
+    Wait,
+)
 
 BUSY, IDLE, DIALOG = Screen(State.BUSY), Screen(State.IDLE), Screen(State.DIALOG)
 UNKNOWN, SETUP = Screen(State.UNKNOWN), Screen(State.DIALOG, setup=True)
@@ -21,19 +29,19 @@ PROFILE = replace(DEMO, turn_keys=(ESCAPE,), unqueue_keys=(UP,))
 
 def done(
     screens: list[Screen], *, after: dict[Key, Screen] | None = None, leaves: bool = False
-) -> tuple[Ended, list[Request]]:
+) -> tuple[Ending, list[Request[Any]]]:
     """The last screen stays, until a key of `after` brings its own."""
     clock, keyed = FakeClock(), dict(after or {})
-    steps = end_turn(
-        make_plan("acme", "demo", SIGHT, None, PROFILE, STOP), PROFILE, STOP, clock, SIGHT, NONE
-    )
-    asked: list[Request] = []
+    one = an_ending(profile=PROFILE)
+    steps = end_turn(one)
+    asked: list[Request[Any]] = []
     answer: object = None
     while True:
+        one.now = clock.monotonic()
         try:
             request = steps.send(answer)
-        except StopIteration as end:
-            return end.value, asked
+        except StopIteration:
+            return one, asked
         asked.append(request)
         assert len(asked) < 1000
         if isinstance(request, ReadScreen):
@@ -50,7 +58,7 @@ def done(
             clock.move_to(request.until)
 
 
-def keys(asked: list[Request]) -> list[object]:
+def keys(asked: list[Request[Any]]) -> list[object]:
     return [request.step for request in asked if isinstance(request, Press)]
 
 

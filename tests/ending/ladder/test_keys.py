@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from tests.ending.ladder.test_climb import ALONE, GONE, IDLE, OURS, run, scripted
+from typing import Any
+
+from tests.ending.ladder.test_climb import ALONE, GONE, IDLE, OURS, UNTOLD, run, scripted
 from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
-from tmuxreap.agents.conversations.find import NONE
 from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.keys import PARTIAL
-from tmuxreap.ending.ladder.requests import Ended, KeepDraft, Press, ReadScreen, Request, Wait
+from tmuxreap.ending.ladder.requests import (
+    KeepDraft,
+    Press,
+    ReadScreen,
+    Request,
+    Wait,
+)
 
 STAYS = frozenset({AGENT.id})
 
 
-def pressed(asked: list[Request]) -> list[object]:
+def pressed(asked: list[Request[Any]]) -> list[object]:
     return [request.step for request in asked if isinstance(request, Press)]
 
 
-def keyed(*screens: Screen, **answers: object) -> tuple[list[Request], Ended]:
-    given = {"ReadScreen": list(screens), "Look": [ALONE, GONE], "Capture": NONE, **answers}
+def keyed(*screens: Screen, **answers: object) -> tuple[list[Request[Any]], Ending]:
+    given = {"ReadScreen": list(screens), "Look": [ALONE, GONE], "Capture": UNTOLD, **answers}
     return run(STOP, scripted(**given))
 
 
@@ -59,7 +67,7 @@ def test_several_texts_are_kept_each_once_and_what_grew_replaces_what_it_grew_fr
 def test_a_pause_waits_for_the_agent_and_ends_when_it_leaves() -> None:
     slow = replace(DEMO, idle_keys=(Text("/exit"), Pause(3.0), Key("Enter")))
     answers = scripted(
-        ReadScreen=[IDLE, OURS], Wait=[frozenset()], Look=[ALONE, GONE], Capture=NONE
+        ReadScreen=[IDLE, OURS], Wait=[frozenset()], Look=[ALONE, GONE], Capture=UNTOLD
     )
     asked, _ = run(STOP, answers, profile=slow)
     assert pressed(asked) == [Text("/exit")]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from tests.ending.ladder.test_climb import ALONE, IDLE, QUEUED
-from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
+from typing import Any
+
+from tests.ending.ladder.test_climb import ALONE, IDLE, QUEUED, an_ending
+from tests.ending.test_plan import AGENT, SIGHT
 from tests.fakes import FakeClock
-from tmuxreap.agents.conversations.find import NONE
+from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import Conversation
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.requests import (
     Capture,
     Hear,
@@ -18,14 +21,13 @@ from tmuxreap.ending.ladder.requests import (
     ReadScreen,
     Recall,
     Request,
-    Run,
     Wait,
 )
 from tmuxreap.ending.ladder.turns import finish_turn
-from tmuxreap.ending.plan import make_plan
+from tmuxreap.sessions.conversation import Known
 
 BUSY, UNKNOWN = Screen(State.BUSY), Screen(State.UNKNOWN)
-KNOWN = Conversation("id", "hook", None, exists=True)
+KNOWN = Known(Conversation("id", "hook", None, exists=True), Clues())
 
 
 def finished(
@@ -35,14 +37,15 @@ def finished(
     ours: bool = True,
     leaves: bool = False,
     wait_s: float = 5.0,
-) -> tuple[Run, list[Request], bool]:
+) -> tuple[Ending, list[Request[Any]], bool]:
     """The last screen stays."""
     clock = FakeClock()
-    run = Run(make_plan("acme", "demo", SIGHT, None, DEMO, STOP), DEMO, STOP, clock, SIGHT, NONE)
+    run = an_ending()
     steps = finish_turn(run, wait_s)
-    asked: list[Request] = []
+    asked: list[Request[Any]] = []
     answer: object = None
     while True:
+        run.now = clock.monotonic()
         try:
             request = steps.send(answer)
         except StopIteration as end:
@@ -65,7 +68,7 @@ def finished(
 def test_two_idle_looks_in_a_row_are_the_end_of_a_turn() -> None:
     run, asked, ours = finished([BUSY, IDLE, BUSY, IDLE, IDLE])
     assert sum(isinstance(one, ReadScreen) for one in asked) == 5
-    assert (ours, run.turn_cut, run.conversation) == (True, False, KNOWN)
+    assert (ours, run.turn_cut, run.known) == (True, False, KNOWN)
     assert isinstance(asked[-1], Recall)
 
 

@@ -6,9 +6,8 @@ from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
 from tmuxreap.core.model import Conversation, Outcome, Status, StoppedBy
 from tmuxreap.core.text import Voice
 from tmuxreap.core.values import replace
-from tmuxreap.ending.ladder.requests import Draft, RungReport
 from tmuxreap.ending.plan import Rung, make_plan
-from tmuxreap.ending.results import EndResult, Reaped
+from tmuxreap.ending.results import Draft, EndResult, Reaped, RungReport
 from tmuxreap.interfaces.text.receipt import receipt, verdict
 from tmuxreap.sessions.ownership import Belonging
 

@@ -8,26 +8,24 @@ gone."""
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
-from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code
-from tmuxreap.core.model import Conversation, Live, Outcome, ProcessId, StoppedBy, Verb
-from tmuxreap.core.ports import Clock, Sent
+from tmuxreap.core.model import Outcome, ProcessId, StoppedBy, Verb
+from tmuxreap.core.ports import Sent
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.keys import keep_shown, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
     Close,
-    Ended,
     Look,
-    Request,
-    Run,
-    RungReport,
     Signal,
+    Steps,
     Wait,
+    ask,
 )
-from tmuxreap.ending.plan import Plan, PlannedRung, Policy, Rung
-from tmuxreap.sessions.sight import Sight
+from tmuxreap.ending.plan import PlannedRung, Rung
+from tmuxreap.ending.results import RungReport
 
 LOOK_AGAIN_S = 0.05
 # so long a look at the panes is good enough for keys: after it, nobody else's pane is in danger
@@ -45,174 +43,162 @@ STOPPED_BY: dict[Rung, StoppedBy] = {
 }
 
 
-def climb(
-    plan: Plan,
-    profile: Profile | None,
-    policy: Policy,
-    clock: Clock,
-    sight: Sight,
-    conversation: Conversation,
-    *,
-    looked_at: float | None = None,
-) -> Generator[Request, object, Ended]:
-    """From the first key to the proof of death. `looked_at`: when the plan's look was made."""
-    run = Run(plan, profile, policy, clock, sight, conversation)
-    run.agent_left = sight.live is not Live.ALIVE and not sight.agent
-    run.beyond = (
-        sight.carrier.program if sight.carrier is not None and sight.carrier.beyond else None
-    )
-    if plan.after_turn_s is not None:
+def climb(ending: Ending) -> Steps[None]:
+    """From the first key to the proof of death."""
+    ending.agent_left = ending.sight.agent_gone
+    ending.outcome = yield from _climbed(ending)
+    ending.trouble = ending.sight.trouble
+
+
+def _climbed(ending: Ending) -> Steps[Outcome]:
+    if ending.plan.after_turn_s is not None:
         from tmuxreap.ending.ladder.turns import finish_turn  # no other stop needs it
 
-        still_ours = yield from finish_turn(run, plan.after_turn_s)
-        looked_at = clock.monotonic()
-        if not still_ours or run.sight.trouble is not None or run.barred:
-            return _ended(run, _outcome(run, False) if still_ours else Outcome.TAKEN_OVER, None)
+        if not (yield from finish_turn(ending, ending.plan.after_turn_s)):
+            return Outcome.TAKEN_OVER
+        if ending.blocked:
+            return _outcome(ending, False)
     gone = False
-    for planned in plan.rungs:
-        if (skipped := planned.skipped or _left_itself(run, planned)) is not None:
-            run.rungs.append(RungReport(planned.rung, skipped=skipped))
+    for planned in ending.plan.rungs:
+        skipped = planned.skipped or _left_itself(ending, planned)
+        skipped = skipped or ("nothing was left" if gone else None)
+        if skipped is not None:
+            ending.rungs.append(RungReport(planned.rung, skipped=skipped))
             continue
-        if gone:
-            run.rungs.append(RungReport(planned.rung, skipped="nothing was left"))
-            continue
-        ours = yield Checkpoint(planned.rung)
-        if not ours:
-            return _ended(run, Outcome.TAKEN_OVER, None)
-        if (
-            planned.rung is Rung.KEYS
-            and looked_at is not None
-            and clock.monotonic() > looked_at + FRESH_S
-        ):
-            yield from _look(run)
-        if run.sight.trouble is None and not run.barred:
+        if not (yield from ask(Checkpoint(planned.rung))):
+            return Outcome.TAKEN_OVER
+        if planned.rung is Rung.KEYS and ending.now > ending.looked_at + FRESH_S:
+            yield from _look(ending)
+        if not ending.blocked:
             if planned.rung is not Rung.KEYS:
-                yield from keep_shown(run)
-            gone = yield from _one_rung(run, planned)
-        if run.sight.trouble is not None or run.barred:
-            # who cannot be asked once is not asked at every rung: each question takes its whole
-            # time
+                yield from keep_shown(ending)
+            gone = yield from _one_rung(ending, planned)
+        if ending.blocked:
             break
-    return _ended(run, _outcome(run, gone), _stopped_by(run) if gone else None)
+    if gone:
+        ending.stopped_by = _stopped_by(ending)
+        ending.swept_by = STOPPED_BY[ending.last] if ending.last else None
+    return _outcome(ending, gone)
 
 
-def _left_itself(run: Run, planned: PlannedRung) -> str | None:
-    waited = run.plan.after_turn_s is not None and run.last is None
+def _left_itself(ending: Ending, planned: PlannedRung) -> str | None:
+    waited = ending.plan.after_turn_s is not None and ending.last is None
     return (
         "the agent left by itself"
-        if planned.rung is Rung.KEYS and waited and run.agent_left
+        if planned.rung is Rung.KEYS and waited and ending.agent_left
         else None
     )
 
 
-def _one_rung(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
+def _one_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     """True when nothing of the session is left."""
-    started = run.clock.monotonic()
-    swept_only = run.agent_left
-    gone = yield from ACTIONS[planned.rung](run, planned)
-    run.last = planned.rung
-    run.touched = run.touched or (planned.rung is Rung.KEYS and run.agent_left)
-    waited_s = run.clock.monotonic() - started
-    enough = not swept_only and (gone or (planned.rung is Rung.KEYS and run.agent_left))
+    started = ending.now
+    swept_only = ending.agent_left
+    gone = yield from ACTIONS[planned.rung](ending, planned)
+    ending.last = planned.rung
+    ending.touched = ending.touched or (planned.rung is Rung.KEYS and ending.agent_left)
+    waited_s = ending.now - started
+    enough = not swept_only and (gone or (planned.rung is Rung.KEYS and ending.agent_left))
     skipped = "the agent had left; only what it left behind was swept" if swept_only else None
-    if planned.rung is Rung.KEYS and run.unsent is not None:
-        skipped = run.unsent
-    run.rungs.append(RungReport(planned.rung, waited_s, enough, skipped))
+    if planned.rung is Rung.KEYS and ending.unsent is not None:
+        skipped = ending.unsent
+    ending.rungs.append(RungReport(planned.rung, waited_s, enough, skipped))
     return gone
 
 
-def _hangup(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
-    return (yield from _settle(run, TERM, planned.wait_s, close=True))
+def _hangup(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+    return (yield from _settle(ending, TERM, planned.wait_s, close=True))
 
 
-def _term(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
-    return (yield from _settle(run, TERM, planned.wait_s, close=False))
+def _term(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+    return (yield from _settle(ending, TERM, planned.wait_s, close=False))
 
 
-def _kill(run: Run, planned: PlannedRung) -> Generator[Request, object, bool]:
-    return (yield from _settle(run, KILL, planned.wait_s, close=True))
+def _kill(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+    return (yield from _settle(ending, KILL, planned.wait_s, close=True))
 
 
 def _settle(
-    run: Run, signals: tuple[signal.Signals, ...], wait_s: float, *, close: bool
-) -> Generator[Request, object, bool]:
+    ending: Ending, signals: tuple[signal.Signals, ...], wait_s: float, *, close: bool
+) -> Steps[bool]:
     """Close, signal and wait, until two looks in a row find nothing; False when the time is up. It
     counts from the first signal: among a hundred sessions the looks before it take theirs."""
     deadline: float | None = None
     signalled: set[ProcessId] = set()
     clean, closed = 0, False
     while True:
-        yield from _look(run, processes_only=clean > 0)
-        left, there = run.sight.owned.ids, run.sight.session is not None
-        if run.sight.trouble is not None or run.barred:
+        yield from _look(ending, processes_only=clean > 0)
+        left, there = ending.sight.owned.ids, ending.sight.session is not None
+        if ending.blocked:
             return False
         if not left and not (there and closed):
             clean = 0 if there else clean + 1
             if there:
-                run.touched = True
-                yield Close()
+                ending.touched = True
+                yield from ask(Close())
                 closed = True
             if clean == CLEAN_LOOKS:
                 return True
             continue
         clean = 0
         fresh = left if signals is KILL else left - signalled
-        close = close or (bool(signalled) and _respawned(run, fresh))
-        yield from _strike(run, fresh, signals, close=there and (close or not left))
+        close = close or (bool(signalled) and _respawned(ending, fresh))
+        yield from _strike(ending, fresh, signals, close=there and (close or not left))
         signalled |= fresh
-        now = run.clock.monotonic()
+        now = ending.now
         deadline = now + wait_s if deadline is None else deadline
         if now >= deadline:
             return False
         step = deadline if left and signals is not KILL else now + LOOK_AGAIN_S
-        yield Wait(left, min(step, deadline))
+        yield from ask(Wait(left, min(step, deadline)))
 
 
-def _respawned(run: Run, fresh: frozenset[ProcessId]) -> bool:
+def _respawned(ending: Ending, fresh: frozenset[ProcessId]) -> bool:
     """A hook put a new process into the pane of one that was ended: it would do so again."""
-    panes = run.sight.session.panes if run.sight.session else ()
+    panes = ending.sight.session.panes if ending.sight.session else ()
     return not {pane.pid for pane in panes}.isdisjoint(process.pid for process in fresh)
 
 
 def _strike(
-    run: Run, processes: frozenset[ProcessId], signals: tuple[signal.Signals, ...], *, close: bool
-) -> Generator[Request, object, None]:
+    ending: Ending,
+    processes: frozenset[ProcessId],
+    signals: tuple[signal.Signals, ...],
+    *,
+    close: bool,
+) -> Steps[None]:
     """Who is asked to leave hears of it from the terminal first; who is killed must hear of nothing
     beforehand."""
-    _note_swept(run)
-    run.touched = True
+    _note_swept(ending)
+    ending.touched = True
     if close and signals is not KILL:
-        yield Close()
+        yield from ask(Close())
     if processes:
-        yield from _signal(run, processes, signals)
+        yield from _signal(ending, processes, signals)
     if close and signals is KILL:
-        yield Close()
+        yield from ask(Close())
 
 
-def _look(run: Run, *, processes_only: bool = False) -> Generator[Request, object, None]:
-    sight = yield Look(processes_only)
-    assert isinstance(sight, Sight)  # noqa: S101 - see the request
-    run.sight = sight
+def _look(ending: Ending, *, processes_only: bool = False) -> Steps[None]:
+    ending.sight = yield from ask(Look(processes_only))
 
 
 def _signal(
-    run: Run, processes: frozenset[ProcessId], signals: tuple[signal.Signals, ...]
-) -> Generator[Request, object, None]:
-    answers = yield Signal(processes, signals)
-    assert isinstance(answers, dict)  # noqa: S101 - see the request
-    run.denied = run.denied or Sent.DENIED in answers.values()
+    ending: Ending, processes: frozenset[ProcessId], signals: tuple[signal.Signals, ...]
+) -> Steps[None]:
+    answers = yield from ask(Signal(processes, signals))
+    ending.denied = ending.denied or Sent.DENIED in answers.values()
 
 
-def _note_swept(run: Run) -> None:
+def _note_swept(ending: Ending) -> None:
     """All that is ended and is not the agent, also what goes with its terminal before it is
     signalled."""
-    agent = frozenset(run.plan.agent_pids)
-    for one in run.sight.owned.own:
-        if run.agent_left or one.process.pid not in agent:
-            run.swept.setdefault(one.process.id, one)
+    agent = frozenset(ending.plan.agent_pids)
+    for one in ending.sight.owned.own:
+        if ending.agent_left or one.process.pid not in agent:
+            ending.struck.setdefault(one.process.id, one)
 
 
-Action = Callable[[Run, PlannedRung], Generator[Request, object, bool]]
+Action = Callable[[Ending, PlannedRung], Steps[bool]]
 ACTIONS: dict[Rung, Action] = {
     Rung.KEYS: press_keys,
     Rung.HANGUP: _hangup,
@@ -221,43 +207,18 @@ ACTIONS: dict[Rung, Action] = {
 }
 
 
-def _outcome(run: Run, gone: bool) -> Outcome:
+def _outcome(ending: Ending, gone: bool) -> Outcome:
     if not gone:
-        moved = run.sight.trouble is not None and run.sight.trouble.code is Code.SESSION_REPLACED
-        if run.barred or (moved and not run.touched):
+        trouble = ending.sight.trouble
+        moved = trouble is not None and trouble.code is Code.SESSION_REPLACED
+        if ending.barred or (moved and not ending.touched):
             return Outcome.REFUSED
-        return Outcome.SURVIVED if moved or run.sight.trouble is None else Outcome.FAILED
-    if _cut_off(run):  # what it carried may go on
+        return Outcome.SURVIVED if moved or trouble is None else Outcome.FAILED
+    if ending.carrier_cut:  # what it carried may go on
         return Outcome.SURVIVED
-    return Outcome.STOPPED if run.plan.verb is Verb.STOP else Outcome.KILLED
+    return Outcome.STOPPED if ending.plan.verb is Verb.STOP else Outcome.KILLED
 
 
-def _cut_off(run: Run) -> bool:
-    return run.beyond is not None and not run.agent_left
-
-
-def _stopped_by(run: Run) -> StoppedBy:
-    enough = [report.rung for report in run.rungs if report.enough]
+def _stopped_by(ending: Ending) -> StoppedBy:
+    enough = [report.rung for report in ending.rungs if report.enough]
     return STOPPED_BY[enough[-1]] if enough else StoppedBy.ALREADY_GONE
-
-
-def _ended(run: Run, outcome: Outcome, stopped_by: StoppedBy | None) -> Ended:
-    survivors = run.sight.owned.own if outcome is Outcome.SURVIVED else ()
-    alive = run.sight.owned.ids
-    return Ended(
-        outcome=outcome,
-        stopped_by=stopped_by,
-        swept_by=STOPPED_BY[run.last] if stopped_by and run.last else None,
-        rungs=tuple(run.rungs),
-        conversation=run.conversation,
-        draft=run.draft,
-        swept=tuple(one for one in run.swept.values() if one.process.id not in alive),
-        survivors=survivors,
-        denied=run.denied,
-        turn_cut=run.turn_cut,
-        draft_lost=run.draft_lost,
-        trouble=run.sight.trouble,
-        foreign=run.sight.foreign,
-        beyond=run.beyond,
-        cut_off=stopped_by is not None and _cut_off(run),
-    )

@@ -6,26 +6,31 @@ for a pane whose foreground is not the agent's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from signal import Signals
+from typing import Any, TypeVar
 
-from tmuxreap.agents.profiles import Key, Profile
-from tmuxreap.agents.screens import Screen
-from tmuxreap.agents.spared import Spares
+from tmuxreap.agents.profiles import Key
 from tmuxreap.core import faults
 from tmuxreap.core.faults import Step
-from tmuxreap.core.model import Conversation, ProcessId, Row
+from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import DRAW_S, Clock, Processes, Progress, Question, Sent, Tmux
-from tmuxreap.core.values import replace, slotted
-from tmuxreap.ending.ladder import climb, requests
-from tmuxreap.ending.ladder.requests import Ended, Request, Wait
-from tmuxreap.ending.plan import PaneOption, Plan, Policy, Rung
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ladder import requests
+from tmuxreap.ending.ladder.climb import climb
+from tmuxreap.ending.ladder.requests import Request, Steps, Wait
+from tmuxreap.ending.plan import PaneOption, Rung
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import PaneOption as RecordedOption
+from tmuxreap.sessions.conversation import Finder, after_exit, screen_seen
 from tmuxreap.sessions.observe import Observer
 from tmuxreap.sessions.panes import in_front
 from tmuxreap.sessions.siblings import shared
-from tmuxreap.sessions.sight import Past, Sight, past_of, see_again
+from tmuxreap.sessions.sight import past_of, see_again
 from tmuxreap.system.tmux import commands as tmux_commands
+
+T = TypeVar("T")
 
 # When many end at once, patience saves a look for each: as long as one follows upon the other, but
 # not for long.
@@ -40,30 +45,7 @@ FAULT_OF_RUNG = {
 }
 
 
-@slotted
-class Task:
-    """One session that is being ended, and the questions that its ladder asks of the rest of the
-    program."""
-
-    row: Row
-    plan: Plan
-    profile: Profile | None
-    policy: Policy
-    spares: Spares
-    sight: Sight
-    past: Past
-    conversation: Conversation
-    ours: Callable[[], bool]
-    read_screen: Callable[[str | None], Screen]
-    keep_draft: Callable[[str], int | None]
-    capture: Callable[[str | None], Conversation]
-    hear: Callable[[], requests.Heard]
-    recall: Callable[[], Conversation]
-    looked_at: float | None = None
-    ladder: Callable[..., Ladder] | None = None  # another than that of an ending
-
-
-Ladder = Generator[Request, object, Ended]
+Ladder = Callable[[Ending], Steps[None]]
 
 
 class Executor:
@@ -73,6 +55,8 @@ class Executor:
         tmux: Tmux,
         processes: Processes,
         clock: Clock,
+        books: Books,
+        finder: Finder,
         progress: Progress | None = None,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
@@ -83,27 +67,19 @@ class Executor:
         self._tmux = tmux
         self._processes = processes
         self._clock = clock
-        self._ladders: dict[Task, Ladder] = {}
-        self._asked: dict[Task, Request] = {}
-        self._done: list[tuple[Task, Ended]] = []
+        self._books = books
+        self._finder = finder
+        self._ladders: dict[Ending, Steps[None]] = {}
+        self._asked: dict[Ending, Request[Any]] = {}
+        self._done: list[Ending] = []
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[list[tuple[Task, Ended]]]:
+    def run(self, endings: Sequence[Ending], ladder: Ladder = climb) -> Iterator[list[Ending]]:
         """Those that have ended, as they end."""
-        tasks = list(tasks)
         if self._progress:
-            self._progress.begin(len(tasks))
-        for task in tasks:
-            known = (
-                task.plan,
-                task.profile,
-                task.policy,
-                self._clock,
-                task.sight,
-                task.conversation,
-            )
-            climbing = (task.ladder or climb.climb)(*known, looked_at=task.looked_at)
-            self._ladders[task] = climbing
-            self._advance(task, None)
+            self._progress.begin(len(endings))
+        for ending in endings:
+            self._ladders[ending] = ladder(ending)
+            self._go_on(ending, None)
         try:
             while self._asked or self._done:
                 if self._done:
@@ -113,134 +89,152 @@ class Executor:
         except (
             BaseException
         ):  # also Ctrl-C: what was changed on the user's panes is put back before we go
-            for task in self._asked:
-                self._tmux.run(task.plan.socket, restore(task.plan.options))
+            for ending in self._asked:
+                self._tmux.run(ending.plan.socket, restore(ending.plan.options))
             raise
 
-    def _finished(self) -> list[tuple[Task, Ended]]:
+    def _finished(self) -> list[Ending]:
         done, self._done = self._done, []
-        for task, ended in done:
+        for ending in done:
             if self._progress:
-                self._progress.done(task.plan.name)
-            if ended.survivors or ended.trouble or task.sight.session is not None:
-                self._tmux.run(task.plan.socket, restore(task.plan.options))
+                self._progress.done(ending.name)
+            if ending.survivors or ending.trouble or ending.sight.session is not None:
+                self._tmux.run(ending.plan.socket, restore(ending.plan.options))
         return done
 
-    def _advance(self, task: Task, answer: object) -> None:
+    def _tell(self, ending: Ending, _: Request[T], answer: T) -> None:
+        """The answer to that request, and on to the next."""
+        self._go_on(ending, answer)
+
+    def _go_on(self, ending: Ending, answer: object) -> None:
+        ending.now = self._clock.monotonic()
         try:
-            self._asked[task] = self._ladders[task].send(answer)
-        except StopIteration as end:
-            self._asked.pop(task, None)
-            self._done.append((task, end.value))
+            self._asked[ending] = self._ladders[ending].send(answer)
+        except StopIteration:
+            self._asked.pop(ending, None)
+            self._done.append(ending)
 
     def _answer_all(self) -> bool:
         """Everything that can be answered without waiting; False when all wait."""
-        ready = {
-            task: request for task, request in self._asked.items() if not isinstance(request, Wait)
-        }
+        ready = {it: asked for it, asked in self._asked.items() if not isinstance(asked, Wait)}
         for kind, commands in TOGETHER.items():
-            self._together(
-                [task for task, request in ready.items() if isinstance(request, kind)], commands
-            )
-        self._read([task for task, request in ready.items() if isinstance(request, READ)])
-        looks = [task for task, request in ready.items() if isinstance(request, requests.Look)]
-        if looks:
-            self._look(looks)
-        for task, request in ready.items():
-            if not isinstance(request, (requests.Look, *READ, *TOGETHER)):
-                self._advance(task, self._answer(task, request))
+            self._together([it for it, asked in ready.items() if isinstance(asked, kind)], commands)
+        self._read([it for it, asked in ready.items() if isinstance(asked, READ)])
+        self._look({it: asked for it, asked in ready.items() if isinstance(asked, requests.Look)})
+        for ending, asked in ready.items():
+            if not isinstance(asked, (requests.Look, *READ, *TOGETHER)):
+                self._answer(ending, asked)
         return bool(ready)
 
-    def _answer(self, task: Task, request: Request) -> object:
+    def _answer(self, ending: Ending, request: Request[Any]) -> None:
         match request:
             case requests.Checkpoint(rung):
                 faults.at(FAULT_OF_RUNG[rung])
                 if self._progress:
-                    self._progress.rung(task.plan.name, rung)
-                return task.ours()
+                    self._progress.rung(ending.name, rung)
+                self._tell(ending, request, self._is_ours(ending))
             case requests.Signal(processes, signals):
-                _struck(task)
-                return {one: self._signal(one, signals) for one in sorted(processes)}
+                ending.strike()
+                told = {one: self._signal(one, signals) for one in sorted(processes)}
+                self._tell(ending, request, told)
             case requests.KeepDraft(text):
-                return task.keep_draft(text)
+                event = self._books.note(ending.name, "draft", {"text": text})
+                self._tell(ending, request, event)
             case requests.Hear():
                 if self._progress:
-                    self._progress.turn(task.plan.name)
-                return task.hear()
-            case requests.Recall():
-                return task.recall()
-        raise AssertionError(request)
+                    self._progress.turn(ending.name)
+                self._tell(ending, request, self._heard(ending))
+            case _:
+                raise AssertionError(request)
+
+    def _is_ours(self, ending: Ending) -> bool:
+        return ending.intent is None or self._books.still_open(ending.intent.id)
+
+    def _heard(self, ending: Ending) -> requests.Heard:
+        ours = self._is_ours(ending)
+        return requests.Heard(
+            ours, self._finder.last_told(ending.row, ending.sight) if ours else ""
+        )
 
     def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
         """What became of the first; those after it (SIGCONT) only help it along."""
         answers = [self._processes.signal(process, number) for number in signals]
         return answers[0]
 
-    def _together(self, tasks: Sequence[Task], commands: Commands) -> None:
+    def _together(self, endings: Sequence[Ending], commands: Commands) -> None:
         """One client a server for all of them; what came of one in a crowd is seen by looking."""
         wanted = {
-            task: found
-            for task in tasks
-            if (found := commands(self._processes, task, self._asked[task]))
+            ending: found
+            for ending in endings
+            if (found := commands(self._processes, ending, self._asked[ending]))
         }
-        answers: dict[Task, bool] = {}
-        for socket in dict.fromkeys(task.plan.socket for task in wanted):
-            mine = [task for task in wanted if task.plan.socket == socket]
-            done = self._tmux.run(socket, [each for task in mine for each in wanted[task]])
-            answers.update({task: done or len(mine) > 1 for task in mine})
-        for task in tasks:
-            self._advance(task, answers.get(task, False))
+        answers: dict[Ending, bool] = {}
+        for socket in dict.fromkeys(ending.plan.socket for ending in wanted):
+            mine = [ending for ending in wanted if ending.plan.socket == socket]
+            done = self._tmux.run(socket, [each for ending in mine for each in wanted[ending]])
+            answers.update({ending: done or len(mine) > 1 for ending in mine})
+        for ending in endings:
+            self._tell(ending, self._asked[ending], answers.get(ending, False))
 
-    def _read(self, tasks: Sequence[Task]) -> None:
+    def _read(self, endings: Sequence[Ending]) -> None:
         """The panes of all of them, each server asked once; those that want it are made ready
         first."""
-        texts: dict[Task, str | None] = {}
-        for socket in dict.fromkeys(task.plan.socket for task in tasks):
-            mine = [task for task in tasks if task.plan.socket == socket]
-            shown = [
-                task for task in mine if task.sight.pane is not None and self._wants_text(task)
-            ]
+        texts: dict[Ending, str | None] = {}
+        for socket in dict.fromkeys(ending.plan.socket for ending in endings):
+            mine = [ending for ending in endings if ending.plan.socket == socket]
+            shown = {it: question for it in mine if (question := self._question(it)) is not None}
             first = [
                 each
-                for task in mine
-                if self._asked[task] == requests.ReadScreen(ready=True)
-                for each in ready(task)
+                for ending in mine
+                if self._asked[ending] == requests.ReadScreen(ready=True)
+                for each in ready(ending)
             ]
-            asked = [self._question(task, task.sight.pane.id) for task in shown if task.sight.pane]
-            texts.update(zip(shown, self._tmux.ask(socket, asked, first), strict=True))
-        for task in tasks:
-            captured = isinstance(self._asked[task], requests.Capture)
-            self._advance(task, (task.capture if captured else task.read_screen)(texts.get(task)))
+            texts.update(zip(shown, self._tmux.ask(socket, [*shown.values()], first), strict=True))
+        for ending in endings:
+            self._tell_read(ending, texts)
 
-    def _question(self, task: Task, pane: str) -> Question:
-        """Last words that the terminal wrapped are read as the one line that they were."""
-        return Question(pane, joined=isinstance(self._asked[task], requests.Capture))
+    def _tell_read(self, ending: Ending, texts: Mapping[Ending, str | None]) -> None:
+        text, profile = texts.get(ending), ending.profile
+        match self._asked[ending]:
+            case requests.ReadScreen() as request:
+                carriers = ending.spares.carriers
+                screen = screen_seen(profile, ending.known, ending.sight, carriers, text)
+                self._tell(ending, request, screen)
+            case requests.Capture() as request:
+                self._tell(ending, request, after_exit(profile, ending.known, text))
+            case requests.Recall() as request:
+                ending.last_screen = texts.get(ending, ending.last_screen)
+                known = self._finder.known_of(ending.row, ending.sight, profile)
+                self._tell(ending, request, known)
 
-    def _wants_text(self, task: Task) -> bool:
-        """The last words are worth a question where the agent has any."""
-        silent = task.profile is not None and not task.profile.tells_at_exit
-        return not (silent and isinstance(self._asked[task], requests.Capture))
+    def _question(self, ending: Ending) -> Question | None:
+        """Last words that the terminal wrapped are read as the one line that they were, and only
+        where the agent has any."""
+        captured = isinstance(self._asked[ending], requests.Capture)
+        silent = ending.profile is not None and not ending.profile.tells_at_exit
+        if ending.sight.pane is None or (silent and captured):
+            return None
+        joined = not isinstance(self._asked[ending], requests.ReadScreen)
+        return Question(ending.sight.pane.id, joined=joined)
 
-    def _look(self, tasks: Sequence[Task]) -> None:
-        since = min(_since(task) for task in tasks)
-        asked = {task.plan.socket for task in tasks if self._asked[task] == requests.Look()}
-        known = {
-            task.plan.socket: task.sight.server for task in tasks if task.plan.socket not in asked
-        }
+    def _look(self, looks: Mapping[Ending, requests.Look]) -> None:
+        if not looks:
+            return
+        since = min(map(_since, looks))
+        asked = {it.plan.socket for it, look in looks.items() if not look.processes_only}
+        known = {it.plan.socket: it.sight.server for it in looks if it.plan.socket not in asked}
         world = self._observer.look(asked, since, known)
-        for task in tasks:
-            task.sight = see_again(task.row, task.profile, task.spares, world, task.past)
-            task.past = past_of(task.sight, task.past)
-            self._advance(task, task.sight)
+        for it, look in looks.items():
+            sight = see_again(it.row, it.profile, it.spares, world, it.past)
+            it.past = past_of(sight, it.past)
+            self._tell(it, look, sight)
 
     def _wait(self) -> None:
         """Until somebody is gone or somebody's time is up."""
         if self._meanwhile is not None:
             meanwhile, self._meanwhile = self._meanwhile, None
             meanwhile()
-        waits = {
-            task: request for task, request in self._asked.items() if isinstance(request, Wait)
-        }
+        waits = {it: asked for it, asked in self._asked.items() if isinstance(asked, Wait)}
         awaited = {process for wait in waits.values() for process in wait.processes}
         until = min(wait.until for wait in waits.values())
         if self._progress and self._progress.live:
@@ -251,12 +245,12 @@ class Executor:
         if gone and len(waits) > 1:
             gone |= self._stragglers(awaited - gone)
         now = self._clock.monotonic()
-        for task, wait in waits.items():
+        for ending, wait in waits.items():
             left = wait.processes - gone
             if now >= wait.until or (wait.processes and not left):
-                self._advance(task, left)
+                self._tell(ending, wait, left)
             elif left != wait.processes:
-                self._asked[task] = Wait(left, wait.until)
+                self._asked[ending] = Wait(left, wait.until)
 
     def _stragglers(self, awaited: set[ProcessId]) -> set[ProcessId]:
         gone: set[ProcessId] = set()
@@ -269,19 +263,19 @@ class Executor:
         return gone
 
 
-def _since(task: Task) -> int:
+def _since(ending: Ending) -> int:
     """Nothing of a session is older than the first process of its panes."""
-    leaders = task.past.leaders
-    return min((leader.start for leader in leaders), default=task.row.pane.start_ticks or 0)
+    leaders = ending.past.leaders
+    return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)
 
 
-def close(processes: Processes, task: Task, request: Request) -> list[list[str]]:
+def close(_: Processes, ending: Ending, __: Request[bool]) -> list[list[str]]:
     """A window that stands in another session too, or a group of them, keeps its panes when one
     session goes."""
-    server, session, whole = task.plan.server, task.sight.session, task.sight.whole
+    server, session, whole = ending.plan.server, ending.sight.session, ending.sight.whole
     assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
-    _struck(task)
-    if task.past.pane_only or task.sight.foreign:
+    ending.strike()
+    if ending.past.pane_only or ending.sight.foreign:
         return [tmux_commands.kill_pane_command(server, whole, pane) for pane in session.panes]
     both = [pane for pane in session.panes if shared(pane, whole)]
     left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in both))
@@ -290,31 +284,27 @@ def close(processes: Processes, task: Task, request: Request) -> list[list[str]]
     return [*panes, tmux_commands.kill_session_command(server, left, alone)]
 
 
-def _struck(task: Task) -> None:
-    panes = task.sight.session.panes if task.sight.session else ()
-    task.past = replace(task.past, struck=task.past.struck | {pane.id for pane in panes})
+def ready(ending: Ending) -> list[list[str]]:
+    plan = ending.plan
+    assert plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
+    during = [tmux_commands.set_pane_option(o.pane, o.option, o.during) for o in plan.options]
+    return [tmux_commands.mode_off(plan.pane.id), *during]
 
 
-def ready(task: Task) -> list[list[str]]:
-    assert task.plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
-    during = [tmux_commands.set_pane_option(o.pane, o.option, o.during) for o in task.plan.options]
-    return [tmux_commands.mode_off(task.plan.pane.id), *during]
-
-
-def press(processes: Processes, task: Task, request: Request) -> list[list[str]]:
+def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[list[str]]:
     """The last look before a key: is the agent itself in front, now? No command otherwise."""
     assert isinstance(request, requests.Press)  # noqa: S101 - see TOGETHER
-    step, pane, server = request.step, task.sight.pane, task.plan.server
-    now = (processes.again(process.id) for process in task.sight.keyed)
+    step, pane, server = request.step, ending.sight.pane, ending.plan.server
+    now = (processes.again(process.id) for process in ending.sight.keyed)
     if pane is None or server is None or not any(process and in_front(process) for process in now):
         return []
     keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
     return [tmux_commands.press(server, pane, keys, text)]
 
 
-Commands = Callable[[Processes, Task, Request], list[list[str]]]
-TOGETHER: dict[type[Request], Commands] = {requests.Close: close, requests.Press: press}
-READ = (requests.ReadScreen, requests.Capture)
+Commands = Callable[[Processes, Ending, Request[bool]], list[list[str]]]
+TOGETHER: dict[type[Request[bool]], Commands] = {requests.Close: close, requests.Press: press}
+READ = (requests.ReadScreen, requests.Capture, requests.Recall)
 
 
 def restore(options: Iterable[PaneOption | RecordedOption]) -> list[list[str]]:

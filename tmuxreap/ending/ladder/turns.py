@@ -6,10 +6,8 @@ other its idle state is awaited. A person's answer is awaited, too: a dialog is 
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.model import Conversation, Live
+from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.keys import take_back
 from tmuxreap.ending.ladder.requests import (
     Capture,
@@ -18,11 +16,10 @@ from tmuxreap.ending.ladder.requests import (
     Look,
     ReadScreen,
     Recall,
-    Request,
-    Run,
+    Steps,
     Wait,
+    ask,
 )
-from tmuxreap.sessions.sight import Sight
 
 LOOK_S = 0.15
 STILL_LOOKS = 2  # between two steps of a turn a screen may seem idle for a moment
@@ -30,29 +27,27 @@ READY = frozenset({State.IDLE, State.DRAFT})
 RESTING = frozenset({"idle", "ended"})
 
 
-def finish_turn(run: Run, wait_s: float) -> Generator[Request, object, bool]:
+def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
     """False when the ending is no longer ours. What is known of the agent is looked at again: it
     may be long ago."""
-    until = run.clock.monotonic() + wait_s
-    agent = run.agent
-    still = 0
+    until, agent, still = ending.now + wait_s, ending.awaited, 0
     while still < STILL_LOOKS:
-        heard = yield Hear()
-        assert isinstance(heard, Heard)  # noqa: S101 - see the request
+        heard = yield from ask(Hear())
         if not heard.ours:
             return False
-        screen = yield ReadScreen()
-        assert isinstance(screen, Screen)  # noqa: S101 - see the request
-        if screen.queued and run.sight.carrier is None:  # it may end its turn, and begin no other
-            yield from take_back(run, screen)
+        screen = yield from ask(ReadScreen())
+        if (
+            screen.queued and ending.sight.carrier is None
+        ):  # it may end its turn, and begin no other
+            yield from take_back(ending, screen)
         still = still + 1 if _rests(screen, heard) else 0
-        now = run.clock.monotonic()
+        now = ending.now
         if now >= until:
-            run.turn_cut = still == 0
+            ending.turn_cut = still == 0
             break
-        if not (yield Wait(agent, min(until, now + LOOK_S))) and agent:
+        if not (yield from ask(Wait(agent, min(until, now + LOOK_S)))) and agent:
             break
-    yield from _anew(run)
+    yield from _anew(ending)
     return True
 
 
@@ -64,11 +59,8 @@ def _rests(screen: Screen, heard: Heard) -> bool:
     return screen.state in READY
 
 
-def _anew(run: Run) -> Generator[Request, object, None]:
-    sight = yield Look()
-    assert isinstance(sight, Sight)  # noqa: S101 - see the request
-    run.sight = sight
-    run.agent_left = sight.live is not Live.ALIVE and not sight.agent
-    conversation = yield Capture() if run.agent_left else Recall()
-    assert isinstance(conversation, Conversation)  # noqa: S101 - see the requests
-    run.conversation = conversation
+def _anew(ending: Ending) -> Steps[None]:
+    ending.sight = yield from ask(Look())
+    ending.agent_left = ending.sight.agent_gone
+    ending.known = yield from ask(Capture() if ending.agent_left else Recall())
+    ending.looked_at = ending.now

@@ -1,0 +1,58 @@
+"""One session on its way out: what follows from what was seen and done."""
+
+from __future__ import annotations
+
+from tests.ending.ladder.test_climb import an_ending
+from tests.ending.test_plan import AGENT, OTHER, SIGHT, TROUBLE
+from tmuxreap.core.model import Outcome, ProcessId, StoppedBy
+from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.results import RungReport
+from tmuxreap.sessions.nested import Carried
+from tmuxreap.sessions.ownership import Belonging, Owned
+
+
+def test_panes_of_others_bar_the_way_until_something_was_ended() -> None:
+    one = an_ending()
+    assert not one.barred
+    one.sight = replace(SIGHT, foreign=(OTHER,))
+    assert (one.barred, one.blocked) == (True, True)
+    one.touched = True
+    assert (one.barred, one.blocked) == (False, False)
+    one.sight = replace(SIGHT, trouble=TROUBLE)
+    assert one.blocked
+
+
+def test_two_endings_share_nothing() -> None:
+    one, other = an_ending(), an_ending()
+    one.kept.append("draft")
+    one.rungs.append(RungReport(Rung.KEYS))
+    assert (other.kept, other.rungs, other.struck) == ([], [], {})
+
+
+def test_behind_a_carrier_that_nobody_sees_through_its_end_is_awaited() -> None:
+    ssh = replace(AGENT, comm="ssh", id=ProcessId(101, 8))
+    one = an_ending(sight=replace(SIGHT, carrier=Carried(ssh, "ssh", beyond=True)))
+    assert (one.awaited, one.beyond, one.cut_off) == (frozenset({ssh.id}), "ssh", False)
+    one.sight, one.stopped_by = SIGHT, StoppedBy.HANGUP
+    assert (one.awaited, one.cut_off) == (frozenset({AGENT.id}), True)
+    one.agent_left = True
+    assert not one.cut_off
+
+
+def test_what_was_struck_and_lives_is_not_swept() -> None:
+    helper = Belonging(replace(AGENT, id=ProcessId(101, 8)), "tree")
+    one = an_ending(outcome=Outcome.SURVIVED)
+    one.struck = {helper.process.id: helper}
+    one.sight = replace(SIGHT, owned=Owned((helper,)))
+    assert (one.swept, one.survivors) == ((), (helper,))
+    one.sight, one.outcome = replace(SIGHT, owned=Owned()), Outcome.STOPPED
+    assert (one.swept, one.survivors) == ((helper,), ())
+
+
+def test_the_panes_that_are_struck_stay_so() -> None:
+    one = an_ending()
+    one.strike()
+    one.sight = replace(SIGHT, session=None)
+    one.strike()
+    assert one.past.struck == {"%0"}
