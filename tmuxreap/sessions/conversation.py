@@ -68,7 +68,7 @@ class Finder:
         return Known(found, clues, self._store_word(profile, environ, clues, row), candidates)
 
     def last_told(self, row: Row, sight: Sight) -> str:
-        """The state that the agent itself told last in this life of its; empty where it told none."""
+        """The state that the agent told last in this life of its; empty where it told none."""
         since = min(
             (self.processes.started_epoch(process.id) for process in sight.agent), default=0.0
         )
@@ -78,7 +78,7 @@ class Finder:
         )
 
     def goes_on(self, known: Known, profile: Profile | None) -> tuple[str, ...]:
-        """After the end: does the conversation go on without its pane? Says so, and how to end it."""
+        """After the end: say where the conversation goes on without its pane, and how to end it."""
         conversation = known.conversation
         if (
             profile is None
@@ -94,8 +94,8 @@ class Finder:
         )
 
     def who_is_in(self, profile: Profile, conversation: str, store: Path | None) -> Process | None:
-        """A living agent that tells of itself that it is in this conversation, whether it has a row or
-        not."""
+        """A living agent that tells of itself that it is in this conversation, with a row or
+        without."""
         told = tuple(locator for locator in profile.locators if locator.kind in TOLD_ALIVE)
         for process in self._living(profile):
             cwd = self.processes.cwd(process.id)
@@ -139,8 +139,8 @@ class Finder:
     def _hooked(
         self, row: Row, agents: Sequence[find.AgentProcess], profile: Profile
     ) -> str | None:
-        """What the agent's own hooks told last, this very process: not one before it, nor one that a
-        tool of it started. A program that can be no agent speaks for the one whose mark it carries.
+        """What the agent's own hooks told last, this very process: not one before it, nor one that
+        a tool of it started. A program that can be no agent speaks for the one whose mark it carries.
 
         At the end of a conversation its hook may be the slower one: it says nothing of the next."""
         if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
@@ -159,8 +159,8 @@ class Finder:
         )
 
     def _has_rivals(self, sight: Sight, profile: Profile, clues: Clues) -> bool:
-        """A living agent of this kind in the same folder that is not this one, and has the same store:
-        what it wrote cannot be told from ours."""
+        """Another living agent of this kind in the same folder and with the same store: what it
+        wrote cannot be told from ours."""
         ours = {process.pid for process in sight.agent} | {
             one.process.pid for one in sight.owned.own
         }
