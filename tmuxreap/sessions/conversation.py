@@ -140,7 +140,7 @@ class Finder:
         self, row: Row, agents: Sequence[find.AgentProcess], profile: Profile
     ) -> str | None:
         """What the agent's own hooks told last, this very process: not one before it, nor one that
-        a tool of it started. A program that can be no agent speaks for the one whose mark it carries.
+        a tool of it started. A program that can be no agent speaks for whose mark it carries.
 
         At the end of a conversation its hook may be the slower one: it says nothing of the next."""
         if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
