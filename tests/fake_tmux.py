@@ -12,7 +12,7 @@ from signal import Signals
 
 from tests.fake_processes import FakeProcesses
 from tmuxreap.core.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
-from tmuxreap.core.ports import Question
+from tmuxreap.core.ports import Question, Surroundings
 from tmuxreap.core.values import replace
 from tmuxreap.system.tmux.commands import GROUPED, HOLDS
 
@@ -70,6 +70,8 @@ class FakeTmux:
             str, dict[str, object]
         ] = {}  # how what `create` starts behaves, by its name
         self.transcript: list[tuple[str, tuple[str, ...]]] = []
+        self.within: list[Surroundings | None] = []  # of each that was made
+        self.notices: list[tuple[str, str]] = []
         self._ttys = count(FIRST_TTY)
         processes.when_gone.append(self._process_gone)
 
@@ -218,12 +220,15 @@ class FakeTmux:
         found = self._pane(socket, pane) if self._reachable(socket) else None
         return found.options.get(option) if found else None
 
-    def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
+    def create(
+        self, socket: str, *commands: Sequence[str], within: Surroundings | None = None
+    ) -> tuple[bool, str]:
         """Understands what `new_session` builds, and what `run` does after it, up to the first that
         fails."""
         self.transcript += [(socket, tuple(command)) for command in commands]
         if socket in self.hung or socket in self.answers:
             return False, "no answer"
+        self.within.append(within)
         made, said = self._create(socket, commands[0])
         for command in commands[1:] if made else ():
             if not self._do(socket, list(command)):
@@ -246,6 +251,9 @@ class FakeTmux:
         comm = program[0].rpartition("/")[2]
         session = self.open(socket, name, comm, *program[1:], cwd=cwd, environ=marks, **behaviour)
         return True, f"{session.id}:{session.panes[0].now.id}:{session.panes[0].now.pid}"
+
+    def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
+        self.notices.append((session.id, text))
 
     # What the server does
 

@@ -236,9 +236,14 @@ class Story:
         """Whatever was told: no name and no pattern ever reached tmux."""
         for app in self.apps:
             app.close()
+        made = {
+            f"={command[command.index('-s') + 1]}:"  # of which no id is known yet
+            for command in self.told()
+            if command[0] == "new-session"
+        }
         for command in self.told():
             targets = [command[at + 1] for at, word in enumerate(command) if word == "-t"]
-            assert all(AN_ID.fullmatch(target) for target in targets), command
+            assert all(AN_ID.fullmatch(one) or one in made for one in targets), command
             assert command[0] not in ENDING_COMMANDS, f"not compared in the server: {command}"
 
     def _talk(self, agent: FakeAgent, message: bool) -> None:

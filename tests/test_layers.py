@@ -20,15 +20,15 @@ PACKAGE = Path(tmuxreap.__file__).parent
 ROOMS = {
     "core": "*",
     "system": (
-        "files lock_holders environment git interrupts terminals tmux.commands tmux.sockets"
-        " tmux.versions processes.procfs"
+        "files lock_holders environment control_groups git interrupts terminals tmux.commands"
+        " tmux.sockets tmux.versions processes.procfs"
     ),
-    "registry": "file rows transitions targets trees edits",
+    "registry": "file rows transitions targets trees edits restarts",
     "ledger": "books records database schema copy",
     "agents": "blocks load profiles spared programs screens conversations.* hooks.*",
     "sessions": (
         "context look sight conversation results observe world ownership panes identity shown"
-        " siblings elsewhere nested newcomers state caller configuration"
+        " siblings elsewhere nested newcomers state caller configuration restarts"
     ),
     "ending": (
         "end interrupt plan results prepare outcome one_at_a_time delegation handover"
@@ -47,8 +47,8 @@ ALONE = {"agents.demo", "demo_agent"}  # a program of its own, and the name that
 
 # Modules without I/O, clock or environment (shell patterns), and what they may not touch.
 PURE = """
-core.* registry.rows registry.targets registry.trees registry.transitions registry.edits
-registry.yaml.*
+core.* registry.rows registry.targets registry.trees registry.restarts registry.transitions
+registry.edits registry.yaml.*
 agents.profiles agents.spared agents.programs agents.screens agents.blocks agents.hooks.*
 agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
@@ -72,6 +72,7 @@ OWNERS: dict[str, set[str]] = {
         "system.programs",
         "ending.handover",
         "commands.watch.notifier",
+        "commands.watch.restarting",
         "commands.doctor.versions",
         "hosts.engines",
         "hosts.talk",

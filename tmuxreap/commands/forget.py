@@ -10,10 +10,11 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, PlainResult, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.one_at_a_time import owner_alive
+from tmuxreap.ending.one_at_a_time import called_off, owner_alive
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe, remove_row
 from tmuxreap.registry.file import RegistryLook, unsafe
+from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
@@ -73,12 +74,20 @@ def _old_enough(context: Context, row: Row, request: ForgetRequest) -> bool:
 
 def _forgotten(context: Context, row: Row, request: ForgetRequest) -> Item:
     try:
+        if not request.dry_run:
+            row = _at_rest(context, row)
         _check(context, row, request)
         if not request.dry_run:
             _forget(context, row.name, request)
     except Failure as failure:
         return PlainResult(row.name, {"forgotten": False}, failure)
     return PlainResult(row.name, {"forgotten": not request.dry_run, "history": request.history})
+
+
+def _at_rest(context: Context, row: Row) -> Row:
+    """No restart of it is to come; one that was under way has come."""
+    (now,) = called_off(context, [row], "forget")
+    return now
 
 
 def _check(context: Context, row: Row, request: ForgetRequest) -> None:
@@ -117,3 +126,5 @@ def _forget(context: Context, name: str, request: ForgetRequest) -> None:
     )
     if request.history:
         context.books.drop_events(name)
+    if row is not None and wants_restart(row):
+        context.books.keep_surroundings(name, None)

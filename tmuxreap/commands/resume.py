@@ -15,14 +15,16 @@ from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Outcome, Row
 from tmuxreap.core.results import Item, PlainResult, Result
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import ended_epoch, recorded_conversation
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import store_environment
 from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.restarts import cancel
 
 DAY_S = 86400.0
 
@@ -101,23 +103,12 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     told = {"command": resume_line(words, environment), "cwd": row.pane.cwd}
     if request.print_only:
         return PlainResult(row.name, told)
-    _not_in_use(context, look, row, profile, conversation)
-    wish = Launch(
-        name=row.name,
-        agent=profile.name,
-        words=tuple(words),
-        start_command=None,
-        cwd=existing_folder(row.name, row.pane.cwd or str(context.settings.cwd)),
-        server=row.tmux_server,
-        socket=context.socket_named(row.tmux_server),
-        event=Event.RESUMED,
-        confirm_s=request.confirm_s,
-        conversation=conversation,
-        environment=environment,
-    )
+    wish = replace(take_up(context, row), confirm_s=request.confirm_s)
     make_way(context, look, row, wish, replace=False)
     if request.dry_run:
         return PlainResult(row.name, {"outcome": Outcome.PLANNED.value, **told})
+    if wants_restart(row):
+        cancel(context, row, "resume")
     resumed = launch(context, wish)
     if _was_asking(context, row):
         context.warnings.append(
@@ -125,6 +116,26 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
             " look before you type"
         )
     return resumed
+
+
+def take_up(context: Context, row: Row) -> Launch:
+    """How its conversation goes on. Failure where it cannot: there is none, or somebody is in
+    it."""
+    look = context.registry.look()
+    profile, conversation, environment = resumable(context, row)
+    _not_in_use(context, look, row, profile, conversation)
+    return Launch(
+        name=row.name,
+        agent=profile.name,
+        words=tuple(resume_words(profile, row.start_command, conversation)),
+        start_command=None,
+        cwd=existing_folder(row.name, row.pane.cwd or str(context.settings.cwd)),
+        server=row.tmux_server,
+        socket=context.socket_named(row.tmux_server),
+        event=Event.RESUMED,
+        conversation=conversation,
+        environment=environment,
+    )
 
 
 def _was_asking(context: Context, row: Row) -> bool:

@@ -17,6 +17,7 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.restarts import Restart, parse_limit, parse_restart, wants_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.caller import own_name
@@ -43,12 +44,15 @@ class StartRequest:
     command: tuple[str, ...] = ()
     dry_run: bool = False
     worktree: str | None = None
+    restart: str | None = None
+    restart_limit: str | None = None
 
 
 def run(context: Context, request: StartRequest) -> Result:
     check_name(request.name)
     look = context.registry_if_there()
     row = registered(look, request.name)
+    _check_restart(request, row)
     server = context.server_named(request.server) or (
         row.tmux_server if row else context.default_server
     )
@@ -62,6 +66,10 @@ def run(context: Context, request: StartRequest) -> Result:
         return Result("start", context.registry_name, now, (), tuple(context.warnings), more=plan)
     if look is None:
         context.make_registry()
+    if row is not None and wants_restart(row):
+        from tmuxreap.sessions.restarts import cancel  # few rows ask for it
+
+        cancel(context, row, "start")
     started = launch(context, wish)
     more = {"registry_made": context.made_registry}
     return Result(
@@ -72,6 +80,26 @@ def run(context: Context, request: StartRequest) -> Result:
         tuple(context.warnings),
         more=more,
     )
+
+
+def _check_restart(request: StartRequest, row: Row | None) -> None:
+    """Before anything is made: words that mean nothing, and a limit of nothing."""
+    flag = "--restart"
+    try:
+        when = None if request.restart is None else parse_restart(request.restart)
+        flag = "--restart-limit"
+        if request.restart_limit is not None:
+            parse_limit(request.restart_limit)
+    except ValueError as error:
+        example = "--restart on-failure --restart-limit 5/10m"
+        raise Failure(Code.USAGE, f"could not read {flag}: {error}", f"as in: {example}") from None
+    never = when is Restart.NEVER or (when is None and not (row and wants_restart(row)))
+    if request.restart_limit is not None and never:
+        raise Failure(
+            Code.USAGE,
+            f"could not start {request.name}: --restart-limit limits no restart",
+            "add --restart on-failure or --restart always",
+        )
 
 
 def _in_use(look: RegistryLook | None, wish: Launch) -> list[str]:
@@ -114,6 +142,11 @@ def check_name(name: str) -> None:
             f"could not start {name!r}: {reason}",
             "use letters, digits, dashes and underscores",
         )
+
+
+def anew(context: Context, row: Row) -> Launch:
+    """A new session with the command of this row."""
+    return _wish(context, StartRequest(row.name), row, row.tmux_server, None)
 
 
 def _wish(
@@ -234,7 +267,12 @@ def _fields(
         fields["parent"] = parent
     if request.tags:
         fields["tags"] = request.tags
-    for name, value in (("task_id", request.task_id), ("ttl", request.ttl)):
+    for name, value in (
+        ("task_id", request.task_id),
+        ("ttl", request.ttl),
+        ("restart", request.restart),
+        ("restart_limit", request.restart_limit),
+    ):
         if value is not None:
             fields[name] = value
     if tree is not None:

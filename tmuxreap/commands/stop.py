@@ -16,6 +16,7 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import counts, failed_target
 from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.restarts import is_lost, wants_restart
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_all_read
@@ -44,6 +45,7 @@ def run(context: Context, request: EndRequest) -> Result:
     chosen = choose_rows(
         context, look, request.targets, Wanted.RUNNING, leftovers=kill, sparing=True
     )
+    chosen = _with_pending(context, look, chosen, request)
     names = _without_row(chosen, request)
     rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
     if request.dry_run:
@@ -57,6 +59,22 @@ def run(context: Context, request: EndRequest) -> Result:
         return _not_agreed(context, chosen.rows, rest, request)
     ended = warned_of_children(look, end_rows(context, look, chosen.rows, request.policy))
     return _result(context, request, [*ended, *rest, *_strays(context, names, request)])
+
+
+def _with_pending(
+    context: Context, look: RegistryLook, chosen: Chosen, request: EndRequest
+) -> Chosen:
+    """A pattern selects what runs; what is to run again in a minute is meant, too."""
+    lost = [row for row in look.usable if is_lost(row) and wants_restart(row)]
+    if not (lost and chosen.sweeping):
+        return chosen
+    from tmuxreap.sessions.restarts import may_come_back
+
+    before = len(context.warnings)
+    ended = choose_rows(context, look, request.targets, Wanted.ENDED, sparing=True).rows
+    del context.warnings[before:]  # told when what runs was chosen
+    more = [row for row in ended if row not in chosen.rows and may_come_back(context, row)]
+    return replace(chosen, rows=(*chosen.rows, *more))
 
 
 def _without_rows(context: Context, request: EndRequest) -> Result:

@@ -238,6 +238,8 @@ class Change:
     before: str | None = None
     source: str | None = None
     until: str | None = None
+    attempt: int | None = None
+    names: tuple[str, ...] = ()
     error: Problem | None = None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
-from tmuxreap.core.model import Process, ProcessId, ServerLook
+from tmuxreap.core.model import Process, ProcessId, Server, ServerLook, Session
 from tmuxreap.core.values import frozen
 
 
@@ -29,6 +29,15 @@ class Question:
     option: str | None = None
     joined: bool = False
     environment: bool = False
+
+
+@frozen
+class Surroundings:
+    """What a session is made in that is made for somebody else: his environment, and the words that
+    take the making out of our own control group."""
+
+    environ: Mapping[str, str]
+    words: tuple[str, ...] = ()
 
 
 class Clock(Protocol):
@@ -111,9 +120,15 @@ class Tmux(Protocol):
     def show_option(self, socket: str, pane: str, option: str) -> str | None:
         """The value set on this very pane, None when it is not set there."""
 
-    def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
+    def create(
+        self, socket: str, *commands: Sequence[str], within: Surroundings | None = None
+    ) -> tuple[bool, str]:
         """Make a session, and what follows at once; the only call that starts a server. True and
-        the printed ids, or False and the reason."""
+        the printed ids, or False and the reason. `within`: else in the caller's own."""
+
+    def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
+        """Show it to the clients that are attached to that session, if it is still the one that was
+        seen."""
 
 
 DRAW_S = 0.2  # how often an eye can follow

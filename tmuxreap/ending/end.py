@@ -23,6 +23,7 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.handover import hand_over
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.one_at_a_time import (
+    called_off,
     join,
     outcome_of_taker,
     owner_alive,
@@ -54,6 +55,7 @@ def end_rows(
     answers: dict[str, Item] = {}
     with under_way(context) as begin:
         try:
+            rows = called_off(context, rows, policy.verb.value)
             first = _one_of_each_pane(context, rows)
             _end_all(context, look, first, policy, answers, begin)
             if len(first) < len(

@@ -31,6 +31,7 @@ KEPT = (
     "XDG_CONFIG_HOME",
     "PYTHONPATH",
     "VIRTUAL_ENV",
+    "XDG_RUNTIME_DIR",
 )
 
 
@@ -56,7 +57,7 @@ def hand_over(context: Context, intent: Intent | None, name: str, policy: Policy
     finisher = subprocess.Popen(
         words,
         cwd="/",
-        env=_clean(context.settings.environ),
+        env=clean_environment(context.settings.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -101,5 +102,6 @@ def from_text(text: str) -> Policy:
     return Policy(**{**words, "verb": Verb(words["verb"]), "scope": Scope(words["scope"])})
 
 
-def _clean(environ: Mapping[str, str]) -> dict[str, str]:
+def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Without any trace of the session that we are called from."""
     return {name: environ[name] for name in KEPT if name in environ}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.errors import Code, Failure, LockIsHeld, command
+from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import PaneOption, Plan
 from tmuxreap.ending.results import JoinedResult, failed_target
 from tmuxreap.ledger.records import START, Intent
 from tmuxreap.ledger.records import PaneOption as RecordedOption
+from tmuxreap.registry.restarts import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION
 
@@ -33,6 +35,29 @@ def owner_alive(context: Context, intent: Intent) -> bool:
 def busy_names(context: Context, intents: Mapping[str, Intent]) -> set[str]:
     """Whom another is ending, or starting, at this moment: they are his."""
     return {name for name, intent in intents.items() if owner_alive(context, intent)}
+
+
+def called_off(context: Context, rows: Sequence[Row], verb: str) -> list[Row]:
+    """The rows as they stand when no restart of them is to come any more, nor under way."""
+    return [
+        _called_off(context, row, verb) if is_lost(row) and wants_restart(row) else row
+        for row in rows
+    ]
+
+
+def _called_off(context: Context, row: Row, verb: str) -> Row:
+    from tmuxreap.sessions.restarts import cancel  # few rows ask for it
+
+    if cancel(context, row, verb):
+        context.warnings.append(f"restart_cancelled: {row.name} will not be started again")
+    while (intent := context.books.open_intents().get(row.name)) is not None:
+        late = context.clock.now() > intent.deadline
+        if late or intent.verb != START or not owner_alive(context, intent):
+            break
+        if context.lock_held:
+            raise LockIsHeld(f"wait for the start of {row.name}")
+        context.processes.wait({intent.owner}, JOIN_LOOK_S)
+    return context.registry.look().named(row.name) or row
 
 
 @contextlib.contextmanager

@@ -103,6 +103,12 @@ class Books:
     ) -> list[Event]:
         return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
 
+    def history(self, name: str) -> list[Event] | None:
+        """All that is known to have happened to it; None where the ledger could not be had."""
+        if self._ledger is None and not self.path.exists():
+            return []
+        return self._with_ledger("ledger_not_read", lambda ledger: ledger.events({name}))
+
     def is_behind(self, look: RegistryLook) -> bool:
         """There is a ledger, and its mirror shows another registry, or none of its rows."""
         known = self._read(lambda ledger: (ledger.mirrored_digest(),))
@@ -198,6 +204,15 @@ class Books:
 
         return self._with_ledger("event_not_recorded", work)
 
+    def note_unless(
+        self, event: NewEvent, unless: Callable[[Sequence[Event]], bool]
+    ) -> bool | None:
+        """Whether it was recorded; None where the ledger could not be had."""
+        now = self._clock.now()
+        return self._with_ledger(
+            "event_not_recorded", lambda ledger: ledger.note_unless(event, unless, now)
+        )
+
     def note_all(self, events: Sequence[NewEvent]) -> None:
         self._with_ledger(
             "event_not_recorded", lambda ledger: ledger.write(None, events, now=self._clock.now())
@@ -228,6 +243,21 @@ class Books:
 
     def drop_events(self, name: str) -> None:
         self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))
+
+    # What a session is started again in
+
+    def keep_surroundings(self, name: str, environ: Mapping[str, str] | None) -> None:
+        """None: of one that is not to be started again nothing is kept."""
+        from tmuxreap.ledger import surroundings  # few rows ask for it
+
+        work = partial(surroundings.keep, name=name, environ=environ)
+        self._with_ledger("surroundings_not_recorded", lambda ledger: ledger.requested(work))
+
+    def surroundings(self, name: str) -> dict[str, str] | None:
+        from tmuxreap.ledger import surroundings
+
+        work = partial(surroundings.kept, name=name)
+        return self._read(lambda ledger: ledger.requested(work))
 
     # What other hosts asked for
 

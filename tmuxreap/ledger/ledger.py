@@ -110,6 +110,20 @@ class Ledger:
     def record_event(self, event: NewEvent, now: float) -> None:
         self._db.write(lambda db: _note(db, (event,), now))
 
+    def note_unless(
+        self, event: NewEvent, unless: Callable[[Sequence[Event]], bool], now: float
+    ) -> bool:
+        """Record it in the same step in which it is seen that nothing stands against it."""
+
+        def work(db: Connection) -> bool:
+            found = db.execute(f"{schema.EVENT} WHERE name = ? ORDER BY id", (event.name,))
+            if unless([records.event_of(row) for row in found.fetchall()]):
+                return False
+            _note(db, (event,), now)
+            return True
+
+        return self._db.write(work)
+
     def events(
         self, names: Collection[str] | None = None, since: float | None = None, after_id: int = 0
     ) -> list[Event]:
@@ -299,7 +313,7 @@ class Ledger:
         )
 
     def requested(self, work: Callable[[Connection], T]) -> T:
-        """Do some work on what other hosts asked for: see `requests`."""
+        """Do some work on a table that few registries have: see `requests`, `surroundings`."""
         return self._db.write(work, durable=True)
 
     def lifecycle_troubles(self) -> list[str]:

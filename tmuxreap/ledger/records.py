@@ -263,7 +263,11 @@ def pulse_of(row: Sequence[Any]) -> Pulse:
 
 
 def moment_in(data: str) -> Moment | None:
-    found = from_json(data).get("moment")
+    return moment_of(from_json(data))
+
+
+def moment_of(data: Mapping[str, object]) -> Moment | None:
+    found = data.get("moment")
     if not (isinstance(found, list) and [type(one) for one in found] == [str, float, float]):
         return None
     return Moment(*found)

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tests.real import until
-from tmuxreap.commands.watch import notifier, outlet, watch
+from tmuxreap.commands.watch import notifier, outlet, telling
 from tmuxreap.commands.watch.outlet import Outlet
 
 
@@ -26,8 +26,8 @@ def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyP
         return 0
 
     monkeypatch.setattr(notifier, "_executed", executed)
-    told = watch._Told(lambda event: None, "true", "registry")
-    drifts = [{"name": f"n{number}", "drift": "dead", "settled": True} for number in range(1_000)]
+    told = telling.Told(lambda event: None, "true", "registry")
+    drifts = [{"name": f"n{number}", "drift": "odd", "settled": True} for number in range(1_000)]
     told.drifts(0.0, drifts)
     until("all of them", lambda: count[0] == 1_000)
     assert most[0] == notifier.AT_ONCE

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.watch import waiting, watch
+from tmuxreap.commands.watch import telling, waiting, watch
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.model import ProcessId
@@ -64,7 +64,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 def watched(story: Story, *history: Callable[[float], Woken]) -> list[str]:
     told: list[PlainResult] = []
     app = story.app()
-    each = watch._Told(told.append, None, str(story.path))
+    each = telling.Told(told.append, None, str(story.path))
     watch._Watch(app, Told(*history), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     return [str(event.facts["event"]) for event in told]
 
@@ -103,7 +103,7 @@ def test_nobody_who_is_dead_is_waited_for(story: Story) -> None:
 
     told: list[PlainResult] = []
     history = Waiting(death(agent.process), lambda _: NOTHING, death(helper))
-    each = watch._Told(told.append, None, str(story.path))
+    each = telling.Told(told.append, None, str(story.path))
     watch._Watch(story.app(), history, each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     assert waits[:3] == [[agent.process], [helper], [helper]]
     assert [str(event.facts["event"]) for event in told] == ["survivors", "dead"]
@@ -174,7 +174,7 @@ def test_a_changed_state_is_told_once(story: Story) -> None:
 
         return wait
 
-    each = watch._Told(told.append, None, str(story.path), settles=True)
+    each = telling.Told(told.append, None, str(story.path), settles=True)
     history = Told(pass_time("busy"), pass_time("busy"), pass_time("dialog"))
     watch._Watch(app, history, each, Silent(app), ()).run(10.0)  # type: ignore[arg-type]
     changes = [
@@ -198,6 +198,6 @@ def test_what_agents_said_is_dropped_after_the_users_own_time(
     file.write_text("retention: 30d\n")
     app = story.app()
     app.configure()
-    told = watch._Told(lambda event: None, None, str(story.path))
+    told = telling.Told(lambda event: None, None, str(story.path))
     watch._Watch(app, Told(), told, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     assert dropped == [90 * 86400.0, 30 * 86400.0]

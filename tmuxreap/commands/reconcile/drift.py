@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from enum import Enum
 
+from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
 from tmuxreap.commands.reconcile.disturbed import begin, others_at_work
 from tmuxreap.core.errors import command
@@ -25,11 +26,13 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.registry.file import RegistryLook
+from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, Event, end_changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.restarts import REBOOT
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK
@@ -69,6 +72,7 @@ class Drift:
     finish: Policy | None = None  # what was begun, and has only remains to end
     restore: tuple[PaneOption, ...] = ()  # what we had changed on the user's panes, and still is
     cause: str | None = None  # how the agent came to its end, as far as the kernel says it
+    goodbye: bool | None = None  # the agent left words behind; looked for where a restart may come
 
     def as_json(self) -> dict[str, object]:
         settled = (
@@ -218,10 +222,19 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
     if sight.live is Live.AGENT_GONE:
         left = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
         evidence = f"the session {row.name} holds {left} and no agent"
-        found.append(
-            Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=command("stop", row.name))
-        )
+        goodbye = _said_goodbye(context, row, sight) if wants_restart(row) else None
+        hint = command("stop", row.name)
+        found.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye))
     return found + _id_changed(context, row, sight)
+
+
+def _said_goodbye(context: Context, row: Row, sight: Sight) -> bool:
+    """Its exit banner is on the screen that it left."""
+    profile = context.profile_of(row)
+    if profile is None or sight.pane is None:
+        return False
+    screen = context.tmux.capture(sight.socket, sight.pane.id, joined=True)
+    return locate(profile, Clues(banner=screen)).conversation.source == "exit-banner"
 
 
 def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
@@ -295,7 +308,11 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
         else ""
     )
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
-    return Drift(row.name, DriftKind.DEAD, evidence, end_changes(row.status, ending), intent)
+    anew = row.tmux.boot_id not in (None, context.place.boot_id)
+    changes = end_changes(row.status, ending)
+    return Drift(
+        row.name, DriftKind.DEAD, evidence, changes, intent, cause=REBOOT if anew else None
+    )
 
 
 def _half_done(row: Row, intent: Intent) -> Drift:

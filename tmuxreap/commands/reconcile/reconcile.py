@@ -61,7 +61,8 @@ def settle(
     known of ends."""
     look = context.registry.look()
     found = find_drifts(context, look, only)
-    drifts = [replace(drift, cause=(causes or {}).get(drift.name)) for drift in found.drifts]
+    known = causes or {}
+    drifts = [replace(one, cause=known.get(one.name, one.cause)) for one in found.drifts]
     if only is None and is_behind(context, look):
         drifts.append(
             Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {})
@@ -285,6 +286,7 @@ def _event(look: RegistryLook, drift: Drift) -> NewEvent:
         "evidence": drift.evidence,
         "reason": drift.intent.reason if drift.intent else None,
         "cause": drift.cause,
+        **({} if drift.goodbye is None else {"goodbye": drift.goodbye}),
     }
     return NewEvent(drift.name, drift.kind.value, data, look.text_of(row) if row else None)
 

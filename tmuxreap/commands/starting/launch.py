@@ -42,6 +42,10 @@ def launch(context: Context, wish: Launch) -> SessionResult:
     with announced(
         context, wish.name, wish.event.value, wish.socket, wish.server, wish.agent, mark
     ) as start:
+        if wish.again is not None:
+            start.cleared()
+            wish.again.check()
+            start.cleared(gone=False)
         if wish.worktree is None:
             return _launched(context, wish, mark, start)
         from tmuxreap.commands.starting.worktree import worktree_made  # few starts ask for one
@@ -84,7 +88,7 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> Sessio
         **wish.environment,
         MARK: mark,
         REGISTRY_MARK: str(context.registry.resolved),
-        PARENT: context.settings.caller,
+        PARENT: _started_from(context, wish),
     }
     pane = f"={wish.name}:"
     row: Row | None = None
@@ -95,6 +99,7 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> Sessio
                 commands.new_session(wish.name, wish.cwd, wish.words, marks),
                 # A command that fails at once would take its last words with it.
                 commands.set_pane_option(pane, BANNER_OPTION, "on"),
+                within=None if wish.again is None else wish.again.within,
             )
             if not made:
                 start.cleared()
@@ -117,6 +122,10 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> Sessio
             gone=_clear_away(context, row)
         )  # one that runs and stands nowhere would be nobody's to stop
         raise
+
+
+def _started_from(context: Context, wish: Launch) -> str:
+    return wish.again.within.environ.get(PARENT, "") if wish.again else context.settings.caller
 
 
 def _confirmed(

@@ -4,7 +4,7 @@ ended one of that name, running again. Starts nothing."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import (
@@ -18,11 +18,13 @@ from tmuxreap.core.model import (
     Status,
     Terminal,
 )
+from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe, add_row
 from tmuxreap.registry.file import RegistryLook, edited, row_invalid, unsafe
+from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import bare_row, conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes
 from tmuxreap.sessions.context import Context
@@ -33,6 +35,15 @@ if TYPE_CHECKING:
     from tmuxreap.system.git import Worktree
 
 CONFIRM_S = 1.0
+
+
+@frozen
+class Again:
+    """How a session is started again by nobody's hand."""
+
+    attempt: int
+    within: Surroundings
+    check: Callable[[], None]  # once the session is ours to start: Failure where it is not to be
 
 
 @frozen
@@ -53,6 +64,7 @@ class Launch:
     environment: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Value] = field(default_factory=dict)  # tags, task_id, ttl ...
     worktree: Worktree | None = None  # made before the session, taken back with it
+    again: Again | None = None  # by a watch, after it was lost
 
 
 def registered(look: RegistryLook | None, name: str) -> Row | None:
@@ -111,6 +123,10 @@ def record_session(
     context.books.follow(after, [_event(context, row, wish, old, before, mark)], closing)
     now = after.named(wish.name)
     assert now is not None  # noqa: S101 - just written
+    if wants_restart(now) or "restart" in wish.fields:
+        from tmuxreap.commands.starting.surroundings import keep  # few rows ask for it
+
+        keep(context, now)
     return session_result(context, now, replace(sight, trouble=None))
 
 
@@ -233,5 +249,6 @@ def _event(
         "mark": mark,
         "tmux": f"{row.tmux.socket},{row.tmux.server_pid}" if row.tmux.known else None,
         "at": iso(context.clock.now()),
+        **({} if wish.again is None else {"restart": wish.again.attempt}),
     }
     return NewEvent(wish.name, wish.event.value, data, before.text_of(old) if old else None)

@@ -5,15 +5,16 @@ changed and when the time is up."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+import math
+from collections.abc import Iterable, Mapping
 
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.reconcile.reconcile import Seen
-from tmuxreap.commands.watch import notifier
-from tmuxreap.commands.watch.outlet import Outlet
+from tmuxreap.commands.watch.restarting import Restarts
 from tmuxreap.commands.watch.status_line import Segment
+from tmuxreap.commands.watch.telling import Tell, Told, notice, troubles
 from tmuxreap.commands.watch.waiting import Waiter
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live, ProcessId, Row, Server
@@ -21,16 +22,18 @@ from tmuxreap.core.results import PlainResult
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
+from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.restarts import GOOD_EXIT
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import AgentState, Told
+from tmuxreap.sessions.state import AgentState
+from tmuxreap.sessions.state import Told as Shown
 from tmuxreap.system import files
 from tmuxreap.system.files import Stamp
 from tmuxreap.system.processes.procfs import is_leaving
 
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
-DROPPED = "dropped"
 SETTLE_S = (
     0.0,
     0.002,
@@ -51,9 +54,7 @@ class WatchRequest:
     command: str | None = None
     reap: tuple[Kind, ...] = ()  # whom to end, after each full look
     settle: bool = True  # else it only tells, and writes nothing
-
-
-Tell = Callable[[PlainResult], None]
+    notify: bool = False  # the clients that are attached to the session
 
 
 def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | None = None) -> None:
@@ -62,8 +63,11 @@ def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | No
     waiter = waiter or Waiter(context.processes, context.registry.resolved)
     segment = Segment(context) if request.settle else None
     try:
-        told = _Told(tell, request.command, str(context.registry.path), settles=request.settle)
-        _Watch(context, waiter, told, segment, request.reap).run(request.interval_s)
+        told = Told(tell, request.command, str(context.registry.path), settles=request.settle)
+        watch = _Watch(context, waiter, told, segment, request.reap)
+        if request.notify:
+            told.show = watch.notify
+        watch.run(request.interval_s)
     finally:
         if segment is not None:
             segment.leave()
@@ -78,6 +82,7 @@ class _Watched:
     socket: str
     agent: tuple[ProcessId, ...]
     server: ProcessId | None
+    alone: bool = False  # the only session there: with it the server goes
 
     @property
     def all(self) -> frozenset[ProcessId]:
@@ -89,7 +94,7 @@ class _Watch:
         self,
         context: Context,
         waiter: Waiter,
-        told: _Told,
+        told: Told,
         segment: Segment | None,  # None: it writes nothing at all
         reap: tuple[Kind, ...],
     ) -> None:
@@ -107,6 +112,7 @@ class _Watch:
         kept_s = context.default_seconds("retention")
         self._retention_s = RETENTION_S if kept_s is None else kept_s
         self._again = False  # what the last look could not tell shows a moment later
+        self._restarts = Restarts(context, told.say) if segment is not None else None
 
     def run(self, interval_s: float) -> None:
         clock = self._app.clock
@@ -122,20 +128,52 @@ class _Watch:
                     self._app.books.retire(self._retention_s)
             if self._again:
                 due, self._again = min(due, clock.monotonic() + AGAIN_S), False
+            restart_at = self._run_restarts()
             self._waiter.arm()
             if _stamp(self._app) != self._known:
                 continue
-            everybody = frozenset[ProcessId]().union(*(one.all for one in self._rows.values()))
-            woken = self._waiter.wait(everybody, due - clock.monotonic())
+            everybody = self._children.union(*(one.all for one in self._rows.values()))
+            woken = self._waiter.wait(everybody, min(due, restart_at) - clock.monotonic())
             if woken.ending:
+                self._told.flush()
                 return
             if woken.gone:
-                self._after(woken.gone)
-                self._again = True
-            elif not woken.changed:
+                self._again = self._ended(woken.gone) or self._again
+            elif not woken.changed and due <= restart_at:
                 due = (
                     clock.monotonic()
                 )  # the time is up, by a clock that went on while the machine slept
+
+    @property
+    def _children(self) -> frozenset[ProcessId]:
+        return frozenset() if self._restarts is None else self._restarts.processes
+
+    def _run_restarts(self) -> float:
+        """When it is to be done again."""
+        if self._restarts is None:
+            return math.inf
+        with contextlib.suppress(Failure):  # told by the look
+            self._restarts.run_due()
+        return self._restarts.next_at
+
+    def _ended(self, gone: frozenset[ProcessId]) -> bool:
+        """Whether rows can have changed by it, which a moment later shows whole."""
+        children = gone & self._children
+        if children and self._restarts is not None:
+            with contextlib.suppress(Failure):
+                self._restarts.ended(children)
+        if gone - children:
+            self._after(gone - children)
+        return bool(gone - children)
+
+    def notify(self, event: PlainResult) -> None:
+        """To those who look at the session: what is told of it."""
+        known = self._seen.get(event.name)
+        if known is None:
+            return
+        server, session = known[1].server, known[1].session
+        if isinstance(server, Server) and session is not None:
+            self._app.tmux.notify(known[1].socket, server, session, notice(event))
 
     def _reap_some(self) -> None:
         if not self._reap:
@@ -167,14 +205,20 @@ class _Watch:
             left -= self._app.processes.wait(left, until - self._app.clock.monotonic())
 
     def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
-        """A server closes its files before it is dead, so its agents may be heard of first."""
-        if row.server is not None and (row.server in gone or self._is_over(row.server)):
-            said = self._waiter.how_ended(row.server)
-            return f"its tmux server ended{f' ({said})' if said else ''}"
-        return next(
+        """A server closes its files before it is dead, so its agents may be heard of first; and the
+        server of the last agent leaves after it."""
+        own = next(
             (said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))),
             None,
         )
+        server = row.server
+        if server is None or not (server in gone or self._is_over(server)):
+            return own
+        self._app.processes.wait({server}, AGAIN_S)  # it is on its way out: its own end tells more
+        said = self._waiter.how_ended(server)
+        if row.alone and own == GOOD_EXIT and said in (None, GOOD_EXIT):
+            return own
+        return f"its tmux server ended{f' ({said})' if said else ''}"
 
     def _is_over(self, server: ProcessId) -> bool:
         return self._app.processes.again(server) is None or is_leaving(server)
@@ -199,16 +243,34 @@ class _Watch:
         self._known = settled.written or before
         self._again = self._again or settled.again
         drifts = [item.as_json() for item in settled.result.results]
+        if only is None:
+            drifts += troubles(context.warnings)
         self._follow(
             settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)}
         )
         self._told.drifts(at, drifts, only)
+        if self._told.mourns(self._app.clock.monotonic()):
+            self._again = True
+        self._see_lost(settled, only, any(map(_is_over, drifts)))
         if self._segment is not None:
             states = self._segment.tell(list(self._seen.values()), again=only is None)
             if only is None:
                 self._tell_states(at, states or {})
 
-    def _tell_states(self, at: float, states: Mapping[str, Told]) -> None:
+    def _see_lost(
+        self, settled: reconcile.Settled, only: frozenset[str] | None, changed: bool
+    ) -> None:
+        """What is to be started again, by the rows as they stand after this look."""
+        rows = [row for row, _ in settled.seen]
+        if self._restarts is None or not (only is None or any(map(wants_restart, rows))):
+            return
+        if only is not None or (changed and any(map(wants_restart, rows))):
+            with contextlib.suppress(Failure):  # told by the next look
+                self._restarts.see(self._app.registry.look().usable)
+            return
+        self._restarts.see(rows)
+
+    def _tell_states(self, at: float, states: Mapping[str, Shown]) -> None:
         """What each is at now and was not at the last full look, once; what cannot be told is no
         change."""
         known = {
@@ -257,7 +319,10 @@ class _Watch:
             if isinstance(sight.server, Server)
             else None
         )
-        return _Watched(sight.socket, tuple(_living(sight)), server)
+        alone = isinstance(sight.server, Server) and len(sight.server.sessions) == 1
+        agent = {one.id: None for one in sight.agent}  # first: its own end is the cause
+        living = (*agent, *(_living(sight) - agent.keys()))
+        return _Watched(sight.socket, living, server, alone)
 
 
 def _living(sight: Sight) -> frozenset[ProcessId]:
@@ -270,7 +335,7 @@ def _living(sight: Sight) -> frozenset[ProcessId]:
     return (leaders & seen).union(one.id for one in sight.agent)
 
 
-def _state(told: Told) -> dict[str, object]:
+def _state(told: Shown) -> dict[str, object]:
     return {
         "state": told.state.value if told.state else None,
         "source": told.source,
@@ -287,67 +352,6 @@ def _stamp(context: Context) -> Stamp | None:
 
 def _is_over(drift: Mapping[str, object]) -> bool:
     return drift["drift"] == "dead" and bool(drift["settled"])
-
-
-class _Told:
-    """Each drift is told when it comes, and again when it comes back; not at every look."""
-
-    def __init__(
-        self, tell: Tell, command: str | None, registry: str, *, settles: bool = True
-    ) -> None:
-        self._tell = tell
-        self._settles = settles  # else what is certain is found again at every look
-        self._registry = registry
-        self._exec = None if command is None else _exec_outlet(command)
-        self._standing: set[tuple[str, str]] = set()
-
-    def drifts(
-        self, at: float, drifts: Iterable[Mapping[str, object]], only: frozenset[str] | None = None
-    ) -> None:
-        found = {(str(drift["name"]), str(drift["drift"])): drift for drift in drifts}
-        for key in found.keys() - self._standing:
-            self._event(at, found[key])
-        untouched = {key for key in self._standing if only is not None and key[0] not in only}
-        self._standing = untouched | {
-            key for key, drift in found.items() if not (self._settles and drift["settled"])
-        }
-
-    def trouble(self, at: float, failure: Failure) -> None:
-        """A registry that cannot be read for a moment: said once, and the watch goes on."""
-        self.drifts(
-            at,
-            [
-                {
-                    "name": "",
-                    "drift": failure.code.text,
-                    "evidence": failure.message,
-                    "settled": False,
-                    "hint": failure.hint,
-                    "registry": self._registry,
-                }
-            ],
-        )
-
-    def _event(self, at: float, facts: Mapping[str, object]) -> None:
-        event = {"event": facts["drift"], "timestamp": iso(at), **facts}
-        self.say(PlainResult(str(facts["name"]), event))
-
-    def say(self, event: PlainResult) -> None:
-        self._tell(event)
-        if self._exec is not None:
-            self._exec.put(json.dumps(dict(event.facts), default=str))
-
-
-def _exec_outlet(command: str) -> Outlet[str]:
-    def lost(count: int) -> str:
-        return json.dumps({"event": DROPPED, "count": count})
-
-    return Outlet(lambda event: notifier.execute(command, event), lost, threads=notifier.AT_ONCE)
-
-
-def dropped(at: float, count: int) -> PlainResult:
-    """In the place of events that nobody took in time; the registry has all that they told of."""
-    return PlainResult("", {"event": DROPPED, "timestamp": iso(at), "count": count})
 
 
 def _let_tmux_close(context: Context, sockets: Iterable[str], gone: Iterable[ProcessId]) -> None:

@@ -44,7 +44,8 @@ VERBS = (
     "config",
 )
 ALIASES = {"ls": "list"}
-HIDDEN = {"_finish": "finish", "at": "at"}  # as `handover` calls it, and another host's tmuxreap
+# As `handover` and `watch` call themselves, and another host's tmuxreap us.
+HIDDEN = {"_finish": "finish", "_restart": "restart", "at": "at"}
 
 
 def main(argv: Sequence[str]) -> int:

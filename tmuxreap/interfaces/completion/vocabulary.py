@@ -39,8 +39,8 @@ VERBS: dict[str, Words] = {
     "start": (
         "Start an agent in its own tmux session and register it.",
         "NAME COMMAND...",
-        "--agent --cwd --tag --task-id --ttl --server --confirm --replace --worktree --registry "
-        "--json --quiet --dry-run --host --hosts-at-once --yes --help",
+        "--agent --cwd --tag --task-id --ttl --server --confirm --replace --worktree --restart "
+        "--restart-limit --registry --json --quiet --dry-run --host --hosts-at-once --yes --help",
         {
             "--agent": ("A", "Agent to run (see `tmuxreap agents`)."),
             "--cwd": ("DIR", "Working directory (default: current)."),
@@ -58,6 +58,14 @@ VERBS: dict[str, Words] = {
             "--worktree": (
                 "DIR",
                 "Work in this git worktree; created on a branch NAME if missing.",
+            ),
+            "--restart": (
+                "WHEN",
+                "When `watch` resumes it after a crash: never, on-failure or always. [never]",
+            ),
+            "--restart-limit": (
+                "N/D",
+                "How many restarts within what time, before it is given up. [5/10m]",
             ),
         },
     ),
@@ -188,11 +196,13 @@ VERBS: dict[str, Words] = {
     "watch": (
         "Reconcile whenever an agent or a tmux server exits.",
         "",
-        "--interval --exec --reap --registry --json --quiet --host --hosts-at-once --help",
+        "--interval --exec --reap --notify --registry --json --quiet --host --hosts-at-once "
+        "--help",
         {
             "--interval": ("S", "How often to check everything, besides on events. [10s]"),
             "--exec": ("COMMAND", "Run COMMAND for each event (JSON on stdin)."),
             "--reap": ("stalled,idle,expired", "Also end sessions found stalled, idle or expired."),
+            "--notify": ("", "Also show each event to the tmux clients attached to that session."),
         },
     ),
     "events": (

@@ -51,7 +51,7 @@ def ask(
             (os.POSIX_SPAWN_DUP2, pipe.ends[number != 0], number)
             for number, pipe in enumerate(pipes)
         ]
-        path = _found(program, env)
+        path = found_program(program, env)
         pid = os.posix_spawn(
             path, [program, *arguments], env, file_actions=actions, setsigdef=BACK_TO_DEFAULT
         )
@@ -151,7 +151,7 @@ def _written(descriptor: int, given: bytes) -> bytes:
         return b""
 
 
-def _found(program: str, env: Mapping[str, str]) -> str:
+def found_program(program: str, env: Mapping[str, str]) -> str:
     """Where it lies on the PATH of its own environment."""
     if "/" in program:
         return program

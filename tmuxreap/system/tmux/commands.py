@@ -130,6 +130,14 @@ def switch_client(server: Server, session: Session, pane: Pane, client: str | No
     return _if_same(pane.id, seen, f"switch-client {of_client}-t '{pane.id}'")
 
 
+def notice(server: Server, session: Session, client: str, text: str) -> list[str]:
+    """Show a plain text to that client, where that session still is. tmux expands formats in it
+    (`#(command)` runs one), and the signs of a date."""
+    shown = text.replace("#", "##").replace("%", "%%")
+    command = _line(["display-message", "-c", client, "--", shown])
+    return _if_same(f"{session.id}:", _this_session(server, session), command)
+
+
 def new_session(
     name: str,
     cwd: str,

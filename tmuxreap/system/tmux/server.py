@@ -8,10 +8,10 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.core.model import Server, ServerLook, Unreachable
-from tmuxreap.core.ports import Question
+from tmuxreap.core.model import Server, ServerLook, Session, Unreachable
+from tmuxreap.core.ports import Question, Surroundings
 from tmuxreap.system.tmux import commands as tmux_commands
-from tmuxreap.system.tmux.client import Answer, TooSlow, ask
+from tmuxreap.system.tmux.client import Answer, TooSlow, ask, found_program
 from tmuxreap.system.tmux.sockets import who_listens
 from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of, unpadded
 
@@ -73,19 +73,28 @@ class RealTmux:
     def show_option(self, socket: str, pane: str, option: str) -> str | None:
         return self.ask(socket, [Question(pane, option)])[0]
 
-    def create(self, socket: str, *commands: Sequence[str]) -> tuple[bool, str]:
+    def create(
+        self, socket: str, *commands: Sequence[str], within: Surroundings | None = None
+    ) -> tuple[bool, str]:
         """Carry out `new_session` and what follows it at once, starting a server where there is
         none: True and the ids of the session, though what follows may have failed, or False and the
         reason."""
         _make_folder(socket)
         words = [word for command in commands for word in (";", *map(_whole, command))]
-        answer = self._ask(socket, *words[1:])
+        answer = self._ask(socket, *words[1:], within=within)
         if isinstance(answer, Unreachable):
             return False, answer.reason
         # Where it cannot make its socket, tmux says so and still answers 0. Where a hook of the
         # user's fails what follows, or prints something too, the session was made all the same.
         ids = tmux_commands.CREATED.search(answer.text)
         return (True, ids.group()) if ids else (False, _said(answer))
+
+    def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
+        told = self._ask(
+            socket, NEVER_START, "list-clients", "-t", session.id, "-F", "#{client_name}"
+        )
+        names = told.text.splitlines() if isinstance(told, Answer) and told.ok else []
+        self.run(socket, [tmux_commands.notice(server, session, name, text) for name in names])
 
     def _empty(self, socket: str) -> Server | None:
         """A server without sessions refuses `list-panes -a`, but not this."""
@@ -99,11 +108,15 @@ class RealTmux:
         )
         return self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
 
-    def _ask(self, socket: str, *words: str, stdin: bytes = b"") -> Answer | Unreachable:
+    def _ask(
+        self, socket: str, *words: str, stdin: bytes = b"", within: Surroundings | None = None
+    ) -> Answer | Unreachable:
         try:
-            return ask(
-                self._program, ["-u", "-S", socket, *words], stdin, self._env, self._timeout_s
-            )
+            line, env = [self._program, "-u", "-S", socket, *words], self._env
+            if within is not None:  # the tmux is ours: another's PATH may lead to another one
+                own = found_program(self._program, self._env)
+                line, env = [*within.words, own, *line[1:]], _outside(within.environ)
+            return ask(line[0], line[1:], stdin, env, self._timeout_s)
         except TooSlow:
             hint = "the server may be stopped or busy: ps -o pid,stat,cmd -C 'tmux: server'"
             return Unreachable(socket, f"no answer in {self._timeout_s:g} s", hint)

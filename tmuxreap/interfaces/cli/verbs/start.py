@@ -67,6 +67,22 @@ def command(
             metavar="DIR",
         ),
     ] = None,
+    restart: Annotated[
+        str | None,
+        typer.Option(
+            "--restart",
+            help="When `watch` resumes it after a crash: never, on-failure or always. [never]",
+            metavar="WHEN",
+        ),
+    ] = None,
+    restart_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--restart-limit",
+            help="How many restarts within what time, before it is given up. [5/10m]",
+            metavar="N/D",
+        ),
+    ] = None,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -88,6 +104,8 @@ def command(
             replace=replace_it,
             command=tuple(command or ()),
             dry_run=dry_run,
+            restart=restart,
+            restart_limit=restart_limit,
             worktree=None if worktree is None else str(context.settings.cwd / worktree),
         )
         confirm_s = seconds(confirm, "--confirm")

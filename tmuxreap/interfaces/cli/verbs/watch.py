@@ -38,6 +38,12 @@ def command(
             metavar="stalled,idle,expired",
         ),
     ] = None,
+    notify: Annotated[
+        bool,
+        typer.Option(
+            "--notify", help="Also show each event to the tmux clients attached to that session."
+        ),
+    ] = False,
     registry: Registry = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -49,11 +55,11 @@ def command(
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.watch import notifier
+        from tmuxreap.commands.watch.telling import dropped
         from tmuxreap.commands.watch.watch import (
             INTERVAL_S,
             LEAST_INTERVAL_S,
             WatchRequest,
-            dropped,
             run,
         )
         from tmuxreap.interfaces.text.watching import Teller, greeting
@@ -67,7 +73,9 @@ def command(
                 f"give {LEAST_INTERVAL_S:g} or more: what happens is seen at once anyway",
             )
         kinds = () if reap is None else kinds_of(reap, "--reap")
-        request = WatchRequest(INTERVAL_S if interval_s is None else interval_s, execute, kinds)
+        request = WatchRequest(
+            INTERVAL_S if interval_s is None else interval_s, execute, kinds, notify=notify
+        )
         voice = voice_of(context.settings, json, quiet)
         if execute is not None:
             notifier.check(execute)

@@ -1,0 +1,69 @@
+"""What a session that is started again runs in: its own environment, never that of the watch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import Story
+from tests.restarting import lost, row_of, wanting, write
+from tmuxreap.commands.restart import run
+from tmuxreap.commands.starting import surroundings as module
+from tmuxreap.commands.starting.surroundings import keep, surroundings
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.ports import Surroundings
+from tmuxreap.registry.restarts import loss_of
+
+
+def test_what_its_pane_was_given_is_kept_without_what_is_the_panes_own(story: Story) -> None:
+    row = wanting(story)
+    keep(story.app(), row)
+    kept = story.app().books.surroundings("acme")
+    assert kept == {"TMUXREAP_DEMO_HOME": str(story.store)} or kept == {}
+    assert not {"TMUX", "TMUX_PANE", "TMUXREAP_ID"} & set(kept or {})
+
+
+def test_it_is_what_the_next_client_of_tmux_runs_in(story: Story) -> None:
+    row = lost(story)
+    story.app().books.keep_surroundings("acme", {"TOKEN": "mine", "PATH": "/its/bin"})
+    run(story.app(), "acme", loss_of(row))
+    assert story.tmux.within[-1] == Surroundings({"TOKEN": "mine", "PATH": "/its/bin"})
+
+
+def test_of_one_that_wants_none_nothing_is_kept_any_more(story: Story) -> None:
+    row = wanting(story)
+    keep(story.app(), row)
+    write(story, "acme", restart="never")
+    keep(story.app(), row_of(story))
+    assert story.app().books.surroundings("acme") is None
+
+
+def test_one_that_nobody_has_seen_gets_what_its_server_has(story: Story) -> None:
+    row = wanting(story)
+    assert set(surroundings(story.app(), row, story.SOCKET).environ) == {"HOME"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "way", "why"),
+    [
+        (None, (), "the environment that it had is not known"),
+        ({"A": "1"}, None, "would end with the watch's control group"),
+        ({"A": "1"}, ("out", "--"), None),
+    ],
+)
+def test_a_server_is_made_outside_or_not_at_all(
+    story: Story,
+    monkeypatch: pytest.MonkeyPatch,
+    kept: dict[str, str] | None,
+    way: tuple[str, ...] | None,
+    why: str | None,
+) -> None:
+    row = lost(story)
+    del story.tmux.servers[story.SOCKET]
+    monkeypatch.setattr(module, "way_out", lambda uid, environ: way)
+    story.app().books.keep_surroundings("acme", kept)
+    if why is None:
+        assert surroundings(story.app(), row, story.SOCKET) == Surroundings({"A": "1"}, way or ())
+        return
+    with pytest.raises(Failure, match=why) as caught:
+        surroundings(story.app(), row, story.SOCKET)
+    assert caught.value.hint == "resume it from a terminal: tmuxreap resume acme"

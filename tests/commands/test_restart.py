@@ -1,0 +1,192 @@
+"""One restart: by `resume` with all its refusals, once, and never after it was cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.fakes import Story
+from tests.restarting import kinds, lost, row_of, write
+from tmuxreap.commands import forget, resume, start, stop
+from tmuxreap.commands.restart import run
+from tmuxreap.core.model import Verb
+from tmuxreap.core.results import Result
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.records import NewIntent
+from tmuxreap.registry.restarts import loss_of
+from tmuxreap.sessions.restarts import cancel
+
+RESTARTED = ["dead", "restarting", "resumed"]
+
+
+def again(story: Story) -> Result:
+    return run(story.app(), "acme", loss_of(row_of(story)))
+
+
+def words(story: Story) -> str:
+    made = [line for line in story.told() if line[0] == "new-session"]
+    return " ".join(made[-1]) if made else ""
+
+
+def test_the_conversation_goes_on_and_what_began_it_is_not_done_again(story: Story) -> None:
+    row = lost(story)
+    write(story, "acme", start_command="python3 -m tmuxreap.demo_agent")
+    again(story)
+    assert kinds(story) == RESTARTED
+    assert row.conversations[0][1] in words(story).split()
+    assert "--resume" in words(story)
+    assert row_of(story).status.value == "running"
+    (event,) = [one for one in story.app().books.events({"acme"}, None) if one.kind == "resumed"]
+    assert event.data["restart"] == 1
+
+
+def test_a_second_watch_comes_too_late(story: Story) -> None:
+    loss = loss_of(lost(story))
+    run(story.app(), "acme", loss)
+    run(story.app(), "acme", loss)
+    assert kinds(story) == RESTARTED
+
+
+def test_without_a_conversation_it_is_given_up_and_by_always_begun_anew(story: Story) -> None:
+    lost(story, message=False)
+    again(story)
+    assert kinds(story) == ["dead", "restarting", "restart_given_up"]
+    event = story.app().books.events({"acme"}, None)[-1]
+    assert event.data["hint"] == "tmuxreap resume acme"
+    assert "not on disk" in str(event.data["reason"])
+    again(story)  # given up is given up
+    assert kinds(story)[-1] == "restart_given_up"
+
+
+def test_always_starts_its_command_where_there_is_nothing_to_take_up(story: Story) -> None:
+    lost(story, restart="always", message=False)
+    write(story, "acme", start_command="python3 -m tmuxreap.demo_agent --from here")
+    again(story)
+    assert kinds(story) == ["dead", "restarting", "started"]
+    assert "--from here" in words(story)
+
+
+def test_what_is_refused_is_an_attempt_that_failed(story: Story) -> None:
+    lost(story)
+    story.tmux.open(story.SOCKET, "acme", "bash")
+    again(story)
+    assert kinds(story) == ["dead", "restarting", "restart_failed"]
+    error = story.app().books.events({"acme"}, None)[-1].data["error"]
+    assert isinstance(error, dict)
+    assert error["code"] == "session_exists"
+
+
+def by_stop(story: Story) -> None:
+    (told,) = story.stop().results
+    assert told.as_json()["outcome"] == "already_stopped"
+
+
+def by_pattern(story: Story) -> None:
+    (told,) = story.stop("all").results
+    assert told.as_json()["outcome"] == "already_stopped"
+
+
+def by_forget(story: Story) -> None:
+    forget.run(story.app(), forget.ForgetRequest(("acme",)))
+
+
+def by_resume(story: Story) -> None:
+    resume.run(story.app(), resume.ResumeRequest(("acme",)))
+
+
+def by_start(story: Story) -> None:
+    start.run(
+        story.app(), start.StartRequest("acme", command=("python3", "-m", "tmuxreap.demo_agent"))
+    )
+
+
+def by_purge(story: Story) -> None:
+    policy = Policy(Verb.STOP, "manual_stop", purge=True)
+    stop.run(story.app(), stop.EndRequest(("acme",), policy, yes=True))
+
+
+BY = {
+    "stop": by_stop,
+    "pattern": by_pattern,
+    "kill": lambda story: story.kill(),
+    "forget": by_forget,
+    "resume": by_resume,
+    "start": by_start,
+    "purge": by_purge,
+}
+
+
+@pytest.mark.parametrize("verb", BY)
+def test_a_deliberate_act_cancels_what_was_to_come(story: Story, verb: str) -> None:
+    loss = loss_of(lost(story))
+    bytes_before = story.path.read_bytes()
+    act: Callable[[Story], object] = BY[verb]
+    act(story)
+    if verb in ("stop", "kill", "pattern"):
+        assert story.path.read_bytes() == bytes_before
+    run(story.app(), "acme", loss)
+    assert kinds(story).count("restart_cancelled") == 1
+    assert "restarting" not in kinds(story)
+
+
+def test_a_look_or_a_plan_cancels_nothing(story: Story) -> None:
+    lost(story)
+    story.stop(dry_run=True)
+    resume.run(story.app(), resume.ResumeRequest(("acme",), print_only=True))
+    resume.run(story.app(), resume.ResumeRequest(("acme",), dry_run=True))
+    forget.run(story.app(), forget.ForgetRequest(("acme",), dry_run=True))
+    again(story)
+    assert kinds(story) == RESTARTED
+
+
+def test_one_that_is_cancelled_after_its_attempt_was_taken_is_not_made(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = lost(story)
+    made = story.tmux.look
+
+    def late(socket: str) -> object:
+        if "restarting" in kinds(story):
+            cancel(story.app(), row, "stop")
+        return made(socket)
+
+    monkeypatch.setattr(story.tmux, "look", late)
+    again(story)
+    assert kinds(story) == ["dead", "restarting", "restart_cancelled"]
+    assert words(story) == ""
+
+
+def test_a_stop_waits_for_the_restart_that_is_under_way(story: Story) -> None:
+    lost(story)
+    owner = story.processes.add("tmuxreap", pid=4711)
+    new = NewIntent(
+        "acme", "start", "resumed", "session", owner, story.BOOT, story.clock.now() + 60, (), "{}"
+    )
+    story.app().books.begin([new], lambda intent: True, take_over=False)
+    story.processes.after(0.5, lambda: story.processes.die(owner))
+    before = story.clock.monotonic()
+    by_stop(story)
+    assert story.clock.monotonic() - before >= 0.5
+
+
+def test_nothing_is_started_that_the_ledger_could_not_say(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loss = loss_of(lost(story))
+    app = story.app()
+    monkeypatch.setattr(app.books, "begin", lambda news, owner_alive, take_over: [None] * len(news))
+    run(app, "acme", loss)
+    assert words(story) == ""
+    assert kinds(story) == ["dead", "restarting"]
+
+
+def test_who_is_another_s_at_this_moment_is_left_to_him(story: Story) -> None:
+    loss = loss_of(lost(story))
+    owner = story.processes.add("tmuxreap", pid=4711)
+    new = NewIntent(
+        "acme", "start", "started", "session", owner, story.BOOT, 2e9, (), '{"marks": []}'
+    )
+    story.app().books.begin([new], lambda intent: True, take_over=False)
+    run(story.app(), "acme", loss)
+    assert kinds(story) == ["dead"]

@@ -1,0 +1,181 @@
+"""When a lost session is started again, by how many processes at once, and when no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.fakes import Story
+from tests.restarting import die, kinds, lost, row_of, wanting, write
+from tmuxreap.commands import restart
+from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.results import PlainResult
+from tmuxreap.sessions.context import Context
+
+
+class FakeChild:
+    """A process that did its work when it is asked for."""
+
+    def __init__(self, story: Story, work: Callable[[], object]) -> None:
+        self.id = story.processes.add("tmuxreap")
+        self.work = work
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Desk:
+    """Restarts with processes of the story, and what was told."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self.told: list[PlainResult] = []
+        self.children: list[FakeChild] = []
+        self.restarts = Restarts(story.app(), self.told.append, self._begin)  # type: ignore[arg-type]
+
+    def _begin(self, context: Context, name: str, loss: str) -> FakeChild:
+        child = FakeChild(self.story, lambda: restart.run(self.story.app(), name, loss))
+        self.children.append(child)
+        return child
+
+    def see(self) -> None:
+        self.restarts.see(self.story.app().registry.look().usable)
+
+    def due_in(self) -> float:
+        return self.restarts.next_at - self.story.clock.monotonic()
+
+    def go_on(self) -> None:
+        """To the next restart, and what came of it."""
+        self.story.clock.move_to(self.restarts.next_at)
+        self.restarts.run_due()
+        self.end()
+
+    def end(self, *, works: bool = True) -> None:
+        gone: list[ProcessId] = []
+        for child in self.children:
+            if child.id in self.restarts.processes:
+                if works:
+                    child.work()
+                gone.append(child.id)
+        self.restarts.ended(gone)
+
+    @property
+    def events(self) -> list[object]:
+        return [one.facts["event"] for one in self.told]
+
+
+@pytest.fixture
+def desk(story: Story) -> Desk:
+    return Desk(story)
+
+
+def crash(story: Story) -> None:
+    """What came back dies again."""
+    leader = story.processes.identify(int(row_of(story).pane.pid or 0))
+    assert leader is not None
+    story.processes.die(leader)
+    from tmuxreap.commands.reconcile import reconcile
+
+    reconcile.settle(story.app(), causes={"acme": "SIGKILL"})
+
+
+def test_a_crash_loop_is_paced_and_given_up_at_its_limit(story: Story, desk: Desk) -> None:
+    lost(story)
+    write(story, "acme", restart_limit="3/10m")
+    pauses = []
+    for _ in range(3):
+        desk.see()
+        pauses.append(round(desk.due_in(), 3))
+        desk.go_on()
+        crash(story)
+    desk.see()
+    assert pauses == [1.0, 2.0, 4.0]
+    assert desk.due_in() == float("inf")
+    assert desk.events == ["restarted"] * 3 + ["restart_given_up"]
+    facts = desk.told[-1].facts
+    assert (facts["hint"], facts["evidence"]) == (
+        "tmuxreap resume acme",
+        "it was started again 3 times within 10m",
+    )
+    desk.see()
+    assert kinds(story).count("restart_given_up") == 1
+
+
+def test_two_watches_start_it_once(story: Story, desk: Desk) -> None:
+    other = Desk(story)
+    lost(story)
+    for one in (desk, other):
+        one.see()
+    for one in (desk, other):
+        one.go_on()
+    assert kinds(story) == ["dead", "restarting", "resumed"]
+    assert (desk.events, other.events) == (["restarted"], [])
+    assert other.due_in() == float("inf")
+
+
+def test_both_give_it_up_and_one_tells(story: Story, desk: Desk) -> None:
+    other = Desk(story)
+    lost(story)
+    write(story, "acme", restart_limit="rather often")
+    for one in (desk, other, desk):
+        one.see()
+    assert (desk.events, other.events) == (["restart_given_up"], [])
+    assert "is no limit" in str(desk.told[0].facts["evidence"])
+
+
+def test_what_was_cancelled_while_it_was_due_costs_no_process(story: Story, desk: Desk) -> None:
+    lost(story)
+    desk.see()
+    story.stop()
+    story.clock.move_to(desk.restarts.next_at)
+    desk.restarts.run_due()
+    assert desk.children == []
+    assert desk.due_in() == float("inf")
+
+
+def test_so_many_at_once_and_the_others_after_them(story: Story, desk: Desk) -> None:
+    for number in range(AT_ONCE + 2):
+        lost(story, f"n{number}", message=False)
+    desk.see()
+    story.clock.move_to(desk.restarts.next_at)
+    desk.restarts.run_due()
+    assert (len(desk.children), desk.due_in()) == (AT_ONCE, float("inf"))
+    desk.end()
+    desk.restarts.run_due()
+    assert len(desk.children) == AT_ONCE + 2
+    desk.end()
+    assert all(child.closed for child in desk.children)
+
+
+def test_a_process_that_could_record_nothing_is_tried_again_later(story: Story, desk: Desk) -> None:
+    lost(story)
+    desk.see()
+    pauses = []
+    for _ in range(3):
+        pauses.append(round(desk.due_in(), 3))
+        story.clock.move_to(desk.restarts.next_at)
+        desk.restarts.run_due()
+        desk.end(works=False)
+    assert pauses == [1.0, 2.0, 4.0]
+    desk.go_on()
+    assert desk.events == ["restarted"]
+
+
+def test_who_runs_again_by_a_persons_hand_is_nobodys_business(story: Story, desk: Desk) -> None:
+    lost(story)
+    desk.see()
+    write(story, "acme", status="running", termination_mode=None)
+    desk.see()
+    assert desk.due_in() == float("inf")
+
+
+def test_what_it_ran_in_is_kept_while_it_runs(story: Story, desk: Desk) -> None:
+    wanting(story)
+    desk.see()
+    assert story.app().books.surroundings("acme") is not None
+    die(story, cause="exit status 0")
+    desk.see()
+    assert (desk.due_in(), desk.events) == (float("inf"), [])

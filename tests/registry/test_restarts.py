@@ -1,0 +1,94 @@
+"""What a row says of restarts: limits that make sense, and words of other tools."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.model import Row
+from tmuxreap.registry.restarts import (
+    Limit,
+    Restart,
+    is_lost,
+    loss_of,
+    parse_limit,
+    parse_restart,
+    pause_s,
+    wants_restart,
+    wish_of,
+)
+from tmuxreap.registry.rows import read_row
+
+
+def row(**data: object) -> Row:
+    return read_row(0, {"name": "acme", "status": "terminated", **data})
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [("5/10m", Limit()), ("1/1s", Limit(1, 1.0)), (" 3 / 2h ", Limit(3, 7200.0))],
+)
+def test_a_limit_is_a_number_within_a_time(text: str, limit: Limit) -> None:
+    assert parse_limit(text) == limit
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "5",
+        "5/",
+        "/10m",
+        "0/10m",
+        "-1/10m",
+        "5/0",
+        "5/0.1s",
+        "5/-1m",
+        "5/inf",
+        "5/nan",
+        "5/200y",
+        "1.5/10m",
+        "5/10m/2",
+        "99999999999999999999/1m",
+        "1001/1m",
+        "five/10m",
+        "\u0665/x",
+        "5/1e308",
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"use|longer|less|allows"):
+        parse_limit(text)
+
+
+def test_a_word_that_is_none_of_the_three_is_refused() -> None:
+    assert parse_restart("on-failure") is Restart.ON_FAILURE
+    with pytest.raises(ValueError, match="never, on-failure, always"):
+        parse_restart("sometimes")
+
+
+@pytest.mark.parametrize("word", [None, "", False, "never"])
+def test_who_wants_none_is_seen_without_reading_more(word: object) -> None:
+    assert not wants_restart(row(restart=word, restart_limit="nonsense"))
+    assert wish_of(row(restart=word, restart_limit="nonsense")) is None
+
+
+def test_the_words_of_a_row_are_read_when_they_are_needed() -> None:
+    wish = wish_of(row(restart="always", restart_limit="2/1h"))
+    assert wish is not None
+    assert (wish.when, wish.limit) == (Restart.ALWAYS, Limit(2, 3600.0))
+    for bad in ({"restart": True}, {"restart": "always", "restart_limit": [1]}):
+        with pytest.raises(ValueError, match=r"'True' is not|is no limit"):
+            wish_of(row(**bad))
+
+
+def test_only_what_was_found_dead_is_lost_and_each_loss_is_its_own() -> None:
+    first = row(termination_mode="lost", terminated_at_epoch=5, pane={"pid": 1})
+    assert is_lost(first)
+    assert not is_lost(row(termination_mode="purge"))
+    assert not is_lost(row(termination_mode="lost", status="running"))
+    again = row(termination_mode="lost", terminated_at_epoch=5, pane={"pid": 2})
+    assert loss_of(first) != loss_of(again)
+
+
+def test_pauses_double_up_to_five_minutes() -> None:
+    assert [pause_s(tried) for tried in (0, 1, 2, 8, 9, 5000)] == [1, 2, 4, 256, 300, 300]

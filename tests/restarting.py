@@ -1,0 +1,58 @@
+"""A lost session that wants to come back, told with fakes."""
+
+from __future__ import annotations
+
+import json
+
+import yaml
+
+from tests.fakes import Story
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.model import Row
+
+
+def wanting(story: Story, name: str = "acme", restart: str = "on-failure", **fields: object) -> Row:
+    """One that runs, beside a session that keeps the server."""
+    story.agent(name, **fields)  # type: ignore[arg-type]
+    if not any(one.name == "base" for one in story.tmux.servers[story.SOCKET].sessions):
+        story.tmux.open(story.SOCKET, "base", "bash")
+    write(story, name, restart=restart)
+    return row_of(story, name)
+
+
+def lost(
+    story: Story,
+    name: str = "acme",
+    restart: str = "on-failure",
+    cause: str | None = "SIGKILL",
+    **fields: object,
+) -> Row:
+    """One that died of this."""
+    wanting(story, name, restart, **fields)
+    die(story, name, cause)
+    return row_of(story, name)
+
+
+def die(story: Story, name: str = "acme", cause: str | None = "SIGKILL") -> None:
+    story.processes.die(story.agents[name].process)
+    reconcile.settle(story.app(), causes={} if cause is None else {name: cause})
+
+
+def write(story: Story, name: str, **fields: object) -> None:
+    """As another tool does."""
+    lines = story.path.read_text().splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if f'"name": "{name}"' in line)
+    row = {**yaml.safe_load(lines[at])[0], **fields}
+    lines[at] = f"  - {json.dumps(row)}\n"
+    story.path.write_text("".join(lines))
+
+
+def row_of(story: Story, name: str = "acme") -> Row:
+    row = story.app().registry.look().named(name)
+    assert row is not None
+    return row
+
+
+def kinds(story: Story, name: str = "acme") -> list[str]:
+    with story.ledger() as ledger:
+        return [event.kind for event in ledger.events({name})]

@@ -1,0 +1,94 @@
+"""What a watch does in a process of its own, for it takes its time: one lost session runs again.
+
+It takes the attempt first, in the ledger: of two watches one goes on, and what was cancelled
+meanwhile stays ended. Nobody reads its answer but the ledger."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+
+from tmuxreap.commands.resume import take_up
+from tmuxreap.commands.start import anew
+from tmuxreap.commands.starting.launch import launch, make_way
+from tmuxreap.commands.starting.row import Again, Launch
+from tmuxreap.commands.starting.surroundings import NoPlace, surroundings
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import Row
+from tmuxreap.core.results import Item, Result
+from tmuxreap.core.values import replace
+from tmuxreap.ending.one_at_a_time import busy_names
+from tmuxreap.ledger.records import NewEvent
+from tmuxreap.registry.restarts import Restart, loss_of
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, NotKnown, Pending, claim, decide, pending
+
+
+def run(context: Context, name: str, loss: str) -> Result:
+    context.tool = "watch"
+    row = context.registry.look().named(name)
+    items: list[Item] = []
+    if row is not None and name not in busy_names(context, context.books.open_intents()):
+        with contextlib.suppress(ValueError, NotKnown):  # the watch tells
+            known = pending(context, row)
+            if known is not None and known.loss == loss and claim(context, known):
+                items = _tried(context, row, known)
+    return Result(
+        "restart", context.registry_name, context.clock.now(), items, tuple(context.warnings)
+    )
+
+
+def _tried(context: Context, row: Row, known: Pending) -> list[Item]:
+    try:
+        wish = _wish(context, row, known)
+        make_way(context, context.registry.look(), row, wish, replace=False)
+        return [launch(context, wish)]
+    except (_Moot, KeyboardInterrupt):
+        return []
+    except Failure as failure:
+        _failed(context, known, failure)
+        return []
+
+
+def _failed(context: Context, known: Pending, failure: Failure) -> None:
+    facts: dict[str, object] = {"attempt": known.tried + 1, "error": failure.as_json()}
+    if failure.code is Code.NOT_RESUMABLE or isinstance(failure, NoPlace):
+        give_up(context, known.name, known.loss, failure.message, facts)
+    else:
+        context.books.note_all([NewEvent(known.name, FAILED, {"loss": known.loss, **facts})])
+
+
+def give_up(
+    context: Context,
+    name: str,
+    loss: str,
+    reason: str,
+    facts: Mapping[str, object] | None = None,
+) -> bool:
+    """Once: False where it was cancelled, or given up by another watch."""
+    way_out = {"reason": reason, "hint": command("resume", name), **(facts or {})}
+    return decide(context, name, loss, GIVEN_UP, way_out)
+
+
+def _wish(context: Context, row: Row, known: Pending) -> Launch:
+    """Never its command again, which may hold a prompt, but where that was asked for."""
+    try:
+        wish = take_up(context, row)
+    except Failure as failure:
+        if failure.code is not Code.NOT_RESUMABLE or known.wish.when is not Restart.ALWAYS:
+            raise
+        wish = anew(context, row)
+    socket = row.tmux.socket or wish.socket
+
+    def check() -> None:
+        now = context.registry.look().named(row.name)
+        still = now is not None and loss_of(now) == known.loss and pending(context, now)
+        if not still or row.name not in context.books.open_intents():
+            raise _Moot(Code.SESSION_EXISTS, f"could not start {row.name} again: not any more")
+
+    again = Again(known.tried + 1, surroundings(context, row, socket), check)
+    return replace(wish, socket=socket, again=again)
+
+
+class _Moot(Failure):
+    """It was cancelled, or runs, or nothing can be recorded: nothing is to be told."""

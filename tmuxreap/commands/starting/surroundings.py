@@ -1,0 +1,72 @@
+"""What a session that may be started again runs in: kept while it lives, given to the next one.
+
+Owns which of its variables are the session's. Never takes those of whoever starts it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tmuxreap.core.errors import Code, Failure, command
+from tmuxreap.core.model import NoServer, Row, Unreachable
+from tmuxreap.core.ports import Surroundings
+from tmuxreap.registry.restarts import wants_restart
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.identity import not_asked
+from tmuxreap.system.control_groups import way_out
+from tmuxreap.system.environment import PARENT
+
+# Without these there is no tmux client; a server that lives has its own.
+LEAST = ("PATH", "HOME", "LANG", "LC_ALL")
+OF_A_PANE = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
+OURS = "TMUXREAP_"
+
+
+def keep(context: Context, row: Row) -> None:
+    """Of one that runs: what tmux has started in its pane was given all of it."""
+    leader = context.processes.identify(row.pane.pid) if row.pane.pid else None
+    environ = context.processes.environ(leader) if leader and wants_restart(row) else None
+    if environ is not None or not wants_restart(row):
+        context.books.keep_surroundings(row.name, environ and _of_session(environ))
+
+
+def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
+    """For its next start. Failure where a new server would be needed and cannot be made."""
+    kept = context.books.surroundings(row.name)
+    server = context.tmux.look(socket)
+    if isinstance(server, Unreachable):
+        raise not_asked(f"start {row.name}", server)
+    if not isinstance(server, NoServer):
+        return Surroundings(_least(context) if kept is None else kept)
+    words = way_out(context.settings.uid, kept or {})
+    if kept is None:
+        raise _no_server(row.name, "the environment that it had is not known")
+    if words is None:
+        raise _no_server(
+            row.name, "one that a watch makes would end with the watch's control group"
+        )
+    return Surroundings(kept, words)
+
+
+def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environ.items()
+        if name == PARENT or not (name in OF_A_PANE or name.startswith(OURS))
+    }
+
+
+def _least(context: Context) -> dict[str, str]:
+    known = context.settings.environ
+    return {name: known[name] for name in LEAST if name in known}
+
+
+class NoPlace(Failure):
+    """No attempt after this one would end otherwise."""
+
+
+def _no_server(name: str, reason: str) -> NoPlace:
+    return NoPlace(
+        Code.START_FAILED,
+        f"could not start {name} again: its tmux server is gone, and {reason}",
+        f"resume it from a terminal: {command('resume', name)}",
+    )

@@ -1,0 +1,213 @@
+"""Brings lost sessions back, each in its time: what is due, and the processes that do it.
+
+Owns these processes. A watch hears deaths while they work; what came of one stands in the ledger,
+and is told from there. Never starts a session itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from tmuxreap.commands.restart import give_up
+from tmuxreap.commands.starting.surroundings import keep
+from tmuxreap.core.model import ProcessId, Row
+from tmuxreap.core.results import PlainResult
+from tmuxreap.core.times import short_duration
+from tmuxreap.core.values import frozen
+from tmuxreap.ending.handover import clean_environment
+from tmuxreap.ledger.records import Event
+from tmuxreap.registry.restarts import is_lost, loss_of, pause_s, wants_restart
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.restarts import (
+    BEGINNINGS,
+    FAILED,
+    GIVEN_UP,
+    NotKnown,
+    Pending,
+    pending,
+)
+
+RESTART = "_restart"
+AT_ONCE = 4
+RESTARTED = "restarted"
+
+
+@frozen
+class _Due:
+    loss: str
+    at: float  # by the clock of the watch
+
+
+class Child:
+    """One restart under way."""
+
+    def __init__(self, context: Context, name: str, loss: str) -> None:
+        words = (RESTART, "--", str(context.registry.resolved), name, loss)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tmuxreap", *words],
+            cwd="/",
+            env=clean_environment(context.settings.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        found = context.processes.identify(self._process.pid)
+        self.id = found or ProcessId(self._process.pid, 0)
+
+    def close(self) -> None:
+        """It is gone: its number is given back."""
+        self._process.wait()
+
+
+Begin = Callable[[Context, str, str], Child]
+
+
+@frozen
+class _UnderWay:
+    child: Child
+    name: str
+    latest: int  # the last event before it
+
+
+class Restarts:
+    def __init__(
+        self, context: Context, say: Callable[[PlainResult], None], begin: Begin = Child
+    ) -> None:
+        self._context = context
+        self._say = say
+        self._begin = begin
+        self._due: dict[str, _Due] = {}
+        self._settled: dict[str, str] = {}  # by name the loss of which nothing is to come
+        self._under_way: dict[ProcessId, _UnderWay] = {}
+        self._vain: Counter[str] = Counter()  # attempts of which nothing could be recorded
+        self._kept: dict[str, int | None] = {}  # whose surroundings are known, by pid
+
+    @property
+    def processes(self) -> frozenset[ProcessId]:
+        return frozenset(self._under_way)
+
+    @property
+    def next_at(self) -> float:
+        """When there is something to do, if nothing happens before."""
+        if len(self._under_way) >= AT_ONCE:
+            return float("inf")
+        return min((due.at for due in self._due.values()), default=float("inf"))
+
+    def see(self, rows: Iterable[Row]) -> None:
+        """All rows as they stand now."""
+        wanting = [row for row in rows if wants_restart(row)]
+        lost = {row.name: row for row in wanting if is_lost(row)}
+        self._due = {
+            name: due for name, due in self._due.items() if _is_still(lost.get(name), due.loss)
+        }
+        self._vain = Counter({name: self._vain[name] for name in lost if self._vain[name]})
+        busy = {one.name for one in self._under_way.values()}
+        for name, row in lost.items():
+            if not (name in self._due or name in busy or self._settled.get(name) == loss_of(row)):
+                self._schedule(row)
+        for row in wanting:
+            self._keep(row)
+
+    def run_due(self) -> None:
+        now = self._context.clock.monotonic()
+        ready = sorted((due.at, name) for name, due in self._due.items() if due.at <= now)
+        ready = ready[: AT_ONCE - len(self._under_way)]
+        if not ready:
+            return
+        look = self._context.registry.look()
+        for _, name in ready:
+            due, row = self._due.pop(name), look.named(name)
+            if row is not None and _is_still(row, due.loss) and self._pending(row) is not None:
+                self._start(name, due.loss)
+
+    def ended(self, gone: Iterable[ProcessId]) -> None:
+        """What came of these, and when the next attempt is due."""
+        for one in [self._under_way.pop(process) for process in gone]:
+            one.child.close()
+            told = [
+                event
+                for event in self._context.books.events({one.name}, None, one.latest)
+                if event.kind in (FAILED, GIVEN_UP) or "restart" in event.data
+            ]
+            self._vain[one.name] = 0 if told else self._vain[one.name] + 1
+            for event in told:
+                self._tell(event)
+        self.see(self._context.registry.look().usable)
+
+    def _start(self, name: str, loss: str) -> None:
+        known = self._context.books.history(name)
+        latest = known[-1].id if known else 0
+        try:
+            child = self._begin(self._context, name, loss)
+        except OSError:  # no process to be had: once more, later
+            self._vain[name] += 1
+            return
+        self._under_way[child.id] = _UnderWay(child, name, latest)
+
+    def _schedule(self, row: Row) -> None:
+        known = self._pending(row)
+        if known is None:
+            return
+        if known.used_up:
+            limit = known.wish.limit
+            within = short_duration(limit.within_s)
+            self._give_up(row, f"it was started again {known.recent} times within {within}")
+            return
+        pause = pause_s(max(known.recent, self._vain[row.name]))
+        self._due[row.name] = _Due(known.loss, self._context.clock.monotonic() + pause)
+
+    def _pending(self, row: Row) -> Pending | None:
+        try:
+            known = pending(self._context, row)
+        except NotKnown:
+            return None  # asked again at the next look
+        except ValueError as error:
+            self._give_up(row, str(error))
+            return None
+        if known is None:
+            self._settled[row.name] = loss_of(row)
+        return known
+
+    def _give_up(self, row: Row, reason: str) -> None:
+        known = self._context.books.history(row.name)
+        if known is None:
+            return
+        latest = known[-1].id if known else 0
+        self._settled[row.name] = loss_of(row)
+        if give_up(self._context, row.name, loss_of(row), reason):
+            for event in self._context.books.events({row.name}, None, latest):
+                self._tell(event)
+
+    def _keep(self, row: Row) -> None:
+        """Also of one that no `start` of ours has made."""
+        if not row.status.ended and self._kept.get(row.name) != row.pane.pid:
+            self._kept[row.name] = row.pane.pid
+            keep(self._context, row)
+
+    def _tell(self, event: Event) -> None:
+        facts = {"timestamp": event.timestamp, "name": event.name, **_said(event)}
+        self._say(PlainResult(event.name, facts))
+
+
+def _is_still(row: Row | None, loss: str) -> bool:
+    return row is not None and is_lost(row) and loss_of(row) == loss
+
+
+def _said(event: Event) -> dict[str, object]:
+    data = event.data
+    if event.kind in BEGINNINGS:
+        attempt = data.get("restart")
+        said = f"attempt {attempt}, {event.kind}"
+        return {"event": RESTARTED, "evidence": said, "settled": True, "attempt": attempt}
+    error = data.get("error")
+    more = error if isinstance(error, dict) else {}
+    return {
+        "event": event.kind,
+        "evidence": data.get("reason") or more.get("message"),
+        "settled": False,
+        "hint": data.get("hint") or more.get("hint"),
+        "attempt": data.get("attempt"),
+    }

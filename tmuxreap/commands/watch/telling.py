@@ -1,0 +1,152 @@
+"""What a watch tells, and to whom: each thing when it comes, and once.
+
+Owns what was told before, and the alarms: the command of `--exec`, and those who look at a session.
+Looks at nothing itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+
+from tmuxreap.commands.watch import notifier
+from tmuxreap.commands.watch.outlet import Outlet
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.results import PlainResult
+from tmuxreap.core.text import cut, plain
+from tmuxreap.core.times import iso
+
+DROPPED = "dropped"
+MANY = 3  # deaths at once are one alarm
+MASS_DEATH, MOURNING_S = "mass_death", 2.0
+NOTICE_CELLS = 200
+HEALTH = "check the setup with: tmuxreap doctor"
+LEDGER_TROUBLES = frozenset(
+    {"ledger_not_read", "ledger_not_written", "event_not_recorded", "surroundings_not_recorded"}
+)
+
+Tell = Callable[[PlainResult], None]
+
+
+def troubles(warnings: Iterable[str]) -> list[dict[str, object]]:
+    """What a look could not do with the ledger: it goes on, and says what it does not know."""
+    found = {code: said for code, _, said in (one.partition(": ") for one in warnings) if said}
+    return [
+        {"name": "", "drift": code, "evidence": said, "settled": False, "hint": HEALTH}
+        for code, said in found.items()
+        if code in LEDGER_TROUBLES
+    ]
+
+
+def notice(event: PlainResult) -> str:
+    """An event in the one line that a status line has."""
+    facts = event.facts
+    said = facts.get("evidence") or facts.get("outcome") or ""
+    if facts["event"] == "state":
+        said = f"{facts['before']} -> {facts['state']}"
+    words = f"{event.name}: {facts['event']}: {said}"
+    return cut(plain(words.replace("\n", " ")), NOTICE_CELLS)
+
+
+class Told:
+    """Each drift is told when it comes, and again when it comes back; not at every look. Of many
+    deaths at once there is one alarm."""
+
+    def __init__(
+        self, tell: Tell, command: str | None, registry: str, *, settles: bool = True
+    ) -> None:
+        self._tell = tell
+        self._settles = settles  # else what is certain is found again at every look
+        self._registry = registry
+        self._exec = None if command is None else _exec_outlet(command)
+        self._standing: set[tuple[str, str]] = set()
+        self._dead: list[Mapping[str, object]] = []  # of whom no alarm was given yet
+        self._died_at = 0.0
+        self._more = False  # died at the last look
+        self.show: Callable[[PlainResult], None] = lambda event: None
+
+    def mourns(self, now: float) -> bool:
+        """Whether more may die in a moment: then the alarm waits for them."""
+        if self._more and len(self._dead) and not self._died_at:
+            self._died_at = now
+        waits = self._more and now - self._died_at < MOURNING_S
+        self._more = False
+        if not waits:
+            self.flush()
+        return waits
+
+    def flush(self) -> None:
+        dead, self._dead, self._died_at = self._dead, [], 0.0
+        if len(dead) < MANY:
+            for event in dead:
+                self._alarm(PlainResult(str(event["name"]), event))
+            return
+        causes = {event.get("cause") for event in dead}
+        facts = {
+            "event": MASS_DEATH,
+            "timestamp": dead[0]["timestamp"],
+            "name": "",
+            "count": len(dead),
+            "names": sorted(str(event["name"]) for event in dead),
+            "cause": causes.pop() if len(causes) == 1 else None,
+            "evidence": f"{len(dead)} sessions died at about the same time",
+            "settled": True,
+        }
+        self.say(PlainResult("", facts))
+
+    def drifts(
+        self, at: float, drifts: Iterable[Mapping[str, object]], only: frozenset[str] | None = None
+    ) -> None:
+        found = {(str(drift["name"]), str(drift["drift"])): drift for drift in drifts}
+        for key in found.keys() - self._standing:
+            self._event(at, found[key])
+        untouched = {key for key in self._standing if only is not None and key[0] not in only}
+        self._standing = untouched | {
+            key for key, drift in found.items() if not (self._settles and drift["settled"])
+        }
+
+    def trouble(self, at: float, failure: Failure) -> None:
+        """A registry that cannot be read for a moment: said once, and the watch goes on."""
+        self.drifts(
+            at,
+            [
+                {
+                    "name": "",
+                    "drift": failure.code.text,
+                    "evidence": failure.message,
+                    "settled": False,
+                    "hint": failure.hint,
+                    "registry": self._registry,
+                }
+            ],
+        )
+
+    def _event(self, at: float, facts: Mapping[str, object]) -> None:
+        event = {"event": facts["drift"], "timestamp": iso(at), **facts}
+        told = PlainResult(str(facts["name"]), event)
+        if event["event"] != "dead":
+            self.say(told)
+            return
+        self._tell(told)
+        self._dead.append(event)
+        self._more = True
+
+    def say(self, event: PlainResult) -> None:
+        self._tell(event)
+        self._alarm(event)
+
+    def _alarm(self, event: PlainResult) -> None:
+        self.show(event)
+        if self._exec is not None:
+            self._exec.put(json.dumps(dict(event.facts), default=str))
+
+
+def _exec_outlet(command: str) -> Outlet[str]:
+    def lost(count: int) -> str:
+        return json.dumps({"event": DROPPED, "count": count})
+
+    return Outlet(lambda event: notifier.execute(command, event), lost, threads=notifier.AT_ONCE)
+
+
+def dropped(at: float, count: int) -> PlainResult:
+    """In the place of events that nobody took in time; the registry has all that they told of."""
+    return PlainResult("", {"event": DROPPED, "timestamp": iso(at), "count": count})
