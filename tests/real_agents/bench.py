@@ -203,7 +203,10 @@ class Bench:
         self.tmux("send-keys", "-t", f"={NAME}:", *keys)
 
     def say(self, text: str) -> None:
+        """An agent that starts on a busy machine hears the text and its Enter in one burst."""
         self.type(text)
+        self.until("what was typed", lambda: text[-8:] in self.screen())
+        time.sleep(BURST_S)
         self.keys("Enter")
 
     def copy_mode(self) -> None:

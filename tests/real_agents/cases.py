@@ -1,8 +1,5 @@
 """What one state of one agent does not show: rows of other tools, crashes, two agents, what a
-daemon holds.
-
-python -m tests.real_agents.cases FOLDER [AGENT[:CASE]...]   as `matrix`. Exit 0 when all is as it
-must be."""
+daemon holds."""
 
 from __future__ import annotations
 
@@ -10,18 +7,18 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tests.real_agents.bench import MESSAGE, NAME, Bench
-from tests.real_agents.mock_model import ANSWER, TOOL
+from tests.real_agents.jobs import Job
+from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL
 from tests.real_agents.setups import KEY, SETUPS
-from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import State
 
 ALL = tuple(SETUPS)
@@ -114,20 +111,44 @@ def asked_when_killed(bench: Bench) -> None:
 
 def asks_first(bench: Bench) -> None:
     """What it asks before its first prompt is left without an answer in its files."""
-    name, change, answer = UNANSWERED[bench.agent]
+    asking_first(bench)
+    item = bench.reap("stop", NAME)
+    assert item["stopped_by"] == "exit_keys", item["rungs"]
+    assert not answers(bench)
+
+
+def asking_first(bench: Bench) -> None:
+    name, change, _ = UNANSWERED[bench.agent]
     file = bench.place.home / name
     file.write_text(json.dumps(change(json.loads(file.read_text()))))
     bench.start()
     bench.until("its question", lambda: bench.pane_state() == State.DIALOG.value)
     bench.settle(3.0)
+
+
+def answers(bench: Bench) -> list[Path]:
+    """The agent's own files that hold one."""
+    answer = UNANSWERED[bench.agent][2]
+    files = bench.place.home.rglob("*.json")
+    return [path for path in files if answer in path.read_text(errors="replace")]
+
+
+def limited(bench: Bench) -> None:
+    """Its provider refuses it: told with its time, neither stalled nor idle, and left by its
+    keys."""
+    bench.environ.update(bench.setup.subscribed)
+    _talked(bench)
+    bench.say(f"{LIMIT} please")
+    answer = bench.answer("wait", NAME, "--until", "limited", "--timeout", "60s")
+    assert answer["ok"], (answer, bench.screen())
+    told = bench.answer("list")["results"][0]
+    assert told["state"] == "limited", told
+    assert bool(told["until"]) is bench.setup.tells_until, (told["until"], bench.screen())
+    bench.settle()
+    quick = ("--idle", "--idle-after", "1s", "--stalled", "--stalled-after", "1s", "--yes")
+    assert not bench.answer("reap", *quick)["results"], "it was reaped"
     item = bench.reap("stop", NAME)
-    assert item["stopped_by"] == "exit_keys", item["rungs"]
-    found = [
-        path
-        for path in bench.place.home.rglob("*.json")
-        if answer in path.read_text(errors="replace")
-    ]
-    assert not found, found
+    assert (item["stopped_by"], item["draft"]) == ("exit_keys", None), item
 
 
 def _no_key(data: dict[str, Any]) -> dict[str, Any]:
@@ -152,6 +173,7 @@ CASES: dict[str, tuple[Callable[[Bench], None], tuple[str, ...]]] = {
     "rival elsewhere": (rival_elsewhere, ("codex", "opencode")),
     "in it already": (in_it_already, ("claude", "codex", "qwen", "copilot")),
     "tool below": (tool_below, ALL),
+    "limited": (limited, tuple(name for name, setup in SETUPS.items() if setup.tells_limit)),
     "asks first": (asks_first, tuple(UNANSWERED)),
     "asked when killed": (asked_when_killed, ("claude", "codex")),
 }
@@ -200,27 +222,12 @@ def _parent(pid: int) -> int:
         return 0
 
 
-def main(folder: Path, wanted: list[str]) -> int:
-    profiles, fault = load_profiles(None).agents, False
-    for agent, setup in SETUPS.items():
-        asked = (
-            [one.partition(":")[2] for one in wanted if one.partition(":")[0] == agent]
-            if wanted
-            else [""]
-        )
-        program = folder / agent / "node_modules" / ".bin" / setup.program
-        for name, (play, agents) in CASES.items():
-            if agent not in agents or not ("" in asked or name in asked):
-                continue
-            with Bench(agent, setup, profiles[agent], program, allowed=name in ALLOWED) as bench:
-                said: Any = "as it must be"
-                try:
-                    play(bench)
-                except (AssertionError, KeyError) as error:
-                    fault, said = True, str(error)
-            print(json.dumps([agent, name]), said, flush=True)
-    return int(fault)
+def jobs() -> Iterator[Job]:
+    for name, (play, agents) in CASES.items():
+        for agent in agents:
+            yield Job(agent, name, partial(_held, play=play), name in ALLOWED)
 
 
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
+def _held(bench: Bench, *, play: Callable[[Bench], None]) -> str:
+    play(bench)
+    return "holds"

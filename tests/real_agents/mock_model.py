@@ -3,22 +3,27 @@ responses and chat completions, Gemini generateContent; streamed where asked for
 
 The last word of the person decides: with RUN_A_TOOL in it the agent is told to run a command (which
 asks the person first), with BE_SLOW it waits, with STREAM_IT it talks for a while and runs the
-command then, all else is answered. It keeps what it was asked, and never asks anybody itself."""
+command then, with MEET_A_LIMIT it is refused as one whose quota is used up, all else is answered.
+It keeps what it was asked, and never asks anybody itself."""
 
 from __future__ import annotations
 
 import json
 import re
 import threading
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
-TOOL, SLOW, STREAM = "RUN_A_TOOL", "BE_SLOW", "STREAM_IT"
+TOOL, SLOW, STREAM, LIMIT = "RUN_A_TOOL", "BE_SLOW", "STREAM_IT", "MEET_A_LIMIT"
 ANSWER = "The mock has read it."
 SLOW_S = 60.0
+RESET_S = 3 * 3600  # from a limit to the time when it is lifted
+CLAIM = {"representative-claim": "five_hour", "overage-status": "rejected"}
 TALK, TALK_S = (
     ("The teapot is blue, ", "as was said before, ", "and so it goes on ", "for a while. "),
     8.0,
@@ -44,6 +49,7 @@ class Reply:
     tool: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
     wait: bool = False
+    limit: bool = False  # 429, as the provider of that protocol says it
     talk: tuple[str, ...] = ()  # said before the text, piece by piece, in TALK_S
 
     @property
@@ -83,7 +89,7 @@ class MockModel:
                 _arguments(tools[shell], self.command, self.asks),
                 talk=talk,
             )
-        return Reply(wait=SLOW in said)
+        return Reply(wait=SLOW in said, limit=LIMIT in said)
 
 
 def _last_words(body: dict[str, Any]) -> str:
@@ -278,6 +284,45 @@ def _whole(path: str, reply: Reply) -> dict[str, Any]:
     }
 
 
+# What a provider answers when the quota is used up: headers and body.
+
+
+def refusal(path: str) -> tuple[dict[str, str], dict[str, Any]]:
+    again = int(time.time()) + RESET_S
+    if "enerateContent" in path:
+        return {}, {"error": _quota_of_google()}
+    if path.endswith("/messages"):
+        unified = {"status": "rejected", "reset": str(again), **CLAIM}
+        headers = {f"anthropic-ratelimit-unified-{key}": word for key, word in unified.items()}
+        message = "This request would exceed your account's rate limit. Please try again later."
+        error = {"type": "rate_limit_error", "message": message}
+        return {**headers, "x-should-retry": "false"}, {"type": "error", "error": error}
+    if path.endswith("/responses"):
+        kind = {"type": "usage_limit_reached", "plan_type": "plus"}
+        return {}, {
+            "error": {**kind, "message": "The usage limit has been reached", "resets_at": again}
+        }
+    message = "You exceeded your current quota, please check your plan and billing details."
+    return {"retry-after": str(RESET_S)}, {
+        "error": {"message": message, "type": "insufficient_quota", "code": "insufficient_quota"}
+    }
+
+
+def _quota_of_google() -> dict[str, Any]:
+    kinds = "type.googleapis.com/google.rpc."
+    metric = "generativelanguage.googleapis.com/generate_content_paid_tier_requests"
+    which = {"quotaMetric": metric, "quotaId": "GenerateRequestsPerDayPerProjectPerModel"}
+    return {
+        "code": 429,
+        "message": "You exceeded your current quota, please check your plan and billing details.",
+        "status": "RESOURCE_EXHAUSTED",
+        "details": [
+            {"@type": f"{kinds}QuotaFailure", "violations": [which]},
+            {"@type": f"{kinds}RetryInfo", "retryDelay": f"{RESET_S}s"},
+        ],
+    }
+
+
 def _id(kind: str) -> str:
     return f"{kind}_{uuid.uuid4().hex[:20]}"
 
@@ -315,16 +360,23 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                 return
             reply = model.reply(body)
             try:
-                if body.get("stream") or "streamGenerateContent" in path:
+                if reply.limit:
+                    headers, refused = refusal(path)
+                    self._json(refused, 429, headers)
+                elif body.get("stream") or "streamGenerateContent" in path:
                     self._stream(path, reply)
                 else:
                     self._json(_whole(path, reply))
             except OSError:
                 return  # the agent has hung up
 
-        def _json(self, data: object) -> None:
+        def _json(
+            self, data: object, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})
+        ) -> None:
             text = json.dumps(data).encode()
-            self.send_response(200)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(text)))
             self.end_headers()

@@ -39,6 +39,9 @@ class Setup:
     aside: str = "\0"  # in what it asks the model for itself, between turns
     keeps_queue: bool = False  # what is queued is part of its conversation at once
     allowing_environ: tuple[tuple[str, str], ...] = ()
+    subscribed: tuple[tuple[str, str], ...] = ()  # as one whose plan has limits
+    tells_limit: bool = True  # its screen says that it met one
+    tells_until: bool = True  # and for how long
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
 
 
@@ -141,6 +144,7 @@ SETUPS = {
         _claude,
         options=("--permission-mode", "default"),
         allowing=("--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
+        subscribed=(("ANTHROPIC_API_KEY", ""), ("CLAUDE_CODE_OAUTH_TOKEN", KEY)),
     ),
     "codex": Setup(
         "@openai/codex",
@@ -150,7 +154,9 @@ SETUPS = {
         allowing=("--dangerously-bypass-approvals-and-sandbox",),
         fast_s=7,
     ),
-    "gemini": Setup("@google/gemini-cli", "gemini", _gemini, allowing=("--yolo",)),
+    "gemini": Setup(
+        "@google/gemini-cli", "gemini", _gemini, allowing=("--yolo",), tells_until=False
+    ),
     "qwen": Setup(
         "@qwen-code/qwen-code",
         "qwen",
@@ -158,6 +164,7 @@ SETUPS = {
         options=("--approval-mode", "default"),
         allowing=("--approval-mode", "yolo"),
         aside="Reply with ONLY the suggestion",
+        tells_limit=False,  # it tries again for minutes, and shows that it works
     ),
     "opencode": Setup(
         "opencode-ai",
@@ -166,5 +173,11 @@ SETUPS = {
         keeps_queue=True,
         allowing_environ=(("OPENCODE_CONFIG_CONTENT", ALLOWED),),
     ),
-    "copilot": Setup("@github/copilot", "copilot", _copilot, allowing=("--allow-all-tools",)),
+    "copilot": Setup(
+        "@github/copilot",
+        "copilot",
+        _copilot,
+        allowing=("--allow-all-tools",),
+        tells_until=False,
+    ),
 }

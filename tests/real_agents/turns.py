@@ -1,21 +1,17 @@
 """`hooks install` and `stop --after-turn` with real agents, in the middle of a tool call: that call
-ends, no other begins, the model is not asked again, and the conversation is whole.
-
-python -m tests.real_agents.turns FOLDER [AGENT]... as `matrix`. Exit 0 when all is as it must be, 1
-when it is not."""
+ends, no other begins, the model is not asked again, and the conversation is whole."""
 
 from __future__ import annotations
 
 import sqlite3
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.real_agents.bench import MESSAGE, NAME, Bench
+from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import TOOL, Reply, _arguments, tools_of
-from tests.real_agents.setups import SETUPS
-from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import State
 
 TOOL_S = 3
@@ -23,41 +19,41 @@ QUICK_S = 1.0  # from the end of the turn to the first key; then the agent has i
 ASKED = ("claude", "qwen", "gemini")
 
 
-def run(agent: str, folder: Path) -> str:
-    setup = SETUPS[agent]
-    profile = load_profiles(None).agents[agent]
-    with Bench(
-        agent, setup, profile, folder / agent / "node_modules" / ".bin" / setup.program
-    ) as bench:
-        bench.reap("hooks", "install", agent)
-        bench.start()
-        bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
-        bench.settle()
-        bench.say(MESSAGE)
-        bench.settle(2.0)
-        ended, other = bench.folder / "ended", bench.folder / "other"
-        bench.model.command = f"touch {bench.proof}; sleep {TOOL_S}; touch {ended}"
-        bench.say(f"{TOOL} please")
-        bench.until("the dialog", lambda: bench.pane_state() == State.DIALOG.value)
-        time.sleep(1.0)
-        bench.keys("Enter")
-        bench.until("the tool", bench.proof.exists)
-        bench.model.reply = lambda body: _another(body, f"touch {other}")  # type: ignore[method-assign]
-        asked = len(bench.model.asked)
-        item = bench.reap("stop", NAME, "--after-turn", "30")
-        late_s = time.time() - _halted(bench)
-        assert item["outcome"] == "stopped", item
-        assert not item["warnings"], item["warnings"]
-        assert ended.exists(), "the tool call was cut off"
-        assert not other.exists(), "another tool was started"
-        assert len(bench.model.asked) == asked, "the model was asked again"
-        assert item["resumable"], "the conversation cannot be taken up"
-        assert item["conversation"]["source"] == "hook", item["conversation"]
-        assert b"ended" in Path(item["conversation"]["path"]).read_bytes(), (
-            "the tool call is not in the conversation"
-        )
-        assert late_s < QUICK_S + setup.fast_s, f"it took {late_s:.2f} s"
-        return f"{late_s:.2f} s after its hook was told to halt"
+def jobs() -> Iterator[Job]:
+    for agent in ASKED:
+        yield Job(agent, "after its turn", _played)
+
+
+def _played(bench: Bench) -> str:
+    bench.reap("hooks", "install", bench.agent)
+    bench.start()
+    bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
+    bench.settle()
+    bench.say(MESSAGE)
+    bench.settle(2.0)
+    ended, other = bench.folder / "ended", bench.folder / "other"
+    bench.model.command = f"touch {bench.proof}; sleep {TOOL_S}; touch {ended}"
+    bench.say(f"{TOOL} please")
+    bench.until("the dialog", lambda: bench.pane_state() == State.DIALOG.value)
+    time.sleep(1.0)
+    bench.keys("Enter")
+    bench.until("the tool", bench.proof.exists)
+    bench.model.reply = lambda body: _another(body, f"touch {other}")  # type: ignore[method-assign]
+    asked = len(bench.model.asked)
+    item = bench.reap("stop", NAME, "--after-turn", "30")
+    late_s = time.time() - _halted(bench)
+    assert item["outcome"] == "stopped", item
+    assert not item["warnings"], item["warnings"]
+    assert ended.exists(), "the tool call was cut off"
+    assert not other.exists(), "another tool was started"
+    assert len(bench.model.asked) == asked, "the model was asked again"
+    assert item["resumable"], "the conversation cannot be taken up"
+    assert item["conversation"]["source"] == "hook", item["conversation"]
+    assert b"ended" in Path(item["conversation"]["path"]).read_bytes(), (
+        "the tool call is not in the conversation"
+    )
+    assert late_s < QUICK_S + bench.setup.fast_s, f"it took {late_s:.2f} s"
+    return f"{late_s:.2f} s"
 
 
 def _halted(bench: Bench) -> float:
@@ -78,18 +74,3 @@ def _another(body: dict[str, Any], command: str) -> Reply:
     tools = tools_of(body)
     shell = next((name for name in ("Bash", "run_shell_command") if name in tools), None)
     return Reply("And again.", shell, _arguments(tools[shell], command)) if shell else Reply()
-
-
-def main(folder: Path, wanted: list[str]) -> int:
-    fault = False
-    for agent in [name for name in ASKED if not wanted or name in wanted]:
-        try:
-            print(f"{agent}, stopped after its turn: {run(agent, folder)}", flush=True)
-        except AssertionError as error:
-            fault = True
-            print(f"{agent}, stopped after its turn: {error}", flush=True)
-    return int(fault)
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

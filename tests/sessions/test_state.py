@@ -76,13 +76,17 @@ def test_since_when_is_told_where_it_is_known() -> None:
     assert judge(None, Shows(WORKING), NOW - 1, NOW).since is None
 
 
-def test_a_limit_counts_for_who_does_nothing() -> None:
+@pytest.mark.parametrize("shown", ["> ", "working, again in 5 s", "[Enter] try again"])
+def test_a_limit_wins_over_all_else_that_its_screen_shows(shown: str) -> None:
     marks = {"limited": re.compile(r"limit reached, resets (?P<until>\S+)")}
-    patterns = {State.IDLE: re.compile(r"^> \Z", re.MULTILINE), State.BUSY: re.compile("working")}
-    met = "limit reached, resets 3pm\n> "
-    assert shows(read_screen(met, patterns, marks)) == Shows(LIMITED, "3pm")
-    assert shows(read_screen(f"{met}working", patterns, marks)) == Shows(WORKING)
-    assert shows(read_screen("> ", patterns, marks)) == Shows(IDLE)
+    patterns = {
+        State.IDLE: re.compile(r"^> \Z", re.MULTILINE),
+        State.BUSY: re.compile("working"),
+        State.DIALOG: re.compile("Enter"),
+    }
+    met = read_screen(f"limit reached, resets 3pm\n{shown}", patterns, marks)
+    assert shows(met) == Shows(LIMITED, "3pm")
+    assert shows(read_screen(shown, patterns, marks)).state is not LIMITED
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ def read(profile: Profile | None, text: str | None) -> Shows:
 
 
 def shows(screen: Screen) -> Shows:
-    """A limit that was met counts for an agent that does nothing and asks nothing."""
-    if screen.limit is not None and screen.state not in (State.BUSY, State.DIALOG):
+    """A limit holds up also who tries again by himself, or asks whether to."""
+    if screen.limit is not None:
         return Shows(AgentState.LIMITED, screen.limit or None)
     return Shows(OF_SCREEN[screen.state])
 

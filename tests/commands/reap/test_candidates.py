@@ -128,3 +128,17 @@ def test_a_ttl_runs_from_the_last_start(story: Story) -> None:
 def _ttl(story: Story, span: str) -> None:
     text = story.path.read_text()
     story.path.write_text(text.replace('"agent": "demo"', f'"agent": "demo", "ttl": "{span}"'))
+
+
+@pytest.mark.parametrize("kind", [Kind.STALLED, Kind.IDLE])
+def test_who_met_a_limit_is_neither_stalled_nor_idle(story: Story, kind: Kind) -> None:
+    own = story.folder / ".config" / "tmuxreap" / "agents.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("agents: {demo: {screens: {limited: '^no more today'}}}")
+    agent = hung(story)
+    agent.pane.screen = "no more today\n> "
+    if kind is Kind.IDLE:
+        tells(story, "turn_end", "idle")
+        passes(story, 3 * HOUR_S)
+    assert "it met a limit" in kept(reaped(story, kind))
+    assert story.processes.alive(agent.process)

@@ -164,6 +164,13 @@ def test_what_waits_for_a_person_lives(seen: Seen, kind: Kind) -> None:
     assert "it waits for a person" in why(seen, Closer(State.DIALOG), kind)
 
 
+@pytest.mark.parametrize("state", [State.IDLE, State.BUSY, State.DIALOG])
+@pytest.mark.parametrize(("seen", "kind"), [(SEEN, Kind.STALLED), (QUIET, Kind.IDLE)])
+def test_who_met_a_limit_is_neither_stalled_nor_idle(seen: Seen, kind: Kind, state: State) -> None:
+    closer = replace(AT_REST, state=state, limited=True)
+    assert "it met a limit" in why(seen, closer, kind)
+
+
 @pytest.mark.parametrize("kind", [Kind.IDLE, Kind.EXPIRED])
 def test_who_said_to_wait_for_a_person_lives_too(kind: Kind) -> None:
     seen = replace(OLD, output_at=NOW - 8000, said=said("waiting", 8000, "permission"))

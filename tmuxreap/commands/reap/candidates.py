@@ -157,8 +157,10 @@ def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer
     profile = context.profile_of(row)
     known = context.finder.known_of(row, sight, profile)
     text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
+    screen = screen_of(profile, known, text)
     return Closer(
-        state=screen_of(profile, known, text).state,
+        state=screen.state,
+        limited=screen.limit is not None,
         tool_since=running_since(context.books.told(row.name)),
         children=offspring(sight, _ask(context)),
         sub_agents=family.of(row.name),

@@ -88,6 +88,7 @@ class Closer:
     """The same, looked at more closely."""
 
     state: State = State.UNKNOWN
+    limited: bool = False  # it met a limit of its provider, and goes on when that is over
     tool_since: float = 0.0  # from when on a process that began belongs to a tool that runs
     children: tuple[Child, ...] = ()
     sub_agents: tuple[str, ...] = ()  # living sessions that were started from within it
@@ -272,8 +273,8 @@ def _of_this_life(seen: Seen) -> Said | None:
 
 
 def _no_stall(seen: Seen, closer: Closer) -> str | None:
-    if _waits(seen, closer):
-        return "it waits for a person"
+    if (held := _held_up(seen, closer)) is not None:
+        return held
     if seen.said is not None and (seen.said.kind == "heartbeat" or seen.said.state == STALLED_WORD):
         return None  # who sends these all the time is judged by their age alone
     if _prompt_since(seen, closer):
@@ -295,8 +296,8 @@ def _of_tool(child: Child, closer: Closer) -> Child | None:
 
 def _no_idling(seen: Seen, closer: Closer) -> str | None:
     said = _of_this_life(seen)
-    if _waits(seen, closer):
-        return "it waits for a person"
+    if (held := _held_up(seen, closer)) is not None:
+        return held
     if closer.state is State.BUSY or (
         said is not None and said.state == "working" and not _prompt_since(seen, closer)
     ):
@@ -307,6 +308,12 @@ def _no_idling(seen: Seen, closer: Closer) -> str | None:
 
 
 def _no_expiry(seen: Seen, closer: Closer) -> str | None:
+    return "it waits for a person" if _waits(seen, closer) else None
+
+
+def _held_up(seen: Seen, closer: Closer) -> str | None:
+    if closer.limited:
+        return "it met a limit, and waits for its end"
     return "it waits for a person" if _waits(seen, closer) else None
 
 

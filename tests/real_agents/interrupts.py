@@ -1,0 +1,111 @@
+"""`interrupt` on each real agent in each state: the turn ends and begins no other, no dialog is
+approved, what was typed or queued stays in the input, and the agent goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+from tests.real_agents.bench import AGAIN, NAME, Bench
+from tests.real_agents.cases import UNANSWERED, answers, asking_first
+from tests.real_agents.jobs import Job
+from tests.real_agents.mock_model import TOOL
+from tests.real_agents.setups import SETUPS
+from tests.real_agents.states import DRAFT, QUEUED, SITUATIONS, WATCHED_S
+from tests.real_agents.stops import asked_more, brought, told
+from tmuxreap.agents.screens import State
+
+STATES = ("idle", "draft", "busy", "streaming", "dialog", "queued")
+REST = {"idle": "", "draft": DRAFT}
+RESTING = (State.IDLE.value, State.DRAFT.value)
+SLEEP = "sleep 77"
+
+
+def jobs() -> Iterator[Job]:
+    for agent, state in product(SETUPS, STATES):
+        play = partial(_played, state=state)
+        yield Job(agent, f"interrupt, {state}", play, SITUATIONS[state].allowed)
+    for agent in SETUPS:
+        yield Job(agent, "interrupt, tool", _a_tool, allowed=True)
+    for agent in UNANSWERED:
+        yield Job(agent, "interrupt, asks first", _asks_first)
+
+
+def _played(bench: Bench, *, state: str) -> str:
+    brought(bench, state)
+    before, asked = _agent(bench), len(bench.model.asked)
+    item = bench.reap("interrupt", NAME)
+    due = "already_idle" if state in REST else "interrupted"
+    assert item["outcome"] == due, item
+    assert bool(item["keys"]) is (state not in REST), item
+    _lives_at_rest(bench, before, asked)
+    _kept(bench, state)
+    if state == "queued":
+        return _word(item)
+    bench.say(AGAIN)
+    bench.until("both messages", lambda: told(bench.model.asked[asked:]))
+    return _word(item)
+
+
+def _lives_at_rest(bench: Bench, before: set[int], asked: int) -> None:
+    """At once, and for a while."""
+    assert bench.pane_state() in RESTING, bench.screen()
+    assert bench.reap("interrupt", NAME)["outcome"] == "already_idle", bench.screen()
+    time.sleep(WATCHED_S)
+    must: list[tuple[str, Callable[[], bool]]] = [
+        ("the tool ran", lambda: not bench.proof.exists()),
+        ("the model was asked to go on", lambda: not asked_more(bench, asked)),
+        ("the agent is another one", lambda: _agent(bench) == before),
+        ("it is at work", lambda: bench.pane_state() in RESTING),
+    ]
+    for what, holds_ in must:
+        assert holds_(), f"{what}\n{bench.screen()}"
+
+
+def _kept(bench: Bench, state: str) -> None:
+    """What was typed stands in the input."""
+    if state == "queued" and bench.setup.keeps_queue:
+        assert QUEUED in bench.screen(), bench.screen()
+        return
+    typed = SITUATIONS[state].typed
+    draft = bench.seen().draft
+    assert all(one in draft for one in typed), f"{draft!r} in the input\n{bench.screen()}"
+    assert typed or not draft or not draft.startswith("/"), draft
+
+
+def _a_tool(bench: Bench) -> str:
+    """The command that runs ends with its turn."""
+    brought(bench, "idle")
+    bench.model.command = f"touch {bench.proof}; {SLEEP}"
+    bench.say(f"{TOOL} please")
+    bench.until("the tool", bench.proof.exists)
+    bench.proof.unlink()
+    before, asked = _agent(bench), len(bench.model.asked)
+    item = bench.reap("interrupt", NAME)
+    assert item["outcome"] == "interrupted", item
+    _lives_at_rest(bench, before, asked)
+    left = [words for words in bench.left().values() if words == SLEEP]
+    return _word(item) + (", its command goes on" if left else "")
+
+
+def _asks_first(bench: Bench) -> str:
+    """No key is known that is no answer, and leaves it there."""
+    asking_first(bench)
+    shown = bench.screen()
+    item = bench.answer("interrupt", NAME)["results"][0]
+    assert (item["outcome"], item["error"]["code"]) == ("refused", "not_interruptible"), item
+    assert bench.screen() == shown, bench.screen()
+    assert not answers(bench)
+    return "refused"
+
+
+def _agent(bench: Bench) -> set[int]:
+    item = bench.reap("show", NAME)
+    return {one["pid"] for one in item["processes"] if one["why"] == "agent"} or {item["pid"]}
+
+
+def _word(item: dict[str, Any]) -> str:
+    return f"{item['outcome']}, {item['duration_ms'] / 1000:.2f} s"

@@ -1,0 +1,167 @@
+"""Each real agent ended from each state, by each verb, and taken up again afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
+from tests.real_agents.jobs import Job
+from tests.real_agents.mock_model import ANSWER
+from tests.real_agents.setups import SETUPS
+from tests.real_agents.states import QUEUED, SITUATIONS
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import State
+
+
+def jobs() -> Iterator[Job]:
+    for verb, agent, (state, situation) in product(("stop", "kill"), SETUPS, SITUATIONS.items()):
+        if verb == "stop" or situation.killed:
+            play = partial(_played, state=state, verb=verb)
+            yield Job(agent, f"{verb}, {state}", play, situation.allowed)
+
+
+def brought(bench: Bench, state: str) -> None:
+    """One message, and into the state."""
+    situation = SITUATIONS[state]
+    if situation.below_shell:
+        bench.start("sh", "-c", f"{' '.join((str(bench.program), *bench.options))}; exec sh")
+    else:
+        bench.start()
+    bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
+    bench.settle()
+    if not situation.silent:
+        bench.say(MESSAGE)
+        bench.until(
+            "the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE
+        )
+        bench.settle()
+    situation.bring(bench)
+    if situation.becomes:
+        bench.until(f"the state {state}", lambda: bench.pane_state() == situation.becomes.value)
+    else:
+        time.sleep(1.0)
+
+
+def _played(bench: Bench, *, state: str, verb: str) -> str:
+    """Ended, held against what must be, taken up again."""
+    brought(bench, state)
+    asked = len(bench.model.asked)
+    spared = {pid for pid, words in bench.left().items() if _shared(bench.profile, words)}
+    item = bench.reap(verb, NAME)
+    time.sleep(SITUATIONS[state].watched_s)
+    _hold(bench, state, verb, item, asked, spared)
+    if item["resumable"]:
+        _resumed(bench)
+    told = [f"{item['duration_ms'] / 1000:.2f} s", *(["draft_lost"] if _lost(item) else [])]
+    return ", ".join(told if item["resumable"] else [*told, "nothing to resume"])
+
+
+def _shared(profile: Profile, command: str) -> bool:
+    return any(spare.matches([spare.program], command) for spare in profile.spare)
+
+
+def _hold(
+    bench: Bench, state: str, verb: str, item: dict[str, Any], asked: int, spared: set[int]
+) -> None:
+    left = {pid: words for pid, words in bench.left().items() if not words.startswith("tmux ")}
+    later = "".join(bench.model.asked[asked:])
+    situation, said = SITUATIONS[state], "\n".join(bench.drafts())
+    due = not situation.silent
+    more = asked_more(bench, asked) if situation.watched_s else 0
+    must: list[tuple[str, Callable[[], bool]]] = [
+        (
+            f"it is {item['outcome']}",
+            lambda: item["outcome"] == ("stopped" if verb == "stop" else "killed"),
+        ),
+        (f"stopped by {item['stopped_by']}", lambda: item["stopped_by"] in _due(verb)),
+        (f"left behind: {left}", lambda: set(left) <= spared),
+        (f"a shared daemon was ended: {spared}", lambda: spared <= set(left)),
+        ("the tool was approved", lambda: not bench.proof.exists()),
+        (
+            "the draft was sent",
+            lambda: not any(one in later for one in situation.typed) and "/exit" not in later,
+        ),
+        (f"the model was asked to go on {more} times", lambda: not more),
+        (
+            f"of the draft was kept: {said!r}",
+            lambda: _lost(item) or _kept(bench, state, item, said),
+        ),
+        (
+            f"a draft was lost that there was not: {item['warnings']}",
+            lambda: not _lost(item) or bool(situation.typed),
+        ),
+        (f"the conversation is {item['conversation']}", lambda: _holds(item, MESSAGE) or not due),
+        (f"resumable: {item['resumable']}", lambda: item["resumable"] is due),
+        (
+            f"an idle one took {item['duration_ms']} ms",
+            lambda: state != "idle" or item["duration_ms"] < bench.setup.fast_s * 1000,
+        ),
+    ]
+    for what, holds in must:
+        assert holds(), what
+
+
+def _kept(bench: Bench, state: str, item: dict[str, Any], said: str) -> bool:
+    if state == "queued" and bench.setup.keeps_queue:
+        return _holds(item, QUEUED)
+    return all(one in said for one in SITUATIONS[state].typed)
+
+
+def _lost(item: dict[str, Any]) -> bool:
+    return any(warning.startswith("draft_lost") for warning in item["warnings"])
+
+
+def asked_more(bench: Bench, asked: int) -> int:
+    """An agent may ask for a title of its own; a turn is asked for with the tools that it may
+    use."""
+    turns = [
+        one
+        for one in bench.model.asked[asked:]
+        if '"tools"' in one and bench.setup.aside not in one
+    ]
+    return len(turns)
+
+
+def _due(verb: str) -> tuple[str, ...]:
+    return ("exit_keys",) if verb == "stop" else ("sigterm", "sigkill")
+
+
+def _holds(item: dict[str, Any], words: str) -> bool:
+    """The very conversation: what was said stands in it."""
+    path = item["conversation"]["path"]
+    if not path:
+        return False
+    files = Path(path).parent.glob(
+        Path(path).name + "*"
+    )  # a database has a log of what is new beside it
+    return any(words.encode() in file.read_bytes() for file in files)
+
+
+def _resumed(bench: Bench) -> None:
+    """The model hears again what was said before."""
+    bench.reap("resume", NAME)
+    bench.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
+    bench.until("the empty prompt, after the resume", lambda: _idle(bench))
+    bench.settle()
+    asked = len(bench.model.asked)
+    bench.say(AGAIN)
+    bench.until("both messages, after the resume", lambda: told(bench.model.asked[asked:]))
+    bench.reap("kill", NAME)
+
+
+def _idle(bench: Bench) -> bool:
+    """A turn that was killed with its pane may go on: as a person would, it is told to stop."""
+    state = bench.seen().state
+    if state in (State.BUSY, State.DIALOG):
+        bench.keys("Escape")
+        time.sleep(1.0)
+    return state is State.IDLE
+
+
+def told(requests: list[str]) -> bool:
+    return any(MESSAGE in request and AGAIN in request for request in requests)
