@@ -370,6 +370,11 @@ SCREENS = [
         "│ Do you trust this folder?\n│\n│ › 1. Trust folder (project)\n│   3. Don't trust (esc)",
         Screen(State.DIALOG, setup=True),
     ),
+    (
+        "gemini",
+        "│ Do you trust the files in this folder?  │\n│\n│ ● 1. Trust folder (project)  │",
+        Screen(State.DIALOG, setup=True),
+    ),
     ("qwen", shown(QWEN, "/exit \u200b"), Screen(State.DRAFT, "/exit")),
     (
         "qwen",

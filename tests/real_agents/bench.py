@@ -21,7 +21,7 @@ from tests.real_agents.setups import Place, Setup
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, read_screen
 
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0  # the machine may be busy
 BURST_S = 0.5  # between a text and its Enter: several agents swallow one that comes sooner
 MESSAGE = "please remember the blue teapot"
 AGAIN = "which colour did it have"

@@ -181,6 +181,13 @@ ALLOWED = ("tool below",)
 
 
 def _by_hand(bench: Bench) -> None:
+    by_hand(bench)
+    bench.settle(3.0)  # what it starts first may swallow an Enter
+    _talk(bench)
+
+
+def by_hand(bench: Bench) -> None:
+    """A row with a name, a status and a pid."""
     bench.tmux(
         "new-session",
         "-d",
@@ -198,8 +205,6 @@ def _by_hand(bench: Bench) -> None:
     pane = {"pid": pid, "cmd": "node", "cwd": str(bench.place.project)}
     row = {"name": NAME, "status": "running", "tmux_server": bench.socket, "pane": pane}
     bench.registry.write_text(yaml.safe_dump({"tmux_sessions": [row]}))
-    bench.settle(3.0)  # what it starts first may swallow an Enter
-    _talk(bench)
 
 
 def _talked(bench: Bench) -> None:

@@ -42,9 +42,9 @@ def _played(bench: Bench, *, state: str) -> str:
     assert item["outcome"] == due, item
     assert bool(item["keys"]) is (state not in REST), item
     _lives_at_rest(bench, before, asked)
-    _kept(bench, state)
+    where = _kept(bench, state)
     if state == "queued":
-        return _word(item)
+        return _word(item) + where
     bench.say(AGAIN)
     bench.until("both messages", lambda: told(bench.model.asked[asked:]))
     return _word(item)
@@ -65,15 +65,18 @@ def _lives_at_rest(bench: Bench, before: set[int], asked: int) -> None:
         assert holds_(), f"{what}\n{bench.screen()}"
 
 
-def _kept(bench: Bench, state: str) -> None:
-    """What was typed stands in the input."""
+def _kept(bench: Bench, state: str) -> str:
+    """What was typed stands in the input; or in the ledger, where the agent puts the prompt of the
+    turn that was broken off into its place."""
     if state == "queued" and bench.setup.keeps_queue:
         assert QUEUED in bench.screen(), bench.screen()
-        return
-    typed = SITUATIONS[state].typed
-    draft = bench.seen().draft
-    assert all(one in draft for one in typed), f"{draft!r} in the input\n{bench.screen()}"
-    assert typed or not draft or not draft.startswith("/"), draft
+        return ", in the conversation"
+    typed, draft = SITUATIONS[state].typed, bench.seen().draft
+    if all(one in draft for one in typed):
+        return ""
+    said = "\n".join(bench.drafts())
+    assert state == "queued" and all(one in said for one in typed), (draft, said, bench.screen())
+    return ", in the ledger"
 
 
 def _a_tool(bench: Bench) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.hook_desk import ID, Desk, me
 from tmuxreap.interfaces.hook import speaker
-from tmuxreap.ledger.records import NewIntent
+from tmuxreap.ledger.records import MirrorRow, NewIntent
 
 
 def speaks(
@@ -92,6 +92,54 @@ def test_the_pane_tells_it_of_an_adopted_one(desk: Desk, monkeypatch: pytest.Mon
             TMUX_PANE=pane,
         )
         assert found is None
+
+
+@pytest.mark.parametrize(
+    ("server", "socket", "heard"),
+    [
+        (None, "/tmp/tmux-0/default", True),
+        ("work", "/tmp/tmux-0/work", True),
+        ("/tmp/tmux-0/work", "/tmp/tmux-0/work", True),
+        ("work", "/tmp/tmux-0/default", False),
+        (None, "/tmp/tmux-0/work", False),
+    ],
+)
+def test_the_process_of_its_pane_tells_it_of_a_row_of_another_tool(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, server: str | None, socket: str, heard: bool
+) -> None:
+    def written(pid: int, **more: object) -> str | None:
+        row = {"name": "hand", "pane": {"pid": pid}, "tmux_server": server, **more}
+        with desk.ledger() as ledger:
+            ledger.mirror([MirrorRow("hand", "running", "/x", row)], "d")
+        return speaks(
+            monkeypatch, desk, "claude", None, terminal=9, TMUX=f"{socket},42,0", TMUX_PANE="%1"
+        )
+
+    assert written(os.getppid()) == ("hand" if heard else None)
+    assert written(os.getpid()) is None  # not above us
+    assert written(os.getppid(), tmux={"socket": socket, "server_pid": 41}) is None
+    assert written(os.getppid(), agent="codex") is None
+
+
+def test_the_intent_tells_it_of_a_row_that_nobody_has_mirrored(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def planned(pid: int) -> None:
+        plan = json.dumps({"socket": "/tmp/s", "pane": "%1", "processes": [{"pid": pid}]})
+        until = time.time() + 60
+        new = NewIntent("hand", "stop", "r", "session", me(), "boot", until, (), plan)
+        with desk.ledger() as ledger:
+            ledger.mirror([], "d")
+            ledger.begin_intent(new, owner_alive=lambda _: True, take_over=True, now=time.time())
+
+    def heard(socket: str = "/tmp/s", pane: str = "%1") -> str | None:
+        given = {"TMUX": f"{socket},42,0", "TMUX_PANE": pane}
+        return speaks(monkeypatch, desk, "claude", None, terminal=9, **given)
+
+    planned(os.getppid())
+    assert (heard(), heard(pane="%2"), heard("/tmp/other")) == ("hand", None, None)
+    planned(os.getpid())
+    assert heard() is None
 
 
 def test_of_one_without_a_terminal_the_conversation_goes_first(

@@ -7,6 +7,7 @@ into the input."""
 
 from __future__ import annotations
 
+from tmuxreap.agents.profiles import KeyStep
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Outcome
@@ -63,11 +64,23 @@ def _pressed(ending: Ending, screen: Screen) -> Steps[bool]:
     for _ in range(REPEATS):
         if screen.state not in UNDER_WAY or screen.setup:
             break
-        if not (yield from type_keys(ending, ending.keys.turn_keys)):
+        if not (yield from _turn_keys(ending, ending.keys.turn_keys)):
             break
         sent = True
         screen = yield from screen_when(ending, lambda seen: seen.state in RESTING)
+    if screen.state in UNDER_WAY:  # a command of it may be ending; another key helps nobody
+        yield from screen_when(ending, lambda seen: seen.state in RESTING, ending.keys.leave_s)
     return sent
+
+
+def _turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
+    """False when the first could not be sent. One that wants its key twice may rest after once."""
+    for place, step in enumerate(steps):
+        if place and (yield from ask(ReadScreen())).state in RESTING:
+            break
+        if not (yield from type_keys(ending, (step,))):
+            return place > 0
+    return bool(steps)
 
 
 def _confirmed(ending: Ending, sent: bool) -> Steps[Came]:

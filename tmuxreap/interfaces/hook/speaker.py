@@ -18,23 +18,8 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 BUSY_S = 0.3  # a ledger that is locked for longer is given up
 REGISTRY = os.path.join(".hermes", "agent-sessions.yaml")  # noqa: PTH118 - pathlib is not worth its import here
 # Programs between an agent and us that are not the agent.
-BETWEEN = frozenset(
-    {
-        "sh",
-        "bash",
-        "dash",
-        "zsh",
-        "ksh",
-        "fish",
-        "ash",
-        "busybox",
-        "env",
-        "timeout",
-        "nice",
-        "uv",
-        "uvx",
-    }
-)
+_SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "ash")
+BETWEEN = frozenset((*_SHELLS, "busybox", "env", "timeout", "nice", "uv", "uvx"))
 TMUX_SERVER = "tmux: server"
 DEPTH = 6
 DEAD = (b"Z", b"X", b"x")
@@ -54,8 +39,8 @@ def read_facts(data: bytes) -> Facts:
 def who(
     db: sqlite3.Connection, agent: str, conversation: str | None, speaker: Speaker | None
 ) -> str | None:
-    """The row of the one that speaks: by its mark, else by its pane, else by the conversation it is
-    in.
+    """The row of the one that speaks: by its mark, else by its pane, else by what is above it, else
+    by the conversation it is in.
 
     A process without a terminal may have its environment from another: a daemon that serves several
     agents from the pane of the first, an agent that a tool of this one has started. There the
@@ -64,7 +49,7 @@ def who(
     talking = _talking(db, conversation) if conversation else None
     if talking is not None and speaker is not None and not speaker[2]:
         return talking
-    name = _marked(db, os.environ.get("TMUXREAP_ID", "")) or _in_pane(db)
+    name = _marked(db, os.environ.get("TMUXREAP_ID", "")) or _in_pane(db) or _below(db)
     if name is not None and agent and not _is_of(db, name, agent):
         return None
     return name or talking
@@ -104,7 +89,7 @@ def _marked(db: sqlite3.Connection, mark: str) -> str | None:
 
 
 def _in_pane(db: sqlite3.Connection) -> str | None:
-    socket, _, server = os.environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
+    socket, server = _server()
     pane = os.environ.get("TMUX_PANE", "")
     if not (socket and pane and server.isdigit()):
         return None
@@ -115,6 +100,45 @@ def _in_pane(db: sqlite3.Connection) -> str | None:
         if same and recorded.get("id") == pane and tmux.get("server_pid") == int(server):
             return name
     return None
+
+
+def _below(db: sqlite3.Connection) -> str | None:
+    """The row of another tool names no more than the process of its pane: one above us, on its
+    server. Nobody may have mirrored it yet: then the intent that asks it to end knows more."""
+    socket, _ = _server()
+    above = _above() if socket else {}
+    asked = db.execute("SELECT name, plan FROM intents WHERE outcome IS NULL AND verb != 'start'")
+    for name, text in asked.fetchall() if above else ():
+        plan = read_facts(str(text).encode("utf-8", "replace"))
+        here = (plan.get("socket"), plan.get("pane")) == (socket, os.environ.get("TMUX_PANE"))
+        if here and not _pids(plan).isdisjoint(above):
+            return str(name)
+    for pid in above:
+        for name, row in _running(db, f'"pid": {pid}'):
+            foreign = part_of(row, "pane").get("pid") == pid and not part_of(row, "tmux")
+            if foreign and _names(row.get("tmux_server"), socket):
+                return name
+    return None
+
+
+def _pids(plan: Facts) -> set[object]:
+    listed = plan.get("processes")
+    return {
+        one.get("pid") for one in (listed if isinstance(listed, list) else []) if type(one) is dict
+    }
+
+
+def _server() -> tuple[str, str]:
+    """Its socket and its process, as tmux told those in its panes."""
+    socket, _, server = os.environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
+    return socket, server
+
+
+def _names(server: object, socket: str) -> bool:
+    name = server if isinstance(server, str) else "default"
+    if "/" in name:
+        return os.path.realpath(name) == os.path.realpath(socket)
+    return name == os.path.basename(socket)  # noqa: PTH119
 
 
 def _talking(db: sqlite3.Connection, conversation: str) -> str | None:
@@ -155,17 +179,23 @@ def speakers() -> list[Speaker]:
     other program, then the shells on the way to it, because an agent may be a script. Empty where
     it cannot be told."""
     found: list[Speaker] = []
+    for pid, (comm, _, start, terminal) in _above().items():
+        found.append((pid, start, terminal, comm))
+        if comm not in BETWEEN:
+            break
+    return found[::-1]
+
+
+def _above() -> dict[int, tuple[str, int, int, int]]:
+    """The processes above us, as far as the tmux server."""
+    found: dict[int, tuple[str, int, int, int]] = {}
     pid = os.getppid()
     for _ in range(DEPTH):
         process = _process(pid) if pid > 1 else None
         if process is None or process[0] == TMUX_SERVER:
             break
-        comm, parent, start, terminal = process
-        found.append((pid, start, terminal, comm))
-        if comm not in BETWEEN:
-            break
-        pid = parent
-    return found[::-1]
+        found[pid], pid = process, process[1]
+    return found
 
 
 def _process(pid: int) -> tuple[str, int, int, int] | None:
