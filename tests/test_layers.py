@@ -20,7 +20,8 @@ PACKAGE = Path(tmuxreap.__file__).parent
 ROOMS = {
     "core": "*",
     "system": (
-        "files lock_holders environment control_groups git interrupts terminals tmux.commands"
+        "files lock_holders environment control_groups git headless interrupts terminals"
+        " tmux.commands"
         " tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file rows transitions targets trees edits restarts",
@@ -70,6 +71,7 @@ OWNERS: dict[str, set[str]] = {
     "subprocess": {
         "system.processes.portable",
         "system.programs",
+        "system.headless",
         "ending.handover",
         "commands.watch.notifier",
         "commands.watch.restarting",
@@ -79,6 +81,7 @@ OWNERS: dict[str, set[str]] = {
         "hosts.link",
     },
     "os.fork": set(),
+    "pty": {"system.headless"},
     "os.system": set(),
     "os.popen": set(),
     "os.posix_spawn": {"system.tmux.client"},

@@ -19,6 +19,7 @@ QUICK = {
     "hook": "tmuxreap.interfaces.hook.answer",
     "heartbeat": "tmuxreap.interfaces.hook.answer",
     "_complete": "tmuxreap.interfaces.completion.answer",
+    "_keep": "tmuxreap.system.headless",
 }
 YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage, a tenth of its time
 LASTING = {"watch", "mcp", "popup", "wait", "events"}  # what they drop must not wait for so many

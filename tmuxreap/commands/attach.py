@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Row, Server
+from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.registry.file import row_invalid
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
@@ -26,7 +26,7 @@ def run(
     if sight.session is None or not isinstance(sight.server, Server):
         if row.resumable is True and resume is not None and resume():
             return run(context, name)
-        raise _ended(row)
+        raise _nothing_to_attach_to(context, row) if sight.live is Live.ALIVE else _ended(row)
     if context.settings.tmux_socket != sight.socket:
         return ("tmux", "-S", sight.socket, "attach-session", "-t", sight.session.id)
     pane = sight.pane or sight.session.panes[0]
@@ -47,6 +47,14 @@ def _row(context: Context, name: str) -> Row:
     reason = f"could not find {name!r}: nothing in the registry matches it"
     unknown = Failure(Code.SESSION_NOT_REGISTERED, reason, "see all sessions with: tmuxreap list")
     raise not_registered(context, name) or unknown
+
+
+def _nothing_to_attach_to(context: Context, row: Row) -> Failure:
+    if row.terminal is not Terminal.NONE:
+        reason = f"could not attach to {row.name}: it runs in a window of {row.terminal.value}"
+        return Failure(Code.USAGE, reason, "go to that window")
+    reason = f"could not attach to {row.name}: it runs without a terminal that could be shown"
+    return Failure(Code.USAGE, reason, f"see what it draws: {command('show', row.name)}")
 
 
 def _ended(row: Row) -> Failure:

@@ -126,5 +126,6 @@ def _forget(context: Context, name: str, request: ForgetRequest) -> None:
     )
     if request.history:
         context.books.drop_events(name)
+        context.drop_drawn(name)
     if row is not None and wants_restart(row):
         context.books.keep_surroundings(name, None)

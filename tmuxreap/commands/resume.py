@@ -9,11 +9,16 @@ from tmuxreap.agents.conversations.find import checked, store_of
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reconcile.reconcile import settle
-from tmuxreap.commands.starting.launch import existing_folder, launch, make_way
+from tmuxreap.commands.starting.launch import (
+    existing_folder,
+    is_there,
+    launch,
+    make_way,
+)
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Live, Outcome, Row
+from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, PlainResult, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.file import RegistryLook
@@ -92,7 +97,7 @@ def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     look = context.registry.look()
-    if look_at(context, [row])[0][0].session is not None:
+    if is_there(row, look_at(context, [row])[0][0]):
         raise Failure(
             Code.SESSION_EXISTS,
             f"could not resume {row.name}: its session is alive",
@@ -135,6 +140,7 @@ def take_up(context: Context, row: Row) -> Launch:
         event=Event.RESUMED,
         conversation=conversation,
         environment=environment,
+        terminal=Terminal.NONE if row.terminal is Terminal.NONE else Terminal.TMUX,
     )
 
 

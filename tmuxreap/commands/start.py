@@ -12,7 +12,7 @@ from tmuxreap.agents.conversations.command_lines import launch_words, launched_w
 from tmuxreap.commands.starting.launch import check_encodable, existing_folder, launch, make_way
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch, registered
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Row
+from tmuxreap.core.model import Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
@@ -46,6 +46,7 @@ class StartRequest:
     worktree: str | None = None
     restart: str | None = None
     restart_limit: str | None = None
+    terminal: str | None = None  # tmux or none; else that of its row
 
 
 def run(context: Context, request: StartRequest) -> Result:
@@ -185,7 +186,22 @@ def _wish(
         source="launch" if ours else None,
         fields=_fields(context, request, row, tree, parent),
         worktree=tree,
+        terminal=_terminal(request, row),
     )
+
+
+def _terminal(request: StartRequest, row: Row | None) -> Terminal:
+    """A session is started where it was before; panes of other terminals are nobody's to make."""
+    known = {terminal.value: terminal for terminal in (Terminal.TMUX, Terminal.NONE)}
+    wanted = request.terminal or (row.terminal.value if row else None)
+    if request.terminal is not None and request.terminal not in known:
+        reason = f"could not start {request.name}: --terminal is {request.terminal!r}"
+        raise Failure(Code.USAGE, reason, "say tmux or none")
+    terminal = known.get(wanted or "", Terminal.TMUX)
+    if terminal is Terminal.NONE and request.server is not None:
+        reason = f"could not start {request.name}: --terminal none and --server exclude each other"
+        raise Failure(Code.USAGE, reason, "leave one of them out")
+    return terminal
 
 
 def _worktree(context: Context, request: StartRequest) -> Worktree | None:

@@ -63,7 +63,7 @@ def changes_of(context: Context, ending: Ending, row: Row, at: float) -> Changes
         conversation=conversation,
         conversation_field=conversation_field(agent) if agent else None,
         resumable=conversation.exists and not ending.cut_off,
-        screen=_last_screen(ending),
+        screen=_last_screen(context, ending),
     )
     changes = dict(end_changes(row.status, end))
     if ending.known.store and conversation.id and end.event is not Event.SWEPT:
@@ -74,11 +74,11 @@ def changes_of(context: Context, ending: Ending, row: Row, at: float) -> Changes
     return changes
 
 
-def _last_screen(ending: Ending) -> str | None:
+def _last_screen(context: Context, ending: Ending) -> str | None:
     """Of a row that had ended before, the one of that time stays."""
-    if ending.row.status.ended or ending.last_screen is None:
-        return None
-    return kept_screen(ending.last_screen)
+    row = ending.row
+    screen = context.drawn(row) if row.terminal is Terminal.NONE else ending.last_screen
+    return None if row.status.ended or screen is None else kept_screen(screen)
 
 
 def result_of(context: Context, ending: Ending) -> EndResult:
@@ -273,6 +273,9 @@ def purge_if_asked(context: Context, ending: Ending) -> None:
     else:
         store = ending.known.clues.store
         ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
+    if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
+        drawn = context.drop_drawn(ending.name)  # it shows every word
+        ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *drawn))
 
 
 def _goes_on(context: Context, ending: Ending) -> Failure | None:

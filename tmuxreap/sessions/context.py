@@ -155,6 +155,18 @@ class Context:
         """A path is recorded whole: the next command may come from another folder."""
         return str(self.settings.cwd / server) if server and "/" in server else server
 
+    def drawn(self, row: Row) -> str | None:
+        """The last of what one without tmux has drawn in this life, as far as we started it."""
+        from tmuxreap.system.headless import log_path, tail  # few sessions live there
+
+        return tail(log_path(self.registry.resolved, row.name), row.pane.created_epoch or 0.0)
+
+    def drop_drawn(self, name: str) -> tuple[str, ...]:
+        """Delete what is kept of it, and name the files."""
+        from tmuxreap.system.headless import drop_logs, log_path
+
+        return drop_logs(log_path(self.registry.resolved, name))
+
     def same_pane(self, one: Row, other: Row) -> bool:
         """Whether two rows mean the same pane of the same session."""
         if (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Live, Row, Status
+from tmuxreap.core.model import Live, Row, Status, Terminal
 from tmuxreap.core.ports import Question
 from tmuxreap.core.results import megabytes
 from tmuxreap.core.times import iso
@@ -149,6 +149,8 @@ def _facts(context: Context, row: Row, sight: Sight) -> tuple[dict[str, object],
         else (None, None)
     )
     screen = screen_of(profile, known, plain) if sight.agent else None
+    if row.terminal is Terminal.NONE:
+        text = context.drawn(row)
     facts = {
         "processes": [_process(context, one) for one in sight.owned.own],
         "protected": [_process(context, one) for one in sight.owned.spared],

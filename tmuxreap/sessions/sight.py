@@ -43,6 +43,7 @@ from tmuxreap.sessions.siblings import Known, holder_of, judge, leads, own_panes
 from tmuxreap.sessions.world import Places, World
 
 SAME_START_S = 1.0
+PTS_MAJOR = 136
 
 
 @frozen
@@ -330,7 +331,7 @@ def _see_headless(
             if leader and leader.tty and leader.pid == leader.sid
             else frozenset()
         ),
-        terminals=frozenset(),
+        terminals=_terminal_of(leader),
         mark=past.mark,
         remembered=past.remembered,
         registry=past.registry,
@@ -338,12 +339,21 @@ def _see_headless(
     found = owned(world.index, reach, spare_reason(spares, world))
     trouble = None if known or past.mark or row.status.ended else _untracked(row)
     mine = any(one.process.pid in world.protected for one in found.own)
-    live = Live.ALIVE if leader or (found.own and past.mark) else Live.GONE
     server = world.servers[socket]
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
     agent = agent_among([one.process for one in found.own], profile, world)
+    # What it has left behind is not it, as far as one can tell them apart.
+    marked = past.mark and (agent or (profile is None and found.own))
+    live = Live.ALIVE if leader or marked else Live.GONE
     return Sight(live, socket, server, agent=agent, owned=found, reach=reach, mine=mine)
+
+
+def _terminal_of(leader: Process | None) -> frozenset[str]:
+    """The path of a terminal that it leads alone, from the number that the kernel tells."""
+    if leader is None or leader.pid != leader.sid or (leader.tty >> 8) & 0xFFF != PTS_MAJOR:
+        return frozenset()
+    return frozenset({f"/dev/pts/{(leader.tty & 0xFF) | ((leader.tty >> 12) & 0xFFF00)}"})
 
 
 def _tracked(row: Row, world: World) -> Process | None:

@@ -8,13 +8,18 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands.starting.announce import Start, announced
+from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Failure
 from tmuxreap.ledger.records import Intent
+from tmuxreap.registry.transitions import Event
+
+
+def wish(story: Story) -> Launch:
+    return Launch("acme", "demo", ("it",), None, "/", None, story.SOCKET, Event.STARTED)
 
 
 def announce(story: Story, *, cleared: bool = False, mark: str = "m1", fail: bool = False) -> Start:
-    app = story.app()
-    with announced(app, "acme", "started", story.SOCKET, None, "demo", mark) as start:
+    with announced(story.app(), wish(story), mark) as start:
         if cleared:
             start.cleared()
         if fail:
@@ -53,9 +58,9 @@ def test_what_failed_and_may_have_left_something_stays_with_all_its_marks(story:
 def test_two_at_once_are_one(story: Story) -> None:
     other = story.app(story.processes.add("tmuxreap").pid)
     with (
-        announced(story.app(), "acme", "started", story.SOCKET, None, "demo", "m1"),
+        announced(story.app(), wish(story), "m1"),
         pytest.raises(Failure, match="it is being started by the process") as caught,
-        announced(other, "acme", "started", story.SOCKET, None, "demo", "m2"),
+        announced(other, wish(story), "m2"),
     ):
         pytest.fail("it was begun twice")
     assert caught.value.code.text == "session_exists"

@@ -146,6 +146,8 @@ def _with_start(
     """A start whose owner died: what it made and nobody recorded is told for as long as it is
     there."""
     facts = json.loads(intent.plan)
+    if facts.get("terminal") == Terminal.NONE.value:
+        return [*found, _of_headless_start(context, rows, intent)]
     server = context.tmux.look(facts["socket"])
     if isinstance(server, Unreachable):
         return found
@@ -185,6 +187,21 @@ def _with_start(
             restore=ours,
         ),
     ]
+
+
+def _of_headless_start(context: Context, rows: Sequence[Row], intent: Intent) -> Drift:
+    from tmuxreap.commands.starting.outside import made_by  # few sessions live there
+
+    made, agent = made_by(context, intent), json.loads(intent.plan)["agent"]
+    row = next((row for row in rows if row.name == intent.name), None)
+    if made is None or (row is not None and not row.status.ended and row.pane.pid == made.pid):
+        return Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent)
+    return Drift(
+        intent.name,
+        DriftKind.UNREGISTERED if row is None else DriftKind.REVIVED,
+        f"a start made its process {made.pid}, and was ended before it was recorded",
+        hint=command("adopt", intent.name, "--pid", str(made.pid), "--agent", agent),
+    )
 
 
 def _kept_open(server: Server, session: Session) -> tuple[PaneOption, ...]:

@@ -7,33 +7,48 @@ import contextlib
 import json
 from collections.abc import Iterator
 
+from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope
 from tmuxreap.ending.one_at_a_time import owner_alive, under_way
 from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewIntent
 from tmuxreap.sessions.context import Context
+from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK
 
 LONGEST_S = 60.0
 
 
 @contextlib.contextmanager
-def announced(
-    context: Context, name: str, event: str, socket: str, server: str | None, agent: str, mark: str
-) -> Iterator[Start]:
+def announced(context: Context, wish: Launch, mark: str) -> Iterator[Start]:
     """Open until the row stands (`closing`) or all is `cleared` away; what fails otherwise is told
     by `reconcile`."""
-    older = _marks_of_dead(context, name)
-    plan = json.dumps({"socket": socket, "server": server, "agent": agent, "marks": [mark, *older]})
+    older = _marks_of_dead(context, wish.name)
+    where = {"socket": wish.socket, "server": wish.server, "terminal": wish.terminal.value}
+    plan = json.dumps({**where, "agent": wish.agent, "marks": [mark, *older]})
     with under_way(context) as ours:
-        intent = _begun(context, name, event, plan)
+        intent = _begun(context, wish.name, wish.event.value, plan)
         ours([intent] if intent else [])
-        start = Start(event, intent)
+        start = Start(wish.event.value, intent)
         try:
             yield start
         except BaseException:
             if intent is not None:
                 _give_up(context, intent, cleared=start.is_cleared and not older)
             raise
+
+
+def marks_of(context: Context, wish: Launch, mark: str) -> dict[str, str]:
+    """What a session of ours is known by, in its environment."""
+    return {
+        **wish.environment,
+        MARK: mark,
+        REGISTRY_MARK: str(context.registry.resolved),
+        PARENT: _started_from(context, wish),
+    }
+
+
+def _started_from(context: Context, wish: Launch) -> str:
+    return wish.again.within.environ.get(PARENT, "") if wish.again else context.settings.caller
 
 
 class Start:

@@ -10,15 +10,24 @@ import shlex
 import uuid
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.commands.starting.announce import Start, announced
+from tmuxreap.commands.starting.announce import Start, announced, marks_of
+from tmuxreap.commands.starting.failed import agent_failed, clear_away
 from tmuxreap.commands.starting.row import Launch, live_row, record_session
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.faults import Step
-from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import ProcessId, Row, Scope, Server, Unreachable, Verb
+from tmuxreap.core.model import (
+    Live,
+    ProcessId,
+    Row,
+    Server,
+    Terminal,
+    Unreachable,
+    Verb,
+)
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.records import START
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_asked
@@ -26,7 +35,6 @@ from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK
 from tmuxreap.system.interrupts import undisturbed
 from tmuxreap.system.tmux import commands
 
@@ -39,19 +47,25 @@ def launch(context: Context, wish: Launch) -> SessionResult:
     confirmation time."""
     context.registry.check_writable()
     mark = str(uuid.uuid4())
-    with announced(
-        context, wish.name, wish.event.value, wish.socket, wish.server, wish.agent, mark
-    ) as start:
+    with announced(context, wish, mark) as start:
         if wish.again is not None:
             start.cleared()
             wish.again.check()
             start.cleared(gone=False)
         if wish.worktree is None:
-            return _launched(context, wish, mark, start)
+            return _in_its_terminal(context, wish, mark, start)
         from tmuxreap.commands.starting.worktree import worktree_made  # few starts ask for one
 
         with worktree_made(context, wish.name, wish.worktree, start):
-            return _launched(context, wish, mark, start)
+            return _in_its_terminal(context, wish, mark, start)
+
+
+def _in_its_terminal(context: Context, wish: Launch, mark: str, start: Start) -> SessionResult:
+    if wish.terminal is Terminal.TMUX:
+        return _launched(context, wish, mark, start)
+    from tmuxreap.commands.starting.headless import launched_headless  # few sessions live there
+
+    return launched_headless(context, wish, mark, start)
 
 
 def make_way(
@@ -62,10 +76,13 @@ def make_way(
         sight = look_at(context, [row])[0][0]
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
             raise sight.trouble
-        if sight.session is not None:
+        if is_there(row, sight):
             if not replace:
-                raise session_exists(wish.name, registered=not row.status.ended)
+                raise session_exists(wish.name, row.terminal, registered=not row.status.ended)
             _ended(end_rows(context, look, [row], Policy(Verb.STOP, "replaced"))[0].failure)
+    if wish.terminal is not Terminal.TMUX:
+        _nothing_left(context, wish)
+        return
     server = context.tmux.look(wish.socket)
     if isinstance(server, Unreachable):
         raise not_asked(f"start {wish.name}", server)
@@ -77,6 +94,25 @@ def make_way(
         _ended(end_unregistered(context, there, Policy(Verb.STOP, "replaced")).failure)
 
 
+def _nothing_left(context: Context, wish: Launch) -> None:
+    """By a start of that name that died before it could record what it had made."""
+    from tmuxreap.commands.starting.outside import made_by  # few sessions live there
+
+    before = context.books.open_intents().get(wish.name)
+    made = made_by(context, before) if before is not None and before.verb == START else None
+    if made is not None:
+        reason = f"could not start {wish.name}: one that nobody recorded runs there ({made.pid})"
+        hint = f"record it: {command('adopt', wish.name, '--pid', str(made.pid))}"
+        raise Failure(Code.SESSION_EXISTS, reason, hint)
+
+
+def is_there(row: Row, sight: Sight) -> bool:
+    """Its session, or where tmux has no part in it, the agent."""
+    return sight.session is not None or (
+        row.terminal is not Terminal.TMUX and sight.live is Live.ALIVE
+    )
+
+
 def _ended(failure: Failure | None) -> None:
     if failure is not None:
         raise failure
@@ -84,12 +120,7 @@ def _ended(failure: Failure | None) -> None:
 
 def _launched(context: Context, wish: Launch, mark: str, start: Start) -> SessionResult:
     profile = context.profiles.of(wish.agent)
-    marks = {
-        **wish.environment,
-        MARK: mark,
-        REGISTRY_MARK: str(context.registry.resolved),
-        PARENT: _started_from(context, wish),
-    }
+    marks = marks_of(context, wish, mark)
     pane = f"={wish.name}:"
     row: Row | None = None
     try:
@@ -110,7 +141,7 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> Sessio
         sight = _confirmed(context, wish, profile, row, pane_id, int(pid or 0))
     except BaseException:  # also when a person loses patience
         if row is not None:
-            start.cleared(gone=_clear_away(context, row))
+            start.cleared(gone=clear_away(context, row))
         raise
     faults.at(Step.CONFIRMED)
     assert sight.pane is not None  # noqa: S101 - it was confirmed
@@ -119,13 +150,9 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> Sessio
         return record_session(context, row, sight, wish, mark, start.closing)
     except Failure:
         start.cleared(
-            gone=_clear_away(context, row)
+            gone=clear_away(context, row)
         )  # one that runs and stands nowhere would be nobody's to stop
         raise
-
-
-def _started_from(context: Context, wish: Launch) -> str:
-    return wish.again.within.environ.get(PARENT, "") if wish.again else context.settings.caller
 
 
 def _confirmed(
@@ -135,10 +162,10 @@ def _confirmed(
     leader = context.processes.identify(pid)
     gone = _lasts_no_longer(context, row, leader, wish.confirm_s) if leader else True
     if gone or not row.tmux.known:
-        raise _start_failed(wish, profile, True, context.tmux.capture(wish.socket, pane_id) or "")
+        raise agent_failed(wish, profile, True, context.tmux.capture(wish.socket, pane_id) or "")
     sight = look_at(context, [row])[0][0]
     if not (sight.agent or sight.carrier) or sight.pane is None:
-        raise _start_failed(wish, profile, False, context.tmux.capture(wish.socket, pane_id) or "")
+        raise agent_failed(wish, profile, False, context.tmux.capture(wish.socket, pane_id) or "")
     if sight.session is not None and sight.session.name != wish.name:
         raise _misnamed(wish, sight.session.name)
     return sight
@@ -175,34 +202,6 @@ def _synthetic(context: Context, wish: Launch, session_id: str) -> Row:
     )
 
 
-def _clear_away(context: Context, row: Row) -> bool:
-    if not row.tmux.known:  # gone already; by its name alone a stranger's could be meant
-        return False
-    ended = end_unregistered(
-        context, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION)
-    )
-    return ended.failure is None
-
-
-def _start_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
-    after = f"within {wish.confirm_s:g} s"
-    reason = (
-        f"its command ended {after}" if gone else f"no {wish.agent} was recognised in it {after}"
-    )
-    shown = kept_screen(screen)
-    last = f"; its last screen:\n{shown}" if shown else ""
-    known = (
-        f" (a {wish.agent} is recognised by: {', '.join(profile.process)})"
-        if profile and not gone
-        else ""
-    )
-    return Failure(
-        Code.START_FAILED,
-        f"could not start {wish.name}: {reason}{known}{last}",
-        f"try the command by hand: {shlex.join(wish.words)}",
-    )
-
-
 def _misnamed(wish: Launch, name: str) -> Failure:
     return Failure(
         Code.START_FAILED,
@@ -223,7 +222,13 @@ def _not_made(context: Context, wish: Launch, said: str) -> Failure:
     return Failure(Code.START_FAILED, f"could not start {wish.name}: tmux said: {said}", hint)
 
 
-def session_exists(name: str, *, registered: bool = False) -> Failure:
+def session_exists(
+    name: str, terminal: Terminal = Terminal.TMUX, *, registered: bool = False
+) -> Failure:
+    if terminal is not Terminal.TMUX:
+        reason = f"could not start {name}: an agent of that name is already running"
+        hint = f"see it: {command('show', name)}; or stop it first with --replace"
+        return Failure(Code.SESSION_EXISTS, reason, hint)
     other = "take another name" if registered else f"register it: {command('adopt', name)}"
     return Failure(
         Code.SESSION_EXISTS,

@@ -3,6 +3,7 @@ Starts nothing."""
 
 from __future__ import annotations
 
+import json
 import os
 
 from tmuxreap.agents.profiles import Profile
@@ -10,6 +11,7 @@ from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Process, ProcessId, RecordedPane, RecordedTmux, Row, Terminal
 from tmuxreap.core.values import replace
+from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.registry.transitions import Event
@@ -51,6 +53,16 @@ def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, Recor
     found = find_pane(name, terminal, number, context.settings.environ)
     pid = found.pid if found.pid is not None else _leader_on(context, found.tty)
     return terminal, RecordedPane(id=number, listen_on=found.address), living(context, name, pid)
+
+
+def made_by(context: Context, intent: Intent) -> Process | None:
+    """What a start has made without tmux, as long as it lives: by its mark."""
+    index = context.observer.look([], 0).index
+    marked = [
+        pid for mark in json.loads(intent.plan)["marks"] for pid in index.by_mark.get(mark, ())
+    ]
+    led = (index.processes[pid] for pid in sorted(marked))
+    return next((process for process in led if process.pid == process.sid), None)
 
 
 def living(context: Context, name: str, pid: int | None) -> ProcessId:

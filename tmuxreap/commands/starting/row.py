@@ -63,6 +63,7 @@ class Launch:
     source: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Value] = field(default_factory=dict)  # tags, task_id, ttl ...
+    terminal: Terminal = Terminal.TMUX
     worktree: Worktree | None = None  # made before the session, taken back with it
     again: Again | None = None  # by a watch, after it was lost
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import NoServer, Row, Unreachable
+from tmuxreap.core.model import NoServer, Row, Terminal, Unreachable
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.sessions.context import Context
@@ -32,6 +32,8 @@ def keep(context: Context, row: Row) -> None:
 def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
     """For its next start. Failure where a new server would be needed and cannot be made."""
     kept = context.books.surroundings(row.name)
+    if row.terminal is Terminal.NONE:
+        return _within_none(context, row, kept)
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
         raise not_asked(f"start {row.name}", server)
@@ -45,6 +47,16 @@ def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
             row.name, "one that a watch makes would end with the watch's control group"
         )
     return Surroundings(kept, words)
+
+
+def _within_none(context: Context, row: Row, kept: Mapping[str, str] | None) -> Surroundings:
+    """Without tmux nobody but us starts it."""
+    words = way_out(context.settings.uid, kept or {})
+    if words is None:
+        reason = "what a watch starts would end with the watch's control group"
+        hint = f"resume it from a terminal: {command('resume', row.name)}"
+        raise NoPlace(Code.START_FAILED, f"could not start {row.name} again: {reason}", hint)
+    return Surroundings(_least(context) if kept is None else kept, words)
 
 
 def _of_session(environ: Mapping[str, str]) -> dict[str, str]:

@@ -39,8 +39,9 @@ VERBS: dict[str, Words] = {
     "start": (
         "Start an agent in its own tmux session and register it.",
         "NAME COMMAND...",
-        "--agent --cwd --tag --task-id --ttl --server --confirm --replace --worktree --restart "
-        "--restart-limit --registry --json --quiet --dry-run --host --hosts-at-once --yes --help",
+        "--agent --cwd --tag --task-id --ttl --server --confirm --replace --worktree --terminal "
+        "--restart --restart-limit --registry --json --quiet --dry-run --host --hosts-at-once "
+        "--yes --help",
         {
             "--agent": ("A", "Agent to run (see `tmuxreap agents`)."),
             "--cwd": ("DIR", "Working directory (default: current)."),
@@ -58,6 +59,11 @@ VERBS: dict[str, Words] = {
             "--worktree": (
                 "DIR",
                 "Work in this git worktree; created on a branch NAME if missing.",
+            ),
+            "--terminal": (
+                "tmux|none",
+                "`tmux`, or `none` to run without tmux; its output goes to a log file. [tmux, or "
+                "as before]",
             ),
             "--restart": (
                 "WHEN",

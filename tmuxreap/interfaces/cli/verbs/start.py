@@ -67,6 +67,17 @@ def command(
             metavar="DIR",
         ),
     ] = None,
+    terminal: Annotated[
+        str | None,
+        typer.Option(
+            "--terminal",
+            help=(
+                "`tmux`, or `none` to run without tmux; its output goes to a log file."
+                " [tmux, or as before]"
+            ),
+            metavar="tmux|none",
+        ),
+    ] = None,
     restart: Annotated[
         str | None,
         typer.Option(
@@ -106,6 +117,7 @@ def command(
             dry_run=dry_run,
             restart=restart,
             restart_limit=restart_limit,
+            terminal=terminal,
             worktree=None if worktree is None else str(context.settings.cwd / worktree),
         )
         confirm_s = seconds(confirm, "--confirm")

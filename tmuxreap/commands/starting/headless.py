@@ -1,0 +1,79 @@
+"""A session without tmux comes to run: on a terminal that nobody looks at, seen alive and
+recognised, recorded. What does not come to life is ended again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tmuxreap.commands.starting.announce import Start, marks_of
+from tmuxreap.commands.starting.failed import agent_failed, clear_away
+from tmuxreap.commands.starting.outside import outside_row
+from tmuxreap.commands.starting.row import Launch, record_session
+from tmuxreap.core import faults
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.faults import Step
+from tmuxreap.core.model import RecordedPane, Row, Terminal
+from tmuxreap.core.ports import Surroundings
+from tmuxreap.registry.rows import bare_row
+from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.results import SessionResult
+from tmuxreap.sessions.sight import Past, Sight
+from tmuxreap.system import headless
+from tmuxreap.system.headless import Begun
+from tmuxreap.system.interrupts import undisturbed
+
+LAST_WORDS_S = 1.0  # for what it drew, to reach its log
+
+
+def launched_headless(context: Context, wish: Launch, mark: str, start: Start) -> SessionResult:
+    row: Row | None = None
+    try:
+        with undisturbed():  # what runs and we do not know of would be left behind
+            begun = _begun(context, wish, marks_of(context, wish, mark), start)
+            row = bare_row(wish.name, agent=wish.agent, terminal=Terminal.NONE)
+            leader = context.processes.identify(begun.pid)
+            if leader is not None:
+                pane = RecordedPane()
+                row = outside_row(context, wish.name, wish.agent, Terminal.NONE, leader, pane)
+        faults.at(Step.CREATED)
+        sight = _confirmed(context, wish, row, begun)
+        faults.at(Step.CONFIRMED)
+        return record_session(context, row, sight, wish, mark, start.closing)
+    except BaseException:  # one that runs and stands nowhere would be nobody's to stop
+        if row is not None:
+            start.cleared(gone=clear_away(context, row, Past(mark=mark)))
+        raise
+
+
+def _begun(context: Context, wish: Launch, marks: Mapping[str, str], start: Start) -> Begun:
+    log = headless.log_path(context.registry.resolved, wish.name)
+    within = wish.again.within if wish.again else Surroundings(context.settings.environ)
+    environ = {**within.environ, **marks}
+    try:
+        return headless.begin(wish.words, wish.cwd, environ, log, within.words)
+    except OSError as error:
+        start.cleared()
+        which = error.filename or wish.words[0]
+        raise Failure(
+            Code.START_FAILED,
+            f"could not start {wish.name}: {which}: {error.strerror}",
+            "give a command that is there after --, as in: tmuxreap start NAME -- COMMAND",
+        ) from None
+
+
+def _confirmed(context: Context, wish: Launch, row: Row, begun: Begun) -> Sight:
+    profile = context.profiles.of(wish.agent)
+    leader = context.processes.identify(begun.pid)
+    if leader is None or row.pane.pid is None or context.processes.wait({leader}, wish.confirm_s):
+        keeper = context.processes.identify(begun.keeper)
+        context.processes.wait({keeper} if keeper else (), LAST_WORDS_S if keeper else 0.0)
+        raise agent_failed(wish, profile, True, _drawn(context, wish))
+    sight = look_at(context, [row])[0][0]
+    if profile is not None and not sight.agent:
+        raise agent_failed(wish, profile, False, _drawn(context, wish))
+    return sight
+
+
+def _drawn(context: Context, wish: Launch) -> str:
+    return headless.tail(headless.log_path(context.registry.resolved, wish.name), 0.0) or ""
