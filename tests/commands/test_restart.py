@@ -21,7 +21,7 @@ RESTARTED = ["dead", "restarting", "resumed"]
 
 
 def again(story: Story) -> Result:
-    return run(story.app(), "acme", loss_of(row_of(story)))
+    return run(story.app(), "acme", loss_of(row_of(story)), kinds(story).count("restarting"))
 
 
 def words(story: Story) -> str:
@@ -43,8 +43,8 @@ def test_the_conversation_goes_on_and_what_began_it_is_not_done_again(story: Sto
 
 def test_a_second_watch_comes_too_late(story: Story) -> None:
     loss = loss_of(lost(story))
-    run(story.app(), "acme", loss)
-    run(story.app(), "acme", loss)
+    run(story.app(), "acme", loss, 0)
+    run(story.app(), "acme", loss, 0)
     assert kinds(story) == RESTARTED
 
 
@@ -125,7 +125,7 @@ def test_a_deliberate_act_cancels_what_was_to_come(story: Story, verb: str) -> N
     act(story)
     if verb in ("stop", "kill", "pattern"):
         assert story.path.read_bytes() == bytes_before
-    run(story.app(), "acme", loss)
+    run(story.app(), "acme", loss, 0)
     assert kinds(story).count("restart_cancelled") == 1
     assert "restarting" not in kinds(story)
 
@@ -176,7 +176,7 @@ def test_nothing_is_started_that_the_ledger_could_not_say(
     loss = loss_of(lost(story))
     app = story.app()
     monkeypatch.setattr(app.books, "begin", lambda news, owner_alive, take_over: [None] * len(news))
-    run(app, "acme", loss)
+    run(app, "acme", loss, 0)
     assert words(story) == ""
     assert kinds(story) == ["dead", "restarting"]
 
@@ -188,5 +188,5 @@ def test_who_is_another_s_at_this_moment_is_left_to_him(story: Story) -> None:
         "acme", "start", "started", "session", owner, story.BOOT, 2e9, (), '{"marks": []}'
     )
     story.app().books.begin([new], lambda intent: True, take_over=False)
-    run(story.app(), "acme", loss)
+    run(story.app(), "acme", loss, 0)
     assert kinds(story) == ["dead"]

@@ -5,22 +5,20 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.live.test_watch import watching
-from tests.real import Real
+from tests.live.test_watch import Watch, watching
+from tests.real import DEMO, Real, alive, until
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.live
-
-
-def running(real: Real, name: str = "acme", not_pid: int = 0) -> bool:
-    row = real.row(name)
-    return row["status"] == "running" and row["pane"]["pid"] != not_pid
+RESTARTED = ["started", "dead", "restarting", "resumed"]
 
 
 def begun(real: Real, name: str = "acme", restart: str = "on-failure", **more: Any) -> int:
@@ -32,21 +30,194 @@ def begun(real: Real, name: str = "acme", restart: str = "on-failure", **more: A
 
 def kinds(real: Real, name: str = "acme") -> list[str]:
     with Ledger.open(ledger_path(real.registry), now=time.time()) as ledger:
-        return [event.kind for event in ledger.events({name}) if event.kind != "state"]
+        beside = ("state", "id_changed", "ledger")
+        return [event.kind for event in ledger.events({name}) if event.kind not in beside]
+
+
+def runs(real: Real, name: str = "acme") -> bool:
+    return real.row(name)["status"] == "running"
+
+
+def come_back(watch: Watch, *names: str) -> None:
+    """Each once, whatever else is told."""
+    awaited = set(names or ("acme",))
+    while awaited:
+        event = watch.event()
+        if event["event"] == "restarted":
+            awaited.remove(event["name"])
+
+
+def crash(real: Real, watch: Watch, name: str = "acme") -> None:
+    os.kill(real.pid(name), signal.SIGKILL)
+    until("the end in the registry", lambda: not runs(real, name))
+    until("the word of it", lambda: watch.event()["event"] == "dead")
 
 
 def test_what_crashed_is_back_with_its_conversation(real: Real) -> None:
     real.bystander()
-    pid = begun(real)
+    begun(real)
     before = real.session_file()["sessionId"]
     with watching(real, "--interval", "1h") as watch:
-        os.kill(pid, signal.SIGKILL)
-        assert watch.event()["event"] == "dead"
+        crash(real, watch)
         event = watch.event()
         assert (event["event"], event["name"], event["attempt"]) == ("restarted", "acme", 1)
-    assert real.row()["status"] == "running"
+    assert runs(real)
     real.shows("acme", "You said: this is acme")
     assert real.session_file()["sessionId"] == before
-    assert kinds(real) == ["started", "dead", "restarting", "resumed"]
+    assert kinds(real) == RESTARTED
     assert "termination_mode" not in real.row()
     assert real.said().count(("user", "this is acme")) == 1
+
+
+def test_the_end_of_its_shell_is_a_loss_too(real: Real) -> None:
+    real.bystander()
+    shell = begun(real, command=["sh", "-ic", f"{' '.join(DEMO)}; exec sh -i"])
+    with watching(real, "--interval", "1h") as watch:
+        os.kill(shell, signal.SIGKILL)
+        come_back(watch)
+    real.shows("acme", "You said: this is acme")
+    assert kinds(real) == RESTARTED
+
+
+def test_a_tmux_that_is_killed_comes_back_with_all_of_its_sessions(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OF_THE_STARTER", "kept")
+    for name in ("a", "b"):
+        begun(real, name)
+    monkeypatch.delenv("OF_THE_STARTER")
+    monkeypatch.setenv("OF_THE_WATCH", "never")
+    with watching(real, "--interval", "1h") as watch:
+        os.kill(int(real.ask("a", "#{pid}")), signal.SIGKILL)
+        come_back(watch, "a", "b")
+    for name in ("a", "b"):
+        real.shows(name, f"You said: this is {name}")
+        assert kinds(real, name) == RESTARTED
+        environ = Path(f"/proc/{real.pid(name)}/environ").read_bytes().split(b"\0")
+        assert b"OF_THE_STARTER=kept" in environ
+        assert not [word for word in environ if word.startswith(b"OF_THE_WATCH")]
+    assert "OF_THE_WATCH" not in real.tmux("show-environment", "-g")
+
+
+def test_what_tmux_takes_from_its_client_is_the_sessions_own(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`update-environment`: these come from whoever makes the session."""
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/its/agent")
+    real.bystander()
+    begun(real)
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/the/watch")
+    with watching(real, "--interval", "1h") as watch:
+        crash(real, watch)
+        come_back(watch)
+    assert real.tmux("show-environment", "-t", "=acme", "SSH_AUTH_SOCK") == (
+        "SSH_AUTH_SOCK=/its/agent"
+    )
+
+
+def test_after_a_reboot_it_is_back(real: Real) -> None:
+    begun(real)
+    boot = real.row()["tmux"]["boot_id"]
+    os.kill(int(real.ask("acme", "#{pid}")), signal.SIGKILL)
+    until("the server gone", lambda: real.sessions() == set())
+    real.edit(boot, "00000000-0000-4000-8000-000000000000")
+    with watching(real, "--interval", "1h") as watch:
+        come_back(watch)
+    assert real.events("dead")[0]["cause"] == "the machine was started anew"
+    real.shows("acme", "You said: this is acme")
+
+
+def test_a_person_who_leaves_is_let_go_and_by_always_brought_back(real: Real) -> None:
+    begun(real, "left")
+    begun(real, "kept", restart="always")
+    with watching(real, "--interval", "1h") as watch:
+        for name in ("left", "kept"):
+            real.submit("/exit", name)
+        come_back(watch, "kept")
+        assert kinds(real, "left") == ["started", "dead"]
+
+
+def test_the_last_one_that_leaves_takes_its_server_along_and_is_let_go(real: Real) -> None:
+    begun(real)
+    with watching(real, "--interval", "1h") as watch:
+        real.submit("/exit")
+        assert watch.event()["cause"] in ("exit status 0", None)
+        watch.switches(after_s=1.5)
+        assert watch.quiet()
+
+
+def test_a_stop_while_one_is_pending_is_the_end_of_it(real: Real) -> None:
+    real.bystander()
+    begun(real)
+    with watching(real, "--interval", "1h") as watch:
+        crash(real, watch)
+        before = real.registry.read_bytes()
+        (told,) = real.stop().results
+        assert told.as_json()["outcome"] == "already_stopped"
+        assert real.registry.read_bytes() == before
+        watch.switches(after_s=2.0)
+        assert watch.quiet()
+    assert kinds(real) == ["started", "dead", "restart_cancelled"]
+    assert real.sessions() == {"quiet"}
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.15, 0.3, 0.6, 1.1, 1.6])
+def test_a_stop_at_any_moment_of_a_restart_leaves_it_ended(real: Real, after_s: float) -> None:
+    """The pause is over, its process begins, the session is made, confirmed, written."""
+    real.bystander()
+    begun(real)
+    with watching(real, "--interval", "1h") as watch:
+        crash(real, watch)
+        time.sleep(0.9 + after_s)
+        (told,) = real.stop().results
+        assert told.failure is None, told
+        watch.switches(after_s=2.5)
+        assert not runs(real)
+        assert real.sessions() == {"quiet"}
+    assert kinds(real).count("dead") == 1
+
+
+def test_two_watches_bring_it_back_once(real: Real) -> None:
+    real.bystander()
+    begun(real)
+    with watching(real, "--interval", "1h") as one, watching(real, "--interval", "1h") as two:
+        os.kill(real.pid(), signal.SIGKILL)
+        until("the end in the registry", lambda: not runs(real))
+        until("back", lambda: runs(real))
+        one.switches(after_s=2.5)
+        two.switches()
+    assert kinds(real) == RESTARTED
+    assert len([name for name in real.sessions() if name == "acme"]) == 1
+
+
+def test_a_watch_that_is_killed_leaves_its_work_to_the_next(real: Real) -> None:
+    real.bystander()
+    begun(real)
+    watch = Watch(real, "--interval", "1h")
+    crash(real, watch)
+    watch.process.kill()
+    watch.process.communicate()
+    with watching(real, "--interval", "1h") as other:
+        come_back(other)
+    assert kinds(real) == RESTARTED
+
+
+def test_a_crash_loop_is_given_up_and_costs_nothing(real: Real) -> None:
+    """Its conversation is there; what is to take it up dies at once."""
+    real.bystander()
+    begun(real, restart_limit="2/10m")
+    broken = f"{sys.executable} -m tmuxreap.demo_agent --broken"
+    real.edit(f"start_command: {' '.join(DEMO)}", f"start_command: {broken}")
+    with watching(real, "--interval", "1h") as watch:
+        crash(real, watch)
+        told = [watch.event() for _ in range(3)]
+        assert [event["event"] for event in told] == [
+            "restart_failed",
+            "restart_failed",
+            "restart_given_up",
+        ]
+        assert told[-1]["hint"] == "tmuxreap resume acme"
+        until("rest", lambda: watch.switches() == watch.switches(after_s=0.3))
+        assert watch.switches() == watch.switches(after_s=1.0)
+    assert kinds(real)[-1] == "restart_given_up"
+    assert not alive(int(real.row()["pane"]["pid"]))

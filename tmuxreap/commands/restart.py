@@ -24,14 +24,16 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, NotKnown, Pending, claim, decide, pending
 
 
-def run(context: Context, name: str, loss: str) -> Result:
+def run(context: Context, name: str, loss: str, tried: int) -> Result:
+    """`tried`: the attempts that the watch knows of; one more was another's, who may be at it."""
     context.tool = "watch"
     row = context.registry.look().named(name)
     items: list[Item] = []
     if row is not None and name not in busy_names(context, context.books.open_intents()):
         with contextlib.suppress(ValueError, NotKnown):  # the watch tells
             known = pending(context, row)
-            if known is not None and known.loss == loss and claim(context, known):
+            is_same = known is not None and (known.loss, known.tried) == (loss, tried)
+            if known is not None and is_same and claim(context, known):
                 items = _tried(context, row, known)
     return Result(
         "restart", context.registry_name, context.clock.now(), items, tuple(context.warnings)

@@ -13,6 +13,7 @@ from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import PlainResult
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.restarts import Pending
 
 
 class FakeChild:
@@ -36,8 +37,9 @@ class Desk:
         self.children: list[FakeChild] = []
         self.restarts = Restarts(story.app(), self.told.append, self._begin)  # type: ignore[arg-type]
 
-    def _begin(self, context: Context, name: str, loss: str) -> FakeChild:
-        child = FakeChild(self.story, lambda: restart.run(self.story.app(), name, loss))
+    def _begin(self, context: Context, one: Pending) -> FakeChild:
+        app = self.story.app()
+        child = FakeChild(self.story, lambda: restart.run(app, one.name, one.loss, one.tried))
         self.children.append(child)
         return child
 
@@ -114,6 +116,22 @@ def test_two_watches_start_it_once(story: Story, desk: Desk) -> None:
     assert kinds(story) == ["dead", "restarting", "resumed"]
     assert (desk.events, other.events) == (["restarted"], [])
     assert other.due_in() == float("inf")
+
+
+def test_two_that_begin_in_the_same_moment_are_one(story: Story, desk: Desk) -> None:
+    """The second has its process before the first has taken its attempt."""
+    other = Desk(story)
+    lost(story)
+    for one in (desk, other):
+        one.see()
+        story.clock.move_to(one.restarts.next_at)
+        one.restarts.run_due()
+    child = desk.children[0]
+    story.tmux.open(story.SOCKET, "acme", "bash")  # what it tries is refused
+    child.work()
+    other.end()
+    assert kinds(story) == ["dead", "restarting", "restart_failed"]
+    assert round(other.due_in(), 3) == 2.0
 
 
 def test_both_give_it_up_and_one_tells(story: Story, desk: Desk) -> None:

@@ -37,14 +37,16 @@ RESTARTED = "restarted"
 @frozen
 class _Due:
     loss: str
+    tried: int
     at: float  # by the clock of the watch
 
 
 class Child:
     """One restart under way."""
 
-    def __init__(self, context: Context, name: str, loss: str) -> None:
-        words = (RESTART, "--", str(context.registry.resolved), name, loss)
+    def __init__(self, context: Context, known: Pending) -> None:
+        of_it = (known.name, known.loss, str(known.tried))
+        words = (RESTART, "--", str(context.registry.resolved), *of_it)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tmuxreap", *words],
             cwd="/",
@@ -62,7 +64,7 @@ class Child:
         self._process.wait()
 
 
-Begin = Callable[[Context, str, str], Child]
+Begin = Callable[[Context, Pending], Child]
 
 
 @frozen
@@ -120,8 +122,11 @@ class Restarts:
         look = self._context.registry.look()
         for _, name in ready:
             due, row = self._due.pop(name), look.named(name)
-            if row is not None and _is_still(row, due.loss) and self._pending(row) is not None:
-                self._start(name, due.loss)
+            known = self._pending(row) if row is not None and is_lost(row) else None
+            if known is not None and (known.loss, known.tried) == (due.loss, due.tried):
+                self._start(known)
+            elif known is not None:  # another watch is at it, or was
+                self._await(known)
 
     def ended(self, gone: Iterable[ProcessId]) -> None:
         """What came of these, and when the next attempt is due."""
@@ -137,15 +142,16 @@ class Restarts:
                 self._tell(event)
         self.see(self._context.registry.look().usable)
 
-    def _start(self, name: str, loss: str) -> None:
-        known = self._context.books.history(name)
-        latest = known[-1].id if known else 0
+    def _start(self, known: Pending) -> None:
+        past = self._context.books.history(known.name)
+        latest = past[-1].id if past else 0
         try:
-            child = self._begin(self._context, name, loss)
+            child = self._begin(self._context, known)
         except OSError:  # no process to be had: once more, later
-            self._vain[name] += 1
+            self._vain[known.name] += 1
+            self._await(known)
             return
-        self._under_way[child.id] = _UnderWay(child, name, latest)
+        self._under_way[child.id] = _UnderWay(child, known.name, latest)
 
     def _schedule(self, row: Row) -> None:
         known = self._pending(row)
@@ -156,8 +162,12 @@ class Restarts:
             within = short_duration(limit.within_s)
             self._give_up(row, f"it was started again {known.recent} times within {within}")
             return
-        pause = pause_s(max(known.recent, self._vain[row.name]))
-        self._due[row.name] = _Due(known.loss, self._context.clock.monotonic() + pause)
+        self._await(known)
+
+    def _await(self, known: Pending) -> None:
+        pause = pause_s(max(known.recent, self._vain[known.name]))
+        at = self._context.clock.monotonic() + pause
+        self._due[known.name] = _Due(known.loss, known.tried, at)
 
     def _pending(self, row: Row) -> Pending | None:
         try:

@@ -189,12 +189,15 @@ class _Watch:
         """Only these rows can have changed; the file is written first, the rest is looked at a
         moment later."""
         touched = {name: one for name, one in self._rows.items() if one.all & gone}
+        # tmux hears that a terminal was closed before who closed it is dead.
+        agents = {agent for one in touched.values() for agent in one.agent}
+        going = gone.union(agent for agent in agents if is_leaving(agent))
         for one in touched.values():
             if one.server in gone:  # its agents were hung up on, and take a moment to leave
                 self._leave(set(one.agent) - gone)
         _let_tmux_close(self._app, {one.socket for one in touched.values()}, gone)
         self._causes.update(
-            (name, cause) for name, one in touched.items() if (cause := self._cause(one, gone))
+            (name, cause) for name, one in touched.items() if (cause := self._cause(one, going))
         )
         self._waiter.remember_memory()
         self._look(frozenset(touched))
