@@ -27,6 +27,8 @@ WITHOUT = {
     "ledger/requests.py": "tests/hosts/test_faults.py asks twice for one thing",
     "interfaces/cli/verbs/*": "declarations only; tests/interfaces/cli/test_help.py reads them",
     "interfaces/completion/vocabulary.py": "written by scripts/vocabulary, which a test compares",
+    "interfaces/popup/choosing.py": "tests/interfaces/popup/test_app.py presses its keys",
+    "interfaces/popup/patient.py": "the same: closing waits for what was begun",
     "interfaces/python/api.py": "names only; tests/interfaces/python/test_reference.py reads them",
     "interfaces/python/calls.py": "tests/interfaces/python/test_registry.py calls through it",
     "interfaces/python/libtmux_objects.py": "test_registry.py holds it against libtmux itself",

@@ -11,14 +11,16 @@ import pytest
 
 from tests.fakes import Story
 from tmuxreap.commands import list as listing
+from tmuxreap.core.model import StoppedBy
 from tmuxreap.core.text import Voice
-from tmuxreap.interfaces.popup.app import Popup
-from tmuxreap.interfaces.popup.view import NARROW_COLUMNS
-from tmuxreap.interfaces.popup.widgets import Sessions
+from tmuxreap.interfaces.popup.keys import fitting
+from tmuxreap.interfaces.popup.view import COLUMNS
+from tmuxreap.interfaces.text.receipt import WAYS
 from tmuxreap.interfaces.text.report import lines
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
+POPUP_CELLS = 91  # of the popup over a terminal of 104
 
 
 def seen(name: str) -> str:
@@ -41,17 +43,28 @@ def test_the_receipt_has_the_words_of_a_receipt(tmp_path: Path) -> None:
     assert all(word in shown for word in listed.split() if word != "TAGS")
     assert squeezed(told[0].partition(", ")[2].rpartition(",")[0]) in shown
     labels = [re.split(r"\s{2,}", line.strip())[0] for line in told[1:]]
-    assert {"rung", "conversation", "resume"} <= set(labels)
+    assert {"step", "conversation", "resume"} <= set(labels)
     assert [label for label in labels if squeezed(label) not in shown] == []
 
 
 def test_the_popup_has_the_words_of_the_popup() -> None:
     shown = squeezed(seen("popup"))
-    words = [
-        binding.description for binding in (*Popup.BINDINGS, *Sessions.BINDINGS) if binding.show
-    ]  # type: ignore[union-attr]
-    assert len(words) == 8
-    assert [word for word in (*words, *NARROW_COLUMNS) if word not in shown] == []
+    words = [key.word for key in fitting(POPUP_CELLS)]
+    assert len(words) >= 8
+    assert [word for word in (*words, *COLUMNS) if word not in shown] == []
+
+
+def test_the_film_shows_what_the_program_says_and_is_small() -> None:
+    shown = squeezed(seen("film"))
+    for word in ("tmuxreapstopall", "3sessions,3alive,1working,1waiting", "tmuxreapresumeapi"):
+        assert word in shown
+    assert squeezed("3 ended (3 by their exit keys)") in shown
+    assert squeezed(WAYS[StoppedBy.EXIT_KEYS]) in shown
+    svg = (PICTURES / "film.svg").read_text(encoding="utf-8")
+    assert len(svg) < 500_000
+    assert 9 < float(re.findall(r'dur="([\d.]+)s"', svg)[0]) < 16
+    assert "href" not in svg
+    assert "<script" not in svg
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tmux.md"])

@@ -53,6 +53,7 @@ class AdoptAllRequest:
     dry_run: bool = False
     yes: bool = False
     ask: Callable[[str], bool] | None = None  # on a terminal
+    only: frozenset[str] | None = None  # those of these names
 
 
 def run(context: Context, *requests: AdoptRequest) -> Result:
@@ -81,7 +82,11 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         else near_sockets(context)
     )
     sights = [] if request.server else [sight for sight, _ in look_at(context, rows)]
-    found = all_newcomers(context, rows, sights, sockets)
+    found = [
+        one
+        for one in all_newcomers(context, rows, sights, sockets)
+        if request.only is None or one.name in request.only
+    ]
     if not found:
         return replace(
             _result(context, []), greeting="no agent runs in a session that is not registered"

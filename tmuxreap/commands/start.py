@@ -199,7 +199,7 @@ def _terminal(request: StartRequest, row: Row | None) -> Terminal:
         raise Failure(Code.USAGE, reason, "say tmux or none")
     terminal = known.get(wanted or "", Terminal.TMUX)
     if terminal is Terminal.NONE and request.server is not None:
-        reason = f"could not start {request.name}: --terminal none and --server exclude each other"
+        reason = f"could not start {request.name}: --terminal none and --server cannot be combined"
         raise Failure(Code.USAGE, reason, "leave one of them out")
     return terminal
 
@@ -224,16 +224,20 @@ def _here(context: Context) -> str:
     return "" if context.settings.homeless else str(context.settings.cwd)
 
 
-def _installed(context: Context) -> str:
-    """Return the agents whose command is on the PATH, as the hint tells them."""
+def installed(context: Context) -> list[str]:
+    """Return the agents whose command is on the PATH."""
     from shutil import which  # with all that packs archives: only for who needs the hint
 
     path = context.settings.environ.get("PATH")
-    found = [
+    return [
         name
         for name, profile in context.profiles.agents.items()
         if name != "demo" and profile.command and which(profile.command[0], path=path)
     ]
+
+
+def _installed(context: Context) -> str:
+    found = installed(context)
     return f" (installed: {', '.join(found)})" if found else " AGENT"
 
 

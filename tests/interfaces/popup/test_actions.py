@@ -12,12 +12,12 @@ def code(result: Result) -> str | None:
     return result.failure.code.text if result.failure else None
 
 
-def test_a_look_shows_the_chosen_screen_and_the_ended_last(story: Story) -> None:
+def test_a_look_shows_the_chosen_screen(story: Story) -> None:
     story.agent("gone", status="stopped")
     story.tmux.servers[story.SOCKET].sessions.clear()
     story.agent("acme").pane.screen = "what it shows"
     seen = Desk(story.app).look("acme")
-    assert [one.name for one in seen.sessions] == ["acme", "gone"]
+    assert [one.name for one in seen.sessions] == ["gone", "acme"]
     assert (seen.screen, seen.failure) == ("what it shows", None)
     assert Desk(story.app).look("nobody").screen == ""
     story.path.write_text("no registry")

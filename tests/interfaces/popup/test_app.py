@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -19,6 +20,7 @@ from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.popup.actions import Client, Desk
 from tmuxreap.interfaces.popup.app import Popup
+from tmuxreap.interfaces.popup.view import COLUMNS
 from tmuxreap.interfaces.popup.widgets import Question, Sessions
 from tmuxreap.interfaces.text.progress import Progress
 
@@ -121,7 +123,7 @@ def test_one_key_ends_the_chosen_one_and_shows_the_receipt(
 
 
 def test_many_are_ended_only_after_a_question(story: Story) -> None:
-    for name in ("acme", "shop", "docs"):
+    for name in ("acme", "shop", "web"):
         story.agent(name)
     desk = Held(story)
 
@@ -129,7 +131,7 @@ def test_many_are_ended_only_after_a_question(story: Story) -> None:
         await pilot.press("space", "space", "s")
         await until(pilot, lambda: isinstance(popup.screen, Question))
         assert all(name in cells(popup) for name in ("stop 2 sessions?", "acme", "shop"))
-        assert "docs" not in cells(popup)
+        assert "web" not in cells(popup)
         await pilot.press("enter")  # the answer that lies under the finger is no
         await until(pilot, lambda: not isinstance(popup.screen, Question))
         assert desk.ended == []
@@ -138,7 +140,7 @@ def test_many_are_ended_only_after_a_question(story: Story) -> None:
 
     played(desk, play, SMALL)
     assert desk.ended == [(Verb.STOP, ("acme", "shop"))]
-    assert story.row("docs")["status"] == "running"
+    assert story.row("web")["status"] == "running"
 
 
 def test_what_is_under_way_is_shown_and_closing_waits_for_it(story: Story) -> None:
@@ -210,9 +212,9 @@ def test_a_name_is_text_and_nothing_else(story: Story, name: str) -> None:
     async def play(pilot: Pilot[None], popup: Popup) -> None:
         await pilot.press("s")
         await until(pilot, lambda: popup._told)
+        await until(pilot, lambda: "[bold]screen[/]" in cells(popup))
         shown = cells(popup)
         assert "\x1b" not in shown
-        assert "[bold]screen[/]" in shown
         plain = {"\x1b[31mred": "\\x1b[31mred", "a\nb": "a\\nb"}.get(name, name)
         assert plain in shown
 
@@ -319,3 +321,131 @@ def test_an_answer_that_comes_when_the_table_is_gone_is_let_go(story: Story) -> 
         popup._show(seen, None)
 
     played(Desk(story.app), play)
+
+
+def test_all_columns_where_there_is_room_and_the_way_out_always(story: Story) -> None:
+    story.agent("a-session-with-a-name-that-is-rather-long")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: "a-sess" in cells(popup))
+        await until(pilot, lambda: "q Close" in cells(popup))
+        head = cells(popup).split("\n")[0]
+        seen.append([name for name in COLUMNS[1:-1] if name in head])
+        assert "idle" in cells(popup)
+
+    for size, columns in (
+        ((106, 32), ["NAME", "STATE", "IDLE", "MEMORY", "AGENT"]),  # a popup over 120x40
+        ((72, 19), ["NAME", "STATE", "IDLE", "MEMORY", "AGENT"]),  # over 80x24
+        ((40, 12), ["NAME", "STATE"]),
+        ((36, 9), ["NAME", "STATE"]),  # over 40x12
+    ):
+        seen: list[list[str]] = []
+        played(Desk(story.app), play, size)
+        assert seen == [columns]
+
+
+def test_a_filter_is_typed_kept_and_dropped(story: Story) -> None:
+    for name in ("acme", "shop", "docs"):
+        story.agent(name)
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("slash", "s", "h")
+        await until(pilot, lambda: len(rows(popup)) == 1)
+        assert rows(popup)[0].startswith("shop")
+        await pilot.press("enter")
+        assert popup.focused is popup._table
+        await pilot.press("slash", "escape")
+        await until(pilot, lambda: len(rows(popup)) == 3)
+        assert popup.is_running
+        assert story.row("shop")["status"] == "running"  # the letters were no commands
+
+    played(Desk(story.app), play)
+
+
+def test_ended_ones_are_folded_away_until_they_are_asked_for(story: Story) -> None:
+    story.agent("acme")
+    with story.path.open("a") as file:
+        file.write("  - {name: old, status: stopped, agent: demo}\n")
+
+    class Kept(Desk):
+        def choices_file(self) -> Path:
+            return story.folder / "state" / "popup.json"
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: "1 ended" in text(popup, "#folded"))
+        assert len(rows(popup)) == 1
+        await pilot.press("e")
+        await until(pilot, lambda: len(rows(popup)) == 2)
+
+    played(Kept(story.app), play)
+
+    async def again(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: len(rows(popup)) == 2)  # as it was left
+        await pilot.press("e")
+        await until(pilot, lambda: len(rows(popup)) == 1)
+
+    played(Kept(story.app), again)
+
+
+def test_the_help_opens_and_closes_in_the_smallest_window(story: Story) -> None:
+    story.agent("acme")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "choose" in cells(popup))
+        await pilot.press("q")
+        await until(pilot, lambda: "NAME" in cells(popup))
+        assert popup.is_running
+
+    played(Desk(story.app), play, SMALL)
+
+
+def test_a_row_that_is_not_true_says_why(story: Story) -> None:
+    story.agent("acme", status="stopped")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: "revived" in text(popup, "#why"))
+        assert "a session of that name is alive" in text(popup, "#why")
+        assert "tmuxreap adopt acme" in text(popup, "#why")
+
+    played(Desk(story.app), play)
+
+
+def test_an_agent_without_a_row_is_shown_and_registered_by_a_key(story: Story) -> None:
+    story.agent("acme")
+    story.agent("shop")
+    row_of_shop = story.path.read_text().splitlines(keepends=True)
+    story.path.write_text("".join(line for line in row_of_shop if '"shop"' not in line))
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: any("unregistered" in row for row in rows(popup)))
+        await pilot.press("plus")
+        await until(pilot, lambda: "shop" in story.path.read_text())
+        await until(pilot, lambda: not any("unregistered" in row for row in rows(popup)))
+
+    played(Desk(story.app), play)
+    assert story.row("shop")["status"] == "running"
+
+
+def test_a_new_one_is_asked_for_and_started(story: Story) -> None:
+    story.agent("acme")
+    asked: list[tuple[str, str, str]] = []
+
+    class Starts(Desk):
+        def agents(self) -> list[str]:
+            return ["demo"]
+
+        def start(self, name: str, agent: str, folder: str) -> Result:
+            asked.append((name, agent, folder))
+            return super().start(name, "", "/nope")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("n")
+        await until(pilot, lambda: "start an agent" in cells(popup))
+        await pilot.press("enter")  # without a name nothing is started
+        assert not asked
+        await pilot.press("x", "s", "enter")
+        await until(pilot, lambda: "could not start xs" in text(popup, "#said"))
+
+    played(Starts(story.app), play)
+    assert [one[:2] for one in asked] == [("xs", "demo")]

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from tests.interfaces.text.test_report import SHOP
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, Outcome, Status, StoppedBy, Verb
+from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
 from tmuxreap.core.results import PlainResult, Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
 from tmuxreap.ending.results import EndResult
-from tmuxreap.interfaces.popup.view import question, receipts, screen, summary, under_way
+from tmuxreap.interfaces.popup.choices import Choices
+from tmuxreap.interfaces.popup.view import (
+    COLUMNS,
+    columns,
+    help_page,
+    name_cells,
+    question,
+    receipts,
+    screen,
+    summary,
+    under_the_table,
+    under_way,
+)
 
 DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.HANGUP)
 FAILURE = Failure(Code.STILL_RUNNING, "could not stop acme: no", "try again")
@@ -41,13 +53,41 @@ def test_a_failure_goes_before_all_that_went_well() -> None:
 
 
 def test_a_question_names_eight_and_counts_the_rest() -> None:
-    asked = question(Verb.KILL, [f"s{number}" for number in range(10)]).plain.splitlines()
+    asked = question("kill", [f"s{number}" for number in range(10)]).plain.splitlines()
     assert asked[0] == "kill 10 sessions?"
     assert (asked[8], asked[9]) == ("  s7", "  and 2 more")
-    assert len(question(Verb.STOP, ["a"]).plain.splitlines()) == 2
+    assert len(question("stop", ["a"]).plain.splitlines()) == 2
 
 
 def test_of_a_screen_the_end_is_shown_and_nothing_commands_the_terminal() -> None:
     assert screen("one\ntwo\nthree", 2).plain == "two\nthree"
     assert "\x1b" not in screen("\x1b[2J", 5).plain
     assert SHOP.live is Live.ALIVE
+
+
+def test_where_there_is_room_all_columns_stand_and_else_the_worthiest() -> None:
+    assert columns(106, tagged=True) == COLUMNS
+    assert columns(106, tagged=False) == COLUMNS[:-1]
+    assert columns(71, tagged=True) == ("", "NAME", "STATE", "IDLE", "MEMORY", "AGENT")
+    assert columns(39, tagged=True) == ("", "NAME", "STATE")
+    assert columns(5, tagged=True) == ("",)
+
+
+def test_a_long_name_pushes_no_column_out() -> None:
+    shown = columns(39, tagged=False)
+    assert name_cells(["a" * 90], shown, 39) == 39 - (1 + 2) - (10 + 2) - 2
+    assert name_cells(["short"], shown, 39) == 5
+    assert name_cells(["a" * 30], columns(106, tagged=False), 106) == 30
+
+
+def test_what_is_not_in_the_table_is_counted_below_it() -> None:
+    sessions = [SHOP, replace(SHOP, name="b")]
+    assert under_the_table(2, sessions, Choices()).plain == ""
+    assert under_the_table(1, sessions, Choices()).plain == "1 ended (e shows them)"
+    told = under_the_table(1, sessions, Choices("name", only="sh")).plain
+    assert told == "1 of 2 match 'sh' · by name"
+
+
+def test_the_help_has_every_key() -> None:
+    page = help_page().plain
+    assert all(word in page for word in ("stop it", "register an agent", "this page", "q "))

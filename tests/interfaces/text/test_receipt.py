@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
 from tmuxreap.core.model import Conversation, Outcome, Status, StoppedBy
+from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung, make_plan
 from tmuxreap.ending.results import Draft, EndResult, Reaped, RungReport
 from tmuxreap.interfaces.text.receipt import receipt, verdict
+from tmuxreap.interfaces.text.report import lines
 from tmuxreap.sessions.ownership import Belonging
 
 DONE = EndResult("acme", Outcome.STOPPED, stopped_by=StoppedBy.EXIT_KEYS, duration_ms=1234)
@@ -76,3 +78,12 @@ def test_a_verdict_tells_its_facts() -> None:
         "acme: idle: idle 1m, last output noon",
         "  children            7 npm (what tool)",
     ]
+
+
+def test_of_a_crowd_each_has_a_line_and_what_needs_a_look() -> None:
+    plain = [replace(DONE, name=f"s{number}", freed_mb=2.0) for number in range(4)]
+    crowd = [*plain, replace(DONE, name="odd", draft=Draft("half", 1), warnings=("look_here: x",))]
+    said = list(lines(Result("stop", None, 0.0, crowd), Voice()))
+    assert said[:4] == [f"s{n}: stopped, exited on its own exit keys, 1.2 s" for n in range(4)]
+    assert said[5:7] == ["  draft kept    'half'", "  warning       look_here: x"]
+    assert "  memory freed  2 MB" in list(lines(Result("stop", None, 0.0, plain[:3]), Voice()))

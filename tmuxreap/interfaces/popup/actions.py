@@ -4,16 +4,20 @@ own, so that any thread may ask. Draws nothing."""
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
-from tmuxreap.commands import resume, stop
+from tmuxreap.commands.reconcile.drift import DriftKind
+from tmuxreap.commands.reconcile.reconcile import settle
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
-from tmuxreap.core.model import Live, Row, Server, Verb
+from tmuxreap.core.model import Live, Row, Server, Status, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.interfaces.popup.choices import place
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
@@ -39,6 +43,7 @@ class Seen:
 
     sessions: tuple[SessionResult, ...] = ()
     screen: str = ""
+    why: str = ""  # the chosen one is not as the registry says
     warnings: tuple[str, ...] = ()
     failure: Failure | None = None
 
@@ -53,11 +58,10 @@ class Desk:
         try:
             result = listing.run(context, listing.ListRequest())
             found = [item for item in result.results if isinstance(item, SessionResult)]
+            found += [_unregistered(one) for one in _listed(result.more.get("unregistered"))]
             one = next((one for one in found if one.name == chosen), None)
             screen = _screen(context, one) if one else ""
-            return Seen(
-                tuple(sorted(found, key=lambda it: it.status.ended)), screen, result.warnings
-            )
+            return Seen(tuple(found), screen, _why(context, one), result.warnings)
         except Failure as failure:
             return Seen(failure=failure)
         finally:
@@ -78,6 +82,30 @@ class Desk:
         return self._answer(
             "resume", lambda context: resume.run(context, resume.ResumeRequest(_exact(names)))
         )
+
+    def adopt(self, names: Sequence[str]) -> Result:
+        """Register these agents' sessions."""
+        request = adopt.AdoptAllRequest(yes=True, only=frozenset(names))
+        return self._answer("adopt", lambda context: adopt.run_all(context, request))
+
+    def start(self, name: str, agent: str, folder: str) -> Result:
+        request = start.StartRequest(name, agent or None, folder or None)
+        return self._answer("start", lambda context: start.run(context, request))
+
+    def agents(self) -> list[str]:
+        """Those that can be started here."""
+        context = self._new_app()
+        try:
+            return start.installed(context)
+        finally:
+            context.close()
+
+    def choices_file(self) -> Path | None:
+        context = self._new_app()
+        try:
+            return place(context.settings.environ, context.settings.home)
+        finally:
+            context.close()
 
     def jump(self, name: str) -> Result:
         """Bring the client to that session, if it is still the one that was seen."""
@@ -110,6 +138,45 @@ def silent_progress(monotonic: Callable[[], float]) -> Progress:
     return Progress(io.StringIO(), monotonic, live=True)
 
 
+UNREGISTERED = DriftKind.UNREGISTERED.value
+
+
+def _listed(found: object) -> list[dict[str, str]]:
+    return found if isinstance(found, list) else []
+
+
+def _unregistered(one: Mapping[str, str]) -> SessionResult:
+    """An agent's session that no row has, as a row of the table."""
+    return SessionResult(
+        name=one["name"],
+        agent=one["agent"],
+        status=Status.RUNNING,
+        live=Live.ALIVE,
+        tmux_server=None,
+        pane_id=None,
+        pid=None,
+        cwd=None,
+        tags=(),
+        conversation_id=None,
+        resumable=False,
+        drift=UNREGISTERED,
+        facts={"command": one["command"]},
+    )
+
+
+def _why(context: Context, one: SessionResult | None) -> str:
+    """Why its row is not what there is, and what settles that."""
+    if one is None or one.drift is None:
+        return ""
+    if one.drift == UNREGISTERED:
+        return "an agent runs in it and it is not registered: + registers it"
+    for item in settle(context, dry_run=True, only=frozenset({one.name})).result.results:
+        facts = item.as_json()
+        way = "reconcile records it" if facts.get("settled") else f"hint: {facts.get('hint')}"
+        return f"{facts.get('drift')}: {facts.get('evidence')}; {way}"
+    return ""
+
+
 def _exact(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name in RESERVED:
@@ -128,6 +195,8 @@ def _row(context: Context, name: str) -> Row:
 
 def _screen(context: Context, one: SessionResult) -> str:
     """As it is now; of an ended session as it was last recorded."""
+    if one.drift == UNREGISTERED:
+        return ""
     row = _row(context, one.name)
     if one.live in ON_A_SERVER and one.pane_id:
         return kept_screen(

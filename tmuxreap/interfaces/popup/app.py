@@ -5,83 +5,81 @@ done: whoever closes the popup, or pulls its terminal away, lets it finish first
 
 from __future__ import annotations
 
-import os
 import signal
-import threading
 import time
 from collections.abc import Callable
-from types import FrameType
 from typing import ClassVar, TypeVar
 
 from rich.text import Text
 from textual import on
-from textual.app import App as Screenful
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
-from textual.widgets import DataTable, Footer, Static
+from textual.events import Resize
+from textual.widgets import DataTable, Static
 
-from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
 from tmuxreap.interfaces.popup import view as view
 from tmuxreap.interfaces.popup.actions import Desk, Seen, silent_progress
-from tmuxreap.interfaces.popup.widgets import Answered, Doing, Question, Sessions
+from tmuxreap.interfaces.popup.choices import arranged
+from tmuxreap.interfaces.popup.choosing import Choosing
+from tmuxreap.interfaces.popup.keys import KEYS, line
+from tmuxreap.interfaces.popup.widgets import (
+    Doing,
+    Filter,
+    Question,
+    Sessions,
+)
 from tmuxreap.sessions.results import SessionResult
 
 T = TypeVar("T")
 LOOK_S = 1.0
 DRAW_S = 0.2
-WIDE = 76
-SPACIOUS = 110
-HIGH = 18
+WIDE = 150  # from here on list and screen stand beside each other
+HIGH = 16  # and below it there is place for one of them only
 
 
-class Popup(Screenful[None]):
+class Popup(Choosing):
     ENABLE_COMMAND_PALETTE = False
     # As Textual declares them.
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (HIGH, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "end('stop')", "Stop"),
-        Binding("x", "end('kill')", "Kill"),
-        Binding("r", "resume", "Resume"),
-        Binding("space", "mark", "Mark"),
-        Binding("a", "mark_all", "All"),
-        Binding("v", "turn", "View"),
-        Binding("q,escape", "leave", "Close", key_display="q"),
+        *(Binding(key.pressed, key.action, key.word, show=False) for key in KEYS),
         Binding("ctrl+c,ctrl+q", "leave", show=False),
     ]
     CSS_PATH = "popup.tcss"
 
     def __init__(self, desk: Desk, monotonic: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(ansi_color=True)
-        self._desk = desk
+        super().__init__(desk)
         self._monotonic = monotonic
-        self._seen = Seen()
-        self._marked: set[str] = set()
         self._doing: dict[str, Doing] = {}
         self._told: dict[str, Text] = {}
-        self._said: Text | None = None
-        self._threads: list[threading.Thread] = []
         self._looking = False
         self._leaving = False
 
     def compose(self) -> ComposeResult:
         with Container(id="both"):
             yield Sessions()
+            yield Static(id="folded")
             with Vertical(id="beside"):
                 yield Static(id="facts")
+                yield Static(id="why")
                 yield Static(id="told")
                 yield Static(id="screen")
+        yield Filter()
         yield Static(id="said")
-        yield Footer(compact=True, show_command_palette=False)
+        yield Static(id="keys")
 
     def on_mount(self) -> None:
         self.theme = (  # the terminal's own colours: right on a dark one and on a light one
             "ansi-dark"
         )
+        self._recall()
+        self.query_one(Sessions).focus()
         self.set_interval(LOOK_S, self._look)
         self.set_interval(DRAW_S, self._draw_doing)
         self._look()
@@ -95,29 +93,6 @@ class Popup(Screenful[None]):
             self._ask(
                 lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen), daemon=True
             )
-
-    def _ask(
-        self, work: Callable[[], T], tell: Callable[[T], None], *, daemon: bool = False
-    ) -> None:
-        """The work in a thread, and what comes of it here. `daemon`: nobody waits for it at the
-        end."""
-
-        def asked() -> None:
-            try:
-                answer = work()
-            except Exception as error:  # noqa: BLE001 - a bug: told where it can be seen
-                bug = error
-                self.post_message(Answered(lambda: _raise(bug)))
-            else:
-                self.post_message(Answered(lambda: tell(answer)))
-
-        thread = threading.Thread(target=asked, daemon=daemon)
-        self._threads = [one for one in self._threads if one.is_alive()] + [thread]
-        thread.start()
-
-    @on(Answered)
-    def _answered(self, answered: Answered) -> None:
-        answered.tell()
 
     def _show(self, seen: Seen, chosen: str | None) -> None:
         self._looking = False
@@ -158,25 +133,39 @@ class Popup(Screenful[None]):
             self._draw()
 
     def _draw_table(self) -> None:
-        columns = view.COLUMNS if self.size.width >= SPACIOUS else view.NARROW_COLUMNS
-        names = [one.name for one in self._seen.sessions]
-        self._table.show(
-            columns, names, [self._cells(one)[: len(columns)] for one in self._seen.sessions]
-        )
+        shown = arranged(self._seen.sessions, self._choices, {*self._told, *self._doing})
+        width = self._table_width
+        columns = view.columns(width, tagged=any(one.tags for one in shown))
+        names = [one.name for one in shown]
+        room = view.name_cells(names, columns, width)
+        rows = [self._cells(one, room) for one in shown]
+        self._table.show(columns, names, [[row[column] for column in columns] for row in rows])
+        folded = view.under_the_table(len(shown), self._seen.sessions, self._choices)
+        self.query_one("#folded", Static).update(folded)
+        self.query_one("#folded").display = bool(folded)
 
-    def _cells(self, one: SessionResult) -> tuple[Text, ...]:
+    @property
+    def _table_width(self) -> int:
+        """Without the scroll bar, which may come."""
+        width = self.size.width
+        return (width * 6 // 10 if width >= WIDE else width) - 1
+
+    def _cells(self, one: SessionResult, room: int) -> dict[str, Text]:
         doing = self._doing.get(one.name)
         word = (
             view.under_way(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic())
             if doing
             else None
         )
-        return view.cells(one, marked=one.name in self._marked, under_way=word)
+        return view.cells(one, marked=one.name in self._marked, under_way=word, name=room)
 
     def _draw_beside(self) -> None:
         chosen = self._session(self._chosen)
         told = self._told.get(chosen.name) if chosen else None
         self.query_one("#facts", Static).update(view.facts(chosen) if chosen else "")
+        why = plain(self._seen.why) if chosen and chosen.drift else ""
+        self.query_one("#why", Static).update(Text(why, style="red"))
+        self.query_one("#why").display = bool(why)
         self.query_one("#told", Static).update(told or "")
         self.query_one("#told").display = told is not None
         screen = self.query_one("#screen", Static)
@@ -197,7 +186,7 @@ class Popup(Screenful[None]):
         return Text(
             ""
             if self._seen.sessions
-            else "no sessions; begin with: tmuxreap start NAME --agent AGENT"
+            else "no sessions yet; n starts one, as tmuxreap start NAME --agent AGENT does"
         )
 
     # Keys
@@ -235,7 +224,7 @@ class Popup(Screenful[None]):
                 self._begin("stopping" if verb is Verb.STOP else "killing", names, verb)
 
         if len(names) > 1:
-            self.push_screen(Question(view.question(verb, names)), answered)
+            self.push_screen(Question(view.question(verb.value, names)), answered)
         elif names:
             answered(True)
 
@@ -270,6 +259,10 @@ class Popup(Screenful[None]):
         self._draw()
         self._look()
 
+    def on_resize(self, event: Resize) -> None:
+        self.query_one("#keys", Static).update(line(event.size.width))
+        self._draw()
+
     def action_jump(self) -> None:
         name = self._chosen
         if name is not None:
@@ -282,18 +275,6 @@ class Popup(Screenful[None]):
             self._said = Text("\n").join(view.failure_lines(result.failure))
             self._draw_said()
 
-    def action_mark(self) -> None:
-        if self._chosen is not None:
-            self._marked ^= {self._chosen}
-            self._table.action_cursor_down()
-            self._draw()
-
-    def action_mark_all(self) -> None:
-        """All that run; none, when they are marked already."""
-        running = {one.name for one in self._seen.sessions if not one.status.ended}
-        self._marked = set() if running <= self._marked else running
-        self._draw()
-
     def action_turn(self) -> None:
         """Where there is no place for both: the screen instead of the table."""
         self.screen.toggle_class("turned")
@@ -303,21 +284,6 @@ class Popup(Screenful[None]):
             self.exit()
         self._leaving = True
         self._draw_said()
-
-    def cut_off(self, number: int, frame: FrameType | None) -> None:
-        """The terminal is gone, or the popup is taken away, also by the very ending that it began.
-        What draws may be stuck by now: what is under way is finished beside it, and that is the
-        end."""
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for descriptor in range(3):
-            os.dup2(nothing, descriptor)
-        threading.Thread(target=self._finish).start()
-
-    def _finish(self) -> None:
-        for thread in self._threads:
-            if not thread.daemon:
-                thread.join()
-        os._exit(Exit.OK)
 
 
 def run(desk: Desk) -> None:
@@ -331,7 +297,3 @@ def run(desk: Desk) -> None:
             "could not go on with the popup",
             "this is a bug: please report it with the lines above",
         )
-
-
-def _raise(error: Exception) -> None:
-    raise error

@@ -6,24 +6,30 @@ Everything from outside is made plain first: a name may hold markup and escapes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from rich.text import Text
 
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Live, Verb
+from tmuxreap.core.model import Live
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice, cut_middle, plain, plain_value
+from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
 from tmuxreap.ending.plan import Rung
+from tmuxreap.interfaces.popup.choices import Choices
+from tmuxreap.interfaces.popup.keys import KEYS, MOVING
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.state import AgentState
 
 MARKED = "*"
 COLUMNS = ("", "NAME", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")
-NARROW_COLUMNS = COLUMNS[:3]
+WORTH = ("", "NAME", "STATE", "AGENT", "IDLE", "MEMORY", "TAGS")  # the last leaves first
+LEAST_CELLS = {"": 1, "NAME": 12, "STATE": 10, "IDLE": 7, "MEMORY": 7, "AGENT": 8, "TAGS": 12}
+PADDING = 2  # of each column
+MORE_NAME = 8  # cells that a name may take before any column but the state
 NAME_CELLS = 24
 RUNGS: dict[Enum, str] = {
     Rung.KEYS: "exit keys",
@@ -40,17 +46,42 @@ STATE_COLOURS = {
 NAMES_ASKED = 8
 
 
-def cells(one: SessionResult, *, marked: bool, under_way: str | None) -> tuple[Text, ...]:
-    """One for each column."""
-    return (
-        Text(MARKED if marked else " ", style="bold"),
-        Text(cut_middle(plain(one.name), NAME_CELLS), style="bold" if marked else ""),
-        Text(under_way, style="yellow") if under_way else state(one),
-        Text(short_duration(one.idle_s) if one.idle_s is not None else "-", justify="right"),
-        Text(f"{one.memory_mb:.0f} MB" if one.memory_mb else "-", justify="right"),
-        Text(plain(one.agent or "-")),
-        Text(plain(" ".join(one.tags))),
-    )
+def columns(width: int, *, tagged: bool) -> tuple[str, ...]:
+    """Those that fit: all of them from 79 cells on; tags only where there are any."""
+    kept, left = set[str](), width
+    for name in WORTH if tagged else WORTH[:-1]:
+        left -= LEAST_CELLS[name] + PADDING
+        if left < (MORE_NAME if name in WORTH[3:] else 0):
+            break
+        kept.add(name)
+    return tuple(name for name in COLUMNS if name in kept)
+
+
+def name_cells(names: Iterable[str], shown: Sequence[str], width: int) -> int:
+    """How wide names may be, so that nothing else is pushed out."""
+    others = sum(LEAST_CELLS[name] + PADDING for name in shown if name != "NAME")
+    room = max(width - others - PADDING, LEAST_CELLS["NAME"])
+    return min(max((cells_of(plain(name)) for name in names), default=room), room)
+
+
+def cells(
+    one: SessionResult, *, marked: bool, under_way: str | None, name: int = NAME_CELLS
+) -> dict[str, Text]:
+    """By column."""
+    tags = cut_middle(plain(" ".join(one.tags)), LEAST_CELLS["TAGS"])
+    return {
+        "": Text(MARKED if marked else " ", style="bold"),
+        "NAME": Text(cut_middle(plain(one.name), name), style="bold" if marked else ""),
+        "STATE": Text(under_way, style="yellow") if under_way else state(one),
+        "IDLE": Text(_idle(one), justify="right"),
+        "MEMORY": Text(f"{one.memory_mb:.0f} MB" if one.memory_mb else "-", justify="right"),
+        "AGENT": Text(plain(one.agent or "-")[: LEAST_CELLS["AGENT"] + 4]),
+        "TAGS": Text(tags),
+    }
+
+
+def _idle(one: SessionResult) -> str:
+    return short_duration(one.idle_s) if one.idle_s is not None else "-"
 
 
 def state(one: SessionResult) -> Text:
@@ -73,6 +104,26 @@ def under_way(verb: str, rung: tuple[Enum, float] | None, now: float) -> str:
 def facts(one: SessionResult) -> Text:
     known = [one.agent, one.cwd, one.conversation_id and f"conversation {one.conversation_id[:8]}"]
     return Text(plain(" · ".join(str(fact) for fact in known if fact)), style="dim")
+
+
+def under_the_table(shown: int, sessions: Sequence[SessionResult], choices: Choices) -> Text:
+    """What is not to be seen in the table: who is folded away, and which order that is."""
+    parts = []
+    if choices.only:
+        parts.append(f"{shown} of {len(sessions)} match {choices.only!r}")
+    hidden = len(sessions) - shown
+    if hidden and not choices.only:
+        parts.append(f"{hidden} ended (e shows them)")
+    if choices.sort != Choices().sort:
+        parts.append(f"by {choices.sort}")
+    return Text(" · ".join(parts), style="dim")
+
+
+def help_page() -> Text:
+    rows = [(key.shown, key.what) for key in KEYS]
+    width = max(len(shown) for shown, _ in (*rows, *MOVING))
+    said = [f"{shown:<{width}}  {what}" for shown, what in (*MOVING, *rows)]
+    return Text("\n".join([*said, "", "s, x and r mean the marked ones, else the chosen one."]))
 
 
 def screen(text: str, height: int) -> Text:
@@ -115,7 +166,7 @@ def summary(result: Result) -> Text:
     return Text(", ".join(f"{many} {outcome}" for outcome, many in counted.items()))
 
 
-def question(verb: Verb, names: Sequence[str]) -> Text:
+def question(verb: str, names: Sequence[str]) -> Text:
     shown = [f"  {cut_middle(plain(name), NAME_CELLS)}" for name in names[:NAMES_ASKED]]
     more = [f"  and {len(names) - NAMES_ASKED} more"] if len(names) > NAMES_ASKED else []
-    return Text("\n".join([f"{verb.value} {len(names)} sessions?", *shown, *more]))
+    return Text("\n".join([f"{verb} {len(names)} sessions?", *shown, *more]))

@@ -1,4 +1,4 @@
-"""The parts of the popup: its table, its question, and what comes from a thread. Their looks stand
+"""The parts of the popup: its table, its questions, and what comes from a thread. Their looks stand
 in popup.tcss."""
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.coordinate import Coordinate
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Button, DataTable, Static
+from textual.suggester import SuggestFromList
+from textual.widgets import Button, DataTable, Input, Static
 
 from tmuxreap.core.model import Verb
 from tmuxreap.core.values import frozen
@@ -71,7 +72,7 @@ class Sessions(DataTable[Text]):
     """The table. The cursor stays on its session, wherever that goes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select_cursor", "Jump"),
+        Binding("enter", "select_cursor", show=False),
         Binding("j", "cursor_down", show=False),
         Binding("k", "cursor_up", show=False),
     ]
@@ -107,3 +108,85 @@ class Sessions(DataTable[Text]):
         self.names, self._columns = names, columns
         if chosen in names:
             self.move_cursor(row=names.index(chosen), animate=False)
+
+
+class Filter(Input):
+    """What the rows are held against, while it is typed. Empty when it is left by Escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "drop", show=False),
+        Binding("down,up", "submit", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="filter: name, tag, agent, state", id="filter", compact=True)
+        self.display = False
+
+    def action_drop(self) -> None:
+        self.value = ""
+        self.post_message(self.Submitted(self, ""))
+
+
+class Page(ModalScreen[None]):
+    """The help: left by any key that moves nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,enter,ctrl+c", "leave"),
+    ]
+
+    def __init__(self, text: Text) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(self._text)
+            yield Static("q closes this page", classes="foot")
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+@frozen
+class Wish:
+    """A session that is to be started."""
+
+    name: str
+    agent: str
+    folder: str
+
+
+class New(ModalScreen[Wish | None]):
+    """Asks what to start, and where."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "leave")]
+
+    def __init__(self, agents: Sequence[str], folder: str) -> None:
+        super().__init__()
+        self._agents, self._folder = agents, folder
+
+    def compose(self) -> ComposeResult:
+        known = ", ".join(self._agents) or "see tmuxreap agents"
+        with Vertical():
+            yield Static("start an agent  (Enter starts, Esc closes)", markup=False)
+            yield Input(placeholder="name", id="name", compact=True)
+            yield Input(
+                self._agents[0] if self._agents else "",
+                placeholder=f"agent: {known}",
+                suggester=SuggestFromList(self._agents),
+                id="agent",
+                compact=True,
+            )
+            yield Input(self._folder, placeholder="folder", id="folder", compact=True)
+
+    @on(Input.Submitted)
+    def submitted(self) -> None:
+        fields = (self.query_one(f"#{field}", Input) for field in ("name", "agent", "folder"))
+        wish = Wish(*(field.value.strip() for field in fields))
+        if wish.name:
+            self.dismiss(wish)
+        else:
+            self.query_one("#name").focus()
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

@@ -29,8 +29,8 @@ STEPS: dict[Rung, str] = {
 SHOWN_NAMES = 6
 
 
-def receipt(one: EndResult, voice: Voice) -> Iterator[str]:
-    """What a person wants to know of one ending."""
+def receipt(one: EndResult, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+    """What a person wants to know of one ending. `brief`: a line, and what needs a look."""
     if one.outcome is Outcome.PLANNED and one.plan is not None:
         yield from _planned(one.plan, voice)
         return
@@ -47,7 +47,7 @@ def receipt(one: EndResult, voice: Voice) -> Iterator[str]:
         f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'green')},"
         f" {WAYS[one.stopped_by]}, {took}"
     )
-    for line in _details(one):
+    for line in _notable(one) if brief else _details(one):
         yield f"  {line}"
 
 
@@ -87,13 +87,7 @@ def _details(one: EndResult) -> Iterator[str]:
             yield f"step          {STEPS[rung.rung]}: no exit within {rung.waited_s:.1f} s"
     if one.swept:
         yield f"also ended    {_names(one.swept)}, left over in its session"
-    if one.spared:
-        yield (
-            "spared       "
-            f" {', '.join(f'{o.process.comm} ({o.process.pid}): {o.why}' for o in one.spared)}"
-        )
-    if one.draft is not None:
-        yield f"draft kept    {one.draft.text!r}"
+    yield from _kept(one)
     if one.freed_mb:
         yield f"memory freed  {one.freed_mb:g} MB"
     if one.conversation.id is not None:
@@ -103,9 +97,25 @@ def _details(one: EndResult) -> Iterator[str]:
     elif one.conversation.id is not None:
         yield "resume        not possible: no message of it is on disk"
     yield from (f"purged        {path}" for path in one.purged)
+    yield from _left(one)
+
+
+def _notable(one: EndResult) -> Iterator[str]:
+    yield from _kept(one)
+    yield from _left(one)
+
+
+def _kept(one: EndResult) -> Iterator[str]:
+    if one.spared:
+        told = ", ".join(f"{o.process.comm} ({o.process.pid}): {o.why}" for o in one.spared)
+        yield f"spared        {told}"
+    if one.draft is not None:
+        yield f"draft kept    {one.draft.text!r}"
+
+
+def _left(one: EndResult) -> Iterator[str]:
     yield from (f"left          {path}" for path in one.left)
-    for warning in one.warnings:
-        yield f"warning       {warning}"
+    yield from (f"warning       {warning}" for warning in one.warnings)
 
 
 def _planned(plan: Plan, voice: Voice) -> Iterator[str]:

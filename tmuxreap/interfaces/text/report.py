@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from tmuxreap.core.errors import Failure, Unheard
+from tmuxreap.core.model import Outcome
 from tmuxreap.core.results import Item, PlainResult, RemoteResult, Result
 from tmuxreap.core.text import Voice, cut, pad, plain, plain_value, width
 from tmuxreap.core.times import iso, short_duration
@@ -104,9 +105,20 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         yield result.greeting or NOTHING[result.command]
     if "plan" in result.more:
         yield from _launch(result.more["plan"])
+    brief = sum(isinstance(item, EndResult) for item in items) > MANY
     for item in items:
-        yield from _item(item, voice)
+        yield from _brief(item, voice) if brief else _item(item, voice)
     yield from _sums(result)
+
+
+def _brief(item: Item, voice: Voice) -> Iterator[str]:
+    """One of a crowd: of an ending a line, so that the first does not scroll away."""
+    if not isinstance(item, EndResult) or item.outcome is Outcome.PLANNED:
+        yield from _item(item, voice)
+        return
+    from tmuxreap.interfaces.text.receipt import receipt
+
+    yield from receipt(item, voice, brief=True)
 
 
 def _sums(result: Result) -> Iterator[str]:
@@ -145,6 +157,7 @@ def _launch(plan: object) -> Iterator[str]:
         yield f"would start it: {shlex.join(plan['command'])}"
 
 
+MANY = 3  # endings; of more each has a line
 NOTHING = {
     "list": "no sessions yet; begin with: tmuxreap start NAME --agent AGENT",
     "stop": "nothing to stop",

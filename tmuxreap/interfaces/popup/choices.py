@@ -1,0 +1,99 @@
+"""What the person at the popup has chosen: the order, whether ended sessions show, the filter. The
+first two are remembered from one popup to the next. Pure, but for the file that remembers them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Container, Mapping, Sequence
+from pathlib import Path
+
+from tmuxreap.core.text import plain
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.sessions.results import SessionResult
+from tmuxreap.sessions.state import AgentState
+
+FILE = Path("tmuxreap") / "popup.json"
+# Who waits for a person comes first, then what is not as the registry says.
+ATTENTION = (
+    AgentState.WAITING,
+    AgentState.LIMITED,
+    None,
+    AgentState.UNKNOWN,
+    AgentState.IDLE,
+    AgentState.WORKING,
+)
+SORTS: dict[str, Callable[[SessionResult], object]] = {
+    "attention": lambda one: (_attention(one), one.name),
+    "name": lambda one: one.name,
+    "idle": lambda one: (-(one.idle_s or 0), one.name),
+    "memory": lambda one: (-one.memory_mb, one.name),
+    "agent": lambda one: (one.agent or "", one.name),
+}
+
+
+@frozen
+class Choices:
+    sort: str = "attention"
+    ended: bool = False
+    only: str = ""
+
+    def next_sort(self) -> Choices:
+        names = [*SORTS]
+        return replace(self, sort=names[(names.index(self.sort) + 1) % len(names)])
+
+
+def arranged(
+    sessions: Sequence[SessionResult], choices: Choices, kept: Container[str] = ()
+) -> list[SessionResult]:
+    """What is shown, in its order: ended ones last. `kept`: ended ones that were dealt with here
+    stay in sight."""
+    shown = [
+        one
+        for one in sessions
+        if matches(one, choices.only)
+        and (choices.ended or choices.only or not one.status.ended or one.drift or one.name in kept)
+    ]
+    shown.sort(key=SORTS[choices.sort])  # type: ignore[arg-type]
+    return sorted(shown, key=lambda one: one.status.ended and one.drift is None)
+
+
+def matches(one: SessionResult, words: str) -> bool:
+    """All of the words, wherever they stand in what the row shows."""
+    at = one.told.state if one.told and one.told.state else None
+    facts = [one.name, one.agent or "", one.status.value, at.value if at else "", *one.tags]
+    text = plain(" ".join([*facts, one.drift or ""])).lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _attention(one: SessionResult) -> int:
+    at = one.told.state if one.told else None
+    return ATTENTION.index(None if one.drift is not None else at)
+
+
+def place(environ: Mapping[str, str], home: Path | None) -> Path | None:
+    """Where the choices are kept: `$XDG_STATE_HOME`, else below HOME; None where there is none."""
+    given = environ.get("XDG_STATE_HOME", "")
+    if given.startswith("/"):
+        return Path(given) / FILE
+    return home / ".local" / "state" / FILE if home else None
+
+
+def recalled(path: Path | None) -> Choices:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path else {}
+    except (OSError, ValueError, RecursionError):
+        return Choices()
+    if not isinstance(found, dict) or str(found.get("sort")) not in SORTS:
+        return Choices()
+    return Choices(str(found["sort"]), found.get("ended") is True)
+
+
+def remember(path: Path | None, choices: Choices) -> None:
+    """Whoever cannot write there chooses anew next time."""
+    if path is None:
+        return
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        words = {"sort": choices.sort, "ended": choices.ended}
+        path.write_text(json.dumps(words) + "\n", encoding="utf-8")

@@ -1,0 +1,119 @@
+"""What the popup shows and means, chosen by keys: marks, order, filter, ended ones; and what it
+asks for: a session to start, one to register. Ends nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.text import Text
+from textual import on
+from textual.widgets import Input
+
+from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
+from tmuxreap.interfaces.popup import view as view
+from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk, Seen
+from tmuxreap.interfaces.popup.choices import Choices, recalled, remember
+from tmuxreap.interfaces.popup.patient import Patient
+from tmuxreap.interfaces.popup.widgets import Filter, New, Page, Question, Sessions, Wish
+
+
+class Choosing(Patient):
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._seen = Seen()
+        self._said: Text | None = None
+        self._marked: set[str] = set()
+        self._choices = Choices()
+        self._choices_file: Path | None = None
+
+    def _draw(self) -> None:
+        raise NotImplementedError
+
+    def _look(self) -> None:
+        raise NotImplementedError
+
+    def _recall(self) -> None:
+        self._choices_file = self._desk.choices_file()
+        self._choices = recalled(self._choices_file)
+
+    def action_filter(self) -> None:
+        filter_ = self.query_one(Filter)
+        filter_.display = True
+        filter_.focus()
+
+    @on(Input.Changed, "#filter")
+    def _filtered(self, event: Input.Changed) -> None:
+        self._choices = replace(self._choices, only=event.value)
+        self._draw()
+
+    @on(Input.Submitted, "#filter")
+    def _filter_done(self) -> None:
+        filter_ = self.query_one(Filter)
+        filter_.display = bool(filter_.value)
+        self.query_one(Sessions).focus()
+
+    def action_sort(self) -> None:
+        self._choose(self._choices.next_sort())
+
+    def action_fold(self) -> None:
+        self._choose(replace(self._choices, ended=not self._choices.ended))
+
+    def _choose(self, choices: Choices) -> None:
+        self._choices = choices
+        remember(self._choices_file, choices)
+        self._draw()
+
+    def action_help(self) -> None:
+        self.push_screen(Page(view.help_page()))
+
+    def action_adopt(self) -> None:
+        """The chosen one, if it is not registered, else all that are not."""
+        there = [one.name for one in self._seen.sessions if one.drift == UNREGISTERED]
+        chosen = self.query_one(Sessions).chosen
+        names = [chosen] if chosen is not None and chosen in there else there
+
+        def answered(agreed: bool | None) -> None:
+            if agreed:
+                self._ask(lambda: self._desk.adopt(names), self._told_of)
+
+        if len(names) > 1:
+            self.push_screen(Question(view.question("register", names)), answered)
+        elif self._seen.failure is not None or names:  # without a registry nobody was looked for
+            answered(True)
+
+    def action_new(self) -> None:
+        def asked(wish: Wish | None) -> None:
+            if wish is not None:
+                work = self._desk.start
+                self._ask(lambda: work(wish.name, wish.agent, wish.folder), self._told_of)
+
+        self._ask(self._desk.agents, lambda agents: self._ask_for_new(agents, asked), daemon=True)
+
+    def _ask_for_new(self, agents: list[str], asked: Callable[[Wish | None], None]) -> None:
+        self.push_screen(New(agents, os.getcwd()), asked)  # noqa: PTH109 - a string for a field
+
+    def _told_of(self, result: Result) -> None:
+        self._said = view.summary(result)
+        self._look()
+        self._draw()
+
+    def action_mark(self) -> None:
+        table = self.query_one(Sessions)
+        if table.chosen is not None:
+            self._marked ^= {table.chosen}
+            table.action_cursor_down()
+            self._draw()
+
+    def action_mark_all(self) -> None:
+        """All that run; none, when they are marked already."""
+        running = {
+            one.name
+            for one in self._seen.sessions
+            if not one.status.ended and one.drift != UNREGISTERED
+        }
+        self._marked = set() if running <= self._marked else running
+        self._draw()
