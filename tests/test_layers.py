@@ -93,7 +93,7 @@ OWNERS: dict[str, set[str]] = {
     "psutil": {"system.processes.portable"},
     "filelock": {"interfaces.python.locks"},
     "mcp": {"interfaces.mcp.server"},
-    "anyio": {"interfaces.mcp.server", "interfaces.mcp.wire"},
+    "anyio": {"interfaces.mcp.server", "interfaces.mcp.calls", "interfaces.mcp.wire"},
     "pydantic": {"interfaces.mcp.*"},
     "textual": {"interfaces.popup.*"},
     "rich": {"interfaces.popup.*"},

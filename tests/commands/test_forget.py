@@ -45,6 +45,15 @@ def test_its_history_goes_where_that_was_said(story: Story) -> None:
     assert kinds(story) == []
 
 
+def test_a_reason_is_kept_when_the_history_goes(story: Story) -> None:
+    story.agent()
+    story.stop()
+    forget(story, history=True, reason="cleaning")
+    with story.ledger() as ledger:
+        (only,) = ledger.events()
+    assert (only.kind, only.data, only.before) == ("forgotten", {"reason": "cleaning"}, None)
+
+
 def test_a_plan_forgets_nothing(story: Story) -> None:
     story.agent()
     story.stop()

@@ -8,10 +8,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -20,6 +22,9 @@ from tests.live.test_bulk import PROGRAM, call, herd
 from tests.mcp_client import HELLO, ByHand, calls, envelope, served, together
 from tests.real import DEMO, Real, alive, until
 from tmuxreap import __version__
+from tmuxreap.interfaces.mcp.calls import Calls
+from tmuxreap.interfaces.mcp.hints import BY_VERB, in_tools
+from tmuxreap.interfaces.mcp.tools import TOOLS
 
 pytestmark = pytest.mark.live
 
@@ -34,7 +39,9 @@ def timeless(told: Any) -> Any:
 
 
 def printed(real: Real, *words: str) -> Any:
-    return timeless(json.loads(call(real, *words, "--json").stdout))
+    """Of the command line, with its hints in words of the tools."""
+    told = json.loads(call(real, *words, "--json").stdout)
+    return timeless(in_tools(told, BY_VERB[words[0]]))
 
 
 def test_the_server_says_who_it_is(real: Real) -> None:
@@ -60,8 +67,9 @@ def test_every_answer_is_the_json_of_the_command_line(real: Real) -> None:
     herd(real, ["gone"])
     real.stop("gone", reason="night")
     pairs: list[tuple[tuple[str, dict[str, Any]], tuple[str, ...]]] = [
-        (("list_sessions", {}), ("list",)),
-        (("list_sessions", {"live": True}), ("list", "--live")),
+        (("list_sessions", {}), ("list", "--status", "running")),
+        (("list_sessions", {"status": "all"}), ("list",)),
+        (("list_sessions", {"live": True, "status": "all"}), ("list", "--live")),
         (
             ("list_sessions", {"status": "stopped", "sort": "name"}),
             ("list", "--status", "stopped", "--sort", "name"),
@@ -77,6 +85,14 @@ def test_every_answer_is_the_json_of_the_command_line(real: Real) -> None:
             ("kill", "acme", "--reason", "r", "--grace", "1", "--dry-run"),
         ),
         (("reconcile", {}), ("reconcile",)),
+        (("doctor", {}), ("doctor",)),
+        (("events", {"targets": "gone"}), ("events", "gone")),
+        (
+            ("wait_session", {"targets": "gone", "until": "ended", "timeout": 5}),
+            ("wait", "gone", "--until", "ended", "--timeout", "5"),
+        ),
+        (("start_session", {"name": "a.b"}), ("start", "a.b")),
+        (("adopt_session", {"name": "nobody"}), ("adopt", "nobody")),
         (
             ("reap", {"reason": "r", "expired": True, "idle_after": "1h"}),
             ("reap", "--expired", "--idle-after", "1h"),
@@ -95,7 +111,8 @@ def test_every_answer_is_the_json_of_the_command_line(real: Real) -> None:
     answers = calls(real, *(asked for asked, _ in pairs))
     for told, (_, words) in zip(answers, pairs, strict=True):
         assert timeless(told) == printed(real, *words), words
-    assert [told["exit_code"] for told in answers] == [0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 1, 1, 2]
+    ends = [told["exit_code"] for told in answers]
+    assert ends == [0, 0, 0, 0, 0, 0, 3, 0, 0, ends[9], 0, 0, 2, 3, 0, 1, 1, 1, 2]
     assert real.row()["status"] == "running"
 
 
@@ -184,6 +201,123 @@ def test_a_turn_may_be_ended_first(real: Real) -> None:
     (one,) = told["results"]
     assert one["outcome"] == "stopped"
     assert any(warning.startswith("turn_not_finished") for warning in one["warnings"])
+
+
+# What begins
+
+
+def test_an_agent_is_started_awaited_and_its_history_told(real: Real) -> None:
+    where = {"agent": "demo", "cwd": str(real.folder), "server": real.socket}
+    started, idle, told = calls(
+        real,
+        ("start_session", {"name": "new", "tags": ["night"], **where}),
+        ("wait_session", {"targets": ["new"], "until": "idle", "timeout": 10}),
+        ("events", {"targets": ["new"]}),
+    )
+    assert (started["ok"], started["results"][0]["live"]) == (True, "alive")
+    assert (idle["results"][0]["reached"], idle["results"][0]["state"]) == (True, "idle")
+    assert [one["kind"] for one in told["results"]] == ["started"]
+    assert real.row("new")["tags"] == ["night"]
+    real.kill("new")
+
+
+def test_one_that_runs_already_is_registered(real: Real) -> None:
+    real.start()
+    real.registry.write_text("tmux_sessions: []\n")
+    unsure, adopted = calls(
+        real,
+        ("adopt_session", {}),
+        ("adopt_session", {"names": ["acme"], "server": real.socket}),
+    )
+    assert unsure["error"]["code"] == "usage"
+    assert (adopted["ok"], real.row()["agent"]) == (True, "demo")
+
+
+# What takes long
+
+
+def test_a_stop_of_many_tells_its_progress(real: Real) -> None:
+    names = [f"a{number}" for number in range(6)]
+    herd(real, names, "--exit-delay", "0.5")
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async def talk(client: Client) -> dict[str, Any]:
+        asked = {"targets": ["all"], "reason": "night", "yes": True}
+        return envelope(await client.call_tool("stop_session", asked, progress_callback=hear))
+
+    told = served(real, talk)
+    assert [one["outcome"] for one in told["results"]] == ["stopped"] * 6
+    assert len(heard) >= 2
+    assert [number for number, _, _ in heard] == sorted({number for number, _, _ in heard})
+    assert (heard[-1][0], heard[-1][1]) == (6.0, 6.0)
+    assert any("0 of 6 ended" in str(said) and "keys" in str(said) for _, _, said in heard)
+
+
+def test_a_turn_that_lasts_is_told_as_under_way_and_asked_again(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server's own limit is 25 s: here it is less."""
+    real.start("acme", "--state", "busy")
+    monkeypatch.chdir(real.folder)
+    asked = {"targets": ["acme"], "reason": "night", "after_turn": 600}
+
+    async def talk() -> tuple[dict[str, Any], dict[str, Any]]:
+        found = Calls(str(real.registry), hosts=False, answer_s=0.8)
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                found.tasks = tasks
+                first = await found.call(TOOLS["stop_session"], dict(asked), None)
+                real.keys("acme", "Escape")
+                told = first
+                while told["error"] and told["error"]["code"] == "timed_out":
+                    told = await found.call(TOOLS["stop_session"], dict(asked), None)
+                tasks.cancel_scope.cancel()
+        return first, told
+
+    first, last = anyio.run(talk)
+    assert [(one["name"], one["at"]) for one in first["under_way"]] == [("acme", "turn")]
+    assert (last["ok"], last["results"][0]["outcome"]) == (True, "stopped")
+    assert len(real.events("stopped")) == 1
+
+
+def test_one_who_waits_leaves_with_his_client(real: Real) -> None:
+    real.start()
+    client = ByHand(real)
+    client.call(1, "wait_session", targets=["acme"], until="ended")
+    client.call(2, "list_sessions")
+    assert client.hear()["id"] == 2
+    before = time.monotonic()
+    assert client.leaves()[0] == 0
+    assert time.monotonic() - before < 10  # and not in the 25 s of a wait
+
+
+# What can be read
+
+
+def test_the_registry_and_a_screen_are_read_with_their_secrets_masked(real: Real) -> None:
+    real.start()
+    real.say("my key is ghp_0123456789abcdefghijABCDEFGHIJ012345")
+
+    async def talk(client: Client) -> tuple[set[str], list[str], str, str]:
+        listed = {one.uri for one in (await client.list_resources()).resources}
+        templates = (await client.list_resource_templates()).resource_templates
+        registry, screen = [
+            (await client.read_resource(uri)).contents[0].text  # type: ignore[union-attr]
+            for uri in ("tmuxreap://registry", "tmuxreap://sessions/acme/screen")
+        ]
+        with pytest.raises(MCPError):
+            await client.read_resource("file:///etc/passwd")
+        return listed, [one.uri_template for one in templates], registry, screen
+
+    listed, templates, registry, screen = served(real, talk)
+    assert listed == {"tmuxreap://registry", "tmuxreap://sessions/acme/screen"}
+    assert templates == ["tmuxreap://sessions/{name}/screen"]
+    assert registry == real.registry.read_text()
+    assert "my key is" in screen
+    assert "0123456789abcdef" not in screen
 
 
 # The caller's own session
@@ -390,10 +524,10 @@ def test_what_is_no_text_and_no_call_does_not_end_the_server(real: Real) -> None
 def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(real: Real) -> None:
     async def talk(client: Client) -> str:
         with pytest.raises(MCPError) as error:
-            await client.call_tool("start_session", {})
+            await client.call_tool("attach_session", {})
         return str(error.value)
 
-    assert "start_session" in served(real, talk)
+    assert "attach_session" in served(real, talk)
 
 
 def test_a_name_that_is_no_text_is_answered_all_the_same(real: Real) -> None:

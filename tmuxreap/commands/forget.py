@@ -120,12 +120,18 @@ def _forget(context: Context, name: str, request: ForgetRequest) -> None:
     before, after = context.registry.change(edit)
     row = before.named(name)
     image = before.text_of(row) if isinstance(row, Row) else None
-    said = {} if request.reason is None else {"reason": request.reason}
-    context.books.follow(
-        after, [] if request.history else [NewEvent(name, "forgotten", said, image)]
-    )
     if request.history:
         context.books.drop_events(name)
         context.drop_drawn(name)
     if row is not None and wants_restart(row):
         context.books.keep_surroundings(name, None)
+    context.books.follow(after, _recorded(name, request, image))
+
+
+def _recorded(name: str, request: ForgetRequest, image: str | None) -> list[NewEvent]:
+    """The text of the row is part of its history; a reason that was asked for is kept with or
+    without."""
+    said = {} if request.reason is None else {"reason": request.reason}
+    if request.history:
+        return [NewEvent(name, "forgotten", said)] if said else []
+    return [NewEvent(name, "forgotten", said, image)]

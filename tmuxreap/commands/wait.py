@@ -75,7 +75,7 @@ def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Resul
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
     awaited = [_Awaited(row) for row in chosen.rows]
-    with _heard(context, ear) as own:
+    with contextlib.nullcontext(ear) if ear else heard(context) as own:
         in_time = _Wait(context, request, awaited, own).run()
     done = request.any and any(one.reached for one in awaited)
     items: list[Item] = [_told(one, request, in_time=in_time or done) for one in awaited]
@@ -88,10 +88,8 @@ def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Resul
 
 
 @contextlib.contextmanager
-def _heard(context: Context, given: Ear | None) -> Iterator[Ear]:
-    if given is not None:
-        yield given
-        return
+def heard(context: Context) -> Iterator[Waiter]:
+    """What tells a wait: the kernel, of the registry and of what is kept beside it."""
     ledger = context.books.path
     more = (ledger, ledger.with_name(f"{ledger.name}-wal"))
     waiter = Waiter(context.processes, context.registry.resolved, signals=False, more=more)

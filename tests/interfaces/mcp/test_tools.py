@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.test_docs import codes, section, table
+from tmuxreap.interfaces.cli.commands import HOSTED
 from tmuxreap.interfaces.mcp.server import as_told
-from tmuxreap.interfaces.mcp.tools import TOOLS
+from tmuxreap.interfaces.mcp.tools import TOOLS, tools
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
 DESTRUCTIVE = {"stop_session", "kill_session", "reap", "remove_session"}
-READ_ONLY = {"list_sessions", "show_session"}
+READ_ONLY = {"list_sessions", "show_session", "events", "wait_session", "doctor"}
+BEGINS = {"start_session", "resume_session"}
+MOST_TOKENS = 4500
+SIGNS_A_TOKEN = 3  # the tokenizers of two vendors count 3.6 signs a token of this text
 
 
 def told(name: str) -> dict[str, Any]:
@@ -21,11 +26,26 @@ def told(name: str) -> dict[str, Any]:
 
 
 def test_all_tools_are_there() -> None:
-    assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | {
-        "reconcile",
-        "resume_session",
-        "interrupt_session",
-    }
+    others = {"adopt_session", "interrupt_session", "reconcile"}
+    assert set(TOOLS) == DESTRUCTIVE | READ_ONLY | BEGINS | others
+
+
+@pytest.mark.parametrize("hosts", [False, True])
+def test_they_fit_into_what_a_model_is_told_at_the_start(hosts: bool) -> None:
+    told = [
+        as_told(tool).model_dump(by_alias=True, exclude_none=True, exclude={"output_schema"})
+        for tool in tools(hosts=hosts).values()
+    ]
+    parts = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in told]
+    assert len(json.dumps(parts)) / SIGNS_A_TOKEN < MOST_TOKENS
+
+
+def test_a_host_is_an_argument_only_where_that_was_asked_for() -> None:
+    assert not any("host" in tool.arguments.model_fields for tool in TOOLS.values())
+    with_hosts = tools(hosts=True)
+    assert list(with_hosts) == list(TOOLS)
+    assert {tool.verb for tool in with_hosts.values()} <= HOSTED
+    assert all("host" in tool.arguments.model_fields for tool in with_hosts.values())
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -42,7 +62,7 @@ def test_a_tool_says_what_it_takes_and_what_it_may_do(name: str) -> None:
         name in READ_ONLY,
     )
     assert hints["openWorldHint"] is False
-    assert hints["idempotentHint"] is (name != "resume_session")
+    assert hints["idempotentHint"] is (name not in BEGINS)
     assert ("reason" in schema.get("required", [])) is (name in DESTRUCTIVE)
 
 

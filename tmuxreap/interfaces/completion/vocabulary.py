@@ -274,8 +274,10 @@ VERBS: dict[str, Words] = {
     "mcp": (
         "Run the MCP server: these commands as tools for agents.",
         "",
-        "--registry --json --quiet --help",
-        {},
+        "--hosts --registry --json --quiet --help",
+        {
+            "--hosts": ("", "Give the tools an argument `host`: other machines."),
+        },
     ),
     "popup": (
         "Show the sessions live, and stop or resume them by key.",

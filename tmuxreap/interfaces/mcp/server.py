@@ -1,19 +1,17 @@
 """`tmuxreap mcp`: the verbs as tools of an MCP server on stdin and stdout, by the official SDK.
 
-Owns the protocol, a worker thread for each call, and the end of the server. Prints nothing: stdout
-is the protocol's. Imported for `tmuxreap mcp` alone, for the SDK takes half a second; `import mcp`
-in here is the SDK, not this module."""
+Owns the protocol and the end of the server. Prints nothing: stdout is the protocol's. Imported for
+`tmuxreap mcp` alone, for the SDK takes half a second; `import mcp` in here is the SDK, not this
+module."""
 
 from __future__ import annotations
 
 import json
 import os
-import threading
-import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Mapping
 from functools import partial
 from signal import SIGHUP, SIGINT, SIGTERM
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -24,64 +22,80 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
     TextContent,
+    TextResourceContents,
     ToolAnnotations,
 )
 from mcp_types import Tool as ToolTold
-from pydantic import ValidationError
 
 from tmuxreap import __version__
-from tmuxreap.app import real_app
-from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.model import ProcessId
-from tmuxreap.core.ports import Processes
-from tmuxreap.core.results import Result
+from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.schema import answer_schema
-from tmuxreap.interfaces.cli.boundary import answered
-from tmuxreap.interfaces.mcp.tools import TOOLS, Arguments, Tool
+from tmuxreap.interfaces.mcp import resources
+from tmuxreap.interfaces.mcp.calls import Calls, Tell
+from tmuxreap.interfaces.mcp.tools import Tool, tools
 from tmuxreap.interfaces.mcp.wire import Lines
-from tmuxreap.system.environment import Settings
+from tmuxreap.sessions.context import Context
 
 INSTRUCTIONS = (
-    "tmuxreap ends, resumes and watches over AI coding agents that run in tmux sessions, and keeps"
-    " the registry (.hermes/agent-sessions.yaml) true. Call list_sessions first; a session is named"
-    " exactly as listed there. stop_session ends one properly and keeps its conversation, so that"
-    " resume_session can take it up; kill_session is for one that hangs. Both can be called again."
-    " Every answer is the JSON of the command line: `ok` tells whether all of it was done,"
-    " `results` what became of each session, an `error` its code, reason and hint; a hint's"
-    " --some-flag is the argument some_flag here. Your own session is answered first (handed_over)"
-    " and ended seconds later: say what you have to say and finish. Deleting a conversation needs"
-    " confirm_purge; ask the person before."
+    "tmuxreap starts, ends, resumes and watches over AI coding agents in tmux sessions, and keeps the"
+    " registry (.hermes/agent-sessions.yaml) true. Call list_sessions first; name a session as it is"
+    " listed. `ok` tells whether all of it was done, `results` what became of each session, an"
+    " `error` its code, reason and hint. timed_out with `under_way`: it goes on; call the same tool"
+    " again with the same arguments. Your own session is answered first (handed_over) and ended"
+    " seconds later: say what you have to say and finish. Ask the person before a conversation is"
+    " deleted (confirm_purge)."
 )
-CALLS = 32  # at the same time; more wait their turn
-LOOK_S = 0.1  # how soon one who waits hears that the server has to leave
-LEAVE_S = 10.0  # what is under way by then is as good as killed: its intent stays for `reconcile`
+T = TypeVar("T")
 
 
-def serve(registry: str | None) -> None:
+def serve(registry: str | None, *, hosts: bool = False) -> None:
     """Until stdin ends, when what was begun is finished first; or until a signal, when it is
     interrupted."""
-    anyio.run(partial(_serve, Calls(registry)))
+    try:
+        anyio.run(_serve, Calls(registry, hosts=hosts), tools(hosts=hosts))
+    except Exception as error:
+        if not _only_unheard(error):
+            raise
 
 
-async def _serve(calls: Calls) -> None:
+def _only_unheard(error: BaseException) -> bool:
+    """A client that died in the middle of an answer is no fault."""
+    parts = getattr(error, "exceptions", ())
+    return all(map(_only_unheard, parts)) if parts else isinstance(error, BrokenPipeError)
+
+
+async def _serve(calls: Calls, known: Mapping[str, Tool]) -> None:
     server: Server[Any] = Server(
         "tmuxreap",
         version=__version__,
         title="tmuxreap: agent sessions in tmux",
         instructions=INSTRUCTIONS,
-        on_list_tools=_told,
-        on_call_tool=calls.call,
+        on_list_tools=partial(_tools, known),
+        on_call_tool=partial(_call, calls, known),
+        on_list_resources=partial(_resources, calls),
+        on_list_resource_templates=_templates,
+        on_read_resource=partial(_read, calls),
     )
     async with (
         stdio_server(cast(Any, Lines())) as (requests, answers),
         anyio.create_task_group() as tasks,
     ):
+        calls.tasks = tasks
         tasks.start_soon(_leave_when_told, calls)
-        await server.run(requests, answers, server.create_initialization_options())
-        tasks.cancel_scope.cancel()
+        try:
+            await server.run(requests, answers, server.create_initialization_options())
+        finally:
+            calls.unheard()
+            tasks.cancel_scope.cancel()  # threads are waited for
 
 
 async def _leave_when_told(calls: Calls) -> None:
@@ -94,91 +108,13 @@ async def _leave_when_told(calls: Calls) -> None:
                 os._exit(Exit.INTERRUPTED if interrupted else Exit.OK)
 
 
-class Calls:
-    """The calls under way, each in a thread and with an App of its own: a ledger belongs to one
-    thread."""
-
-    def __init__(self, registry: str | None) -> None:
-        self._registry = registry
-        self._leaving = threading.Event()
-        self._limiter = anyio.CapacityLimiter(CALLS)
-        self._under_way = 0
-
-    async def call(
-        self, _: ServerRequestContext[Any], params: CallToolRequestParams
-    ) -> CallToolResult:
-        tool = TOOLS.get(params.name)
-        if tool is None:
-            raise MCPError(INVALID_PARAMS, f"could not call {params.name!r}: there is no such tool")
-        self._under_way += 1
-        try:
-            work = partial(self._answer, tool, params.arguments or {})
-            return told(await anyio.to_thread.run_sync(work, limiter=self._limiter))
-        finally:
-            self._under_way -= 1
-
-    async def interrupt(self) -> bool:
-        """Was any call under way? Each puts back what it had changed on a pane, and leaves its
-        intent open."""
-        self._leaving.set()
-        busy = self._under_way > 0
-        with anyio.move_on_after(LEAVE_S):
-            while self._under_way:
-                await anyio.sleep(LOOK_S / 10)
-        return busy
-
-    def _answer(self, tool: Tool, arguments: dict[str, Any]) -> Result:
-        app = real_app(Settings.from_environment(), self._registry, "mcp")
-        app.processes = cast(Processes, Interruptible(app.processes, self._leaving))
-        try:
-            return answered(tool.verb, app, lambda one: _asked(tool, arguments).run(one))
-        except Exception as error:  # noqa: BLE001 - the boundary of a call: the others go on
-            traceback.print_exception(error)
-            message = f"could not go on: {type(error).__name__}: {error}"
-            bug = Failure(
-                Code.BUG,
-                message,
-                "this is a bug: please report it with what the server wrote to stderr",
-            )
-            return Result(tool.verb, app.registry_name, app.clock.now(), failure=bug)
+# Tools
 
 
-class Interruptible:
-    """The processes of this machine. Whoever waits for them hears that the server has to leave, as
-    by a Ctrl-C: signal handlers run in the main thread alone."""
-
-    def __init__(self, real: Processes, leaving: threading.Event) -> None:
-        self._real = real
-        self._leaving = leaving
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._real, name)
-
-    def wait(self, processes: Collection[ProcessId], timeout_s: float) -> set[ProcessId]:
-        left_s = timeout_s
-        while True:
-            if self._leaving.is_set():
-                raise KeyboardInterrupt
-            gone = self._real.wait(processes, min(left_s, LOOK_S))
-            left_s -= LOOK_S
-            if gone or left_s <= 0:
-                return gone
-
-
-def _asked(tool: Tool, arguments: dict[str, Any]) -> Arguments:
-    try:
-        return tool.arguments.model_validate(arguments)
-    except ValidationError as error:
-        wrong = "; ".join(
-            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-            for one in error.errors(include_input=False)
-        )
-        reason = f"could not {tool.verb}: {wrong}"
-        raise Failure(Code.USAGE, reason, f"see the input schema of {tool.name}") from None
-
-
-async def _told(_: ServerRequestContext[Any], __: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=[as_told(tool) for tool in TOOLS.values()])
+async def _tools(
+    known: Mapping[str, Tool], _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+) -> ListToolsResult:
+    return ListToolsResult(tools=[as_told(tool) for tool in known.values()])
 
 
 def as_told(tool: Tool) -> ToolTold:
@@ -187,7 +123,7 @@ def as_told(tool: Tool) -> ToolTold:
         title=tool.title,
         description=" ".join((tool.arguments.__doc__ or "").split()),
         input_schema=_untitled(tool.arguments.model_json_schema()),
-        output_schema=answer_schema(tool.verb),
+        output_schema=_output(tool),
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.read_only,
@@ -198,28 +134,105 @@ def as_told(tool: Tool) -> ToolTold:
     )
 
 
+def _output(tool: Tool) -> dict[str, Any]:
+    """The answer's schema; of one that leaves fields out on demand, without those that must be."""
+    schema = dict(answer_schema(tool.verb))
+    if "fields" in tool.arguments.model_fields:
+        properties = cast(dict[str, Any], schema["properties"])
+        items = {**properties["results"]["items"], "required": []}
+        schema["properties"] = {**properties, "results": {"type": "array", "items": items}}
+    return schema
+
+
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without the titles that pydantic makes of names: the names are there."""
-    properties = {
-        name: {k: v for k, v in one.items() if k != "title"}
-        for name, one in schema["properties"].items()
-    }
+    """Without the titles that pydantic makes of names, and what else says nothing."""
+    properties = {name: _short(one) for name, one in schema.get("properties", {}).items()}
     kept = {key: value for key, value in schema.items() if key not in ("title", "description")}
     return {**kept, "properties": properties}
 
 
-def told(result: Result) -> CallToolResult:
-    """The very JSON that the command line prints, as text and as data."""
-    # A name may hold bytes that are no text: the command line escapes them, a protocol in UTF-8 has
-    # no way to.
-    text = (
-        json.dumps(result.as_json(), default=str, ensure_ascii=False)
-        .encode(errors="replace")
-        .decode()
-    )
-    envelope = json.loads(text)
+def _short(one: dict[str, Any]) -> dict[str, Any]:
+    """An argument that may be left out need not be told as one that may be null."""
+    kept = {key: value for key, value in one.items() if key != "title"}
+    kinds = [kind for kind in kept.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        kept = {**kinds[0], **{key: value for key, value in kept.items() if key != "anyOf"}}
+    return {key: value for key, value in kept.items() if not _goes_without_saying(key, value)}
+
+
+def _goes_without_saying(key: str, value: object) -> bool:
+    return key == "default" and value in (None, False, [])
+
+
+async def _call(
+    calls: Calls,
+    known: Mapping[str, Tool],
+    context: ServerRequestContext[Any],
+    params: CallToolRequestParams,
+) -> CallToolResult:
+    tool = known.get(params.name)
+    if tool is None:
+        raise MCPError(INVALID_PARAMS, f"could not call {params.name!r}: there is no such tool")
+    wanted = context.meta is not None and context.meta.get("progress_token") is not None
+    tell: Tell | None = context.session.report_progress if wanted else None
+    answer = await calls.call(tool, params.arguments or {}, tell)
     return CallToolResult(
-        content=[TextContent(type="text", text=text)],
-        structured_content=envelope,
-        is_error=not envelope["ok"],
+        content=[TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],
+        structured_content=answer,
+        is_error=not answer["ok"],
     )
+
+
+# Resources
+
+
+async def _resources(
+    calls: Calls, _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+) -> ListResourcesResult:
+    found = await _looked(calls, resources.readable)
+    told = [
+        Resource(uri=one.uri, name=one.name, description=one.about, mime_type=one.kind)
+        for one in found
+    ]
+    return ListResourcesResult(resources=told)
+
+
+async def _templates(
+    _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+) -> ListResourceTemplatesResult:
+    one = resources.A_SCREEN
+    told = ResourceTemplate(
+        uri_template=one.uri, name=one.name, description=one.about, mime_type=one.kind
+    )
+    return ListResourceTemplatesResult(resource_templates=[told])
+
+
+async def _read(
+    calls: Calls, _: ServerRequestContext[Any], params: ReadResourceRequestParams
+) -> ReadResourceResult:
+    try:
+        kind, text = await _looked(calls, partial(_text, uri=params.uri))
+    except Failure as failure:
+        raise MCPError(INVALID_PARAMS, failure.message) from None
+    return ReadResourceResult(
+        contents=[TextResourceContents(uri=params.uri, mime_type=kind, text=text)]
+    )
+
+
+def _text(context: Context, uri: str) -> tuple[str, str]:
+    kind, text = resources.read(context, uri)
+    return kind, text.encode(errors="replace").decode()
+
+
+async def _looked(calls: Calls, look: Callable[[Context], T]) -> T:
+    """In a thread, as a call that looks."""
+
+    def work() -> T:
+        context = calls.context(looks=True)
+        try:
+            context.configure(lenient=True)
+            return look(context)
+        finally:
+            context.close()
+
+    return await anyio.to_thread.run_sync(work)

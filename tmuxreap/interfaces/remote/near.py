@@ -49,7 +49,7 @@ def call_hosts(
     here_alone: list[bool] = []
 
     def work(context: Context) -> Result:
-        near = _near(context, verb, command, host, at_once or AT_ONCE, words, field)
+        near = _near(context, verb, command, host, at_once or AT_ONCE, words, field, on_terminal())
         if near is None:
             here_alone.append(True)
             return Result(verb, None, context.clock.now())
@@ -69,6 +69,16 @@ def call_hosts(
     return result.exit
 
 
+def over_hosts(
+    context: Context, verb: str, host: list[str] | None, words: dict[str, object]
+) -> Result | None:
+    """For a caller who is no person: nobody is asked. None where only this machine is meant."""
+    field = next((name for name in FIELDS if name in words), None)
+    command = verbs.plain_command(verb)
+    near = _near(context, verb, command, host, AT_ONCE, words, field, asks=False)
+    return None if near is None else near.run(Voice())
+
+
 def _interrupted() -> Failure:
     hint = "see what came of it: tmuxreap list --host all"
     reason = "could not wait for the hosts: interrupted; what was begun there goes on"
@@ -83,6 +93,7 @@ def _near(
     at_once: int,
     words: dict[str, object],
     field: str | None,
+    asks: bool,
 ) -> Near | None:
     known: list[Hosts] = []
 
@@ -100,7 +111,7 @@ def _near(
     every = errands(targets, flagged, hosts, lambda target: _is_row(context, target))
     if every is None:
         return None
-    return Near(context, verb, command, every, at_once, words, field)
+    return Near(context, verb, command, every, at_once, words, field, asks)
 
 
 def _refuse_a_host_in(name: str, hosts: Hosts) -> None:
@@ -138,6 +149,7 @@ class Near:
     at_once: int
     words: Mapping[str, object]
     field: str | None
+    asks: bool  # a person, on a terminal
 
     def run(self, voice: Voice) -> Result:
         if self._is_changing and self._is_far_by_flag and not self._yes and self._is_inside():
@@ -241,7 +253,7 @@ class Near:
         return Result(self.verb, None, self.context.clock.now())
 
     def _planned_first(self, voice: Voice) -> Result:
-        if self.words.get("purge") and not self._yes and not on_terminal():
+        if self.words.get("purge") and not self._yes and not self.asks:
             reason = (
                 f"could not {self.verb} and purge: that deletes for good, and nobody can be asked"
                 " here"
@@ -250,9 +262,9 @@ class Near:
         plans = self._plans()
         plan = self._merged(plans)
         if not self._yes and (self._is_sweeping or self.words.get("purge")):
-            if self._is_inside() and not on_terminal():
+            if self._is_inside() and not self.asks:
                 return replace(plan, failure=self._has_to_say_so())
-            if self.verb in verbs.ASKED and on_terminal() and not self._is_agreed(plan, voice):
+            if self.verb in verbs.ASKED and self.asks and not self._is_agreed(plan, voice):
                 said = f"nothing was done: the answer to {self.verb} was no"
                 return replace(plan, results=[], others=(), status=Exit.OK, greeting=said)
         sent = [

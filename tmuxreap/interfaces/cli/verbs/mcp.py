@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -13,7 +14,14 @@ from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
 from tmuxreap.sessions.context import Context
 
 
-def command(registry: Registry = None, json: Json = False, quiet: Quiet = False) -> None:
+def command(
+    hosts: Annotated[
+        bool, typer.Option("--hosts", help="Give the tools an argument `host`: other machines.")
+    ] = False,
+    registry: Registry = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Run the MCP server: these commands as tools for agents."""
 
     def work(context: Context) -> Result:
@@ -23,7 +31,7 @@ def command(registry: Registry = None, json: Json = False, quiet: Quiet = False)
             raise _no_sdk(error) from None
         if on_terminal() and not quiet:
             print("tmuxreap: waiting for an MCP client on stdin; C-d ends it", file=sys.stderr)
-        serve(registry)
+        serve(registry, hosts=hosts)
         raise typer.Exit
 
     answer("mcp", registry, json, quiet, work)

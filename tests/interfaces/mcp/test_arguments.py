@@ -1,0 +1,75 @@
+"""The words of a tool as those of the command line."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from tmuxreap.interfaces.cli.commands import plain_command
+from tmuxreap.interfaces.mcp.arguments import flags_of, with_host
+from tmuxreap.interfaces.mcp.tools import TOOLS
+
+OURS = {  # what only a tool has; the far side does not see it
+    "list_sessions": {"limit", "fields"},
+    "events": {"limit"},
+    "stop_session": {"confirm_purge"},
+    "kill_session": {"confirm_purge"},
+    "reap": {"reason"},
+    "remove_session": {"reason"},
+}
+GIVEN: dict[str, dict[str, Any]] = {
+    "stop_session": {"targets": ["a"], "reason": "r", "grace": 2.5, "self": True},
+    "wait_session": {"targets": "a", "until": "idle", "timeout": "10m"},
+    "adopt_session": {"all": True, "tags": ["x"]},
+    "resume_session": {"targets": "a", "print": True},
+    "start_session": {"name": "a", "agent": "claude", "tags": "x"},
+}
+SAID: dict[str, dict[str, Any]] = {
+    "stop_session": {
+        "targets": ["a"],
+        "reason": "r",
+        "grace": "2.5",
+        "itself": True,
+        "yes": False,
+    },
+    "wait_session": {"targets": ["a"], "until": "idle", "timeout": "25"},
+    "adopt_session": {"everything": True, "tag": ["x"]},
+    "resume_session": {"targets": ["a"], "print_only": True},
+    "start_session": {"name": "a", "agent": "claude", "tag": ["x"]},
+}
+
+
+@pytest.mark.parametrize("tool", GIVEN)
+def test_what_was_given_is_said_as_the_command_line_has_it(tool: str) -> None:
+    arguments = TOOLS[tool].arguments.model_validate(GIVEN[tool])
+    assert arguments.words() == SAID[tool]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_argument_is_one_of_the_command(tool: str) -> None:
+    known = set(inspect.signature(plain_command(TOOLS[tool].verb)).parameters)
+    arguments = TOOLS[tool].arguments
+    named = {
+        {"purge_conversation": "purge", "any": "anyone", "all": "everything", "tags": "tag"}.get(
+            name, name
+        )
+        for name in arguments.model_fields
+    }
+    assert named - known == OURS.get(tool, set())
+
+
+def test_hosts_are_an_argument_more() -> None:
+    arguments = with_host(TOOLS["list_sessions"].arguments)
+    given = arguments.model_validate({"host": "gpu", "live": True})
+    assert getattr(given, "host") == ["gpu"]  # noqa: B009 - made at run time
+    assert given.words() == {"live": True, "status": "running"}
+    assert arguments.__doc__ == TOOLS["list_sessions"].arguments.__doc__
+
+
+def test_flags_have_their_arguments() -> None:
+    flags = flags_of(TOOLS["stop_session"].arguments)
+    assert flags["--self"] == "self"
+    assert flags["--whole-session"] == "whole_session"
+    assert flags_of(TOOLS["resume_session"].arguments)["--print"] == "print"

@@ -1,0 +1,184 @@
+"""A call that takes long: what is under way is told, its end to who asks again, its steps to who wants
+them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import anyio
+import pytest
+
+from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.ending.plan import Rung
+from tmuxreap.interfaces.mcp import calls
+from tmuxreap.interfaces.mcp.arguments import Arguments
+from tmuxreap.interfaces.mcp.calls import Calls
+from tmuxreap.interfaces.mcp.tools import Tool
+from tmuxreap.sessions.context import Context
+
+PATIENCE_S = 20
+
+
+class Slow(Arguments):
+    """It ends when it is let."""
+
+    name: str = "acme"
+    let: ClassVar[threading.Event]
+    runs: ClassVar[list[str]]
+
+    def run(self, context: Context) -> Result:
+        self.runs.append(self.name)
+        assert context.progress is not None
+        context.progress.begin(2)
+        context.progress.rung(self.name, Rung.KEYS)
+        while not self.let.is_set():
+            context.processes.wait((), 0.01)
+        context.progress.done(self.name)
+        facts = {"outcome": "stopped"}
+        return Result("stop", None, 0.0, [PlainResult(self.name, facts)])
+
+
+TOOL = Tool("stop_session", "Stop", "stop", Slow)
+
+
+@pytest.fixture(autouse=True)
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Slow.let, Slow.runs = threading.Event(), []
+
+
+def talk(
+    work: Callable[[Calls], Awaitable[None]], answer_s: float = 0.05, *, leave: bool = False
+) -> None:
+    async def run() -> None:
+        found = Calls(None, hosts=False, answer_s=answer_s)
+        with anyio.fail_after(PATIENCE_S):
+            async with anyio.create_task_group() as tasks:
+                found.tasks = tasks
+                await work(found)
+                if not leave:
+                    Slow.let.set()
+                tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+
+
+def test_what_takes_long_is_told_as_under_way_and_its_end_to_who_asks_again() -> None:
+    async def work(found: Calls) -> None:
+        first = await found.call(TOOL, {}, None)
+        assert (first["ok"], first["exit_code"], first["results"]) == (False, 1, [])
+        assert first["error"]["code"] == "timed_out"
+        assert "under way, 0 of 2 ended: acme: keys" in first["error"]["message"]
+        assert "stop_session again with the same arguments" in first["error"]["hint"]
+        (one,) = first["under_way"]
+        assert (one["name"], one["at"]) == ("acme", "keys")
+        again = await found.call(TOOL, {}, None)
+        assert again["under_way"]
+        Slow.let.set()
+        last = await found.call(TOOL, {}, None)
+        assert (last["ok"], last["results"][0]["outcome"]) == (True, "stopped")
+        assert Slow.runs == ["acme"]
+        await found.call(TOOL, {}, None)  # its end was told: this is another call
+        assert Slow.runs == ["acme", "acme"]
+
+    talk(work)
+
+
+def test_other_arguments_are_another_call() -> None:
+    async def work(found: Calls) -> None:
+        await found.call(TOOL, {}, None)
+        await found.call(TOOL, {"name": "other"}, None)
+        assert Slow.runs == ["acme", "other"]
+
+    talk(work)
+
+
+def test_the_end_of_a_call_that_was_given_up_is_kept() -> None:
+    async def work(found: Calls) -> None:
+        with anyio.move_on_after(0.05):
+            await found.call(TOOL, {}, None)
+        Slow.let.set()
+        assert (await found.call(TOOL, {}, None))["ok"]
+        assert Slow.runs == ["acme"]
+
+    talk(work, answer_s=10)
+
+
+def test_an_end_that_nobody_asks_for_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "KEPT_S", 0.05)
+
+    async def work(found: Calls) -> None:
+        await found.call(TOOL, {}, None)
+        Slow.let.set()
+        while found._kept:
+            await anyio.sleep(0.01)
+        assert (await found.call(TOOL, {}, None))["ok"]
+        assert Slow.runs == ["acme", "acme"]
+
+    talk(work)
+
+
+def test_progress_is_told_with_growing_numbers() -> None:
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+        if len(heard) == 3:
+            Slow.let.set()
+
+    async def work(found: Calls) -> None:
+        assert (await found.call(TOOL, {}, tell))["ok"]
+
+    talk(work, answer_s=10)
+    numbers = [number for number, _, _ in heard]
+    assert numbers == sorted(set(numbers))
+    assert {total for _, total, _ in heard} == {2}
+    assert "0 of 2 ended; acme: keys" in (heard[0][2] or "")
+    assert "1 of 2 ended" in (heard[-1][2] or "")
+
+
+def test_who_leaves_interrupts_what_is_under_way() -> None:
+    async def work(found: Calls) -> None:
+        await found.call(TOOL, {}, None)
+        assert await found.interrupt()
+        last = await found.call(TOOL, {}, None)
+        assert last["error"]["code"] == "interrupted"
+
+    talk(work, leave=True)
+
+
+def test_who_looks_is_given_up_when_nobody_listens() -> None:
+    looks = Tool("list_sessions", "List", "list", Slow, read_only=True)
+
+    async def work(found: Calls) -> None:
+        await found.call(looks, {}, None)
+        found.unheard()
+        assert (await found.call(looks, {}, None))["error"]["code"] == "interrupted"
+
+    talk(work, leave=True)
+
+
+def test_a_fault_of_ours_is_an_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    class Broken(Slow):
+        def run(self, context: Context) -> Result:
+            raise ZeroDivisionError
+
+    async def work(found: Calls) -> None:
+        tool = Tool("stop_session", "Stop", "stop", Broken)
+        assert (await found.call(tool, {}, None))["error"]["code"] == "bug"
+
+    talk(work, answer_s=10)
+    assert "ZeroDivisionError" in capfd.readouterr().err
+
+
+def test_arguments_that_cannot_be_read_are_an_answer() -> None:
+    async def work(found: Calls) -> None:
+        told = await found.call(TOOL, {"colour": "red"}, None)
+        assert (told["exit_code"], told["error"]["code"]) == (2, "usage")
+        assert "colour" in told["error"]["message"]
+
+    talk(partial(work), answer_s=10)

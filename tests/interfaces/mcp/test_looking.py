@@ -1,0 +1,88 @@
+"""What a tool that looks answers: running ones, so many, with the fields that were asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fakes import Story
+from tmuxreap.core.errors import Failure
+from tmuxreap.interfaces.mcp.looking import LONGEST_S, Ear, Events, ListSessions, WaitSession
+from tmuxreap.sessions.context import Context
+
+
+def names(story: Story, **given: Any) -> list[str]:
+    result = ListSessions.model_validate(given).run(story.app())
+    return [str(one.as_json()["name"]) for one in result.results]
+
+
+def test_a_list_is_of_the_running_ones(story: Story) -> None:
+    story.agent("acme")
+    story.agent("gone")
+    story.stop("gone")
+    assert names(story) == ["acme"]
+    assert names(story, status="all") == ["acme", "gone"]
+    assert names(story, status="stopped") == ["gone"]
+    assert names(story, targets=["gone"]) == ["gone"]  # who names one means it
+
+
+ANSWER = {
+    "warnings": ["before"],
+    "results": [{"name": f"a{n}", "state": "idle", "cwd": "/", "error": None} for n in range(3)],
+}
+
+
+def test_a_list_is_as_long_and_as_wide_as_was_asked_for() -> None:
+    told = ListSessions(limit=2, fields=["state"]).trimmed(dict(ANSWER))
+    assert told["results"] == [{"name": f"a{n}", "state": "idle", "error": None} for n in range(2)]
+    assert told["warnings"] == ["before", "2 of 3 sessions are told: raise limit, or ask for fewer"]
+    assert ListSessions().trimmed(dict(ANSWER)) == ANSWER
+
+
+def test_a_field_that_is_not_there_is_said(story: Story) -> None:
+    with pytest.raises(Failure, match="no field 'colour'") as caught:
+        ListSessions(fields=["colour"]).run(story.app())
+    assert "state" in caught.value.hint
+
+
+def test_of_events_the_newest_are_told() -> None:
+    told = Events(limit=1).trimmed(dict(ANSWER))
+    assert [one["name"] for one in told["results"]] == ["a2"]
+
+
+def test_a_wait_is_shorter_than_a_clients_patience(story: Story) -> None:
+    story.agent()
+    given = WaitSession.model_validate({"targets": ["acme"], "until": "gone", "timeout": 3600})
+    assert given.words()["timeout"] == f"{LONGEST_S:g}"
+    assert LONGEST_S < 30
+
+
+class Deaf:
+    """Waits for nothing, and counts."""
+
+    def __init__(self) -> None:
+        self.waits: list[float] = []
+
+    def arm(self) -> None: ...
+
+    def wait(self, _: object, timeout_s: float) -> Any:
+        from tmuxreap.commands.watch.waiting import Woken
+
+        self.waits.append(timeout_s)
+        return Woken(frozenset(), changed=False, ending=False)
+
+
+def test_who_waits_hears_that_the_server_leaves(story: Story) -> None:
+    context: Context = story.app()
+
+    def leaving(_: object, timeout_s: float) -> set[Any]:
+        if len(deaf.waits) == 3:
+            raise KeyboardInterrupt
+        return set()
+
+    deaf = Deaf()
+    context.processes.wait = leaving  # type: ignore[method-assign, assignment]
+    with pytest.raises(KeyboardInterrupt):
+        Ear(context, deaf).wait((), 60.0)  # type: ignore[arg-type]
+    assert sum(deaf.waits) < 2

@@ -1,0 +1,223 @@
+"""The tools that end: stop, kill, interrupt, reap, and remove, which drops what has ended.
+
+Each asks for a reason where something is lost; who means more than names from inside a session says
+so."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from tmuxreap.commands import forget, interrupt, stop
+from tmuxreap.commands.reap import reap
+from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S, Kind, Limits
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Row, Verb
+from tmuxreap.core.results import Result
+from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import Policy
+from tmuxreap.interfaces.cli.boundary import scope_of
+from tmuxreap.interfaces.mcp.arguments import (
+    Arguments,
+    DryRun,
+    Reason,
+    Seconds,
+    Targets,
+    TaskWord,
+    Yes,
+)
+from tmuxreap.registry.targets import is_sweeping
+from tmuxreap.sessions.context import Context
+
+
+class _End(Arguments):
+    """What `stop_session` and `kill_session` both take."""
+
+    verb: ClassVar[Verb]
+    targets: Targets
+    reason: Reason
+    grace: Annotated[Seconds | None, Field(description="Seconds before SIGKILL.")] = None
+    no_force: Annotated[bool, Field(description="Never SIGKILL.")] = False
+    whole_session: Annotated[bool, Field(description="Its other busy panes too.")] = False
+    pane_only: Annotated[bool, Field(description="Only the agent's pane.")] = False
+    itself: Annotated[
+        bool,
+        Field(
+            alias="self",
+            description="Also your own session, where a pattern or all reaches it. Not for names.",
+        ),
+    ] = False
+    cleanup: Annotated[bool, Field(description="Remove its git worktree, not by force.")] = False
+    purge_conversation: Annotated[
+        bool, Field(description="Delete its conversation for good. Needs confirm_purge.")
+    ] = False
+    confirm_purge: Annotated[
+        str | None, Field(description="That session's name, the one target.")
+    ] = None
+    yes: Yes = False
+    dry_run: DryRun = False
+
+    def policy(self) -> Policy:
+        return Policy(
+            verb=self.verb,
+            reason=self.reason,
+            grace_s=self.grace,
+            force=not self.no_force,
+            scope=scope_of(self.whole_session, self.pane_only),
+            itself=self.also_self,
+            purge=self.purge_conversation,
+            cleanup=self.cleanup,
+        )
+
+    @property
+    def also_self(self) -> bool:
+        return self.itself or not any(is_sweeping(target) for target in self.targets)
+
+    def run(self, context: Context) -> Result:
+        if self.purge_conversation and not self.dry_run:
+            self._check_purge(context)
+        sure = self.yes or self.purge_conversation
+        policy = self.policy()
+        if self.grace is None:
+            policy = replace(policy, grace_s=context.default_seconds("grace"))
+        return stop.run(context, stop.EndRequest(tuple(self.targets), policy, self.dry_run, sure))
+
+    def words(self) -> dict[str, object]:
+        """On another host: one name, said twice; whether it has a row is seen there."""
+        if self.purge_conversation and not self.dry_run:
+            self._check_named()
+        found = super().words()
+        return {**found, "itself": self.also_self, "yes": self.yes or self.purge_conversation}
+
+    def _check_purge(self, context: Context) -> None:
+        self._check_named()
+        if not isinstance(context.registry.look().named(str(self.confirm_purge)), Row):
+            raise self._not_named()
+
+    def _check_named(self) -> None:
+        """One session, by its very name, said twice."""
+        named = self.targets == [self.confirm_purge] and len(getattr(self, "host", [])) < 2
+        if not named or any(is_sweeping(target) for target in self.targets):
+            raise self._not_named()
+
+    def _not_named(self) -> Failure:
+        return Failure(
+            Code.USAGE,
+            f"could not {self.verb.value} and purge: that deletes a conversation for good, and"
+            " confirm_purge does not name it",
+            "name one session of the registry in targets, and the same name in confirm_purge",
+        )
+
+
+class StopSession(_End):
+    """Stop sessions properly: exit keys, then hangup, SIGTERM, SIGKILL, until all is proven gone.
+    The conversation is kept for resume_session. Fine for one that has ended."""
+
+    verb = Verb.STOP
+    after_turn: Annotated[
+        Seconds | None,
+        Field(description="Let it end its turn first, for at most so many seconds."),
+    ] = None
+    keys_timeout: Annotated[
+        Seconds | None, Field(description="Seconds for exit keys; 0: none.")
+    ] = None
+
+    def policy(self) -> Policy:
+        return replace(
+            super().policy(), after_turn_s=self.after_turn, keys_timeout_s=self.keys_timeout
+        )
+
+
+class KillSession(_End):
+    """Kill sessions that hang: SIGTERM, then SIGKILL. The conversation is kept. Prefer
+    stop_session."""
+
+    verb = Verb.KILL
+    task_status: TaskWord = "failed"
+
+    def policy(self) -> Policy:
+        return replace(super().policy(), task_status=self.task_status)
+
+
+class InterruptSession(Arguments):
+    """End the turn that agents are in, by their own key; the sessions go on. A dialog is closed,
+    never approved."""
+
+    targets: Targets
+    yes: Yes = False
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        return interrupt.run(
+            context, interrupt.InterruptRequest(tuple(self.targets), self.dry_run, self.yes)
+        )
+
+
+class Reap(Arguments):
+    """End what evidence says is stalled, idle, past its ttl, or left over by ended sessions. Without
+    `yes` only the plan is answered: read it first."""
+
+    reason: Reason
+    stalled: Annotated[
+        bool, Field(description="Said to work, then silent. None of the four: all.")
+    ] = False
+    stalled_after: Annotated[Seconds, Field(description="Seconds.")] = STALLED_AFTER_S
+    idle: Annotated[bool, Field(description="No output, nobody attached, not busy.")] = False
+    idle_after: Annotated[Seconds, Field(description="Seconds.")] = IDLE_AFTER_S
+    expired: Annotated[bool, Field(description="Past their ttl.")] = False
+    orphans: Annotated[bool, Field(description="Processes of ended sessions.")] = False
+    grace: Annotated[Seconds | None, Field(description="Seconds before SIGKILL.")] = None
+    cleanup: Annotated[bool, Field(description="Remove their git worktrees, not by force.")] = False
+    task_status: TaskWord = "failed"
+    yes: Annotated[bool, Field(description="Do it.")] = False
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        asked = {
+            Kind.STALLED: self.stalled,
+            Kind.IDLE: self.idle,
+            Kind.EXPIRED: self.expired,
+            Kind.ORPHAN: self.orphans,
+        }
+        usual = reap.usual(context, tuple(kind for kind, wanted in asked.items() if wanted))
+        given = self.model_fields_set
+        request = replace(
+            usual,
+            limits=Limits(
+                self.stalled_after if "stalled_after" in given else usual.limits.stalled_after_s,
+                self.idle_after if "idle_after" in given else usual.limits.idle_after_s,
+            ),
+            grace_s=usual.grace_s if self.grace is None else self.grace,
+            cleanup=self.cleanup if "cleanup" in given else usual.cleanup,
+            task_status=self.task_status,
+            dry_run=self.dry_run,
+            yes=self.yes,
+            why=self.reason,
+        )
+        return reap.run(context, request)
+
+
+class RemoveSession(Arguments):
+    """Forget ended sessions: drop their rows. Nothing is ended, conversations stay."""
+
+    targets: Targets
+    reason: Reason
+    history: Annotated[bool, Field(description="Their events too.")] = False
+    force: Annotated[bool, Field(description="Also rows that say running.")] = False
+    yes: Yes = False
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        many = any(is_sweeping(target) for target in self.targets)
+        if many and not (self.yes or self.dry_run) and stop.is_inside(context):
+            raise Failure(
+                Code.USAGE,
+                f"could not forget {' '.join(self.targets)}: an agent that drops more than named"
+                " rows has to say so",
+                "look at the plan with dry_run, then add yes",
+            )
+        request = forget.ForgetRequest(
+            tuple(self.targets), self.history, self.force, self.dry_run, self.reason
+        )
+        return forget.run(context, request)

@@ -1,0 +1,110 @@
+"""Turns the shell words of hints and messages into the words of the tools: who is told of them here
+may have no shell.
+
+Knows the verbs that have a tool; what has none stays a command, said as one. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from tmuxreap.interfaces.completion.vocabulary import VERBS
+from tmuxreap.interfaces.mcp.arguments import flags_of
+from tmuxreap.interfaces.mcp.tools import TOOLS, Tool
+
+BY_VERB = {tool.verb: tool for tool in TOOLS.values()}
+TOLD = ("message", "hint")  # the keys whose text is for who reads, beside `warnings`
+MANY = ("targets", "names", "tags", "host")
+PARTS = {"adopt": "names", "start": "name"}  # where a bare word goes, else to the targets
+_WORD = r"(?:'[^']*'|\"[^\"]*\"|[^\s,;()'\"])+"
+# A command is its verb, and what follows up to the next word of the sentence.
+_STOPS = r"(?:or|then|and|if|when|with|for|again|to)\b"
+_COMMAND = re.compile(rf"tmuxreap (?P<verb>[a-z]+)(?P<rest>(?: (?!{_STOPS}|#){_WORD})*)")
+_FLAG = re.compile(r"(?<![\w-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>\d[\w.]*|[A-Z]+\b))?")
+_KEPT = "\0\0"  # the flags of a command that stays one
+INSTEAD = {
+    "stop it first with --replace": "stop it first with stop_session",
+    "; or give a command after --, as in: tmuxreap start NAME --agent AGENT -- COMMAND": "",
+}
+
+
+def in_tools(answer: dict[str, Any], tool: Tool) -> dict[str, Any]:
+    """An answer with every hint and message in words of tools."""
+    told = {key: _told(key, value, tool) for key, value in answer.items()}
+    return {**told, "warnings": [said(text, tool) for text in answer["warnings"]]}
+
+
+def _told(key: str, value: Any, tool: Tool) -> Any:
+    if isinstance(value, dict):
+        return {name: _told(name, one, tool) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_told("", one, tool) for one in value]
+    return said(value, tool) if key in TOLD and isinstance(value, str) else value
+
+
+def said(text: str, tool: Tool) -> str:
+    for shell, ours in INSTEAD.items():
+        text = text.replace(shell, ours)
+    text = _COMMAND.sub(_call, text) if "tmuxreap " in text else text
+    text = _FLAG.sub(lambda found: _argument(found, tool), text) if "--" in text else text
+    return text.replace(_KEPT, "--")
+
+
+def _call(found: re.Match[str]) -> str:
+    if found["verb"] not in VERBS:
+        return found[0]
+    tool = BY_VERB.get(found["verb"])
+    given = _given(tool, found["rest"]) if tool is not None else None
+    if tool is None or given is None:
+        return f"(in a shell) {found[0].replace('--', _KEPT)}"
+    return f"{tool.name} {json.dumps(given, ensure_ascii=False)}" if given else tool.name
+
+
+def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
+    """None where these words are none of the tool's."""
+    try:
+        words = shlex.split(rest)
+    except ValueError:
+        return None
+    names, found = flags_of(tool.arguments), dict[str, object]()
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            _put(found, PARTS.get(tool.verb, "targets"), word)
+        elif word == "--host":
+            _put(found, "host", words.pop(0) if words else "HOST")
+        elif word not in names:
+            return None
+        else:
+            name = names[word]
+            flagged = _is_switch(tool, name)
+            _put(found, name, True if flagged or not words else words.pop(0))
+    return found
+
+
+def _put(found: dict[str, object], name: str, value: object) -> None:
+    if name in MANY:
+        kept = found.setdefault(name, [])
+        assert isinstance(kept, list)  # noqa: S101 - made one line above
+        kept.append(value)
+    else:
+        found[name] = value
+
+
+def _is_switch(tool: Tool, name: str) -> bool:
+    return any(
+        (field.alias or own) == name and field.annotation is bool
+        for own, field in tool.arguments.model_fields.items()
+    )
+
+
+def _argument(found: re.Match[str], tool: Tool) -> str:
+    """`--grace 0` is `grace: 0`; a flag that no argument stands for is left."""
+    name = flags_of(tool.arguments).get(found["flag"])
+    if name is None:
+        return found[0]
+    value = found["value"] or ("true" if _is_switch(tool, name) else None)
+    return name if value is None else f"{name}: {value}"

@@ -1,0 +1,164 @@
+"""The tools that only look: list, show, events, doctor, wait. Change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from tmuxreap.commands import events, show, wait
+from tmuxreap.commands import list as listing
+from tmuxreap.commands.doctor import doctor
+from tmuxreap.commands.watch.waiting import Waiter, Woken
+from tmuxreap.core.answers import SHAPES, fields_of
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.mcp.arguments import Arguments, Names, Seconds, Targets
+from tmuxreap.sessions.context import Context
+
+LONGEST_S = 25.0  # of a wait: clients give up on a call that takes a minute
+HEARD_S = 0.5  # how soon one who waits hears that the server has to leave
+MOST = 1000
+SHOWN = frozenset(
+    name for shape in SHAPES["list"].results for name in fields_of(shape) if name != "name"
+)
+Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many.")]
+StatusWord = Literal["running", "stopped", "terminated", "all"]
+UntilWord = Literal["idle", "waiting", "working", "limited", "gone", "ended"]
+SortWord = Literal["name", "status", "live", "agent", "idle", "memory", "server"]
+
+
+class ListSessions(Arguments):
+    """List sessions: what each is at (state), whether it is alive, idle time, conversation. Running
+    ones, unless targets or status say otherwise."""
+
+    targets: Names = Field([], description="As in show_session. None: all.")
+    status: Annotated[StatusWord | None, Field(description="Only those.")] = None
+    live: Annotated[bool, Field(description="Only those whose agent is alive.")] = False
+    sort: Annotated[SortWord | None, Field(description="The order.")] = None
+    limit: Limit = 50
+    fields: list[str] = Field([], description="Only these, as [state, cwd]. None: all.")
+
+    def run(self, context: Context) -> Result:
+        self._check_fields()
+        return listing.run(
+            context, listing.ListRequest(tuple(self.targets), self._status, self.live, self.sort)
+        )
+
+    def words(self) -> dict[str, object]:
+        self._check_fields()
+        return {**super().words(), "status": self._status}
+
+    @property
+    def _status(self) -> str | None:
+        if self.status is None:
+            return None if self.targets else "running"
+        return None if self.status == "all" else self.status
+
+    def _check_fields(self) -> None:
+        unknown = next((name for name in self.fields if name not in SHOWN | {"name"}), None)
+        if unknown is not None:
+            reason = f"could not list: there is no field {unknown!r}"
+            raise Failure(Code.USAGE, reason, f"there are: {', '.join(sorted(SHOWN))}")
+
+    def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
+        kept, more = _limited(answer, self.limit, "sessions")
+        if self.fields:
+            wanted = {"name", "error", "host", "target", *self.fields}
+            kept = [{key: one[key] for key in one if key in wanted} for one in kept]
+        return {**answer, **more, "results": kept}
+
+
+def _limited(
+    answer: Mapping[str, Any], limit: int, what: str, *, last: bool = False
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    results = answer["results"]
+    if len(results) <= limit:
+        return results, {}
+    said = f"{limit} of {len(results)} {what} are told: raise limit, or ask for fewer"
+    kept = results[-limit:] if last else results[:limit]
+    return kept, {"warnings": [*answer["warnings"], said]}
+
+
+class ShowSession(Arguments):
+    """Show all that is known of sessions: processes, screen, conversation."""
+
+    targets: Targets
+
+    def run(self, context: Context) -> Result:
+        return show.run(context, self.targets)
+
+
+class Events(Arguments):
+    """What happened: starts, ends with reasons, drafts that were kept. The newest last."""
+
+    targets: Names = Field([], description="Names. None: of all.")
+    since: Annotated[Seconds | None, Field(description="Only the last so many seconds.")] = None
+    limit: Limit = 50
+
+    def run(self, context: Context) -> Result:
+        return events.run(context, events.EventsRequest(tuple(self.targets), self.since))
+
+    def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
+        kept, more = _limited(answer, self.limit, "events", last=True)
+        return {**answer, **more, "results": kept}
+
+
+class Doctor(Arguments):
+    """Check the setup: tmux, registry, ledger, agents, hooks. Each problem with what mends it."""
+
+    def run(self, context: Context) -> Result:
+        return doctor.run(context)
+
+
+class WaitSession(Arguments):
+    """Wait until all (or any) of the sessions reach a state, end, or are gone. Answers after 25 s at
+    the latest; on timed_out call again."""
+
+    targets: Targets
+    until: Annotated[UntilWord, Field(description="waiting: for a person; gone: no process left.")]
+    any: Annotated[bool, Field(description="One is enough.")] = False
+    timeout: Annotated[Seconds, Field(description="Seconds; 25 at most are waited.")] = LONGEST_S
+
+    def run(self, context: Context) -> Result:
+        request = wait.WaitRequest(
+            tuple(self.targets), wait.Until(self.until), self.any, self._timeout_s
+        )
+        with _ear(context) as ear:
+            return wait.run(context, request, ear)
+
+    def words(self) -> dict[str, object]:
+        return {**super().words(), "timeout": f"{self._timeout_s:g}"}
+
+    @property
+    def _timeout_s(self) -> float:
+        return min(self.timeout, LONGEST_S)
+
+
+class Ear:
+    """Hears what a wait waits for, and that the server has to leave."""
+
+    def __init__(self, context: Context, waiter: Waiter) -> None:
+        self._context = context
+        self._waiter = waiter
+
+    def arm(self) -> None:
+        self._waiter.arm()
+
+    def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
+        known, left_s = frozenset(processes), timeout_s
+        while True:
+            self._context.processes.wait((), 0.0)  # raises where the server leaves
+            woken = self._waiter.wait(known, min(left_s, HEARD_S))
+            left_s -= HEARD_S
+            if woken.gone or woken.changed or left_s <= 0:
+                return woken
+
+
+@contextmanager
+def _ear(context: Context) -> Iterator[Ear]:
+    with wait.heard(context) as waiter:
+        yield Ear(context, waiter)

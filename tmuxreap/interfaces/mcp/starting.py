@@ -1,0 +1,98 @@
+"""The tools that begin: start, adopt, resume; and reconcile, which settles what is true.
+
+A start runs what the agent's profile or its row says: no command comes from here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tmuxreap.commands import adopt, resume, start
+from tmuxreap.commands.reconcile import reconcile
+from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.cli.boundary import checked_duration
+from tmuxreap.interfaces.mcp.arguments import Arguments, DryRun, Names, Targets
+from tmuxreap.sessions.context import Context
+
+
+class StartSession(Arguments):
+    """Start an agent in a tmux session of its own and register it. It runs the agent's own command,
+    or the one that its row has."""
+
+    name: Annotated[str, Field(description="Of the session, a new one.")]
+    agent: Annotated[
+        str | None, Field(description="claude, codex, gemini, opencode, qwen, copilot, agy, ...")
+    ] = None
+    cwd: Annotated[str | None, Field(description="Folder; else the server's.")] = None
+    tags: Names = Field([], description="Recorded.")
+    task_id: Annotated[str | None, Field(description="Recorded.")] = None
+    ttl: Annotated[str | None, Field(description="As 2h: then reap finds it.")] = None
+    server: Annotated[str | None, Field(description="tmux server, as tmux -L.")] = None
+    worktree: Annotated[
+        str | None, Field(description="Work in this git worktree; made if missing.")
+    ] = None
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        here = context.settings.cwd
+        request = start.StartRequest(
+            name=self.name,
+            agent=self.agent,
+            cwd=None if self.cwd is None else str(here / self.cwd),
+            tags=tuple(self.tags),
+            task_id=self.task_id,
+            ttl=checked_duration(self.ttl),
+            server=self.server,
+            dry_run=self.dry_run,
+            worktree=None if self.worktree is None else str(here / self.worktree),
+        )
+        return start.run(context, request)
+
+
+class AdoptSession(Arguments):
+    """Register agents that run in tmux sessions already: by name, or all that are there."""
+
+    names: Names = Field([], description="Names of tmux sessions.")
+    all: Annotated[bool, Field(description="Instead of names.")] = False
+    agent: Annotated[str | None, Field(description="Which agent; else recognised.")] = None
+    server: Annotated[str | None, Field(description="tmux server, as tmux -L.")] = None
+    tags: Names = Field([], description="Recorded.")
+    force: Annotated[bool, Field(description="Also what another registry has.")] = False
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        if self.all == bool(self.names):
+            reason = "could not tell what to adopt: give names, or all alone"
+            raise Failure(Code.USAGE, reason, "with dry_run and all the answer tells who is there")
+        tags = tuple(self.tags)
+        if self.all:
+            return adopt.run_all(context, adopt.AdoptAllRequest(self.server, tags, self.dry_run))
+        asked = [
+            adopt.AdoptRequest(name, self.agent, self.server, tags, self.dry_run, self.force)
+            for name in dict.fromkeys(self.names)
+        ]
+        return adopt.run(context, *asked)
+
+
+class Reconcile(Arguments):
+    """Bring registry, ledger and tmux into agreement: the dead are recorded as ended, an
+    interrupted stop is finished. What only you can decide is told."""
+
+    dry_run: DryRun = False
+
+    def run(self, context: Context) -> Result:
+        return reconcile.run(context, dry_run=self.dry_run)
+
+
+class ResumeSession(Arguments):
+    """Take up the conversation of an ended session in a new tmux session of that name."""
+
+    targets: Targets
+    print_only: Annotated[
+        bool, Field(alias="print", description="Only answer with the command.")
+    ] = False
+
+    def run(self, context: Context) -> Result:
+        return resume.run(context, resume.ResumeRequest(tuple(self.targets), self.print_only))
