@@ -1,5 +1,5 @@
-"""A call that takes long: what is under way is told, its end to who asks again, its steps to who wants
-them."""
+"""A call that takes long: what is under way is told, its end to who asks again, its steps to who
+wants them."""
 
 from __future__ import annotations
 

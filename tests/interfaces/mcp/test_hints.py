@@ -27,12 +27,13 @@ STOP, START = TOOLS["stop_session"], TOOLS["start_session"]
         ),
         (
             "go to it: tmuxreap attach x; or register it: tmuxreap adopt x",
-            'go to it: (in a shell) tmuxreap attach x; or register it: adopt_session {"names": ["x"]}',
+            "go to it: (in a shell) tmuxreap attach x; or register it: adopt_session"
+            ' {"names": ["x"]}',
         ),
         (
-            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry PATH",
+            "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry P",
             'make one with: start_session {"name": "NAME", "agent": "AGENT"}, or point to one with'
-            " --registry PATH",
+            " --registry P",
         ),
         ("tmuxreap list --host gpu", 'list_sessions {"host": ["gpu"]}'),
         (

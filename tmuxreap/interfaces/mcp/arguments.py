@@ -1,5 +1,5 @@
-"""What the tools take, by kinds: targets, reasons, spans; and how the words of a tool become those of
-the command line.
+"""What the tools take, by kinds: targets, reasons, spans; and how the words of a tool become those
+of the command line.
 
 Decides nothing: what is wrong with an argument is said by its type."""
 

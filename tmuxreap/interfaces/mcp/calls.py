@@ -1,7 +1,7 @@
 """The calls of tools: each in a thread and with a context of its own, for a ledger belongs to one
 thread. Nobody waits for long: what goes on is told as such, and its end to who asks again.
 
-Knows nothing of the protocol's messages. What was begun is never given up because nobody listens."""
+Knows nothing of the protocol's messages, and gives nothing up because nobody listens."""
 
 from __future__ import annotations
 

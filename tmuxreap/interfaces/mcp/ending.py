@@ -155,8 +155,8 @@ class InterruptSession(Arguments):
 
 
 class Reap(Arguments):
-    """End what evidence says is stalled, idle, past its ttl, or left over by ended sessions. Without
-    `yes` only the plan is answered: read it first."""
+    """End what evidence says is stalled, idle, past its ttl, or left over by ended sessions.
+    Without `yes` only the plan is answered: read it first."""
 
     reason: Reason
     stalled: Annotated[

@@ -115,8 +115,8 @@ class Doctor(Arguments):
 
 
 class WaitSession(Arguments):
-    """Wait until all (or any) of the sessions reach a state, end, or are gone. Answers after 25 s at
-    the latest; on timed_out call again."""
+    """Wait until all (or any) of the sessions reach a state, end, or are gone. Answers after 25 s
+    at the latest; on timed_out call again."""
 
     targets: Targets
     until: Annotated[UntilWord, Field(description="waiting: for a person; gone: no process left.")]

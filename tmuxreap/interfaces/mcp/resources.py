@@ -1,5 +1,5 @@
-"""What a client may read without a tool: the registry as it stands, and the screen of a session, with
-secrets masked. Changes nothing."""
+"""What a client may read without a tool: the registry as it stands, and the screen of a session,
+with secrets masked. Changes nothing."""
 
 from __future__ import annotations
 
