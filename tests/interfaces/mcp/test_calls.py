@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import anyio
 import pytest
@@ -51,25 +51,39 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Slow.let, Slow.runs = threading.Event(), []
 
 
-def talk(
-    work: Callable[[Calls], Awaitable[None]], answer_s: float = 0.05, *, leave: bool = False
-) -> None:
+def talk(work: Callable[[Calls], Awaitable[None]], answer_s: float = 0.05) -> None:
     async def run() -> None:
         found = Calls(None, hosts=False, answer_s=answer_s)
         with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as tasks:
                 found.tasks = tasks
-                await work(found)
-                if not leave:
+                try:
+                    await work(found)
+                finally:
                     Slow.let.set()
-                tasks.cancel_scope.cancel()
+                    tasks.cancel_scope.cancel()
 
     anyio.run(run)
 
 
+async def begun(found: Calls, tool: Tool = TOOL) -> dict[str, Any]:
+    """What is told of a call, when it has come to its first rung."""
+    told = await found.call(tool, {}, None)
+    while not told["under_way"]:
+        told = await found.call(tool, {}, None)
+    return told
+
+
+async def ended(found: Calls, tool: Tool = TOOL) -> dict[str, Any]:
+    told = await found.call(tool, {}, None)
+    while told["error"] and told["error"]["code"] == "timed_out":
+        told = await found.call(tool, {}, None)
+    return told
+
+
 def test_what_takes_long_is_told_as_under_way_and_its_end_to_who_asks_again() -> None:
     async def work(found: Calls) -> None:
-        first = await found.call(TOOL, {}, None)
+        first = await begun(found)
         assert (first["ok"], first["exit_code"], first["results"]) == (False, 1, [])
         assert first["error"]["code"] == "timed_out"
         assert "under way, 0 of 2 ended: acme: keys" in first["error"]["message"]
@@ -79,10 +93,10 @@ def test_what_takes_long_is_told_as_under_way_and_its_end_to_who_asks_again() ->
         again = await found.call(TOOL, {}, None)
         assert again["under_way"]
         Slow.let.set()
-        last = await found.call(TOOL, {}, None)
+        last = await ended(found)
         assert (last["ok"], last["results"][0]["outcome"]) == (True, "stopped")
         assert Slow.runs == ["acme"]
-        await found.call(TOOL, {}, None)  # its end was told: this is another call
+        await ended(found)  # its end was told: this is another call
         assert Slow.runs == ["acme", "acme"]
 
     talk(work)
@@ -90,8 +104,9 @@ def test_what_takes_long_is_told_as_under_way_and_its_end_to_who_asks_again() ->
 
 def test_other_arguments_are_another_call() -> None:
     async def work(found: Calls) -> None:
-        await found.call(TOOL, {}, None)
-        await found.call(TOOL, {"name": "other"}, None)
+        await begun(found)
+        while len(Slow.runs) < 2:
+            await found.call(TOOL, {"name": "other"}, None)
         assert Slow.runs == ["acme", "other"]
 
     talk(work)
@@ -101,6 +116,8 @@ def test_the_end_of_a_call_that_was_given_up_is_kept() -> None:
     async def work(found: Calls) -> None:
         with anyio.move_on_after(0.05):
             await found.call(TOOL, {}, None)
+        while not Slow.runs:
+            await anyio.sleep(0.01)
         Slow.let.set()
         assert (await found.call(TOOL, {}, None))["ok"]
         assert Slow.runs == ["acme"]
@@ -112,11 +129,11 @@ def test_an_end_that_nobody_asks_for_is_forgotten(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(calls, "KEPT_S", 0.05)
 
     async def work(found: Calls) -> None:
-        await found.call(TOOL, {}, None)
+        await begun(found)
         Slow.let.set()
         while found._kept:
             await anyio.sleep(0.01)
-        assert (await found.call(TOOL, {}, None))["ok"]
+        assert (await ended(found))["ok"]
         assert Slow.runs == ["acme", "acme"]
 
     talk(work)
@@ -127,7 +144,7 @@ def test_progress_is_told_with_growing_numbers() -> None:
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
         heard.append((progress, total, message))
-        if len(heard) == 3:
+        if "keys" in str(message) and len(heard) > 2:
             Slow.let.set()
 
     async def work(found: Calls) -> None:
@@ -136,30 +153,29 @@ def test_progress_is_told_with_growing_numbers() -> None:
     talk(work, answer_s=10)
     numbers = [number for number, _, _ in heard]
     assert numbers == sorted(set(numbers))
-    assert {total for _, total, _ in heard} == {2}
-    assert "0 of 2 ended; acme: keys" in (heard[0][2] or "")
+    assert {total for _, total, _ in heard} <= {None, 2}
+    assert any("0 of 2 ended; acme: keys" in str(said) for _, _, said in heard)
     assert "1 of 2 ended" in (heard[-1][2] or "")
 
 
 def test_who_leaves_interrupts_what_is_under_way() -> None:
     async def work(found: Calls) -> None:
-        await found.call(TOOL, {}, None)
+        await begun(found)
         assert await found.interrupt()
-        last = await found.call(TOOL, {}, None)
-        assert last["error"]["code"] == "interrupted"
+        assert (await ended(found))["error"]["code"] == "interrupted"
 
-    talk(work, leave=True)
+    talk(work)
 
 
 def test_who_looks_is_given_up_when_nobody_listens() -> None:
     looks = Tool("list_sessions", "List", "list", Slow, read_only=True)
 
     async def work(found: Calls) -> None:
-        await found.call(looks, {}, None)
+        await begun(found, looks)
         found.unheard()
-        assert (await found.call(looks, {}, None))["error"]["code"] == "interrupted"
+        assert (await ended(found, looks))["error"]["code"] == "interrupted"
 
-    talk(work, leave=True)
+    talk(work)
 
 
 def test_a_fault_of_ours_is_an_answer(capfd: pytest.CaptureFixture[str]) -> None:
