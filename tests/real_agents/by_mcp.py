@@ -3,7 +3,7 @@ up again.
 
 python -m tests.real_agents.by_mcp FOLDER
 
-FOLDER/claude/node_modules/.bin holds the program. Exit 0 when all went as it must."""
+FOLDER/claude is where it is installed. Exit 0 when all went as it must."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import yaml
 
 from tests.real_agents.bench import NAME, Bench
 from tests.real_agents.mock_model import ANSWER, Reply, tools_of
-from tests.real_agents.setups import SETUPS
+from tests.real_agents.setups import SETUPS, program_of
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import State
 
@@ -143,7 +143,7 @@ def idle(bench: Bench) -> None:
 
 def main(folder: Path) -> int:
     setup = SETUPS["claude"]
-    program = folder / "claude" / "node_modules" / ".bin" / setup.program
+    program = program_of(folder, "claude")
     with Bench("claude", setup, load_profiles(None).agents["claude"], program) as bench:
         try:
             play(bench)

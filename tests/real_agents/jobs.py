@@ -3,14 +3,13 @@ docs/agents.md, with a verdict in a word or a fault."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.real_agents.bench import Bench
-from tests.real_agents.setups import SETUPS
+from tests.real_agents.setups import SETUPS, program_of, version_of
 from tmuxreap.agents.load import load_profiles
 
 AT_ONCE = 3  # an agent mostly waits
@@ -33,22 +32,25 @@ class Cell:
 
 
 def wanted(jobs: Iterable[Job], words: Sequence[str]) -> list[Job]:
-    """AGENT, or AGENT:ROW; a row by its beginning."""
+    """AGENT, or AGENT:ROW; a row by its beginning. Without those that the agent has not."""
     asked = [(agent, row) for agent, _, row in (word.partition(":") for word in words)]
     return [
         job
         for job in jobs
-        if not asked or any(job.agent == agent and job.row.startswith(row) for agent, row in asked)
+        if not set(job.row.split(", ")) & set(SETUPS[job.agent].lacks)
+        and (
+            not asked or any(job.agent == agent and job.row.startswith(row) for agent, row in asked)
+        )
     ]
 
 
 def played(jobs: Sequence[Job], folder: Path, at_once: int = AT_ONCE) -> Iterator[Cell]:
-    """In the order of the jobs. FOLDER/AGENT/node_modules/.bin holds the programs."""
+    """In the order of the jobs. FOLDER/AGENT is where each is installed."""
     profiles = load_profiles(None).agents
 
     def play(job: Job) -> Cell:
         setup = SETUPS[job.agent]
-        program = folder / job.agent / "node_modules" / ".bin" / setup.program
+        program = program_of(folder, job.agent)
         with Bench(job.agent, setup, profiles[job.agent], program, allowed=job.allowed) as bench:
             try:
                 return Cell(job.agent, job.row, job.play(bench))
@@ -64,14 +66,9 @@ def _first(fault: str) -> str:
     return fault.partition("\n")[0].replace("|", "/")[:120]
 
 
-def version(folder: Path, agent: str) -> str:
-    package = folder / agent / "node_modules" / SETUPS[agent].package / "package.json"
-    return str(json.loads(package.read_text())["version"])
-
-
 def table(found: Sequence[Cell], folder: Path) -> str:
     agents = list(dict.fromkeys(cell.agent for cell in found))
-    heads = [f"{agent} {version(folder, agent)}" for agent in agents]
+    heads = [f"{agent} {version_of(folder, agent)}" for agent in agents]
     lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(agents) + 1) + "|"]
     for row in dict.fromkeys(cell.row for cell in found):
         words = {cell.agent: cell.word for cell in found if cell.row == row}

@@ -2,7 +2,7 @@
 
 python -m tests.real_agents.matrix FOLDER [--write] [AGENT[:ROW]...]
 
-FOLDER/AGENT/node_modules/.bin holds the programs; --write puts the table into docs/agents.md. Exit
+FOLDER/AGENT is where each is installed; --write puts the table into docs/agents.md. Exit
 0 when every cell is as it must be, 1 when one is not."""
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 KEY = "dummy-key-of-the-tests-0123456789abcdef"
@@ -29,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    package: str
+    package: str  # of npm; `pypi:NAME` of PyPI
     program: str
     seed: Callable[[Place], dict[str, str]]  # writes its configuration, answers its environment
     newline: str = "C-j"  # the key that begins another line of a prompt
@@ -42,7 +43,26 @@ class Setup:
     subscribed: tuple[tuple[str, str], ...] = ()  # as one whose plan has limits
     tells_limit: bool = True  # its screen says that it met one
     tells_until: bool = True  # and for how long
+    lacks: tuple[str, ...] = ()  # states that it does not have
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
+
+
+def program_of(folder: Path, agent: str) -> Path:
+    """Where scripts/test-agents has put it."""
+    setup = SETUPS[agent]
+    place = "venv/bin" if setup.package.startswith("pypi:") else "node_modules/.bin"
+    return folder / agent / place / setup.program
+
+
+def version_of(folder: Path, agent: str) -> str:
+    """Of what is installed there."""
+    registry, _, name = SETUPS[agent].package.rpartition(":")
+    if registry == "pypi":
+        places = (folder / agent / "venv" / "lib").glob("*/site-packages")
+        (found,) = metadata.distributions(name=name, path=[str(place) for place in places])
+        return found.version
+    package = folder / agent / "node_modules" / name / "package.json"
+    return str(json.loads(package.read_text())["version"])
 
 
 def _claude(place: Place) -> dict[str, str]:
@@ -136,6 +156,18 @@ def _copilot(place: Place) -> dict[str, str]:
     }
 
 
+def _pi(place: Place) -> dict[str, str]:
+    provider = {
+        "baseUrl": f"{place.url}/v1",
+        "api": "openai-completions",
+        "apiKey": KEY,
+        "models": [{"id": "mock"}],
+    }
+    place.json(".pi/agent/models.json", {"providers": {"mock": provider}})
+    place.json(".pi/agent/settings.json", {"defaultProvider": "mock", "defaultModel": "mock"})
+    return {"PI_OFFLINE": "1"}
+
+
 ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
 SETUPS = {
     "claude": Setup(
@@ -179,5 +211,8 @@ SETUPS = {
         _copilot,
         allowing=("--allow-all-tools",),
         tells_until=False,
+    ),
+    "pi": Setup(
+        "@mariozechner/pi-coding-agent", "pi", _pi, tells_limit=False, lacks=("dialog", "start-up")
     ),
 }
