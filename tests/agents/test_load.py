@@ -35,11 +35,15 @@ def test_each_agent_says_what_it_can(mine: Path) -> None:
 
 def test_a_new_agent_is_one_block_and_no_code(mine: Path) -> None:
     mine.write_text(
-        "agents:\n  pi: {about: mine, process: [pi], command: [pi], resume: [--session, '{id}']}\n"
+        "agents:\n  parrot: {about: mine, process: [parrot], command: [parrot], resume: [--session, '{id}']}\n"
     )
     answer = run("agents", "--json")
-    pi = of(answer, "pi")
-    assert (pi["about"], pi["exit_keys"], pi["resume"]) == ("mine", False, "pi --session {id}")
+    parrot = of(answer, "parrot")
+    assert (parrot["about"], parrot["exit_keys"], parrot["resume"]) == (
+        "mine",
+        False,
+        "parrot --session {id}",
+    )
     assert of(answer, "claude")["exit_keys"]
 
 
