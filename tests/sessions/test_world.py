@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tmuxreap.core.model import NoServer, Pane, Process, ProcessId, Server, Session
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.world import by_identity, places_of
+from tmuxreap.sessions.ownership import Index, Trace
+from tmuxreap.sessions.world import EVERYBODY, Wanted, by_identity, concerned, places_of
 
 PANE = Pane("%3", 100, "/dev/pts/7", False, False, False, False, "@0", False, "off")
 DEAD = replace(PANE, id="%4", pid=101, tty="/dev/pts/8", dead=True)
@@ -12,8 +13,7 @@ SESSION = Session("$1", "acme", 1000, 1000, 0, False, (PANE, DEAD))
 SERVER = Server("/tmp/s", 50, 900, (SESSION,))
 
 
-def tty_of(path: str) -> int:
-    return {"/dev/pts/7": 7, "/dev/pts/8": 8}.get(path, 0)
+TTYS = {"/dev/pts/7": 7, "/dev/pts/8": 8}
 
 
 def process(pid: int, sid: int = 0, tty: int = 0) -> Process:
@@ -26,7 +26,7 @@ def test_a_session_is_known_by_socket_id_and_creation() -> None:
 
 
 def test_a_process_belongs_to_a_pane_by_leader_terminal_or_what_it_carries() -> None:
-    places = places_of(SERVER, tty_of)
+    places = places_of(SERVER, TTYS)
     assert places.of(process(200, sid=100), None) == "%3"
     assert places.of(process(200, tty=7), None) == "%3"
     assert places.of(process(200), "%4") == "%4"
@@ -34,6 +34,34 @@ def test_a_process_belongs_to_a_pane_by_leader_terminal_or_what_it_carries() -> 
 
 
 def test_a_dead_pane_has_neither_leader_nor_terminal() -> None:
-    places = places_of(SERVER, tty_of)
+    places = places_of(SERVER, TTYS)
     assert places.of(process(200, sid=101, tty=8), None) is None
-    assert places_of(NoServer("/tmp/s"), tty_of).ids == frozenset()
+    assert places_of(NoServer("/tmp/s"), TTYS).ids == frozenset()
+
+
+def named(wanted: Wanted, *processes: Process, **traces: Trace) -> set[int]:
+    index = Index.of(
+        {one.pid: one for one in processes},
+        {int(pid.removeprefix("p")): trace for pid, trace in traces.items()},
+    )
+    other = Session("$2", "other", 1000, 1000, 0, False, (replace(PANE, id="%5", pid=105),))
+    server = replace(SERVER, sessions=(SESSION, other))
+    return concerned(index, {"/tmp/s": server}, TTYS, {"/tmp/s": "/tmp/s"}, wanted)
+
+
+def test_only_who_may_be_somebody_s_is_asked_for_its_name() -> None:
+    pane, child = process(100, sid=100), replace(process(201), ppid=100)
+    everyone = (pane, child, process(202, sid=100), process(203, tty=7), process(105), process(900))
+    mine = {100, 201, 202, 203}
+    for wanted in (Wanted(frozenset({"acme"})), Wanted(frozenset({"$1"}))):
+        assert named(wanted, *everyone) == mine
+    assert named(EVERYBODY, *everyone) == {*mine, 105}
+    assert named(Wanted(pids=frozenset({900})), *everyone) == {900}
+
+
+def test_what_carries_the_place_of_a_stranger_s_pane_is_not_asked() -> None:
+    acme = Wanted(frozenset({"acme"}))
+    here, gone = Trace("m", "/tmp/s,50", "%5"), Trace("m", "/tmp/s,50", "%77")
+    assert named(acme, process(300), process(301), p300=here, p301=gone) == {301}
+    elsewhere = Trace("m", "/tmp/t,50", "%5")
+    assert named(acme, process(300), p300=elsewhere) == {300}

@@ -81,7 +81,8 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         if request.server
         else near_sockets(context)
     )
-    sights = [] if request.server else [sight for sight, _ in look_at(context, rows)]
+    seen = [] if request.server else look_at(context, rows, strangers=True)
+    sights = [sight for sight, _ in seen]
     found = [
         one
         for one in all_newcomers(context, rows, sights, sockets)

@@ -167,7 +167,7 @@ def _on_another_server(
     if row.tmux.known or row.status.ended or process is None:
         return None
     socket = (world.index.traces.get(process.pid, Trace()).tmux or "").rpartition(",")[0]
-    asked = world.canonical(server.socket)
+    asked = world.paths[server.socket]
     if socket in ("", asked) or PurePosixPath(socket).name != PurePosixPath(asked).name:
         return None
     if profile is not None and not agent_among(tree(world.index, process.pid), profile, world):

@@ -9,7 +9,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import ended_as_pane
 from tmuxreap.sessions.panes import agent_in
-from tmuxreap.sessions.sight import Past, Sight, past_of, see
+from tmuxreap.sessions.sight import Past, Sight, past_of, see, wanted_by
 from tmuxreap.sessions.world import World
 
 
@@ -21,13 +21,11 @@ def look_at(
     whole_session: bool = False,
     known: Mapping[str, Past] | None = None,
     briefly: bool = False,
+    strangers: bool = False,
 ) -> list[tuple[Sight, Past]]:
-    """One look for all of them; `briefly` only for who does nothing on what is seen."""
+    """One look for all of them; `briefly` only for who does nothing on what is seen. `strangers`:
+    for who goes on to what has no row, too."""
     sockets = {row.name: context.socket_of(row) for row in rows}
-    closely = (
-        {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known} if briefly else None
-    )
-    world = context.observer.look(sockets.values(), _since(context, rows), closely=closely)
     survivors = context.books.survivors(context.place.boot_id)
     told = known or {}
 
@@ -42,8 +40,17 @@ def look_at(
             whole_session=whole_session,
         )
 
+    pasts = [past(row) for row in rows]
+    closely = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known}
+    world = context.observer.look(
+        sockets.values(),
+        _since(context, rows),
+        wanted=wanted_by(zip(rows, pasts, strict=True), everybody=strangers),
+        closely=closely if briefly else None,
+    )
     return [
-        _sight(context, row, sockets[row.name], world, past(row), briefly=briefly) for row in rows
+        _sight(context, row, sockets[row.name], world, before, briefly=briefly)
+        for row, before in zip(rows, pasts, strict=True)
     ]
 
 

@@ -73,12 +73,12 @@ def carried_in(
     beyond = not seen and any(carrier.beyond for carrier in below)
     if not beyond and not any(in_front(process) for process in seen):
         return None
-    nested = carriers.between(world.names(front).argv[1:], profile.process if profile else ())
+    nested = carriers.between(world.names_of(front).argv[1:], profile.process if profile else ())
     return Carried(front, found[front].program, beyond, nested)
 
 
 def _carrier(process: Process, carriers: Carriers, world: World) -> Carrier | None:
-    names = world.names(process)
+    names = world.names_of(process)
     return carriers.matching(program_names(names.argv, process.comm, names.executable), names.argv)
 
 

@@ -9,11 +9,20 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from tmuxreap.core.model import Process, ProcessId, ServerLook
+from tmuxreap.core.model import Process, ServerLook
 from tmuxreap.core.ports import Processes, Tmux
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.ownership import Index, Trace
-from tmuxreap.sessions.world import Names, World, by_identity, places_of
+from tmuxreap.sessions.world import (
+    EVERYBODY,
+    Names,
+    Wanted,
+    World,
+    by_identity,
+    concerned,
+    panes_of,
+    places_of,
+)
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
@@ -36,7 +45,6 @@ class Observer:
         self._tmux = tmux
         self._processes = processes
         self._place = place
-        self._names: dict[ProcessId, Names] = {}
         self.latest: World | None = None
         self._outside = False
 
@@ -51,11 +59,13 @@ class Observer:
         since: int,
         known: Mapping[str, ServerLook] | None = None,
         *,
+        wanted: Wanted = EVERYBODY,
         closely: Collection[int] | None = None,
     ) -> World:
         """`since`: no process that started before can be of interest beyond the tree of its pane.
-        `known`: servers that need not be asked. `closely`: for who only looks, the pids of which it
-        is read what they carry, though they have a terminal to tell them by."""
+        `known`: servers that need not be asked. `wanted`: for whom it
+        is. `closely`: for who only looks, the pids of which it is read what they carry, though they
+        have a terminal to tell them by."""
         asked = list(dict.fromkeys(sockets))
         if closely is None:
             servers = {**(known or {}), **self._ask(asked)}
@@ -64,27 +74,28 @@ class Observer:
             servers, processes = self._at_once(asked)
         if self._outside:
             processes.pop(self._place.pid, None)
-        # A program that another one was exec'd in place of is the same process under another name.
-        self._names.clear()
         young = [
             p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)
         ]
         if closely is not None:
             young = [process for process in young if not process.tty or process.pid in closely]
+        index = Index.of(processes, {p.pid: self._trace(p) for p in young})
+        ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
+        paths = {socket: canonical(socket) for socket in servers}
+        named = concerned(index, servers, ttys, paths, wanted) & processes.keys()
+        dated = wanted.dated & processes.keys()
         self.latest = World(
             host=self._place.host,
             boot_id=self._place.boot_id,
             servers=servers,
             sessions=by_identity(servers),
-            index=Index.of(processes, {p.pid: self._trace(p) for p in young}),
-            names=self.names,
-            tty_of=terminal_number,
-            canonical=canonical,
-            epoch_of=self._processes.started_epoch,
+            index=index,
+            names={pid: self._names(processes[pid]) for pid in named},
+            epochs={pid: self._processes.started_epoch(processes[pid].id) for pid in dated},
+            ttys=ttys,
+            paths=paths,
             protected=callers(self._place.pid, processes),
-            places={
-                socket: places_of(server, terminal_number) for socket, server in servers.items()
-            },
+            places={socket: places_of(server, ttys) for socket, server in servers.items()},
         )
         return self.latest
 
@@ -103,12 +114,10 @@ class Observer:
         asking.join()
         return servers, processes
 
-    def names(self, process: Process) -> Names:
-        known = self._names.get(process.id)
-        if known is None or not known.argv:  # asked between fork and exec it has no name yet
-            known = Names(*self._processes.called(process.id))
-            self._names[process.id] = known
-        return known
+    def _names(self, process: Process) -> Names:
+        """At each look anew: a program that another one was exec'd in place of is the same process
+        under another name."""
+        return Names(*self._processes.called(process.id))
 
     def _trace(self, process: Process) -> Trace:
         environ = self._processes.carried(process.id)

@@ -49,14 +49,14 @@ def leader_of(pane: Pane, world: World) -> Process | None:
 
 def is_interactive_shell(process: Process, world: World) -> bool:
     """It waits for commands, and does not carry out a script or -c."""
-    argv = world.names(process).argv
+    argv = world.names_of(process).argv
     return shell_of(process, world) in SHELLS and all(
         word.startswith("-") and not _takes_command(word) for word in argv[1:]
     )
 
 
 def shell_of(process: Process, world: World) -> str:
-    argv = world.names(process).argv
+    argv = world.names_of(process).argv
     return argv[0].lstrip("-").rsplit("/", 1)[-1] if argv else process.comm
 
 
@@ -81,7 +81,7 @@ def in_front(process: Process) -> bool:
 def on_terminal(pane: Pane, agent: tuple[Process, ...], world: World) -> tuple[Process, ...]:
     """Those on the pane's own terminal. One behind another (script, dtach) may be in front there,
     and not here."""
-    tty = world.tty_of(pane.tty)
+    tty = world.tty_of(pane)
     return tuple(process for process in agent if tty and process.tty == tty)
 
 
@@ -126,5 +126,5 @@ def agent_among(
 
 
 def _recognised(process: Process, profile: Profile, world: World) -> bool:
-    names = world.names(process)
+    names = world.names_of(process)
     return profile.recognises(names.argv, process.comm, names.executable)

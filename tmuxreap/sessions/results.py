@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def looked_at(context: Context, rows: Sequence[Row]) -> list[Sight]:
-    return [sight for sight, _ in look_at(context, rows, briefly=True)]
+    return [sight for sight, _ in look_at(context, rows, briefly=True, strangers=True)]
 
 
 def session_results(

@@ -78,14 +78,16 @@ def is_mate(
     if profile is None or not profile.mates:
         return False
     return any(
-        _led_by(world.names(one).argv, profile.mates) & conversations
+        _led_by(world.names_of(one).argv, profile.mates) & conversations
         for one in agent_in(pane, profile, world)
     )
 
 
-def leads(agent: Iterable[Process], known: Iterable[str | None], world: World) -> frozenset[str]:
+def conversations_of(
+    agent: Iterable[Process], known: Iterable[str | None], world: World
+) -> frozenset[str]:
     """The conversations of an agent: as recorded, and as its own command line tells them."""
-    said = (word for process in agent for word in world.names(process).argv)
+    said = (word for process in agent for word in world.names_of(process).argv)
     return frozenset(word for word in (*known, *said) if word)
 
 

@@ -39,8 +39,9 @@ from tmuxreap.sessions.panes import (
     live_in,
     on_terminal,
 )
-from tmuxreap.sessions.siblings import Known, holder_of, judge, leads, own_panes
-from tmuxreap.sessions.world import Places, World
+from tmuxreap.sessions.siblings import Known, conversations_of, holder_of, judge, own_panes
+from tmuxreap.sessions.world import Places, Wanted, World
+from tmuxreap.system.tmux.versions import spellings
 
 SAME_START_S = 1.0
 PTS_MAJOR = 136
@@ -83,6 +84,8 @@ class Sight:
         None  # where the keys go instead: what they reach the screen alone tells
     )
 
+    leads: frozenset[str] = frozenset()  # the conversations that the agent's team mates name
+
     @property
     def agent_gone(self) -> bool:
         return self.live is not Live.ALIVE and not self.agent
@@ -105,19 +108,22 @@ def see(
     pane = pick_pane(row, session, profile, world) if session else None
     foreign: tuple[Pane, ...] = ()
     agent: tuple[Process, ...] = ()
+    if pane is not None and not isinstance(pane, Failure):
+        agent = agent_in(pane, profile, world)
+    leads = conversations_of(agent, dict(row.conversations).values(), world)
     if session is not None and not isinstance(pane, Failure):
-        agent = agent_in(pane, profile, world) if pane else ()
-        session, foreign = _first(session, pane, agent, row, profile, world, past)
+        session, foreign = _first(session, pane, leads, profile, world, past)
     reach = _reach(row, server, session, world, past)
     belongings = _belongings(server, session, reach, spares, world)
     mine = any(one.process.pid in world.protected for one in belongings.own)
     if session is None or pane is None:
         agent = _outlived(row, belongings, profile, world)
         if session is not None:  # its own pane is no more; the others may be somebody's
+            leads = conversations_of(agent, leads, world)
             gone = Sight(
                 Live.AGENT_GONE, socket, server, session, whole, agent=agent, owned=belongings
             )
-            return replace(gone, foreign=foreign, reach=reach, mine=mine)
+            return replace(gone, foreign=foreign, reach=reach, mine=mine, leads=leads)
         return Sight(
             Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine
         )
@@ -132,6 +138,7 @@ def see(
             reach=reach,
             mine=mine,
             trouble=pane,
+            leads=leads,
         )
     carrier = carried_in(row, pane, agent, profile, spares.carriers, world)
     return Sight(
@@ -149,6 +156,7 @@ def see(
         reach=reach,
         mine=mine,
         nested=None if agent else nested_in(belongings, profile, world),
+        leads=leads,
     )
 
 
@@ -162,6 +170,20 @@ def _outlived(
         return agent_among(alive, profile, world)
     leaders = _recorded_leader(row, world)
     return tuple(process for process in alive if process.id in leaders)
+
+
+def wanted_by(known: Iterable[tuple[Row, Past]], *, everybody: bool = False) -> Wanted:
+    """All that these rows could mean."""
+    sessions, pids, dated = set[str](), set[int](), set[int]()
+    for row, past in known:
+        sessions.update((row.name, *spellings(row.name), row.tmux.session_id or ""))
+        if past.first is not None and past.first.session is not None:
+            sessions.add(past.first.session.id)
+        pids.update(one.pid for one in (*past.remembered, *past.leaders))
+        pids.add(row.pane.pid or 0)
+        if row.pane.created_epoch is not None:
+            dated.add(row.pane.pid or 0)
+    return Wanted(frozenset(sessions), frozenset(pids - {0}), frozenset(dated - {0}), everybody)
 
 
 def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
@@ -242,8 +264,7 @@ def past_of(sight: Sight, before: Past) -> Past:
 def _first(
     session: Session,
     pane: Pane | None,
-    agent: tuple[Process, ...],
-    row: Row,
+    leads: frozenset[str],
     profile: Profile | None,
     world: World,
     past: Past,
@@ -254,7 +275,7 @@ def _first(
     within = replace(session, panes=own_panes(session, pane))
     if past.whole_session:
         return within, ()
-    known = Known(pane, (), leader_of=leads(agent, dict(row.conversations).values(), world))
+    known = Known(pane, (), leader_of=leads)
     return within, judge(session, known, profile, world).foreign
 
 
@@ -270,10 +291,9 @@ def _judged_again(
         )
         return (replace(session, panes=panes) if panes else None), ()
     planned = first.session.panes if first.session else ()
-    leader_of = leads(first.agent, dict(row.conversations).values(), world)
     judged = judge(
         session,
-        Known(first.pane, planned, past.struck, past.whole_session, leader_of),
+        Known(first.pane, planned, past.struck, past.whole_session, first.leads),
         profile,
         world,
     )
@@ -286,7 +306,7 @@ def _belongings(
     """What lives in a pane that is not the session's own is another's, by whatever it was known
     before."""
     ours = {pane.id for pane in session.panes} if session else set()
-    here = f"{world.canonical(server.socket)},{server.pid}" if isinstance(server, Server) else None
+    here = world.known_as(server) if isinstance(server, Server) else None
     spare, places = spare_reason(spares, world), world.places.get(server.socket, Places())
 
     def reason(process: Process) -> str | None:
@@ -365,11 +385,8 @@ def _tracked(row: Row, world: World) -> Process | None:
         or row.tmux.boot_id not in (None, world.boot_id)
     ):
         return None
-    return (
-        process
-        if abs(world.epoch_of(process.id) - row.pane.created_epoch) <= SAME_START_S
-        else None
-    )
+    same = abs(world.epochs[process.pid] - row.pane.created_epoch) <= SAME_START_S
+    return process if same else None
 
 
 def _untracked(row: Row) -> Failure:
@@ -399,14 +416,10 @@ def _reach(
     # open counts.
     vanished = {f"{pane.tty} (deleted)" for pane in known if pane.id not in {p.id for p in panes}}
     return Reach(
-        tmux=(
-            f"{world.canonical(row.tmux.socket or server.socket)},{server_pid}"
-            if server_pid
-            else None
-        ),
+        tmux=f"{world.paths[server.socket]},{server_pid}" if server_pid else None,
         panes=frozenset(pane.id for pane in (*panes, *known)) | ({before} if before else set()),
         leaders=frozenset(leaders | _recorded_leader(row, world)),
-        ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane.tty))),
+        ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane))),
         terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
         mark=(
             None
@@ -453,7 +466,7 @@ def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None
     def reason(process: Process) -> str | None:
         if process.comm == TMUX_SERVER:
             return "a tmux server"
-        names = world.names(process)
+        names = world.names_of(process)
         found = spares.matching(
             program_names(names.argv[:1], process.comm, names.executable), names.argv
         )

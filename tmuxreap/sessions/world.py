@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from tmuxreap.core.model import Process, ProcessId, Server, ServerLook, Session
+from tmuxreap.core.model import Pane, Process, Server, ServerLook, Session
 from tmuxreap.core.values import field, frozen
 from tmuxreap.sessions.ownership import Index
 
@@ -31,6 +31,24 @@ class Places:
 
 
 @frozen
+class Wanted:
+    """For whom a look is made: who can be none of theirs is not asked for its name."""
+
+    sessions: frozenset[str] = frozenset()  # ids and names
+    pids: frozenset[int] = frozenset()
+    dated: frozenset[int] = frozenset()  # those that are known by the time of their start
+    everybody: bool = False  # also sessions that nobody named
+
+    def means(self, session: Session) -> bool:
+        return self.everybody or not self.sessions.isdisjoint((session.id, session.name))
+
+
+EVERYBODY = Wanted(everybody=True)
+
+NAMELESS = Names((), None)
+
+
+@frozen
 class World:
     """One look: every process, the tmux servers that were asked, and where this program itself
     stands in it."""
@@ -42,12 +60,66 @@ class World:
         tuple[str, str, int], Session
     ]  # by socket, id and creation: among a thousand, one is asked for
     index: Index
-    names: Callable[[Process], Names]
-    tty_of: Callable[[str], int]
-    canonical: Callable[[str], str]  # the one path of a socket
-    epoch_of: Callable[[ProcessId], float]
+    names: Mapping[int, Names]  # of those that may be somebody's
+    epochs: Mapping[int, float]  # when they started, of those that are known by it
+    ttys: Mapping[str, int]  # the device numbers of the panes' terminals
+    paths: Mapping[str, str]  # the one path of each server's socket
     protected: frozenset[int]  # this program and those that called it
     places: Mapping[str, Places] = field(default_factory=dict)  # by socket
+
+    def names_of(self, process: Process) -> Names:
+        return self.names.get(process.pid, NAMELESS)
+
+    def tty_of(self, pane: Pane) -> int:
+        """0 when it cannot be told."""
+        return self.ttys.get(pane.tty, 0)
+
+    def known_as(self, server: Server) -> str:
+        """The word for a server in the TMUX of all that was started on it."""
+        return f"{self.paths[server.socket]},{server.pid}"
+
+
+def panes_of(servers: Iterable[ServerLook]) -> Iterator[tuple[Server, Session, Pane]]:
+    for server in servers:
+        if isinstance(server, Server):
+            yield from (
+                (server, session, pane) for session in server.sessions for pane in session.panes
+            )
+
+
+def concerned(
+    index: Index,
+    servers: Mapping[str, ServerLook],
+    ttys: Mapping[str, int],
+    paths: Mapping[str, str],
+    wanted: Wanted,
+) -> set[int]:
+    """All that may belong to one of them, by whatever evidence."""
+    leaders, terminals = set(wanted.pids), set[int]()
+    strangers = set[tuple[str | None, str | None]]()
+    for server, session, pane in panes_of(servers.values()):
+        if wanted.means(session):
+            leaders.add(pane.pid or 0)
+            terminals.add(ttys[pane.tty])
+        else:
+            strangers.add((f"{paths[server.socket]},{server.pid}", pane.id))
+    found = [pid for pid in leaders if pid in index.processes]
+    terminals |= {index.processes[pid].tty for pid in found}
+    found += (pid for leader in leaders for pid in index.by_session.get(leader, ()))
+    found += (pid for tty in terminals - {0} for pid in index.by_tty.get(tty, ()))
+    found += (
+        pid for pid, trace in index.traces.items() if (trace.tmux, trace.pane) not in strangers
+    )
+    return _with_children(index, found)
+
+
+def _with_children(index: Index, pids: Iterable[int]) -> set[int]:
+    found, queue = set[int](), list(pids)
+    for pid in queue:  # grows while children are found
+        if pid not in found:
+            found.add(pid)
+            queue.extend(index.children.get(pid, ()))
+    return found
 
 
 def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, int], Session]:
@@ -57,12 +129,11 @@ def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, in
     }
 
 
-def places_of(server: ServerLook, tty_of: Callable[[str], int]) -> Places:
-    sessions = server.sessions if isinstance(server, Server) else ()
-    panes = [pane for session in sessions for pane in session.panes]
+def places_of(server: ServerLook, ttys: Mapping[str, int]) -> Places:
+    panes = [pane for _, _, pane in panes_of([server])]
     alive = [pane for pane in panes if not pane.dead]
     return Places(
         ids=frozenset(pane.id for pane in panes),
         by_leader={pane.pid: pane.id for pane in alive if pane.pid},
-        by_tty={tty: pane.id for pane in alive if (tty := tty_of(pane.tty))},
+        by_tty={tty: pane.id for pane in alive if (tty := ttys[pane.tty])},
     )

@@ -183,10 +183,9 @@ def _ask(context: Context) -> Ask:
 
 def agent_of(context: Context, process: Process) -> str | None:
     """Which of the agents that are known it is."""
-    names, agents = context.observer.names(process), context.profiles.agents.values()
-    found = (
-        one.name for one in agents if one.recognises(names.argv, process.comm, names.executable)
-    )
+    argv, executable = context.processes.called(process.id)
+    agents = context.profiles.agents.values()
+    found = (one.name for one in agents if one.recognises(argv, process.comm, executable))
     return next(found, None)
 
 

@@ -28,6 +28,7 @@ from tmuxreap.ending.one_at_a_time import busy_names
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.observe import canonical
 from tmuxreap.sessions.ownership import Belonging, Reach, Trace, owned
 from tmuxreap.sessions.panes import TMUX_SERVER
 from tmuxreap.sessions.sight import Past, Sight, spare_reason
@@ -199,13 +200,13 @@ class _Strays:
         }
         traces = (self._world.index.traces.get(one.pid, Trace()) for one in ids)
         came_from = {trace.tmux for trace in traces if trace.tmux is not None}
-        known = {_canonical(str(place), self._world) for place in places}
+        known = {_canonical(str(place)) for place in places}
         return not known or came_from <= known
 
 
-def _canonical(tmux: str, world: World) -> str:
+def _canonical(tmux: str) -> str:
     socket, _, pid = tmux.rpartition(",")
-    return f"{world.canonical(socket)},{pid}"
+    return f"{canonical(socket)},{pid}"
 
 
 def verdict_of(context: Context, remnant: Remnant) -> Verdict:

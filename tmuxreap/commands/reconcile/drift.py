@@ -100,7 +100,7 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
     """All of them; or those of some rows alone, where only these can have changed."""
     rows = [row for row in look.usable if only is None or row.name in only]
     before = begin(context, look)
-    sights = [sight for sight, _ in look_at(context, rows)]
+    sights = [sight for sight, _ in look_at(context, rows, strangers=True)]
     others = others_at_work(context, before)
     left = {name: intent for name, intent in before.intents.items() if name not in others}
     starts = {name: intent for name, intent in left.items() if intent.verb == START}

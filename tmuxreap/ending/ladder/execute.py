@@ -27,7 +27,7 @@ from tmuxreap.sessions.conversation import Finder, after_exit, screen_seen
 from tmuxreap.sessions.observe import Observer
 from tmuxreap.sessions.panes import in_front
 from tmuxreap.sessions.siblings import shared
-from tmuxreap.sessions.sight import past_of, see_again
+from tmuxreap.sessions.sight import past_of, see_again, wanted_by
 from tmuxreap.system.tmux import commands as tmux_commands
 
 T = TypeVar("T")
@@ -223,7 +223,8 @@ class Executor:
         since = min(map(_since, looks))
         asked = {it.plan.socket for it, look in looks.items() if not look.processes_only}
         known = {it.plan.socket: it.sight.server for it in looks if it.plan.socket not in asked}
-        world = self._observer.look(asked, since, known)
+        wanted = wanted_by((it.row, it.past) for it in looks)
+        world = self._observer.look(asked, since, known, wanted=wanted)
         for it, look in looks.items():
             sight = see_again(it.row, it.profile, it.spares, world, it.past)
             it.past = past_of(sight, it.past)
