@@ -104,8 +104,11 @@ class Made:
 class Writer:
     """Writes one document with a die: `roll(n)` is 0 to n-1."""
 
-    def __init__(self, roll: Callable[[int], int], troubled: bool) -> None:
+    def __init__(
+        self, roll: Callable[[int], int], troubled: bool = False, *, least: int = 1
+    ) -> None:
         self.roll = roll
+        self.least = least  # rows of a list in lines
         self.troubled = troubled
         self.out = Made()
         self.newline = self.pick("\n", "\n", "\n", "\r\n")
@@ -198,7 +201,7 @@ class Writer:
         self.rest_of_line()
         indent = self.pick(0, 2, 2, 4)
         self.between(indent)
-        for _ in range(1 + self.roll(4)):
+        for _ in range(self.least + self.roll(4)):
             self.block_row(indent)
             self.between(indent)
 
@@ -457,11 +460,11 @@ class Writer:
 
 
 @st.composite
-def documents(draw: st.DrawFn, troubled: bool = False) -> Made:
+def documents(draw: st.DrawFn, troubled: bool = False, least: int = 1) -> Made:
     """One in two is thrown from a seed: large and ever new. The others hypothesis can make
     small."""
     seed = draw(st.none() | st.integers(0, 2**48))
     if seed is not None:
-        return Writer(Random(seed).randrange, troubled).document()
+        return Writer(Random(seed).randrange, troubled, least=least).document()
     dice = {n: st.integers(0, n - 1) for n in range(1, 64)}
-    return Writer(lambda n: draw(dice[n]), troubled).document()
+    return Writer(lambda n: draw(dice[n]), troubled, least=least).document()

@@ -40,6 +40,7 @@ def known(registry: Path) -> Path:
         assert {what for (what,) in db.execute("SELECT what FROM readings")} == {
             "profiles",
             "registry",
+            "registry/0",
         }
     return registry
 
@@ -77,7 +78,7 @@ def test_a_ledger_of_another_registry_says_nothing(known: Path, tmp_path: Path) 
     assert answer.json["results"][0]["name"] == "x000"
 
 
-@pytest.mark.parametrize("what", ["profiles", "registry"])
+@pytest.mark.parametrize("what", ["profiles", "registry", "registry/0"])
 @pytest.mark.parametrize(
     "data",
     [

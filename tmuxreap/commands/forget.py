@@ -12,7 +12,7 @@ from tmuxreap.core.results import Item, PlainResult, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.one_at_a_time import called_off, owner_alive
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.edits import Unsafe, remove_row
+from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.file import RegistryLook, unsafe
 from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import ended_epoch
@@ -110,10 +110,10 @@ def _forget(context: Context, name: str, request: ForgetRequest) -> None:
     def edit(look: RegistryLook) -> str:
         row = look.named(name)
         if row is None:
-            return look.document.text
+            return look.text
         _check(context, row, request)
         try:
-            return remove_row(look.document, row.index)
+            return look.without(row.index)
         except Unsafe as error:
             raise unsafe(look.path, error) from None
 

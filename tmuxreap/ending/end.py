@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
@@ -312,12 +312,12 @@ def _run(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
         context.books,
         context.finder,
         context.progress,
-        partial(_ready_to_write, context),
+        partial(_ready_to_write, context, {ending.row.name for ending in endings}),
     )
     return executor.run(endings)
 
 
-def _ready_to_write(context: Context) -> None:
+def _ready_to_write(context: Context, names: Collection[str]) -> None:
     """What the record will need takes as long as an agent takes to leave: YAML and patterns are
     loaded, the registry is parsed, and a write is rehearsed. An interruption in the middle of an
     import could be lost in it."""
@@ -326,8 +326,7 @@ def _ready_to_write(context: Context) -> None:
 
         edits.rehearse()
         kept_screen("")
-        look = context.registry.look()
-        _ = look.document, look.content.digest
+        context.registry.look().make_ready(names)
 
 
 def _restless(name: str) -> Failure:

@@ -114,7 +114,7 @@ class Books:
         known = self._read(lambda ledger: (ledger.mirrored_digest(),))
         return (
             known is not None
-            and known[0] != look.content.digest
+            and known[0] != look.digest
             and (known[0] is not None or bool(look.usable))
         )
 
@@ -314,22 +314,32 @@ class Books:
             )
             self.release(closing.id for closing in closings)
             closings = ()
-        rows = list(map(mirror_row, look.usable))
 
         def work(ledger: Ledger) -> None:
             faults.at(Step.LEDGER)
             mirror = None
-            if ledger.mirrored_digest() != look.content.digest:
-                # Asked inside the transaction: who writes the registry after that follows after us.
-                mirror = Mirror(
-                    rows, look.content.digest, is_current=lambda: self.registry.is_still(look)
-                )
-                self.keep(look.reading)
+            if (shown := ledger.mirrored_digest()) != look.digest:
+                mirror = self._mirror(look, shown)
+                for reading in look.readings:
+                    self.keep(reading)
             ledger.write(mirror, events, closings, self._readings.values(), now=self._clock.now())
             self._readings.clear()
             faults.at(Step.INTENT_CLOSED)
 
         self._with_ledger("ledger_not_written", work)
+
+    def _mirror(self, look: RegistryLook, shown: str | None) -> Mirror:
+        """Of a change to what it shows only the change."""
+
+        def is_current() -> bool:
+            """Asked inside the transaction: who writes the registry after that follows after us."""
+            return self.registry.is_still(look)
+
+        written = look.written
+        if written is None or written.base != shown:
+            return Mirror([*map(mirror_row, look.usable)], look.digest, is_current=is_current)
+        rows = [mirror_row(look.usable[index]) for index in written.rows]
+        return Mirror(rows, look.digest, shown, written.gone, is_current)
 
     @cached_property
     def path(self) -> Path:

@@ -353,7 +353,8 @@ def _mirror(db: Connection, mirror: Mirror) -> None:
         }
     )
     changed = [row for name, row in wanted.items() if have.get(name) != row]
-    stale = [(name,) for name in have if name not in wanted] + [(row[0],) for row in changed]
+    gone = [*mirror.gone, *(name for name in have if name not in wanted)]
+    stale = [(name,) for name in (*gone, *(row[0] for row in changed))]
     db.executemany("DELETE FROM sessions WHERE name = ?", stale)
     db.executemany(
         "INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)", changed

@@ -27,11 +27,12 @@ class MirrorRow:
 @frozen
 class Mirror:
     """The registry whose bytes have this sha256. With `base`, `rows` are only those that changed
-    since that digest."""
+    since that digest, and `gone` the names that went."""
 
     rows: Sequence[MirrorRow]
     digest: str
     base: str | None = None
+    gone: Sequence[str] = ()
     is_current: Callable[[], bool] = lambda: (
         True
     )  # of an older registry nothing is shown: its successor follows

@@ -11,6 +11,7 @@ from functools import lru_cache
 from tmuxreap.registry.yaml import parse as yamlparse
 from tmuxreap.registry.yaml.fields import REMOVE, Change, Changes, Path, changed
 from tmuxreap.registry.yaml.places import (
+    BREAKS,
     LIST_KEY,
     Document,
     Malformed,
@@ -44,6 +45,7 @@ __all__ = [
     "parse",
     "rehearse",
     "remove_row",
+    "row_starts",
     "set_fields",
 ]
 
@@ -269,6 +271,22 @@ def _cut_lines(document: Document, row: RowText) -> list[Splice]:
         return [cut]
     colon = _colon(document)
     return [Splice(colon + 1, colon + 1, " []"), cut]
+
+
+def row_starts(document: Document) -> list[int] | None:
+    """Where the lines of each row begin; None where one does not begin with its dash alone."""
+    text, column = document.text, document.list.column
+    if document.list.shape is not Shape.BLOCK:
+        return None
+    try:
+        starts = [_dash(document, row) - column for row in document.rows]
+    except CannotSplice:
+        return None
+    alone = all(
+        not text[start : start + column].strip(" ") and text[start - 1] in BREAKS
+        for start in starts
+    )
+    return starts if alone and starts[0] > 0 else None
 
 
 def _dash(document: Document, row: RowText) -> int:

@@ -10,16 +10,19 @@ import errno
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
+from tmuxreap.core.cache import Reading, Recall, stamped
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import BadRow, Row
-from tmuxreap.registry.rows import read_row
+from tmuxreap.core.values import frozen
+from tmuxreap.registry import kept as kept
+from tmuxreap.registry.kept import Change, Excerpt, Kept
+from tmuxreap.registry.rows import known_row, read_row
 from tmuxreap.registry.targets import AnyRow
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.system import files
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
         edits,
     )  # with YAML, which a registry that was read before does not need
 
-READING = "registry"
 _WITHOUT_COLON = re.compile(rb"(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:", re.MULTILINE)
 ROOM_TO_GROW = 64 * 1024  # for new fields and screens, in the registry and beside it
 MANY_ROWS = 100  # from here on parsing is what one waits for
@@ -38,38 +40,50 @@ MANY_ROWS = 100  # from here on parsing is what one waits for
 
 class RegistryLook:
     """The registry as it was at one moment. `known`: its rows as they were read of this very
-    content before."""
+    content before. `written`: by which change it came to be, and from what."""
 
     def __init__(
         self,
         path: Path,
         content: Content,
-        known: list[dict[str, object]] | None = None,
+        known: Kept | None = None,
         unsynced: OSError | None = None,
+        written: Written | None = None,
     ) -> None:
         self.path = path
         self.content = content
         self._known = known
+        self._changes: dict[str, Change] = {}  # by the text that they come to
         self.unsynced = unsynced  # why a power cut could undo what was just written
+        self.written = written
+
+    @cached_property
+    def text(self) -> str:
+        data = self.content.data
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data[: error.start].count(b"\n") + 1
+            raise _invalid(self.path, "it is not UTF-8 text", line, 1) from None
+
+    @cached_property
+    def digest(self) -> str:
+        return self.content.digest
 
     @cached_property
     def document(self) -> edits.Document:
         """Its text with the places of the rows: what edits stand on."""
         from tmuxreap.registry import edits
 
-        data = self.content.data
         try:
-            return edits.parse(data.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            line = data[: error.start].count(b"\n") + 1
-            raise _invalid(self.path, "it is not UTF-8 text", line, 1) from None
+            return edits.parse(self.text)
         except edits.Malformed as error:
             raise _invalid(self.path, error.reason, error.line, error.column) from None
 
     @cached_property
     def rows(self) -> tuple[AnyRow, ...]:
         if self._known is not None:
-            return tuple(read_row(index, data) for index, data in enumerate(self._known))
+            return tuple(known_row(index, data) for index, data in enumerate(self._known.rows))
         names = Counter(_name_of(row) for row in self.document.rows)
         return tuple(_row(row, names) for row in self.document.rows)
 
@@ -83,10 +97,11 @@ class RegistryLook:
         return self._known is None and len(self.rows) >= MANY_ROWS
 
     @property
-    def reading(self) -> Reading | None:
+    def readings(self) -> list[Reading]:
         """For the next look; a registry with a row that cannot be used is read anew each time."""
-        rows = [dict(row.data) for row in self.usable]
-        return kept(READING, _stamp(self.content), rows) if len(rows) == len(self.rows) else None
+        if self._known is None and len(self.usable) == len(self.rows):
+            self._known = kept.of_document(self.document)
+        return kept.readings(self._known, _stamp(self.content)) if self._known else []
 
     def named(self, name: str) -> Row | None:
         return next((row for row in self.usable if row.name == name), None)
@@ -99,8 +114,96 @@ class RegistryLook:
 
     def text_of(self, row: Row) -> str:
         """The row exactly as it stands in the file: the before-image of a change."""
-        span = self.document.rows[row.index]
-        return self.document.text[span.start : span.end]
+        excerpt = self._excerpt([row.index])
+        document = self.document if excerpt is None else excerpt.document
+        span = document.rows[row.index if excerpt is None else excerpt.place(row.index)]
+        return document.text[span.start : span.end]
+
+    def make_ready(self, names: Collection[str]) -> None:
+        """Read what an edit of these rows will stand on, while there is time."""
+        if self._excerpt([row.index for row in self.usable if row.name in names]) is None:
+            _ = self.document
+        _ = self.digest
+
+    # Edits: of many rows only those around the changed ones are read again.
+
+    def edited(self, changes: Mapping[int, Changes]) -> str:
+        """The text with these fields of these rows changed."""
+        from tmuxreap.registry import edits
+
+        def edit(excerpt: Excerpt) -> Change | None:
+            here = {excerpt.place(index): fields for index, fields in changes.items()}
+            return excerpt.changed(edits.edit_rows(excerpt.document, here), changes)
+
+        return self._changed(changes, edit) or edits.edit_rows(self.document, changes)
+
+    def without(self, index: int) -> str:
+        from tmuxreap.registry import edits
+
+        def edit(excerpt: Excerpt) -> Change | None:
+            after = edits.remove_row(excerpt.document, excerpt.place(index))
+            return excerpt.without(after, index)
+
+        return self._changed([index], edit) or edits.remove_row(self.document, index)
+
+    def with_row(self, row: Mapping[str, edits.Value]) -> str:
+        from tmuxreap.registry import edits
+
+        def edit(excerpt: Excerpt) -> Change | None:
+            return excerpt.with_another(edits.add_row(excerpt.document, row))
+
+        return self._changed([], edit) or edits.add_row(self.document, row)
+
+    def _changed(
+        self, indices: Iterable[int], edit: Callable[[Excerpt], Change | None]
+    ) -> str | None:
+        """None where the whole text has to be looked at: also what cannot be edited is told from
+        there."""
+        excerpt = self._excerpt(indices)
+        change = None
+        with contextlib.suppress(ValueError):
+            change = None if excerpt is None else edit(excerpt)
+        if change is None or not all(self._is_usable(change, index) for index in change.rows):
+            return None
+        self._changes[change.text] = change
+        return change.text
+
+    def _is_usable(self, change: Change, index: int) -> bool:
+        """A row that is read as one of its name, and the only one of it."""
+        try:
+            name = read_row(index, change.kept.rows[index]).name
+        except ValueError:
+            return False
+        if index < len(self.rows) and self.rows[index].name == name:
+            return True
+        return all(row.name != name for row in self.rows)
+
+    def _excerpt(self, indices: Iterable[int]) -> Excerpt | None:
+        if self._known is None:
+            return None
+        excerpt = Excerpt(self._known, self.text, indices)
+        with contextlib.suppress(ValueError):
+            if excerpt.is_worth_it and excerpt.agrees:
+                return excerpt
+        return None
+
+    def followed_by(self, text: str, content: Content, unsynced: OSError | None) -> RegistryLook:
+        """The look at what was made of this one."""
+        change = self._changes.get(text)
+        if change is None:
+            return RegistryLook(self.path, content, unsynced=unsynced)
+        written = Written(self.digest, change.rows, change.gone)
+        return RegistryLook(self.path, content, change.kept, unsynced, written)
+
+
+@frozen
+class Written:
+    """What became of the registry of this digest: rows that are new or others now, and names that
+    are gone."""
+
+    base: str
+    rows: tuple[int, ...]
+    gone: tuple[str, ...]
 
 
 class Registry:
@@ -115,7 +218,7 @@ class Registry:
 
     def look(self) -> RegistryLook:
         content = self._read()
-        known = recalled(self._recall, READING, _stamp(content))
+        known = kept.recall(self._recall, _stamp(content))
         if known is not None:
             return RegistryLook(self.path, content, known)
         look = RegistryLook(self.path, content)
@@ -175,7 +278,7 @@ class Registry:
             stamp, unsynced = files.replace(self.resolved, data, look.content.stamp)
         except OSError as error:
             raise _unwritable(self.path, error) from None
-        return RegistryLook(self.path, Content(data, stamp), unsynced=unsynced)
+        return look.followed_by(text, Content(data, stamp), unsynced)
 
     def change(self, edit: Callable[[RegistryLook], str]) -> tuple[RegistryLook, RegistryLook]:
         """Lock, read again, edit, write: before and after. Once more when another wrote without the
@@ -247,7 +350,7 @@ def edited_where_safe(
     wanted, refused = dict(changes), dict[str, Failure]()
     while True:
         try:
-            return edits.edit_rows(look.document, _by_index(look, wanted)), refused
+            return look.edited(_by_index(look, wanted)), refused
         except edits.Unsafe as error:
             name = next((row.name for row in look.rows if row.index == error.index), None)
             if name is None or name not in wanted:
@@ -273,7 +376,7 @@ def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
     from tmuxreap.registry import edits
 
     try:
-        return edits.edit_rows(look.document, _by_index(look, changes))
+        return look.edited(_by_index(look, changes))
     except edits.Unsafe as error:
         raise unsafe(look.path, error) from None
 

@@ -42,6 +42,44 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
     )
 
 
+class _Unread(Row):
+    """A row of which only the name and the status were read; the rest when it is asked for. Of ten
+    thousand few are."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> object:
+        self._read()
+        return object.__getattribute__(self, name)
+
+    def __eq__(self, other: object) -> bool:
+        self._read()
+        return self == other
+
+    def __hash__(self) -> int:
+        self._read()
+        return hash(self)
+
+    def _read(self) -> None:
+        row = read_row(self.index, self.data)
+        for name, fill in _FILL.items():
+            fill(self, getattr(row, name))
+        object.__setattr__(self, "__class__", Row)
+
+
+_FILL = {name: getattr(Row, name).__set__ for name in Row.__match_args__}
+
+
+def known_row(index: int, data: Mapping[str, object]) -> Row:
+    """Make the row of data that were read as a good one before."""
+    row = _Unread.__new__(_Unread)
+    _FILL["index"](row, index)
+    _FILL["name"](row, data["name"])
+    _FILL["status"](row, Status(data["status"]))
+    _FILL["data"](row, data)
+    return row
+
+
 def bare_row(
     name: str,
     *,

@@ -22,7 +22,7 @@ from tmuxreap.core.ports import Surroundings
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import Closing, NewEvent
-from tmuxreap.registry.edits import Unsafe, add_row
+from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.file import RegistryLook, edited, row_invalid, unsafe
 from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import bare_row, conversation_field, recorded_conversation
@@ -228,7 +228,7 @@ def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:
 
 def _added(look: RegistryLook, row: Mapping[str, object]) -> str:
     try:
-        return add_row(look.document, row)  # type: ignore[arg-type]
+        return look.with_row(row)  # type: ignore[arg-type]
     except Unsafe as error:
         raise unsafe(look.path, error) from None
 
