@@ -3,7 +3,10 @@ written by; and what is kept of it is what the whole text would be read as."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +15,11 @@ import yaml
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
+from tests.fakes import Story
 from tests.yaml_documents import KEYS, Made, documents
-from tmuxreap.registry import kept
+from tmuxreap.core.model import BadRow
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.registry import edits, kept
 from tmuxreap.registry.edits import (
     REMOVE,
     Document,
@@ -23,7 +29,9 @@ from tmuxreap.registry.edits import (
     parse,
     remove_row,
 )
+from tmuxreap.registry.file import RegistryLook, edited
 from tmuxreap.registry.kept import Change, Excerpt, Kept
+from tmuxreap.system.files import Content
 
 some = settings(
     max_examples=int(os.environ.get("EXAMPLES", "60")),
@@ -134,3 +142,84 @@ def test_a_row_more(made: Made, row: Any) -> None:
         lambda: excerpt.with_another(add_row(excerpt.document, row)),
         1,
     )
+
+
+# In the registry and its ledger
+
+ROWS = 700  # three pieces
+
+
+@pytest.fixture
+def read_chars(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How long the texts are that are read as YAML, once many rows were read."""
+    rows = "".join(
+        f"  - name: r{number}\n    status: stopped   # {number}\n    pane: {{pid: {number + 1}}}\n"
+        for number in range(ROWS)
+    )
+    story.path.write_text(f"# mine\ntmux_sessions:\n{rows}other: 1\n")
+    app = story.app()
+    app.books.follow(app.registry.look())
+    found: list[int] = []
+    whole = edits.parse
+
+    def parse(text: str) -> Document:
+        found.append(len(text))
+        return whole(text)
+
+    monkeypatch.setattr(edits, "parse", parse)
+    return found
+
+
+def mirrored(story: Story) -> dict[str, Any]:
+    with contextlib.closing(sqlite3.connect(ledger_path(story.path))) as db:
+        return {
+            name: json.loads(data) for name, data in db.execute("SELECT name, data FROM sessions")
+        }
+
+
+CHANGES: dict[str, Callable[[RegistryLook], str]] = {
+    "a field": lambda look: edited(look, {"r300": {("status",): "terminated", ("x",): "a: b"}}),
+    "two rows": lambda look: edited(look, {f"r{n}": {("x",): n} for n in (0, ROWS - 1)}),
+    "a row less": lambda look: look.without(300),
+    "the first less": lambda look: look.without(0),
+    "a row more": lambda look: look.with_row({"name": "new", "status": "running"}),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_of_few_rows_reads_few(what: str, story: Story, read_chars: list[int]) -> None:
+    """And leaves in the ledger what reading all of them anew would."""
+    app = story.app()
+    size = len(story.path.read_text())
+    after = app.books.change(CHANGES[what], lambda look: [], list)
+    assert sum(read_chars) < size / 20
+    assert len(story.app().registry.look().rows) == len(after.rows)
+    assert sum(read_chars) < size / 20, "the next one reads all"
+    truth = yaml.safe_load(story.path.read_text())["tmux_sessions"]
+    assert [row.data for row in story.app().registry.look().rows] == truth
+    assert mirrored(story) == {row["name"]: row for row in truth}
+    fresh = RegistryLook(story.path, Content(story.path.read_bytes(), after.content.stamp))
+    assert fresh.rows == after.rows == story.app().registry.look().rows
+
+
+def test_another_writer_in_between_is_no_base(story: Story, read_chars: list[int]) -> None:
+    """Neither the rows nor the mirror of a registry that is not the one that was kept count."""
+    app = story.app()
+    look = app.registry.look()
+    story.path.write_text(story.path.read_text().replace("name: r5\n", "name: mine\n"))
+    app.books.change(CHANGES["a row less"], lambda look: [], list)
+    assert look.named("r5") is not None
+    assert {"mine"} <= mirrored(story).keys()
+    assert not {"r5", "r300"} & mirrored(story).keys()
+
+
+@pytest.mark.parametrize(
+    "row", [{"name": "r5", "status": "running"}, {"name": "new", "status": "?"}, {"status": "x"}]
+)
+def test_a_row_that_will_be_a_bad_one_is_told_as_such(
+    row: Any, story: Story, read_chars: list[int]
+) -> None:
+    after = story.app().books.change(lambda look: look.with_row(row), lambda look: [], list)
+    fresh = RegistryLook(story.path, Content(story.path.read_bytes(), after.content.stamp))
+    assert fresh.rows == after.rows == story.app().registry.look().rows
+    assert any(isinstance(one, BadRow) for one in after.rows)

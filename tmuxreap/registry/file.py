@@ -215,14 +215,17 @@ class Registry:
         self._held = held
         self.resolved = Path(os.path.realpath(path))
         self._recall = recall
+        self._last: RegistryLook | None = None  # as long as the file stays as it is
 
     def look(self) -> RegistryLook:
         content = self._read()
+        if self._last is not None and self._last.content == content:
+            return self._last
         known = kept.recall(self._recall, _stamp(content))
-        if known is not None:
-            return RegistryLook(self.path, content, known)
-        look = RegistryLook(self.path, content)
-        _ = look.document  # what cannot be read is told now
+        look = RegistryLook(self.path, content, known)
+        if known is None:
+            _ = look.document  # what cannot be read is told now
+        self._last = look
         return look
 
     @contextlib.contextmanager
@@ -278,7 +281,8 @@ class Registry:
             stamp, unsynced = files.replace(self.resolved, data, look.content.stamp)
         except OSError as error:
             raise _unwritable(self.path, error) from None
-        return look.followed_by(text, Content(data, stamp), unsynced)
+        self._last = look.followed_by(text, Content(data, stamp), unsynced)
+        return self._last
 
     def change(self, edit: Callable[[RegistryLook], str]) -> tuple[RegistryLook, RegistryLook]:
         """Lock, read again, edit, write: before and after. Once more when another wrote without the

@@ -29,12 +29,13 @@ def caller(context: Context) -> dict[str, object]:
 def own_name(context: Context) -> str | None:
     """Name the running row that we are called from: by the mark of its session, else by its
     pane."""
+    mark, here = context.settings.mark, context.settings.pane
+    if mark is None and here is None:
+        return None
     look = context.registry.look()
-    mark = context.settings.mark
     if mark is not None and (name := context.books.name_of(mark)) is not None:
         row = look.named(name)
         return name if row is not None and not row.status.ended else None
-    here = context.settings.pane
     rows = (
         row for row in look.usable if not row.status.ended and row.tmux.server_pid and row.pane.id
     )
