@@ -35,7 +35,8 @@ def test_each_agent_says_what_it_can(mine: Path) -> None:
 
 def test_a_new_agent_is_one_block_and_no_code(mine: Path) -> None:
     mine.write_text(
-        "agents:\n  parrot: {about: mine, process: [parrot], command: [parrot], resume: [--session, '{id}']}\n"
+        "agents:\n  parrot: {about: mine, process: [parrot], command: [parrot],"
+        " resume: [--session, '{id}']}\n"
     )
     answer = run("agents", "--json")
     parrot = of(answer, "parrot")

@@ -263,7 +263,7 @@ class Deeds:
     def do_crash(self, place: Place, name: str) -> None:
         if self.running:
             victim = self.random.choice(self.running)
-            victim.crashed = victim.process.poll() is None
+            victim.crashed = victim.crashed or victim.process.poll() is None
             victim.process.kill()
 
     def do_suspend(self, place: Place, name: str) -> None:
