@@ -36,13 +36,17 @@ from tmuxreap.system.environment import Settings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-JSON = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+JSON, VERB_PAGE, STOPPING, EXITS, AGENT_PAGE = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("json", "verbs", "stopping", "exit-status", "agents")
+)
 PAGES = [
     str(page.relative_to(ROOT))
     for folder in (ROOT, ROOT / "docs")
     for page in sorted(folder.glob("*.md"))
 ]
 AGENTS = load_profiles(None).agents
+WIDEST = 120  # cells of a line of prose
 CONVERSATION = "e4d745b8-0584-46dc-828b-77f88ae13a1a"
 
 
@@ -89,7 +93,7 @@ def flags(command: typer.core.TyperCommand) -> Iterator[str]:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_and_each_of_its_flags_is_told(verb: str) -> None:
-    part = section(README, "Verbs")
+    part = section(VERB_PAGE, "Verbs")
     found = re.search(rf"^    {verb} .*$", part, flags=re.MULTILINE)
     assert found, verb
     scope = re.search(r"^ +scope: .*$", part, flags=re.MULTILINE)
@@ -105,7 +109,7 @@ def test_every_verb_and_each_of_its_flags_is_told(verb: str) -> None:
 
 
 def test_no_verb_and_no_flag_is_told_that_is_not_there() -> None:
-    part, known = section(README, "Verbs"), commands()
+    part, known = section(VERB_PAGE, "Verbs"), commands()
     synopses = re.findall(r"^    ([a-z]+) +(.*)$", part, flags=re.MULTILINE)
     assert {verb for verb, _ in synopses} == set(VERBS)
     there = {flag for command in known.values() for flag in flags(command)} | {
@@ -119,14 +123,15 @@ def test_no_verb_and_no_flag_is_told_that_is_not_there() -> None:
 
 
 def test_each_span_of_time_is_read() -> None:
-    line = section(README, "Verbs").partition("Spans of time:")[2].partition("\n")[0]
+    line = section(VERB_PAGE, "Verbs").partition("Spans of time:")[2].partition("\n\n")[0]
     assert [parse_duration(span) for span in codes(line)] == [90, 90, 900, 7200, 86400]
 
 
 def test_every_agent_is_told_and_which_are_sent_keys() -> None:
-    line = section(README, "Verbs").partition("agents.yaml`:")[2].partition(".")[0]
+    part = section(AGENT_PAGE, "Which agents")
+    line = part.partition("agents.yaml`:")[2].partition(".")[0]
     assert set(codes(line)) == set(AGENTS)
-    keys = section(README, "Verbs").partition("Exit keys are known for ")[2].partition(";")[0]
+    keys = part.partition("Exit keys are known for ")[2].partition(";")[0]
     assert codes(keys) == [name for name, profile in AGENTS.items() if profile.has_keys]
 
 
@@ -134,28 +139,27 @@ def test_every_agent_is_told_and_which_are_sent_keys() -> None:
 
 
 def test_the_table_of_exits_is_that_of_the_code() -> None:
-    told = {
-        int(status): codes(cells[-1])
-        for status, cells in table(section(README, "Exit status")).items()
-    }
+    told = {int(status): codes(cells[-1]) for status, cells in table(EXITS).items()}
     assert told == {
         int(status): [code.text for code in Code if code.exit is status] for status in Exit
     }
 
 
 def test_the_table_of_rungs_is_that_of_the_code() -> None:
-    rungs = table(section(README, "How a stop works"))
+    rungs = table(section(STOPPING, "How a stop works"))
     assert [Rung(name) for name in rungs] == list(RUNGS[Verb.STOP])
     waits = {name: float(re.findall(r"[\d.]+", cells[1])[0]) for name, cells in rungs.items()}
     assert waits == {"keys": AGENTS["demo"].leave_s, "hangup": HANGUP_GRACE_S, "kill": KILL_WAIT_S}
     told = [StoppedBy(codes(cells[2])[0]) for cells in rungs.values()]
     assert told == [StoppedBy.EXIT_KEYS, StoppedBy.HANGUP, StoppedBy.SIGKILL]
     assert [rung.value for rung in RUNGS[Verb.KILL]] == ["term", "kill"]
-    assert f"`kill` has the rungs `term` ({TERM_GRACE_S:g} s, `sigterm`) and `kill`" in README
+    assert f"`kill` has the rungs `term` ({TERM_GRACE_S:g} s, `sigterm`) and `kill`" in " ".join(
+        STOPPING.split()
+    )
 
 
 def test_the_table_of_states_is_that_of_the_code() -> None:
-    part = section(README, "States")
+    part = section(STOPPING, "States")
     states = table(part)
     assert [Status(name) for name in states] == list(Status)
     events = {"start": Event.STARTED, "adopt": Event.ADOPTED, "resume": Event.RESUMED}
@@ -183,7 +187,7 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     drift = section(JSON, "Reconcile")
     assert fields(drift) == set(Drift("shop", DriftKind.DEAD, "").as_json())
     assert [DriftKind(name) for name in codes(table(drift)["drift"][0])] == list(DriftKind)
-    agents = re.search(r"^`agents`: (.*)\.$", JSON, flags=re.MULTILINE)
+    agents = re.search(r"^- `agents`: (.*?)\.$", JSON, flags=re.MULTILINE | re.DOTALL)
     assert agents
     assert codes(agents[1]) == list(agents_verb.run(quiet_app()).results[0].as_json())
 
@@ -243,6 +247,31 @@ def test_the_transcript_is_what_the_program_says_today() -> None:
 
 
 # The pages themselves.
+
+
+def prose(page: Path) -> list[str]:
+    """But for tables and code."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return [line for line in text.splitlines() if not re.match(r"\||    |`[^`]+`$", line)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_a_line_of_prose_can_be_read_in_a_diff(page: str) -> None:
+    long = [line for line in prose(ROOT / page) if len(line) > WIDEST]
+    assert not long
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages == set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+
+
+def test_the_install_line_stands_where_it_is_seen() -> None:
+    above = README.splitlines()[:20]
+    assert "    pipx install '.[all]'" in above
+    assert any("film.svg" in line for line in above)
+    assert not [line for line in above if line.startswith("|")]
 
 
 def tracked() -> list[Path]:

@@ -1,0 +1,54 @@
+"""What the package says of itself, put together when it is built: its addresses, and the README
+with links that lead somewhere from the package's page.
+
+The one place that holds the address of the repository is `repository` under
+`[tool.hatch.metadata.hooks.custom]` in pyproject.toml. Without it there are no addresses, and links
+stay as they are: `scripts/release doctor` says so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+LINK = re.compile(r"(!?)\[((?:[^][]|!\[[^]]*\]\([^)]*\))*)\]\((?![a-z]+:|#)([^)\s]+)\)")
+BRANCH = "main"
+
+
+def urls_of(repository: str) -> dict[str, str]:
+    if not repository:
+        return {}
+    return {
+        "Homepage": repository,
+        "Documentation": f"{repository}/blob/{BRANCH}/docs/README.md",
+        "Changelog": f"{repository}/blob/{BRANCH}/CHANGELOG.md",
+        "Issues": f"{repository}/issues",
+        "Security": f"{repository}/security/policy",
+        "Source": repository,
+    }
+
+
+def page_of(readme: str, repository: str, ref: str) -> str:
+    """The README, its pictures and pages named in full: of this very version."""
+    if not repository:
+        return readme
+
+    def full(found: re.Match[str]) -> str:
+        kind = "raw" if found[1] else "blob"
+        return f"{found[1]}[{found[2]}]({repository}/{kind}/{ref}/{found[3]})"
+
+    return LINK.sub(full, readme)
+
+
+class CustomMetadataHook(MetadataHookInterface):
+    def update(self, metadata: dict[str, object]) -> None:
+        root = Path(self.root)
+        repository = str(self.config.get("repository", "")).rstrip("/")
+        version = re.search(r'__version__ = "(.+)"', (root / "tmuxreap/__init__.py").read_text())
+        ref = f"v{version[1]}" if version else BRANCH
+        readme = (root / "README.md").read_text(encoding="utf-8")
+        text = page_of(readme, repository, ref)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+        if repository:
+            metadata["urls"] = urls_of(repository)
