@@ -134,7 +134,12 @@ def notice(server: Server, session: Session, client: str, text: str) -> list[str
     """Show a plain text to that client, where that session still is. tmux expands formats in it
     (`#(command)` runs one), and the signs of a date."""
     shown = text.replace("#", "##").replace("%", "%%")
-    command = _line(["display-message", "-c", client, "--", shown])
+    # tmux 3.2 takes neither `-c` nor `--` here: there the client that was used last is told.
+    shown = f" {shown}" if shown.startswith("-") else shown
+    told = [
+        _line(["display-message", *to, shown]) for to in (["-t", f"{session.id}:"], ["-c", client])
+    ]
+    command = _line(["if-shell", "-F", "#{m:3.2*,#{version}}", *told])
     return _if_same(f"{session.id}:", _this_session(server, session), command)
 
 

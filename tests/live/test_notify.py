@@ -1,0 +1,112 @@
+"""`watch --notify`: those who look at a session see what is told of it, and tmux obeys no word of
+it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.live.test_watch import watching
+from tests.real import DEMO, Real, until
+from tmuxreap.core.model import Server
+
+pytestmark = pytest.mark.live
+STAGE = "stage"
+
+
+class Seat:
+    """Somebody who looks at a session, in a terminal that a test can read."""
+
+    def __init__(self, real: Real, name: str) -> None:
+        self.real = real
+        self.socket = f"{real.socket}-stage"
+        attach = f"env -u TMUX -u TMUX_PANE tmux -u -S {real.socket} attach -t ={name}"
+        real.tmux(
+            "new-session", "-d", "-s", STAGE, "-x", "150", "-y", "20", attach, socket=self.socket
+        )
+        until("a client", lambda: real.tmux("list-clients", "-t", f"={name}") != "")
+
+    def screen(self) -> str:
+        return self.real.tmux("capture-pane", "-p", "-t", f"={STAGE}:", socket=self.socket)
+
+    def leave(self) -> None:
+        self.real.tmux("kill-server", socket=self.socket)
+
+
+@pytest.fixture
+def seat(real: Real) -> Seat:
+    """Where a message stays until it was read."""
+    real.tmux(
+        "new-session", "-d", "-s", "acme", *DEMO, ";", "set-option", "-g", "display-time", "60000"
+    )
+    return Seat(real, "acme")
+
+
+def notify(real: Real, text: str, name: str = "acme") -> None:
+    with real.app() as app:
+        server = app.tmux.look(real.socket)
+        assert isinstance(server, Server)
+        session = server.named(name)
+        assert session is not None
+        app.tmux.notify(real.socket, server, session, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'plain: it\'s "quoted" $HOME ~ \\ ; kill-server',
+        "#(touch {ran}) #{pid} #S %H:%M",
+        "##(touch {ran}) ###(touch {ran}) #[fg=red]x ##[fg=red]y #{{E:status-left}}",
+        "-c -N --",
+    ],
+)
+def test_a_text_is_shown_as_it_is(real: Real, seat: Seat, text: str) -> None:
+    ran = Path(real.socket).with_name("ran")
+    text = text.replace("{ran}", str(ran)).replace("{{", "{").replace("}}", "}")
+    try:
+        notify(real, text)
+        # Before a `[` each version shows another number of them, and 3.2 cuts by what it counts.
+        plain = text.replace("#", "").replace("[fg=red]", "")[:40]
+        until(
+            "the text",
+            lambda: plain in seat.screen().replace("#", "").replace("[fg=red]", ""),
+        )
+        if "[" not in text:
+            assert text in seat.screen()
+        assert not ran.exists()
+    finally:
+        seat.leave()
+
+
+def test_a_change_of_state_is_shown_to_those_who_look_at_that_session(
+    real: Real, seat: Seat
+) -> None:
+    other = real.tmux("new-session", "-d", "-P", "-s", "other", "sleep", "600")
+    assert other
+    try:
+        real.adopt()
+        with watching(real, "--interval", "0.5", "--notify") as watch:
+            until("idle known", lambda: watch.switches() == watch.switches(after_s=0.2))
+            watch.switches(after_s=1.2)
+            real.submit("/ask")
+            event = watch.event()
+            assert (event["event"], event["state"]) == ("state", "waiting")
+            until("the notice", lambda: "acme: state: idle -> waiting" in seat.screen())
+    finally:
+        seat.leave()
+
+
+def test_a_session_that_is_another_by_now_is_told_nothing(real: Real, seat: Seat) -> None:
+    with real.app() as app:
+        server = app.tmux.look(real.socket)
+        assert isinstance(server, Server)
+        session = server.named("acme")
+        assert session is not None
+        from tmuxreap.core.values import replace
+
+        app.tmux.notify(real.socket, server, replace(session, created=session.created - 5), "boo")
+        notify(real, "after it")
+    until("the second", lambda: "after it" in seat.screen())
+    assert "boo" not in seat.screen()
+    seat.leave()
