@@ -63,8 +63,8 @@ class Watch:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("voluntary_ctxt_switches:")[1].split()[0])
 
-    def event(self) -> dict[str, Any]:
-        event: dict[str, Any] = json.loads(self._lines.get(timeout=15))
+    def event(self, timeout_s: float = 15.0) -> dict[str, Any]:
+        event: dict[str, Any] = json.loads(self._lines.get(timeout=timeout_s))
         check_line("watch", event)
         return event
 

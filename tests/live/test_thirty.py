@@ -1,0 +1,170 @@
+"""An operator's day with many agents: they crash at random while two watches bring them back, and
+somebody stops, resumes, protects, interrupts and waits for them. In the end every row is true, and
+every event stands there once.
+
+Short here; THIRTY_S seconds with THIRTY agents by scripts/test-long, each time another: WALK_SEED."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from queue import Empty
+from typing import Any
+
+import pytest
+
+from tests.live.test_watch import Watch, watching
+from tests.real import Real, alive
+from tests.schemas import checked
+from tmuxreap.commands import interrupt, protect, resume, wait
+from tmuxreap.core.results import Result
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.ledger import Ledger
+from tmuxreap.sessions.context import Context
+
+pytestmark = [pytest.mark.live, pytest.mark.long]
+AGENTS = int(os.environ.get("THIRTY", "5"))
+LONG_S = float(os.environ.get("THIRTY_S", "8"))
+SEED = int(os.environ.get("WALK_SEED", "1"))
+BEGINNINGS = ("started", "resumed")
+ENDS = ("dead", "stopped", "killed")
+QUIET_S = 120.0  # for all that is pending at the end, on a busy machine
+
+
+class Day:
+    def __init__(self, real: Real) -> None:
+        self.real = real
+        self.chance = random.Random(SEED)
+        self.names = [f"n{number:02}" for number in range(AGENTS)]
+        self.wanted = dict.fromkeys(self.names, True)  # to run
+        self.kept: set[str] = set()
+        self.done: list[str] = []
+
+    def begin(self) -> None:
+        self.real.bystander()
+        for name in self.names:
+            self.real.start(name, restart="on-failure", restart_limit="900/1s")
+            self.real.say(f"this is {name}", name)
+
+    # What happens
+
+    def crash(self, name: str) -> None:
+        row = self.real.row(name)
+        if row["status"] == "running" and alive(row["pane"]["pid"]):
+            os.kill(row["pane"]["pid"], signal.SIGKILL)
+
+    def crash_all(self, name: str) -> None:
+        row = self.real.row(name)
+        if row["status"] == "running" and alive(row["tmux"]["server_pid"]):
+            os.kill(row["tmux"]["server_pid"], signal.SIGKILL)
+
+    def stop(self, name: str) -> None:
+        self.wanted[name] = False
+        self.call(lambda: self.real.stop(name))
+
+    def stop_pattern(self, name: str) -> None:
+        """Of all but those that are protected."""
+        mine = [one for one in self.names if one[-1] == name[-1]]
+        for one in mine:
+            self.wanted[one] = self.wanted[one] and one in self.kept
+        self.call(lambda: self.real.stop(f"*{name[-1]}"))
+
+    def resume(self, name: str) -> None:
+        if not self.wanted[name]:
+            answer = self.by(lambda app: resume.run(app, resume.ResumeRequest((name,))))
+            self.wanted[name] = answer.results[0].failure is None
+
+    def protect(self, name: str) -> None:
+        keep = name not in self.kept
+        self.by(lambda app: protect.run(app, protect.ProtectRequest((name,), keep)))
+        self.kept ^= {name}
+
+    def interrupt(self, name: str) -> None:
+        answer = self.by(lambda app: interrupt.run(app, interrupt.InterruptRequest((name,))))
+        assert len(answer.results) <= 1
+
+    def wait(self, name: str) -> None:
+        """Somebody waits for one that is to run: it is idle, or gone just now."""
+        request = wait.WaitRequest((name,), wait.Until.IDLE, timeout_s=30.0)
+        answer = self.by(lambda app: wait.run(app, request))
+        failures = [one.failure.code.text for one in answer.results if one.failure]
+        assert set(failures) <= {"gone"}, failures
+
+    # How
+
+    def go_on(self) -> None:
+        common = [self.crash, self.crash, self.crash, self.wait, self.interrupt, self.protect]
+        rare = [self.stop, self.resume, self.resume, self.stop_pattern, self.crash_all]
+        end = time.monotonic() + LONG_S
+        while time.monotonic() < end:
+            act = self.chance.choice(rare if self.chance.random() < 0.3 else common)
+            name = self.chance.choice(self.names)
+            self.done.append(f"{act.__name__} {name}")
+            act(name)
+            time.sleep(self.chance.random() * 0.3)
+
+    def by(self, work: Callable[[Context], Result]) -> Result:
+        with self.real.app() as app:
+            return checked(work(app))
+
+    def call(self, work: Callable[[], Result]) -> None:
+        failures = [one.failure.message for one in work().results if one.failure]
+        assert not failures, (failures, self.done[-5:])
+
+    # What is true in the end
+
+    def at_rest(self) -> bool:
+        rows = self.real.rows()
+        return all(
+            (rows[name]["status"] == "running" and alive(rows[name]["pane"]["pid"])) is wanted
+            for name, wanted in self.wanted.items()
+        )
+
+    def history(self, name: str) -> list[tuple[str, Any]]:
+        with Ledger.open(ledger_path(self.real.registry), now=time.time()) as ledger:
+            return [(event.kind, event.data) for event in ledger.events({name})]
+
+
+def heard(watch: Watch) -> list[dict[str, Any]]:
+    events = []
+    try:
+        while True:
+            events.append(watch.event(timeout_s=0.2))
+    except Empty:
+        return events
+
+
+def test_every_row_is_true_at_the_end_and_every_event_stands_once(real: Real) -> None:
+    day = Day(real)
+    day.begin()
+    with watching(real, "--interval", "2") as one, watching(real, "--interval", "2") as two:
+        day.go_on()
+        end = time.monotonic() + QUIET_S
+        while not day.at_rest():
+            assert time.monotonic() < end, (day.wanted, real.rows(), day.done)
+            time.sleep(0.1)
+        one.switches(after_s=3.0)  # nothing more comes of it
+        assert day.at_rest(), (day.wanted, day.done)
+        told = [*heard(one), *heard(two)]
+    sessions = {name for name in real.sessions() if name in day.wanted}
+    assert sessions == {name for name, wanted in day.wanted.items() if wanted}
+    for name in day.names:
+        history = day.history(name)
+        lives = [kind for kind, _ in history if kind in (*BEGINNINGS, *ENDS)]
+        kinds = [kind in BEGINNINGS for kind in lives]
+        assert all(kinds[::2]), (name, lives)
+        assert not any(kinds[1::2]), (name, lives)
+        assert lives[-1] in (BEGINNINGS if day.wanted[name] else ENDS)
+        attempts = [(d["loss"], d["attempt"]) for kind, d in history if kind == "restarting"]
+        assert len(attempts) == len(set(attempts)), name
+        again = [d for kind, d in history if kind in BEGINNINGS and d.get("restart")]
+        assert len(again) <= len(attempts)
+        dead = [event for event in told if (event["event"], event["name"]) == ("dead", name)]
+        assert len(dead) == lives.count("dead"), name
+        back = [event for event in told if (event["event"], event["name"]) == ("restarted", name)]
+        assert len(back) == len(again), name
+        said = [text for role, text in real.said() if role == "user" and text.endswith(name)]
+        assert said == [f"this is {name}"]
