@@ -2,7 +2,7 @@
 somebody stops, resumes, protects, interrupts and waits for them. In the end every row is true, and
 every event stands there once.
 
-Short here; THIRTY_S seconds with THIRTY agents by scripts/test-long, each time another: WALK_SEED."""
+Short here; by scripts/test-long THIRTY_S seconds with THIRTY agents, and another WALK_SEED."""
 
 from __future__ import annotations
 
