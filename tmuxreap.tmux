@@ -104,9 +104,9 @@ program() {
 
 why_not() {
     if command -v python3 >/dev/null; then
-        echo "it is not installed; do: pipx install 'tmuxreap[popup]', or set @tmuxreap-command"
+        echo "it is not installed with all extras; in the checkout: pipx install --force '.[all]', or set @tmuxreap-command"
     else
-        echo "it is not installed, and neither is python3; install Python 3.10 or later, then: pipx install 'tmuxreap[popup]'"
+        echo "it is not installed, and neither is python3; install Python 3.10 or later, then in the checkout: pipx install --force '.[all]'"
     fi
 }
 

@@ -627,7 +627,7 @@ def test_without_the_sdk_the_extra_is_named(real: Real) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "could not serve" in done.stderr
-    assert "tmuxreap[mcp]" in done.stderr
+    assert "pipx install --force '.[all]'" in done.stderr
 
 
 def test_nothing_but_the_server_imports_the_sdk() -> None:

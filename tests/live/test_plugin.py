@@ -195,7 +195,7 @@ def without_textual(folder: Path) -> str:
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (without_textual, "pipx install 'tmuxreap[popup]'"),
+        (without_textual, "pipx install --force '.[all]'"),
         (lambda folder: f"{folder}/nowhere", "nowhere"),
     ],
 )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.registry.file import row_invalid
+from tmuxreap.registry.targets import unknown
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.newcomers import not_registered
@@ -44,9 +45,7 @@ def _row(context: Context, name: str) -> Row:
     bad = look.spoilt(name)
     if bad is not None and bad.name == name:
         raise row_invalid(look.path, bad)
-    reason = f"could not find {name!r}: nothing in the registry matches it"
-    unknown = Failure(Code.SESSION_NOT_REGISTERED, reason, "see all sessions with: tmuxreap list")
-    raise not_registered(context, name) or unknown
+    raise not_registered(context, name) or unknown(name, look.rows)
 
 
 def _nothing_to_attach_to(context: Context, row: Row) -> Failure:

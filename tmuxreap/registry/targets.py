@@ -146,7 +146,7 @@ def _selected(
     matches = _matching(rows, target, ask)
     matched = [row for row in rows if matches(row)]
     if not matched and target != "all":
-        return _unknown(target, rows)
+        return unknown(target, rows)
     return [row for row in matched if _counts(row, target, wanted, ask)]
 
 
@@ -207,7 +207,8 @@ def _of_pid(
     )
 
 
-def _unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
+def unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
+    """Say that no row is meant, and which may have been."""
     names = [row.name for row in rows if row.name]
     near = (
         [name for name in names if name.startswith(target[:3])][:3]

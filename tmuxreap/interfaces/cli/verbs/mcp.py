@@ -41,5 +41,5 @@ def _no_sdk(error: ImportError) -> Failure:
     return Failure(
         Code.USAGE,
         f"could not serve: the Python SDK of MCP, version 2, is not installed ({error})",
-        "install it with the extra: pip install 'tmuxreap[mcp]'",
+        "install it with all extras, in the checkout: pipx install --force '.[all]'",
     )

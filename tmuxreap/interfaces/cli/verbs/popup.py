@@ -52,7 +52,9 @@ def _screenful(
             raise
         reason = "could not open the popup: its extra is not installed (textual)"
         raise Failure(
-            Code.USAGE, reason, "install it with: pipx install 'tmuxreap[popup]'"
+            Code.USAGE,
+            reason,
+            "install it with all extras, in the checkout: pipx install --force '.[all]'",
         ) from None
     from tmuxreap.interfaces.popup.actions import Client, Desk
 
