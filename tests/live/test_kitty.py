@@ -1,0 +1,195 @@
+"""Panes of a real kitty, drawn by software on an X server without a screen. Where these two are not
+installed, tests/live/test_headless.py has stand-ins that answer in the same way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.commands import adopt
+from tmuxreap.core.model import Verb
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(
+        not (shutil.which("kitty") and shutil.which("Xvfb")), reason="no kitty, or no Xvfb"
+    ),
+]
+
+
+@pytest.fixture
+def real(tmux_socket: str, tmp_path: Path) -> Real:
+    return Real(tmux_socket, tmp_path)
+
+
+class Kitty:
+    """One OS window of it, with an agent in a window of its own and a neighbour's beside it."""
+
+    def __init__(self, folder: str) -> None:
+        self.address = f"unix:{folder}/k"
+        self.log = Path(folder, "kitty.log")
+
+    def ask(self, *words: str) -> str:
+        told = subprocess.run(
+            ["kitty", "@", "--to", self.address, *words], capture_output=True, text=True, check=True
+        )
+        return told.stdout.strip()
+
+    def answers(self) -> bool:
+        asked = ["kitty", "@", "--to", self.address, "ls"]
+        return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+    def open(self, *words: str) -> str:
+        return self.ask("launch", "--type=window", *words)
+
+    def windows(self) -> dict[str, int]:
+        """The number of each window, and the process that kitty has started in it."""
+        return {
+            str(window["id"]): int(window["pid"])
+            for os_window in json.loads(self.ask("ls"))
+            for tab in os_window["tabs"]
+            for window in tab["windows"]
+        }
+
+    def shows(self, window: str, text: str) -> bool:
+        return text in self.ask("get-text", "--match", f"id:{window}")
+
+
+@pytest.fixture
+def kitty(real: Real) -> Iterator[Kitty]:
+    folder = os.environ["HOME"]
+    told, telling = os.pipe()
+    xvfb = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(telling), "-screen", "0", "800x600x24", "-nolisten", "tcp"],
+        pass_fds=(telling,),
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(telling)
+    with os.fdopen(told) as display:
+        screen = f":{display.readline().strip()}"
+    one = Kitty(folder)
+    environ = {**os.environ, "DISPLAY": screen, "LIBGL_ALWAYS_SOFTWARE": "1", "LANG": "C.UTF-8"}
+    words = ["-o", "allow_remote_control=yes", "-o", "linux_display_server=x11"]
+    with one.log.open("wb") as log:
+        program = subprocess.Popen(
+            ["kitty", "--listen-on", one.address, *words, "sleep", "600"],
+            env={**environ, "XDG_RUNTIME_DIR": folder},
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        until(f"kitty: {one.log.read_text()}", one.answers)
+        yield one
+    finally:
+        for process in (program, xvfb):
+            process.terminate()
+            process.wait()
+
+
+def adopted(
+    real: Real, kitty: Kitty, window: str, monkeypatch: pytest.MonkeyPatch, **more: Any
+) -> dict[str, Any]:
+    with monkeypatch.context() as within:
+        within.setenv("KITTY_LISTEN_ON", kitty.address)
+        with real.app() as app:
+            return answer(
+                adopt.run(app, adopt.AdoptRequest("acme", "demo", pane=f"kitty:{window}", **more))
+            )
+
+
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.KILL], ids=lambda verb: verb.value)
+def test_an_agent_in_a_window_is_taken_in_and_ended_with_it(
+    real: Real, kitty: Kitty, verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From elsewhere: by the address that its row has. The neighbour's window stays."""
+    window = kitty.open(*DEMO, "--spawn", "1")
+    until("the agent", lambda: kitty.shows(window, "demo agent"))
+    pid = kitty.windows()[window]
+    told = adopted(real, kitty, window, monkeypatch)
+    assert (told["live"], told["pid"], told["pane_id"]) == ("alive", pid, window)
+    row = real.row()
+    assert (row["terminal"], row["pane"]["listen_on"]) == ("kitty", kitty.address)
+    helpers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    result = real.stop() if verb is Verb.STOP else real.kill()
+    assert (int(result.exit), answer(result)["error"]) == (0, None)
+    assert not any(alive(one) for one in (pid, *map(int, helpers)))
+    assert list(kitty.windows().values()) == [pid for pid in kitty.windows().values() if alive(pid)]
+    assert window not in kitty.windows() and len(kitty.windows()) == 1
+    assert real.row()["status"] == "stopped"
+
+
+def test_a_window_that_stays_open_is_closed(
+    real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shared daemon that was begun in it holds its terminal, and lives on: kitty is asked."""
+    daemon = real.folder / "ssh-agent"
+    daemon.write_text(f"#!/bin/sh\necho $$ >{real.folder}/pid\nsleep 600\n")
+    daemon.chmod(0o755)
+    window = kitty.open("sh", "-c", f"setsid {daemon} & exec {' '.join(DEMO)}")
+    until("the agent", lambda: kitty.shows(window, "demo agent"))
+    adopted(real, kitty, window, monkeypatch)
+    result = real.kill()
+    assert (int(result.exit), answer(result)["error"]) == (0, None)
+    shared = int((real.folder / "pid").read_text())
+    assert (window in kitty.windows(), alive(shared)) == (False, True)
+    os.killpg(shared, 9)
+
+
+def test_a_window_that_another_got_meanwhile_is_left(
+    real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number stands in the row; its process is not the recorded one any more."""
+    window = kitty.open(*DEMO)
+    until("the agent", lambda: kitty.shows(window, "demo agent"))
+    adopted(real, kitty, window, monkeypatch)
+    os.kill(kitty.windows()[window], 9)
+    until("its end", lambda: window not in kitty.windows())
+    (other,) = kitty.windows()
+    real.edit(f'id: "{window}"', f'id: "{other}"')
+    assert answer(real.kill())["stopped_by"] == "already_gone"
+    assert list(kitty.windows()) == [other]
+
+
+def test_no_such_window_and_no_such_kitty_are_said(
+    real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = real.fails(lambda: adopted(real, kitty, "99", monkeypatch))
+    assert (failure.code.text, "has no such pane" in failure.message) == ("no_tracked_pid", True)
+    kitty.address += "-elsewhere"
+    failure = real.fails(lambda: adopted(real, kitty, "1", monkeypatch))
+    assert (failure.code.text, "kitty said" in failure.message) == ("no_tracked_pid", True)
+
+
+def test_its_name_is_not_started_a_second_time(
+    real: Real, kitty: Kitty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = kitty.open(*DEMO)
+    until("the agent", lambda: kitty.shows(window, "demo agent"))
+    adopted(real, kitty, window, monkeypatch)
+    failure = real.fails(real.start)
+    assert (failure.code.text, real.sessions()) == ("session_exists", set())
+    real.kill()
+
+
+def test_a_person_adopts_from_within(real: Real, kitty: Kitty) -> None:
+    """In a window beside it, where kitty itself tells the address."""
+    window = kitty.open(*DEMO)
+    until("the agent", lambda: kitty.shows(window, "demo agent"))
+    words = [sys.executable, "-m", "tmuxreap", "adopt", "acme", "--agent", "demo", "--json"]
+    call = " ".join([*words, "--pane", f"kitty:{window}", "--registry", str(real.registry)])
+    out = real.folder / "out"
+    kitty.open("sh", "-c", f"cd {os.getcwd()}; {call} >{out}.new 2>&1; mv {out}.new {out}")
+    until("its answer", out.exists)
+    assert json.loads(out.read_text())["ok"], out.read_text()
+    assert real.row()["pane"]["listen_on"].startswith("unix:")
+    assert answer(real.stop())["outcome"] == "stopped"
+    assert window not in kitty.windows()
