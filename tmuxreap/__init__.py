@@ -20,6 +20,7 @@ __all__ = [
     "EndingError",
     "Error",
     "Event",
+    "Forgotten",
     "Interrupted",
     "LockHeld",
     "LockTimeout",

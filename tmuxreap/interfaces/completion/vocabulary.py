@@ -347,6 +347,7 @@ AGENTS = {
     "copilot": "GitHub Copilot CLI",
     "cursor-agent": "Cursor CLI; its /exit needs a second Enter",
     "droid": "Factory Droid",
+    "pi": "pi; it asks before no tool",
     "goose": "goose",
     "crush": "Crush; its conversations are in .crush/crush.db of each project",
     "aider": "Aider; its conversations have no IDs",

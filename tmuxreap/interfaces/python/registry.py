@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from tmuxreap.core.answers import Ending, Interrupted, Reconciled, read
+from tmuxreap.core.answers import Ending, Forgotten, Interrupted, Reconciled, read
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
@@ -216,8 +216,10 @@ class Registry(Watching):
         server: str | None = None,
         confirm: float | str | None = None,
         replace: bool = False,
+        terminal: str | None = None,
     ) -> Session:
-        """Start an agent in a new tmux session, and register it. Raises EndingError with the code
+        """Start an agent in a new tmux session, or by `terminal="none"` without tmux, and register
+        it. Raises EndingError with the code
         `start_failed` where it does not live, `session_exists` where it is there already."""
         from tmuxreap.commands import start as verb
         from tmuxreap.commands.starting.row import CONFIRM_S
@@ -233,6 +235,7 @@ class Registry(Watching):
             confirm_s=CONFIRM_S if confirm is None else seconds(confirm) or 0.0,
             replace=replace,
             command=tuple(command),
+            terminal=terminal,
         )
 
         def work(context: Context) -> Result:
@@ -240,6 +243,19 @@ class Registry(Watching):
             return verb.run(context, request)
 
         return self._sessions(work)[0]
+
+    def forget(
+        self, *targets: Target, history: bool = False, force: bool = False
+    ) -> list[Forgotten]:
+        """Drop the rows of ended sessions (`force`: of any), with `history` their events too.
+        Raises EndingError with the code `session_alive`, and the answers in `results`."""
+        from tmuxreap.commands import forget as verb
+
+        def work(context: Context) -> Result:
+            request = verb.ForgetRequest(words_of(context, targets), history, force)
+            return verb.run(context, request)
+
+        return answers_of(self.path, Forgotten, work)
 
     def reconcile(self, *, dry_run: bool = False) -> Reconciled:
         """Bring registry, ledger and tmux into agreement; what is not certain is told. Raises

@@ -1,0 +1,125 @@
+"""A change that cleans a registry after crashes, criterion by criterion of its test plan and call
+by call of its interfaces."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import tmuxreap as program
+from tests.live.asked import Typed
+from tests.mcp_client import calls
+from tests.real import DEMO, until
+
+pytestmark = pytest.mark.live
+ABOUT_10_S = 10.0
+
+
+@pytest.fixture
+def real(tmux_socket: str, tmp_path: Path) -> Typed:
+    return Typed(tmux_socket, tmp_path)
+
+
+@contextmanager
+def watched(real: Typed, *more: str) -> Iterator[None]:
+    """The monitor that the document has in its orchestrator."""
+    words = [sys.executable, "-m", "tmuxreap", "watch", "--quiet", "--registry", str(real.registry)]
+    watch = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        watch.terminate()
+        watch.wait()
+
+
+def connected(real: Typed) -> list[str]:
+    return [one["name"] for one in real.type("list", "--live").json["results"]]
+
+
+@pytest.mark.parametrize("place", ["tmux", "none"])
+def test_kill_9_pid(real: Typed, place: str) -> None:
+    """With "agent removed from connected-agents.json within ~10s"; it is a matter of milliseconds.
+    And "other agents are untouched"."""
+    other = real.begin("other")
+    pid = real.begin("acme", "--terminal", place)
+    with watched(real):
+        began = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+        until("its row", lambda: real.row()["status"] == "terminated")
+        assert time.monotonic() - began < ABOUT_10_S
+    assert (real.row()["termination_mode"], connected(real)) == ("lost", ["other"])
+    os.kill(other, 0)
+    real.type("kill", "other")
+
+
+def test_a_crash_below_a_shell(real: Typed) -> None:
+    """The pane lives on: not connected any more, and said so."""
+    words = ("--agent", "demo", "--server", real.socket, "--confirm", "1")
+    real.type("start", "acme", *words, "--", "sh", "-c", f"{' '.join(DEMO)}; exec sh -i")
+    real.shows("acme", "demo agent")
+    (agent,) = [
+        one["pid"] for one in real.result("show", "acme")["processes"] if one["name"] != "sh"
+    ]
+    os.kill(agent, signal.SIGKILL)
+    until("its end", lambda: connected(real) == [])
+    (listed,) = real.type("list").json["results"]
+    assert listed["live"] == "agent_gone"
+    assert real.result("stop", "acme")["stopped_by"] == "already_gone"
+    assert real.row()["status"] == "stopped"
+
+
+def test_list_agents_returns_an_accurate_list(real: Typed) -> None:
+    """By the MCP call, with no monitor at work."""
+    pid = real.begin("acme")
+    real.begin("other")
+    os.kill(pid, signal.SIGKILL)
+    until("its session", lambda: real.sessions() == {"other"})
+    (told,) = calls(real, ("list_sessions", {"live": True}))
+    assert [one["name"] for one in told["results"]] == ["other"]
+    real.type("kill", "other")
+
+
+def test_relay_connected_and_relay_remove_agent(real: Typed) -> None:
+    """The two tools, in our words: `list_sessions live` and `remove_session`."""
+    real.begin("acme")
+    real.type("kill", "acme")
+    listed, removed = calls(
+        real,
+        ("list_sessions", {"live": True}),
+        ("remove_session", {"targets": ["acme"], "reason": "stale", "history": True}),
+    )
+    assert (listed["results"], removed["ok"], real.rows()) == ([], True, {})
+    assert real.sql("SELECT * FROM events WHERE name = 'acme'") == []
+
+
+def test_list_connected_agents_and_remove_agent(real: Typed) -> None:
+    """From a program: "only currently connected agents, not historical ones", and "optionally
+    removes message history"."""
+    pid = real.begin("acme")
+    real.begin("other")
+    os.kill(pid, signal.SIGKILL)
+    until("its session", lambda: real.sessions() == {"other"})
+    registry = program.open_registry(str(real.registry))
+    assert [one.name for one in registry.sessions(live=True)] == ["other"]
+    assert {one.name for one in registry.sessions()} == {"acme", "other"}
+    registry.reconcile()
+    registry.forget("acme", history=True)
+    assert list(real.rows()) == ["other"]
+    registry.kill("other")
+
+
+def test_a_clean_disconnect_is_none_of_its_business(real: Typed) -> None:
+    """Who left as asked is stopped, not lost, whatever the monitor saw."""
+    real.begin("acme")
+    with watched(real):
+        assert real.type("stop", "acme").exit == 0
+        assert real.row()["status"] == "stopped"
+    assert real.row()["termination_mode"] == "graceful"
