@@ -26,11 +26,15 @@ class Sketch:
 
 
 def rows_of(text: str) -> list[Sketch]:
-    found = [_sketch(_facts(item)) for item in _items(text)]
+    found = [sketch_of(item) for item in items_of(text)]
     return [row for row in found if row is not None]
 
 
-def _items(text: str) -> Iterator[list[str]]:
+def sketch_of(item: list[str]) -> Sketch | None:
+    return _sketch(_facts(item))
+
+
+def items_of(text: str) -> Iterator[list[str]]:
     """The lines of each item of the list, the dash a space: all keys of a row stand below each
     other then."""
     inside, indent = False, -1

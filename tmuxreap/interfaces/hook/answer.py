@@ -59,12 +59,16 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
     now, speakers = time.time(), speaking.speakers()
     speaker = speakers[0] if speakers else None
     folder = facts.get("cwd")
-    ledger = speaking.ledger_of(speaking.registry_here(folder if isinstance(folder, str) else None))
+    registry = speaking.registry_here(folder if isinstance(folder, str) else None)
+    if registry is None:
+        return None
+    ledger = speaking.ledger_of(registry) or _made(registry, agent)
     if ledger is None:
         return None
     db = speaking.opened(ledger)
     try:
         name = speaking.who(db, agent, conversation, speaker)
+        name = name or _unmirrored(registry, agent)
         if name is None:
             return None
         tool = text_of(facts, words_of.TOOL_FIELDS)
@@ -108,14 +112,17 @@ def _beaten(words: list[str]) -> bool:
     if given is None:
         return False
     name, state, registry = given
-    ledger = speaking.ledger_of(registry or speaking.registry_here(None))
-    if ledger is None or (state is not None and state not in words_of.STATES):
+    registry = registry or speaking.registry_here(None)
+    if registry is None or (state is not None and state not in words_of.STATES):
+        return False
+    ledger = speaking.ledger_of(registry) or _made(registry, "", name)
+    if ledger is None:
         return False
     db = speaking.opened(ledger)
     try:
         if name is None:
-            name = speaking.who(db, "", None, None)
-        elif not db.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone():
+            name = speaking.who(db, "", None, None) or _unmirrored(registry, "")
+        elif not (_is_shown(db, name) or _stands(registry, name)):
             return False
         if name is None:
             return False
@@ -131,6 +138,37 @@ def _beaten(words: list[str]) -> bool:
         return True
     finally:
         db.close()
+
+
+def _is_shown(db: sqlite3.Connection, name: str) -> bool:
+    return bool(db.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone())
+
+
+def _unmirrored(registry: str, agent: str) -> str | None:
+    """The row of another tool that its registry alone tells of: its process is above us."""
+    socket, above = speaking.around_us()
+    if not above:
+        return None
+    from tmuxreap.interfaces.hook.unmirrored import below
+
+    return below(registry, agent, above, socket)
+
+
+def _stands(registry: str, name: str) -> bool:
+    """In the registry, where its ledger does not show it yet."""
+    from tmuxreap.interfaces.hook.unmirrored import is_row
+
+    return is_row(registry, name)
+
+
+def _made(registry: str, agent: str, name: str | None = None) -> str | None:
+    """A ledger for one that speaks and has a row; nobody else is a reason to make one."""
+    known = _unmirrored(registry, agent) if name is None else _stands(registry, name)
+    if not known:
+        return None
+    from tmuxreap.interfaces.hook.unmirrored import made
+
+    return made(registry)
 
 
 def _arguments(words: list[str]) -> tuple[str | None, str | None, str | None] | None:

@@ -105,8 +105,7 @@ def _in_pane(db: sqlite3.Connection) -> str | None:
 def _below(db: sqlite3.Connection) -> str | None:
     """The row of another tool names no more than the process of its pane: one above us, on its
     server. Nobody may have mirrored it yet: then the intent that asks it to end knows more."""
-    socket, _ = _server()
-    above = _above() if socket else {}
+    socket, above = around_us()
     asked = db.execute("SELECT name, plan FROM intents WHERE outcome IS NULL AND verb != 'start'")
     for name, text in asked.fetchall() if above else ():
         plan = read_facts(str(text).encode("utf-8", "replace"))
@@ -116,7 +115,7 @@ def _below(db: sqlite3.Connection) -> str | None:
     for pid in above:
         for name, row in _running(db, f'"pid": {pid}'):
             foreign = part_of(row, "pane").get("pid") == pid and not part_of(row, "tmux")
-            if foreign and _names(row.get("tmux_server"), socket):
+            if foreign and names(row.get("tmux_server"), socket):
                 return name
     return None
 
@@ -128,13 +127,19 @@ def _pids(plan: Facts) -> set[object]:
     }
 
 
+def around_us() -> tuple[str, dict[int, tuple[str, int, int, int]]]:
+    """The tmux server that we run in, and the processes above us as far as that."""
+    socket, _ = _server()
+    return socket, _above() if socket else {}
+
+
 def _server() -> tuple[str, str]:
     """Its socket and its process, as tmux told those in its panes."""
     socket, _, server = os.environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
     return socket, server
 
 
-def _names(server: object, socket: str) -> bool:
+def names(server: object, socket: str) -> bool:
     name = server if isinstance(server, str) else "default"
     if "/" in name:
         return os.path.realpath(name) == os.path.realpath(socket)
@@ -241,13 +246,17 @@ def registry_here(folder: str | None) -> str | None:
         here = above
 
 
+def ledger_path(registry: str) -> str:
+    real = os.path.realpath(os.path.expanduser(registry))  # noqa: PTH111
+    stem, ending = os.path.splitext(real)  # noqa: PTH122
+    return stem + ".db" if ending != ".db" else real + ".db"
+
+
 def ledger_of(registry: str | None) -> str | None:
     """The ledger beside the registry, when there is one that is ours."""
     if not registry:
         return None
-    real = os.path.realpath(os.path.expanduser(registry))  # noqa: PTH111
-    stem, ending = os.path.splitext(real)  # noqa: PTH122
-    path = stem + ".db" if ending != ".db" else real + ".db"
+    path = ledger_path(registry)
     try:
         found = os.lstat(path)
     except OSError:
