@@ -25,7 +25,6 @@ from tmuxreap.interfaces.text.report import report_line
 BEAT_S = 5.0
 TOGETHER_S = 0.25  # what comes within it is put in order
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
-NEWS = "1s"
 Sent = tuple[Host, Request]
 OF_THE_FAR_WATCH = ("execute", "reap", "notify", "interval")
 
@@ -62,14 +61,8 @@ def follow(
 def _reading(verb: str, request: Request) -> Request:
     """Only what reads is asked for."""
     words = {name: value for name, value in request.words.items() if name in ("targets", "since")}
-    since = {"since": NEWS} if verb == "watch" else {}
-    return Request(
-        request.id,
-        "events",
-        {**words, **since, "follow": True},
-        request.registry,
-        here=request.here,
-    )
+    more = {} if verb == "watch" else {"follow": True}
+    return Request(request.id, verb, {**words, **more}, request.registry, here=request.here)
 
 
 def _together(queue: SimpleQueue[News]) -> Iterator[News]:
@@ -136,5 +129,6 @@ def _items(talk: Talk) -> Iterator[Mapping[str, object]]:
 
 def _news(host: str, item: Mapping[str, object]) -> News:
     name, at = str(item.get("name") or ""), str(item.get("timestamp") or "")
-    told = plain(f"{at}  {name}@{host}  {item.get('kind')}")
+    what, why = item.get("event") or item.get("kind"), item.get("evidence") or ""
+    told = plain(f"{at}  {name}@{host}  {what}  {why}".rstrip())
     return News(at, RemoteResult(name, host, item, (told,)))

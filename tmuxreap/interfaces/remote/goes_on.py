@@ -1,5 +1,6 @@
 """The far side of a verb that goes on: each line that it says is passed on, as long as somebody
-listens."""
+listens. Changes nothing: of `watch` here it is the eyes alone, with or without a watch of this
+host's own."""
 
 from __future__ import annotations
 
@@ -11,10 +12,16 @@ import threading
 import time
 from collections.abc import Callable
 
+from tmuxreap.app import real_app
+from tmuxreap.core.results import PlainResult
 from tmuxreap.hosts.wire import Request, Say
+from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.remote.mouth import Mouth
+from tmuxreap.system.environment import Settings
 
 SILENCE_S = 12.0  # of who listens: with the next look it is less than 15 s
+SETTLED_S = 1.0  # by then a watch here has written what it saw, too: one of the two is told
+WATCH, NEWS = "watch", {"follow": True, "since": "1s"}
 
 
 def go_on(mouth: Mouth, request: Request, command: Callable[..., None]) -> None:
@@ -22,18 +29,50 @@ def go_on(mouth: Mouth, request: Request, command: Callable[..., None]) -> None:
     reader, writer = os.pipe()
     os.dup2(writer, 1)
     os.close(writer)
-    threading.Thread(target=_pass_on, args=(mouth, reader), daemon=True).start()
+    threading.Thread(target=_pass_on, args=(mouth, request.verb, reader), daemon=True).start()
     threading.Thread(target=_listener_left, args=(mouth,), daemon=True).start()
-    command(**request.words, registry=request.registry, json=True)
+    words = request.words
+    if request.verb == WATCH:
+        command, words = verbs.plain_command("events"), NEWS
+        threading.Thread(target=_look_on, args=(mouth, request.registry), daemon=True).start()
+    command(**words, registry=request.registry, json=True)
 
 
-def _pass_on(mouth: Mouth, reader: int) -> None:
+def _pass_on(mouth: Mouth, verb: str, reader: int) -> None:
     with os.fdopen(reader, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            mouth.say(Say.ITEM, item=json.loads(line))
+            item = json.loads(line)
+            mouth.say(Say.ITEM, item={"event": item["kind"], **item} if verb == WATCH else item)
             if not mouth.heard:
                 break
     os._exit(0)
+
+
+def _look_on(mouth: Mouth, registry: str | None) -> None:
+    """What a watch would tell; nothing is written."""
+    from tmuxreap.commands.watch import watch
+    from tmuxreap.commands.watch.waiting import Waiter
+
+    def tell(event: PlainResult) -> None:
+        later = threading.Timer(SETTLED_S, _tell_unless_told, (mouth, registry, event))
+        later.daemon = True
+        later.start()
+
+    context = real_app(Settings.from_environment(), registry)
+    waiter = Waiter(context.processes, context.registry.resolved, signals=False)
+    watch.run(context, watch.WatchRequest(settle=False), tell, waiter)
+
+
+def _tell_unless_told(mouth: Mouth, registry: str | None, event: PlainResult) -> None:
+    """The ledger's own event of it is passed on as every other one."""
+    context = real_app(Settings.from_environment(), registry)
+    try:
+        since = context.clock.now() - 2 * SETTLED_S
+        told = bool(event.name) and bool(context.books.events({event.name}, since))
+    finally:
+        context.close()
+    if not told:
+        mouth.say(Say.ITEM, item=event.as_json())
 
 
 def _listener_left(mouth: Mouth) -> None:

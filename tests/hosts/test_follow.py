@@ -1,0 +1,139 @@
+"""`watch` and `events --follow` over hosts: they only read, with or without a watch there, and what
+runs there ends with its listener."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hosts.conftest import PROGRAM, Fleet
+from tests.real import until
+
+
+class Listener:
+    """A verb that goes on, with what it has said so far."""
+
+    def __init__(self, fleet: Fleet, *words: str) -> None:
+        self.process = fleet.begin(*words, "--json")
+        self.said: list[dict[str, Any]] = []
+        self.talk: list[str] = []
+        for stream, take in (
+            (self.process.stdout, self._take),
+            (self.process.stderr, self.talk.append),
+        ):
+            threading.Thread(target=_read, args=(stream, take), daemon=True).start()
+
+    def _take(self, line: str) -> None:
+        found = json.loads(line)
+        if "results" not in found:  # the last word, when it is interrupted, is an envelope
+            self.said.append(found)
+
+    def told(self, name: str, event: str) -> bool:
+        return any((one["name"], one.get("event")) == (name, event) for one in self.said)
+
+    def leave(self, number: signal.Signals = signal.SIGINT) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        self.process.wait(30)
+
+
+def _read(stream: Any, take: Callable[[str], Any]) -> None:
+    for line in stream:
+        take(line)
+
+
+@contextlib.contextmanager
+def listening(fleet: Fleet, *words: str) -> Iterator[Listener]:
+    found = Listener(fleet, *words)
+    try:
+        yield found
+    finally:
+        found.leave()
+
+
+def there(fleet: Fleet, host: str, word: str) -> list[int]:
+    """Processes of that host whose command line ends with this word."""
+    home = f"HOME={fleet.home(host)}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (path / "cmdline").read_bytes().split(b"\0")[:-1]
+            if words[-1:] == [word.encode()] and home in (path / "environ").read_bytes():
+                found.append(int(path.name))
+    return found
+
+
+@pytest.fixture
+def living(fleet: Fleet) -> Iterator[Fleet]:
+    """An agent that runs on host `a`."""
+    started = fleet.run("start", "live", "--agent", "demo", "--host", "a", "--yes", "--json")
+    assert started.exit == 0, started
+    yield fleet
+    environ = {**os.environ, "TMUX_TMPDIR": f"{fleet.home('a')}/t"}
+    subprocess.run(["tmux", "kill-server"], env=environ, capture_output=True, check=False)
+
+
+def test_a_death_is_told_where_no_watch_runs_and_nothing_is_written(living: Fleet) -> None:
+    pid = living.rows("a")["live"]["pane"]["pid"]
+    with listening(living, "watch", "--host", "a,b") as heard:
+        until("the far looks", lambda: len(there(living, "a", "at")) == 1)
+        until("what is dead already", lambda: heard.told("web", "dead"))
+        before = living.registry("a").read_bytes()
+        os.kill(pid, signal.SIGKILL)
+        until("the death", lambda: heard.told("live", "dead"))
+        assert living.registry("a").read_bytes() == before
+    (only,) = [one for one in heard.said if one["name"] == "live"]
+    assert (only["host"], only["target"]) == ("a", "live@a")
+    assert {one["host"] for one in heard.said} == {"a", "b"}
+
+
+def test_what_a_watch_there_settles_is_told_once(living: Fleet) -> None:
+    pid = living.rows("a")["live"]["pane"]["pid"]
+    with (
+        listening(living, "watch", "--registry", str(living.registry("a"))) as own,
+        listening(living, "watch", "--host", "a") as heard,
+    ):
+        until("what is dead already", lambda: own.told("web", "dead"))
+        until("the far looks", lambda: bool(there(living, "a", "at")))
+        until("its news", lambda: bool(heard.said))
+        os.kill(pid, signal.SIGKILL)
+        until("the death", lambda: any(one["name"] == "live" for one in heard.said))
+        until("the row", lambda: living.rows("a")["live"]["status"] == "terminated")
+        marker = living.run("forget", "web@a", "--yes", "--json")
+        assert marker.exit == 0
+        until("what came after", lambda: heard.told("web", "forgotten"))
+    assert len([one for one in heard.said if one["name"] == "live"]) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_runs_there_ends_with_its_listener(fleet: Fleet, number: signal.Signals) -> None:
+    with listening(fleet, "events", "--follow", "--host", "b") as heard:
+        until("the far side", lambda: bool(there(fleet, "b", "at")))
+        heard.leave(number)
+    until("its end", lambda: not there(fleet, "b", "at"))
+
+
+def test_a_host_that_went_away_is_said_and_tried_again(fleet: Fleet) -> None:
+    home, tried = fleet.home("b"), fleet.folder / "tried"
+    text = f'[ -e {tried} ] || {{ touch {tried}; exit 255; }}; HOME={home} exec "$@"'
+    fleet.configure({"b": {"via": [fleet.script("engine", text)], "program": str(PROGRAM)}})
+    assert fleet.run("stop", "db", "--registry", str(fleet.registry("b"))).exit == 0
+    with listening(fleet, "events", "--follow", "--host", "b") as heard:
+        until("its history", lambda: bool(heard.said))
+    assert "trying again in 1 s" in "".join(heard.talk)
+    assert (heard.said[0]["name"], heard.said[0]["kind"]) == ("db", "stopped")
+
+
+def test_what_only_the_far_watch_does_is_refused(fleet: Fleet) -> None:
+    for flag in (["--exec", "true"], ["--reap", "idle"], ["--notify"]):
+        said = fleet.run("watch", "--host", "a", *flag, "--json")
+        assert (said.exit, said.json["error"]["code"]) == (2, "usage")
