@@ -3,6 +3,7 @@ configuration."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -10,10 +11,15 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.hosts.conftest import PROGRAM, Fleet
+from tests.hosts.relay import Relay
+from tests.real import DEMO, until
+from tmuxreap.ledger.database import ledger_path
+from tmuxreap.ledger.ledger import Ledger
 
 SSHD, SSH = shutil.which("sshd", path="/usr/sbin:/usr/bin"), shutil.which("ssh")
 
@@ -31,11 +37,19 @@ def key(path: Path) -> Path:
 
 
 @pytest.fixture
-def over_ssh(fleet: Fleet) -> Iterator[Fleet]:
-    """Host `b` is reached by `ssh far`; the caller has a runtime folder of its own."""
+def relay() -> Iterator[Relay]:
+    found = Relay(free_port())
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def over_ssh(fleet: Fleet, relay: Relay) -> Iterator[Fleet]:
+    """Host `b` is reached by `ssh far`; the caller has a runtime folder of its own. `relayed` is
+    the same host behind a link that can be spoilt."""
     assert SSHD
     assert SSH
-    folder, home, port = fleet.folder, fleet.home("b"), free_port()
+    folder, home, port = fleet.folder, fleet.home("b"), relay.server_port
     server, client = key(folder / "server"), key(folder / "client")
     Path("/run/sshd").mkdir(exist_ok=True)
     forced = fleet.script(
@@ -48,8 +62,10 @@ def over_ssh(fleet: Fleet) -> Iterator[Fleet]:
     )
     (folder / "ssh_config").write_text(
         f"Host far\n HostName 127.0.0.1\n Port {port}\n IdentityFile {client}\n IdentitiesOnly"
-        f" yes\n UserKnownHostsFile {folder}/known\nHost down\n HostName 127.0.0.1\n Port"
-        f" {free_port()}\n"
+        f" yes\n UserKnownHostsFile {folder}/known\nHost relayed\n HostName 127.0.0.1\n Port"
+        f" {relay.port}\n HostKeyAlias [127.0.0.1]:{port}\n IdentityFile {client}\n"
+        f" IdentitiesOnly yes\n UserKnownHostsFile {folder}/known\nHost down\n"
+        f" HostName 127.0.0.1\n Port {free_port()}\n"
     )
     (folder / "known").write_text(f"[127.0.0.1]:{port} {server.with_suffix('.pub').read_text()}")
     (folder / "bin").mkdir()
@@ -131,3 +147,130 @@ def test_a_changed_host_key_is_ssh_s_own_refusal(over_ssh: Fleet) -> None:
     error = over_ssh.run("list", "--host", "b", "--json").hosts["b"]["error"]
     assert error["code"] == "host_unreachable"
     assert "Host key verification failed" in error["message"]
+
+
+def test_a_key_that_the_host_does_not_know(over_ssh: Fleet) -> None:
+    stranger = key(over_ssh.folder / "stranger")
+    config = over_ssh.folder / "ssh_config"
+    config.write_text(config.read_text().replace(f"{over_ssh.folder}/client", str(stranger)))
+    said = over_ssh.run("list", "--host", "b,a", "--json")
+    error = said.hosts["b"]["error"]
+    assert (error["code"], said.hosts["a"]["ok"]) == ("host_unreachable", True)
+    assert "Permission denied" in error["message"]
+
+
+def master(fleet: Fleet) -> int:
+    """The process that keeps the connection to `far`."""
+    (shared,) = (Path(fleet.environ["XDG_RUNTIME_DIR"]) / "tmuxreap").glob("*")
+    words = [str(SSH), "-O", "check", "-o", f"ControlPath={shared}", "far"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
+    return int(said.split("pid=")[1].split(")")[0])
+
+
+def test_what_keeps_the_connection_belongs_to_nobody(over_ssh: Fleet) -> None:
+    """A stop of the session that asked must not find it: its streams, its session and its
+    environment are its own."""
+    over_ssh.environ |= {"TMUX": "/tmp/x,1,0", "TMUX_PANE": "%0", "TMUXREAP_ID": "a-mark"}
+    assert over_ssh.run("list", "--host", "b", "--json").exit == 0
+    pid = master(over_ssh)
+    process = Path(f"/proc/{pid}")
+    assert {os.readlink(process / "fd" / str(number)) for number in (0, 1, 2)} == {"/dev/null"}
+    assert os.getsid(pid) not in (0, os.getsid(0))
+    assert (os.readlink(process / "cwd"), process.joinpath("stat").read_text().split()[6]) == (
+        "/",
+        "0",  # no terminal
+    )
+    names = {line.partition(b"=")[0] for line in (process / "environ").read_bytes().split(b"\0")}
+    assert not {name for name in names if name.startswith((b"TMUX", b"TMUXREAP"))}
+
+
+# A link that is spoilt.
+
+
+@pytest.fixture
+def living(over_ssh: Fleet) -> Iterator[Fleet]:
+    """On host `b`, behind the relay, an agent that takes its time to leave."""
+    over_ssh.configure({"b": {"ssh": "relayed", "program": str(PROGRAM)}})
+    words = ["start", "live", "--agent", "demo", "--registry", str(over_ssh.registry("b"))]
+    environ = {"HOME": str(over_ssh.home("b")), "TMUX_TMPDIR": f"{over_ssh.home('b')}/t"}
+    done = subprocess.run(
+        [str(PROGRAM), *words, "--json", "--", *DEMO, "--exit-delay", "1.5"],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done
+    yield over_ssh
+    subprocess.run(
+        ["tmux", "kill-server"], env={**os.environ, **environ}, capture_output=True, check=False
+    )
+
+
+def begun(fleet: Fleet) -> bool:
+    """A stop there is under way: its intent is recorded."""
+    path = ledger_path(fleet.registry("b"))
+    with Ledger.open(path, now=time.time()) as ledger:
+        return ledger.open_intent("live") is not None
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_link_that_breaks_in_the_middle_of_a_stop(
+    living: Fleet, relay: Relay, shared: bool
+) -> None:
+    if not shared:
+        del living.environ["XDG_RUNTIME_DIR"]
+    process = living.begin("stop", "live@b", "--json")
+    until("the stop there", lambda: begun(living))
+    relay.cut()
+    out, err = process.communicate(timeout=60)
+    (one,) = json.loads(out)["results"]
+    assert (one["target"], one["outcome"], one["joined"]) == ("live@b", "stopped", False), err
+    assert process.returncode == 0
+    kinds = [one["kind"] for one in events(living)]
+    assert kinds.count("stopped") == 1
+
+
+def events(fleet: Fleet) -> list[dict[str, Any]]:
+    return fleet.run("events", "live", "--registry", str(fleet.registry("b")), "--json").results
+
+
+def test_a_link_that_breaks_after_the_stop_and_before_its_answer(
+    living: Fleet, relay: Relay
+) -> None:
+    process = living.begin("stop", "live@b", "--json")
+    until("the stop there", lambda: begun(living))
+    relay.held = True
+    until("its end", lambda: living.rows("b")["live"]["status"] == "stopped")
+    relay.cut()
+    relay.held = False
+    out, _ = process.communicate(timeout=60)
+    (one,) = json.loads(out)["results"]
+    assert (one["outcome"], one["error"], process.returncode) == ("stopped", None, 0)
+    assert [one["kind"] for one in events(living)].count("stopped") == 1
+
+
+def test_a_link_that_breaks_before_anything_is_begun(living: Fleet, relay: Relay) -> None:
+    relay.refusing = True
+    said = living.run("stop", "live@b", "--json")
+    assert (said.exit, said.hosts["b"]["error"]["code"]) == (4, "host_unreachable")
+    assert living.rows("b")["live"]["status"] == "running"
+    assert [one["kind"] for one in events(living)] == ["started"]
+
+
+def test_a_link_that_garbles_is_said_by_ssh_and_disturbs_no_other_host(
+    living: Fleet, relay: Relay
+) -> None:
+    relay.garbled = True
+    said = living.run("stop", "live@b", "web@a", "--json")
+    assert said.hosts["b"]["error"]["code"] == "host_unreachable"
+    assert {one["target"]: one["outcome"] for one in said.results} == {"web@a": "stopped"}
+    assert living.rows("b")["live"]["status"] == "running"
+
+
+def test_a_slow_link_is_waited_for(living: Fleet, relay: Relay) -> None:
+    relay.delay_s = 0.1
+    said = living.run("list", "--host", "b", "--json")
+    assert said.exit == 0
+    assert "live@b" in {one["target"] for one in said.results}
+    assert relay.accepted == 1

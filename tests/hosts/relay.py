@@ -1,0 +1,62 @@
+"""A link between a client and a server that a test can spoil: it delays, holds back, garbles, and
+is cut."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+
+
+class Relay:
+    """Carries whoever connects to `port` to another port of this machine."""
+
+    def __init__(self, to: int) -> None:
+        self.delay_s = 0.0
+        self.held = False  # what the server says does not arrive
+        self.garbled = False
+        self.refusing = False  # a connection ends as soon as it is made
+        self.accepted = 0
+        self.server_port = to
+        self._ends: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Every connection that there is; new ones are carried as before."""
+        ends, self._ends = self._ends, []
+        for end in ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                self.accepted += 1
+                if self.refusing:
+                    client.close()
+                    continue
+                server = socket.create_connection(("127.0.0.1", self.server_port))
+                self._ends += [client, server]
+                for source, sink, said in ((client, server, False), (server, client, True)):
+                    work = (source, sink, said)
+                    threading.Thread(target=self._carry, args=work, daemon=True).start()
+
+    def _carry(self, source: socket.socket, sink: socket.socket, of_server: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                time.sleep(self.delay_s)
+                while self.held and of_server and sink.fileno() >= 0:
+                    time.sleep(0.01)
+                sink.sendall(bytes(byte ^ 0x55 for byte in data) if self.garbled else data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
