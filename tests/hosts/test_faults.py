@@ -10,6 +10,12 @@ import time
 import pytest
 
 from tests.hosts.conftest import PROGRAM, Fleet
+from tests.real import alive, until
+from tmuxreap.core.errors import Code
+from tmuxreap.hosts import link
+from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.link import Caller
+from tmuxreap.hosts.wire import Request
 
 
 def failing(fleet: Fleet, via: list[str], verb: str = "list") -> dict[str, str]:
@@ -192,3 +198,96 @@ def test_after_ctrl_c_the_verb_there_goes_on(fleet: Fleet) -> None:
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "goes on" in json.loads(out)["error"]["message"]
+
+
+# A host that hangs, sleeps, is newer, or whose clock is off.
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_a_host_that_says_nothing_is_given_up(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, lasting: bool
+) -> None:
+    """After 30 s; here after less. What was never begun is not asked for again."""
+    monkeypatch.setattr(link, "ANSWER_S", 0.5)
+    pid = fleet.folder / "pid"
+    host = Host("hung", via=(fleet.script("engine", f"echo $$ > {pid}; exec sleep 600"),))
+    heard = link.ask(host, Request("1", "stop"), Caller(os.environ, os.getuid()), lasting=lasting)
+    assert heard.failure is not None
+    assert heard.failure.code is Code.HOST_UNREACHABLE
+    assert "no answer for 0.5 s" in heard.failure.message
+    until("its end", lambda: not alive(int(pid.read_text())))
+
+
+def test_a_host_that_falls_asleep_after_its_hello(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "ANSWER_S", 0.5)
+    monkeypatch.setattr(link, "AGAIN_AFTER_S", (0.01, 0.02))
+    tries = fleet.folder / "tries"
+    told = f"echo x >> {tries}; echo '{json.dumps(HELLO)}'; exec sleep 600"
+    host = Host("asleep", via=(fleet.script("engine", told),))
+    caller = Caller(os.environ, os.getuid())
+    assert not link.ask(host, Request("1", "list"), caller, lasting=False).unknown
+    assert len(tries.read_text().split()) == 1
+    heard = link.ask(host, Request("2", "stop"), caller, lasting=True)
+    assert heard.unknown  # its outcome was asked for again, and the verb was not
+    assert len(tries.read_text().split()) == 1 + 3
+
+
+def test_a_newer_host_is_understood(fleet: Fleet) -> None:
+    told = fleet.folder / "told"
+    result = {
+        "name": "web",
+        "outcome": "sublimated",
+        "colour": {"deep": ["blue"]},
+        "error": {"code": "brand_new", "message": "m", "hint": "h"},
+    }
+    answer = {"exit_code": 1, "warnings": [], "results": [result], "weather": "fine"}
+    told.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
+    fleet.configure({"new": {"via": [fleet.script("engine", f"cat {told}; cat > /dev/null")]}})
+    said = fleet.run("stop", "web@new", "--json")
+    assert said.exit == 1
+    (one,) = said.results
+    assert (one["outcome"], one["colour"], one["error"]["code"]) == (
+        "sublimated",
+        {"deep": ["blue"]},
+        "brand_new",
+    )
+
+
+def test_a_clock_that_is_off_disturbs_no_other_host(fleet: Fleet) -> None:
+    told = fleet.folder / "told"
+    row = {"name": "web", "status": "running", "live": "alive", "idle_s": -5, "error": None}
+    answer = {
+        "exit_code": 0,
+        "timestamp": "9999-12-31T23:59:59Z",
+        "warnings": [],
+        "results": [{**row, "heartbeat_age_s": -(10**12), "timestamp": "1901-01-01T00:00:00Z"}],
+    }
+    told.write_text("\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "answer": answer}), ""]))
+    fleet.configure({"odd": {"via": [fleet.script("engine", f"cat {told}; cat > /dev/null")]}})
+    for words in (["list"], ["list", "--sort", "idle"], ["events"]):
+        said = fleet.run(*words, "--host", "odd,a", "--json")
+        assert said.exit == 0
+        assert fleet.run(*words, "--host", "odd,a").exit == 0
+
+
+def test_fifty_hosts_are_asked_together_and_one_that_is_down_stops_none(fleet: Fleet) -> None:
+    """48 of them are played by a file, so that fifty are no more than one machine can do."""
+    told, begun = fleet.folder / "told", fleet.folder / "begun"
+    begun.mkdir()
+    row = {"name": "web", "status": "running", "live": "alive", "tags": [], "error": None}
+    answer = {"exit_code": 0, "warnings": [], "results": [row]}
+    texts = {**ANSWER, "texts": [["web"]], "answer": answer}
+    told.write_text("\n".join([json.dumps(HELLO), json.dumps(texts), ""]))
+    # Each waits until at least twenty have been begun: one after the other would take for ever.
+    wait = f"touch {begun}/$$; while [ $(ls {begun} | wc -l) -lt 20 ]; do sleep 0.05; done"
+    engine = fleet.script("engine", f"{wait}; cat {told}; cat > /dev/null")
+    fleet.configure({f"h{n}": {"via": [engine], "tags": ["far"]} for n in range(48)})
+    fleet.configure({"dead": {"via": [fleet.script("dead", "exit 255")]}})
+    said = fleet.run("list", "--host", "all", "--json")
+    assert (said.exit, len(said.hosts)) == (4, 51)
+    assert [name for name, one in said.hosts.items() if not one["ok"]] == ["dead"]
+    assert len(said.results) == 48 + 3
+    tagged = fleet.run("list", "--host", "@far", "--hosts-at-once", "20", "--json")
+    assert (tagged.exit, len(tagged.results)) == (0, 48)

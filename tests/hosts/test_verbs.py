@@ -103,6 +103,7 @@ def test_a_stop_of_all_on_all_hosts(fleet: Fleet) -> None:
         "web@b": "stopped",
         "db@b": "stopped",
     }
+    assert {name: one["counts"]["ended"] for name, one in said.hosts.items()} == {"a": 1, "b": 2}
     assert {row["stop_reason"] for row in fleet.rows("b").values()} == {"night"}
     assert fleet.rows("me")["mine"]["status"] == "running"
 

@@ -30,8 +30,19 @@ def merged(
         others=failures,
         status=exit_of(found, every),
         summed=True,
-        more={**_more(every, found), **more, "hosts": [host_json(one) for one in every]},
+        more={**_more(every, found), **more, "hosts": [_summed(one, found) for one in every]},
     )
+
+
+def _summed(one: Heard, items: Sequence[Item]) -> dict[str, object]:
+    """With its own sums, where it ended something."""
+    told = host_json(one)
+    if "counts" not in (one.answer or {}):
+        return told
+    from tmuxreap.ending.results import counts
+
+    own = [item for item in items if getattr(item, "host", None) == one.host.name]
+    return {**told, "counts": counts(own)}
 
 
 def items_of(one: Heard) -> list[RemoteResult]:

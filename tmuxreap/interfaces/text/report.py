@@ -16,6 +16,7 @@ from tmuxreap.core.results import Item, PlainResult, RemoteResult, Result
 from tmuxreap.core.text import Voice, cut, pad, plain, plain_value, width
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.ending.results import EndResult, JoinedResult, Reaped
+from tmuxreap.interfaces.text.by_host import by_host
 from tmuxreap.sessions.results import SessionResult
 
 
@@ -95,7 +96,7 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
 
         yield from table(sessions, voice)
         if voice.width is not None:
-            yield from (voice.paint(line, "dim") for line in summary(sessions))
+            yield from (voice.paint(line, "dim") for line in [*summary(sessions), *by_host(items)])
         return
     if (
         not result.results
@@ -143,6 +144,7 @@ def _sums(result: Result) -> Iterator[str]:
     parts += [f"{before} had ended before"] if before else []
     parts += [f"{counts['failed']} failed"] if counts["failed"] else []
     yield ", ".join(parts)
+    yield from by_host(result.results)
 
 
 def _these(count: int) -> str:
