@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
 from tmuxreap.core.errors import Failure, Unheard
@@ -16,7 +16,6 @@ from tmuxreap.core.results import Item, PlainResult, RemoteResult, Result
 from tmuxreap.core.text import Voice, cut, pad, plain, plain_value, width
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.ending.results import EndResult, JoinedResult, Reaped
-from tmuxreap.interfaces.text.by_host import by_host
 from tmuxreap.sessions.results import SessionResult
 
 
@@ -96,7 +95,7 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
 
         yield from table(sessions, voice)
         if voice.width is not None:
-            yield from (voice.paint(line, "dim") for line in [*summary(sessions), *by_host(items)])
+            yield from (voice.paint(line, "dim") for line in [*summary(sessions), *_by_host(items)])
         return
     if (
         not result.results
@@ -144,7 +143,14 @@ def _sums(result: Result) -> Iterator[str]:
     parts += [f"{before} had ended before"] if before else []
     parts += [f"{counts['failed']} failed"] if counts["failed"] else []
     yield ", ".join(parts)
-    yield from by_host(result.results)
+    yield from _by_host(result.results)
+
+
+def _by_host(items: Sequence[Item]) -> Iterator[str]:
+    if any(isinstance(item, RemoteResult) for item in items):
+        from tmuxreap.interfaces.text.by_host import by_host  # few commands ask another host
+
+        yield from by_host(items)
 
 
 def _these(count: int) -> str:
