@@ -11,10 +11,11 @@ from itertools import count
 from signal import Signals
 
 from tests.fake_processes import FakeProcesses
+from tmuxreap.core.deeds import Created, Deed, NewSession
 from tmuxreap.core.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
 from tmuxreap.core.ports import Question, Surroundings
 from tmuxreap.core.values import replace
-from tmuxreap.system.tmux.commands import GROUPED, HOLDS
+from tmuxreap.system.tmux.commands import GROUPED, HOLDS, command_of, creation_of
 
 FIRST_TTY = 34816  # /dev/pts/0
 
@@ -183,6 +184,9 @@ class FakeTmux:
         sessions = tuple(self._seen(session) for session in server.sessions)
         return Server(socket, server.process.pid, server.started, sessions)
 
+    def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
+        return self.run(socket, [command_of(deed) for deed in deeds])
+
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
         self.transcript += [(socket, tuple(command)) for command in commands]
         if not self._reachable(socket):
@@ -191,10 +195,10 @@ class FakeTmux:
         return all(done)
 
     def ask(
-        self, socket: str, questions: Sequence[Question], first: Sequence[Sequence[str]] = ()
+        self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
         if first:
-            self.run(socket, first)
+            self.do(socket, first)
         return [self._answer(socket, one) for one in questions]
 
     def _answer(self, socket: str, one: Question) -> str | None:
@@ -221,21 +225,21 @@ class FakeTmux:
         return found.options.get(option) if found else None
 
     def create(
-        self, socket: str, *commands: Sequence[str], within: Surroundings | None = None
-    ) -> tuple[bool, str]:
-        """Understands what `new_session` builds, and what `run` does after it, up to the first that
-        fails."""
+        self, socket: str, new: NewSession, *, within: Surroundings | None = None
+    ) -> Created | str:
+        """Up to the first command that fails."""
+        commands = creation_of(new)
         self.transcript += [(socket, tuple(command)) for command in commands]
         if socket in self.hung or socket in self.answers:
-            return False, "no answer"
+            return "no answer"
         self.within.append(within)
-        made, said = self._create(socket, commands[0])
-        for command in commands[1:] if made else ():
+        made = self._create(socket, commands[0])
+        for command in commands[1:] if isinstance(made, Created) else ():
             if not self._do(socket, list(command)):
                 break
-        return made, said
+        return made
 
-    def _create(self, socket: str, command: Sequence[str]) -> tuple[bool, str]:
+    def _create(self, socket: str, command: Sequence[str]) -> Created | str:
         words = list(command)
         split = words.index("--")
         flags, program = words[:split], words[split + 1 :] or ["bash"]
@@ -243,14 +247,15 @@ class FakeTmux:
         if socket in self.servers and any(
             session.name == name for session in self.servers[socket].sessions
         ):
-            return False, f"duplicate session: {name}"
+            return f"duplicate session: {name}"
         marks = dict(flags[at + 1].split("=", 1) for at, word in enumerate(flags) if word == "-e")
         program = program[1:] if program[0] == "env" else program
         behaviour = dict(self.programs.get(program[0], {}))
         cwd = flags[flags.index("-c") + 1]
         comm = program[0].rpartition("/")[2]
         session = self.open(socket, name, comm, *program[1:], cwd=cwd, environ=marks, **behaviour)
-        return True, f"{session.id}:{session.panes[0].now.id}:{session.panes[0].now.pid}"
+        pane = session.panes[0].now
+        return Created(session.id, pane.id, pane.pid or 0)
 
     def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
         self.notices.append((session.id, text))

@@ -21,7 +21,6 @@ ROOMS = {
     "core": "*",
     "system": (
         "files lock_holders environment control_groups git headless interrupts terminals"
-        " tmux.commands"
         " tmux.sockets tmux.versions processes.procfs"
     ),
     "registry": "file rows transitions targets trees edits restarts",

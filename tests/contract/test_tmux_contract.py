@@ -13,20 +13,19 @@ from typing import Protocol
 import pytest
 
 from tests.fakes import FakeClock, FakeProcesses, FakeTmux
+from tmuxreap.core.deeds import (
+    ClosePane,
+    CloseSession,
+    Created,
+    LeaveMode,
+    NewSession,
+    Press,
+    SetOption,
+)
 from tmuxreap.core.model import NoServer, Server, Session, Unreachable
 from tmuxreap.core.ports import Processes, Question, Tmux
 from tmuxreap.core.values import replace
 from tmuxreap.system.processes.linux import LinuxProcesses
-from tmuxreap.system.tmux.commands import (
-    kill_pane_command,
-    kill_session_command,
-    mode_off,
-    new_session,
-    send_keys,
-    send_text,
-    set_pane_option,
-    unset_pane_option,
-)
 from tmuxreap.system.tmux.server import RealTmux
 
 PROGRAM = """
@@ -80,10 +79,8 @@ class FakeArena:
 
     def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
         self.tmux.programs["python"] = {"ignores": ignores, "leaves_on": {("q",): 0.0}}
-        ok, printed = self.tmux.create(
-            self.socket, new_session(name, "/", ["python", "-c", PROGRAM], {"MARK": "m"})
-        )
-        assert ok, printed
+        new = NewSession(name, "/", ["python", "-c", PROGRAM], {"MARK": "m"})
+        assert isinstance(self.tmux.create(self.socket, new), Created)
         pane = self.tmux.servers[self.socket].sessions[-1].panes[0]
         pane.screen = "ready\n\n\n"
         return look(self).sessions[-1]
@@ -120,13 +117,12 @@ class RealArena:
 
     def open(self, name: str, *, ignores: tuple[Signals, ...] = ()) -> Session:
         ignored = ",".join(str(int(number)) for number in ignores)
-        command = new_session(name, "/", [sys.executable, "-c", PROGRAM, ignored], {"MARK": "m"})
-        ok, printed = self.tmux.create(self.socket, command)
-        assert ok, printed
-        session_id, pane, pid = printed.split(":")
-        self.leaders.append(int(pid))
-        self.ready(pane)
-        return next(session for session in look(self).sessions if session.id == session_id)
+        program = [sys.executable, "-c", PROGRAM, ignored]
+        made = self.tmux.create(self.socket, NewSession(name, "/", program, {"MARK": "m"}))
+        assert isinstance(made, Created), made
+        self.leaders.append(made.pid)
+        self.ready(made.pane)
+        return next(session for session in look(self).sessions if session.id == made.session)
 
     def split(self, session: Session) -> None:
         program = [sys.executable, "-c", PROGRAM, ""]
@@ -210,7 +206,7 @@ def gone(arena: Arena, process: set[object], *, within_s: float = PLENTY_S) -> b
 
 def test_nobody_there_is_an_answer_of_its_own(arena: Arena) -> None:
     assert arena.tmux.look(arena.socket) == NoServer(arena.socket)
-    assert not arena.tmux.run(arena.socket, [mode_off("%0")])
+    assert not arena.tmux.do(arena.socket, [LeaveMode("%0")])
     assert arena.tmux.capture(arena.socket, "%0") is None
     assert arena.tmux.show_option(arena.socket, "%0", "@x") is None
 
@@ -245,18 +241,18 @@ def test_the_program_has_its_marks_and_its_place(arena: Arena) -> None:
 
 def test_a_second_session_of_the_name_is_refused(arena: Arena) -> None:
     arena.open("one")
-    ok, reason = arena.tmux.create(arena.socket, new_session("one", "/", ["sleep", "9"], {}))  # type: ignore[attr-defined]
-    assert (ok, reason) == (False, "duplicate session: one")
+    new = NewSession("one", "/", ["sleep", "9"])
+    assert arena.tmux.create(arena.socket, new) == "duplicate session: one"
 
 
 def test_what_is_aimed_at_a_session_that_is_gone_harms_nobody(arena: Arena) -> None:
     """tmux 3.2 crashes where it is asked for the creation of a session that is not there."""
     session, _ = arena.open("a"), arena.open("b")
     server, process = look(arena), leader(arena, session)
-    kill = kill_session_command(server, session, session.panes)
-    arena.tmux.run(arena.socket, [kill])
+    kill = CloseSession(server, session, session.panes)
+    arena.tmux.do(arena.socket, [kill])
     assert gone(arena, process)
-    arena.tmux.run(arena.socket, [kill, kill_pane_command(server, session, session.panes[0])])
+    arena.tmux.do(arena.socket, [kill, ClosePane(server, session, session.panes[0])])
     assert [one.name for one in look(arena).sessions] == ["b"]
     assert look(arena).pid == server.pid
 
@@ -264,7 +260,7 @@ def test_what_is_aimed_at_a_session_that_is_gone_harms_nobody(arena: Arena) -> N
 def test_that_session_is_killed_and_its_neighbours_live(arena: Arena) -> None:
     target, neighbour = arena.open("a"), arena.open("a-2")
     process, other = leader(arena, target), leader(arena, neighbour)
-    assert arena.tmux.run(arena.socket, [kill_session_command(look(arena), target)])
+    assert arena.tmux.do(arena.socket, [CloseSession(look(arena), target)])
     assert gone(arena, process)
     assert [session.name for session in look(arena).sessions] == ["a-2"]
     assert not gone(arena, other, within_s=0.0)
@@ -282,7 +278,7 @@ def test_a_session_that_is_not_the_one_seen_is_left(arena: Arena, what: str) -> 
         "another session": (server, replace(session, id="$7")),
         "another moment": (server, replace(session, created=session.created - 1)),
     }[what]
-    arena.tmux.run(arena.socket, [kill_session_command(server, session)])
+    arena.tmux.do(arena.socket, [CloseSession(server, session)])
     assert [one.name for one in look(arena).sessions] == ["a", "b"]
 
 
@@ -291,7 +287,7 @@ def test_the_last_session_takes_the_server_with_it(arena: Arena) -> None:
     server = look(arena)
     identity = arena.processes.identify(server.pid)
     assert identity is not None
-    arena.tmux.run(arena.socket, [kill_session_command(server, session)])
+    arena.tmux.do(arena.socket, [CloseSession(server, session)])
     assert gone(arena, {identity})
     assert arena.tmux.look(arena.socket) == NoServer(arena.socket)
 
@@ -300,7 +296,7 @@ def test_a_leader_that_ignores_the_hangup_outlives_its_session(arena: Arena) -> 
     session, _ = arena.open("one", ignores=(SIGHUP,)), arena.open("two")
     process = arena.processes.identify(session.panes[0].pid)
     assert process is not None
-    arena.tmux.run(arena.socket, [kill_session_command(look(arena), session)])
+    arena.tmux.do(arena.socket, [CloseSession(look(arena), session)])
     assert look(arena).named("one") is None
     assert arena.processes.wait({process}, 0.1) == set()
     seen = arena.processes.again(process)
@@ -314,11 +310,9 @@ def test_one_pane_is_killed_and_the_other_lives(arena: Arena) -> None:
     session = again(arena, session)
     first, second = leader(arena, session), leader(arena, session, at=1)
     pane = session.panes[0]
-    arena.tmux.run(
-        arena.socket, [kill_pane_command(look(arena), session, replace(pane, pid=pane.pid + 1))]
-    )
+    arena.tmux.do(arena.socket, [ClosePane(look(arena), session, replace(pane, pid=pane.pid + 1))])
     assert len(again(arena, session).panes) == 2
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, pane)])
+    arena.tmux.do(arena.socket, [ClosePane(look(arena), session, pane)])
     assert gone(arena, first)
     assert [one.id for one in again(arena, session).panes] == [session.panes[1].id]
     assert not gone(arena, second, within_s=0.0)
@@ -326,7 +320,7 @@ def test_one_pane_is_killed_and_the_other_lives(arena: Arena) -> None:
 
 def test_a_pane_is_killed_in_its_own_session_only(arena: Arena) -> None:
     session, neighbour = arena.open("one"), arena.open("two")
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), neighbour, session.panes[0])])
+    arena.tmux.do(arena.socket, [ClosePane(look(arena), neighbour, session.panes[0])])
     assert [one.name for one in look(arena).sessions] == ["one", "two"]
 
 
@@ -334,9 +328,9 @@ def test_a_session_that_holds_more_by_now_loses_its_judged_panes_alone(arena: Ar
     session, _ = arena.open("one"), arena.open("two")
     arena.split(session)
     first, came = leader(arena, again(arena, session)), leader(arena, again(arena, session), at=1)
-    arena.tmux.run(arena.socket, [kill_session_command(look(arena), session)])
+    arena.tmux.do(arena.socket, [CloseSession(look(arena), session)])
     assert len(again(arena, session).panes) == 2
-    arena.tmux.run(arena.socket, [kill_session_command(look(arena), session, session.panes)])
+    arena.tmux.do(arena.socket, [CloseSession(look(arena), session, session.panes)])
     assert gone(arena, first)
     assert len(again(arena, session).panes) == 1
     assert not gone(arena, came, within_s=0.0)
@@ -345,19 +339,19 @@ def test_a_session_that_holds_more_by_now_loses_its_judged_panes_alone(arena: Ar
 def test_commands_go_on_past_one_that_fails(arena: Arena) -> None:
     session = arena.open("one")
     pane = session.panes[0].id
-    assert not arena.tmux.run(arena.socket, [mode_off("%99"), set_pane_option(pane, "@x", "1")])
+    assert not arena.tmux.do(arena.socket, [LeaveMode("%99"), SetOption(pane, "@x", "1")])
     assert arena.tmux.show_option(arena.socket, pane, "@x") == "1"
-    assert arena.tmux.run(arena.socket, [])
+    assert arena.tmux.do(arena.socket, [])
 
 
 def test_an_option_is_the_panes_own_or_it_is_not_set(arena: Arena) -> None:
     session = arena.open("one")
     pane = session.panes[0].id
     assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") is None
-    assert arena.tmux.run(arena.socket, [set_pane_option(pane, "remain-on-exit", "on")])
+    assert arena.tmux.do(arena.socket, [SetOption(pane, "remain-on-exit", "on")])
     assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") == "on"
     assert again(arena, session).panes[0].remain_on_exit == "on"
-    assert arena.tmux.run(arena.socket, [unset_pane_option(pane, "remain-on-exit")])
+    assert arena.tmux.do(arena.socket, [SetOption(pane, "remain-on-exit", None)])
     assert arena.tmux.show_option(arena.socket, pane, "remain-on-exit") is None
     assert again(arena, session).panes[0].remain_on_exit == "off"
 
@@ -365,9 +359,8 @@ def test_an_option_is_the_panes_own_or_it_is_not_set(arena: Arena) -> None:
 def test_a_pane_that_remains_keeps_its_screen_and_has_no_other_pid(arena: Arena) -> None:
     session = arena.open("one")
     pane, process = session.panes[0], leader(arena, session)
-    arena.tmux.run(
-        arena.socket, [set_pane_option(pane.id, "remain-on-exit", "on"), send_text(pane.id, "q")]
-    )
+    stays = SetOption(pane.id, "remain-on-exit", "on")
+    arena.tmux.do(arena.socket, [stays, Press(look(arena), pane, text="q")])
     assert gone(arena, process)
     for _ in range(100):
         if again(arena, session).panes[0].dead:
@@ -377,36 +370,35 @@ def test_a_pane_that_remains_keeps_its_screen_and_has_no_other_pid(arena: Arena)
     assert dead.dead
     assert dead.pid in (pane.pid, None)  # tmux 3.8 does not say it any more
     assert (arena.tmux.capture(arena.socket, pane.id) or "").startswith("ready")
-    assert arena.tmux.run(arena.socket, [send_keys(pane.id, ["q"])])
+    assert arena.tmux.do(arena.socket, [Press(look(arena), dead, ("q",))])
 
 
 def test_a_dead_pane_is_killed_as_it_was_seen(arena: Arena) -> None:
     session, _ = arena.open("one"), arena.open("two")
     pane, process = session.panes[0], leader(arena, session)
-    arena.tmux.run(
-        arena.socket, [set_pane_option(pane.id, "remain-on-exit", "on"), send_text(pane.id, "q")]
-    )
+    stays = SetOption(pane.id, "remain-on-exit", "on")
+    arena.tmux.do(arena.socket, [stays, Press(look(arena), pane, text="q")])
     assert gone(arena, process)
     for _ in range(100):
         if again(arena, session).panes[0].dead:
             break
         arena.processes.wait((), 0.01)
     dead = again(arena, session).panes[0]
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, replace(dead, pid=7))])
+    arena.tmux.do(arena.socket, [ClosePane(look(arena), session, replace(dead, pid=7))])
     assert len(look(arena).sessions) == 2
-    arena.tmux.run(arena.socket, [kill_pane_command(look(arena), session, dead)])
+    arena.tmux.do(arena.socket, [ClosePane(look(arena), session, dead)])
     assert [one.name for one in look(arena).sessions] == ["two"]
 
 
 def test_text_and_keys_reach_the_program(arena: Arena) -> None:
     session, _ = arena.open("one"), arena.open("two")
     process = leader(arena, session)
-    arena.tmux.run(
-        arena.socket,
-        [send_text(session.panes[0].id, "-l Enter;"), send_keys(session.panes[0].id, ["Up"])],
+    server, pane = look(arena), session.panes[0]
+    arena.tmux.do(
+        arena.socket, [Press(server, pane, text="-l Enter;"), Press(server, pane, ("Up",))]
     )
     assert not gone(arena, process, within_s=0.1)
-    arena.tmux.run(arena.socket, [send_keys(session.panes[0].id, ["q"])])
+    arena.tmux.do(arena.socket, [Press(server, pane, ("q",))])
     assert gone(arena, process)
     for _ in range(100):
         if len(look(arena).sessions) == 1:
@@ -415,31 +407,61 @@ def test_text_and_keys_reach_the_program(arena: Arena) -> None:
     assert [one.name for one in look(arena).sessions] == ["two"]
 
 
-def test_a_mode_swallows_keys_and_can_be_left(arena: Arena) -> None:
+def test_a_pane_in_a_mode_gets_no_key_until_it_is_left(arena: Arena) -> None:
     session = arena.open("one")
     pane, process = session.panes[0].id, leader(arena, session)
+    key = Press(look(arena), session.panes[0], text="q")
     arena.enter_mode(pane)
     assert again(arena, session).panes[0].in_mode
-    assert arena.tmux.run(arena.socket, [send_text(pane, "xq")])
+    assert arena.tmux.do(arena.socket, [key])
     assert not gone(arena, process, within_s=0.1)
-    arena.enter_mode(pane)
-    assert arena.tmux.run(arena.socket, [mode_off(pane), mode_off(pane)])
+    assert again(arena, session).panes[0].in_mode
+    assert arena.tmux.do(arena.socket, [LeaveMode(pane), LeaveMode(pane)])
     assert not again(arena, session).panes[0].in_mode
-    arena.tmux.run(arena.socket, [send_text(pane, "q")])
+    arena.tmux.do(arena.socket, [key])
     assert gone(arena, process)
 
 
-def test_synchronized_panes_all_get_the_keys(arena: Arena) -> None:
+def test_a_key_for_one_pane_is_not_pressed_where_several_would_get_it(arena: Arena) -> None:
     session = arena.open("one")
     arena.split(session)
     session = again(arena, session)
-    switches = [set_pane_option(pane.id, "synchronize-panes", "on") for pane in session.panes]
-    arena.tmux.run(arena.socket, switches)
-    assert all(pane.synchronized for pane in again(arena, session).panes)
+    pane = session.panes[0]
+    arena.tmux.do(
+        arena.socket, [SetOption(one.id, "synchronize-panes", "on") for one in session.panes]
+    )
+    assert all(one.synchronized for one in again(arena, session).panes)
     first, second = leader(arena, session), leader(arena, session, at=1)
-    arena.tmux.run(arena.socket, [send_text(session.panes[0].id, "q")])
+    key = Press(look(arena), pane, text="q")
+    assert arena.tmux.do(arena.socket, [key])
+    assert not gone(arena, first | second, within_s=0.1)
+    arena.tmux.do(arena.socket, [SetOption(pane.id, "synchronize-panes", "off"), key])
     assert gone(arena, first)
-    assert gone(arena, second)
+    assert not gone(arena, second, within_s=0.1)
+
+
+@pytest.mark.parametrize("what", ["another server", "another start", "another program"])
+def test_a_pane_that_is_not_the_one_seen_gets_no_key(arena: Arena, what: str) -> None:
+    session = arena.open("one")
+    server, pane, process = look(arena), session.panes[0], leader(arena, session)
+    server, pane = {
+        "another server": (replace(server, pid=server.pid + 1), pane),
+        "another start": (replace(server, started=server.started - 1), pane),
+        "another program": (server, replace(pane, pid=(pane.pid or 0) + 1)),
+    }[what]
+    assert arena.tmux.do(arena.socket, [Press(server, pane, ("q",)), Press(server, pane, text="q")])
+    assert not gone(arena, process, within_s=0.1)
+
+
+def test_a_session_whose_pane_remains_is_made_with_its_last_words(arena: Arena) -> None:
+    arena.open("one")
+    new = NewSession("short", "/", ["sh", "-c", "exit 7"], remains=True)
+    made = arena.tmux.create(arena.socket, new)
+    assert isinstance(made, Created)
+    found = look(arena).named("short")
+    assert found is not None
+    assert (found.id, [pane.id for pane in found.panes]) == (made.session, [made.pane])
+    assert found.panes[0].remain_on_exit == "on"
 
 
 def test_the_screen_is_text_without_its_empty_end(arena: Arena) -> None:
@@ -458,8 +480,8 @@ def test_many_questions_are_answered_in_one_call(arena: Arena) -> None:
         Question("%99", "@x"),
     ]
     first = [
-        ["set-option", "-p", "-t", "%99", "--", "@x", "1"],
-        set_pane_option(pane, "@x", "two words"),
+        SetOption("%99", "@x", "1"),
+        SetOption(pane, "@x", "two words"),
     ]
     assert arena.tmux.ask(arena.socket, asked, first) == ["ready", None, "two words", None, None]
     assert arena.tmux.ask(arena.socket, [Question(pane, joined=True)]) == ["ready"]
@@ -472,7 +494,7 @@ def test_a_server_that_hangs_is_not_gone(arena: Arena) -> None:
     seen = arena.tmux.look(arena.socket)
     assert isinstance(seen, Unreachable)
     assert (seen.missing, seen.denied) == (False, False)
-    assert not arena.tmux.run(arena.socket, [mode_off(session.panes[0].id)])
+    assert not arena.tmux.do(arena.socket, [LeaveMode(session.panes[0].id)])
     assert arena.tmux.capture(arena.socket, session.panes[0].id) is None
 
 

@@ -18,6 +18,7 @@ from tmuxreap.commands.adopt import AdoptRequest
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core import faults
+from tmuxreap.core.deeds import SetOption
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, Verb
 from tmuxreap.core.results import Result
@@ -25,7 +26,6 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import NewIntent, PaneOption
 from tmuxreap.system import files
-from tmuxreap.system.tmux import commands
 
 OTHER_PID = 99_000
 
@@ -188,9 +188,7 @@ def test_what_the_first_of_two_dead_owners_changed_on_the_pane_is_still_put_back
 
 def test_who_ends_what_a_dead_start_has_made_puts_its_option_back(story: Story) -> None:
     agent = story.agent(leaves=False, ignores={SIGHUP, SIGTERM})
-    story.tmux.run(
-        story.SOCKET, [commands.set_pane_option(agent.pane.now.id, "remain-on-exit", "on")]
-    )
+    story.tmux.do(story.SOCKET, [SetOption(agent.pane.now.id, "remain-on-exit", "on")])
     died_in_the_middle(story, 700, (), "start")
     told = only(story.kill(force=False))
     assert (told["outcome"], agent.pane.options) == ("survived", {})

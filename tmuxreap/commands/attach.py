@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tmuxreap.core.deeds import SwitchClient
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Row, Server, Terminal
 from tmuxreap.registry.file import row_invalid
@@ -12,7 +13,6 @@ from tmuxreap.registry.targets import unknown
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.newcomers import not_registered
-from tmuxreap.system.tmux.commands import switch_client
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
     if context.settings.tmux_socket != sight.socket:
         return ("tmux", "-S", sight.socket, "attach-session", "-t", sight.session.id)
     pane = sight.pane or sight.session.panes[0]
-    if context.tmux.run(sight.socket, [switch_client(sight.server, sight.session, pane, None)]):
+    if context.tmux.do(sight.socket, [SwitchClient(sight.server, sight.session, pane)]):
         return None
     reason = f"could not attach to {name}: tmux did not switch the client"
     raise Failure(Code.TMUX_UNREACHABLE, reason, f"try: tmux switch-client -t '{sight.session.id}'")

@@ -6,10 +6,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tmuxreap.core.model import Process, ProcessId, Server, ServerLook, Session
 from tmuxreap.core.values import frozen
+
+if TYPE_CHECKING:
+    from tmuxreap.core.deeds import Created, Deed, NewSession
 
 
 class Sent(Enum):
@@ -102,14 +105,14 @@ class Tmux(Protocol):
     def look(self, socket: str) -> ServerLook:
         """Everything on one server, in one question; never raises, never starts a server."""
 
-    def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
-        """Carry out commands in order, past those that fail; False when any failed. Their effect is
-        seen by looking."""
+    def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
+        """All of them in order and in one call, past those that fail; False when any failed. Their
+        effect is seen by looking."""
 
     def ask(
-        self, socket: str, questions: Sequence[Question], first: Sequence[Sequence[str]] = ()
+        self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
-        """As `run` for what comes first, then as `capture` and `show_option` for each question: all
+        """As `do` for what comes first, then as `capture` and `show_option` for each question: all
         in one call."""
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
@@ -121,10 +124,10 @@ class Tmux(Protocol):
         """The value set on this very pane, None when it is not set there."""
 
     def create(
-        self, socket: str, *commands: Sequence[str], within: Surroundings | None = None
-    ) -> tuple[bool, str]:
-        """Make a session, and what follows at once; the only call that starts a server. True and
-        the printed ids, or False and the reason. `within`: else in the caller's own."""
+        self, socket: str, new: NewSession, *, within: Surroundings | None = None
+    ) -> Created | str:
+        """Make a session; the only call that starts a server. Its ids, or the reason why not.
+        `within`: else in the caller's own."""
 
     def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
         """Show it to the clients that are attached to that session, if it is still the one that was

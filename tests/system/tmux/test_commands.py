@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import pytest
 
+from tmuxreap.core.deeds import LeaveMode, SetOption, SetStatus
 from tmuxreap.core.model import Pane, Server, Session
 from tmuxreap.system.tmux.commands import (
+    command_of,
     kill_pane_command,
     kill_session_command,
-    mode_off,
     new_session,
     quoted,
     send_keys,
     send_text,
-    set_pane_option,
-    unset_pane_option,
 )
 
 PANE = Pane("%5", 70, "/dev/pts/3", False, False, False, False, "@2", False, "off")
@@ -61,11 +60,24 @@ def test_a_pane_is_killed_by_its_whole_identity() -> None:
 
 
 def test_keys_text_and_options_go_to_a_pane_by_its_id() -> None:
-    assert mode_off("%5") == ["copy-mode", "-q", "-t", "%5"]
+    assert command_of(LeaveMode("%5")) == ["copy-mode", "-q", "-t", "%5"]
     assert send_keys("%5", ["C-c", "Enter"]) == ["send-keys", "-t", "%5", "--", "C-c", "Enter"]
     assert send_text("%5", "-l;") == ["send-keys", "-t", "%5", "-l", "--", "-l;"]
-    assert set_pane_option("%5", "@x", "-1") == ["set-option", "-p", "-t", "%5", "--", "@x", "-1"]
-    assert unset_pane_option("%5", "@x") == ["set-option", "-p", "-u", "-t", "%5", "--", "@x"]
+    given, unset = SetOption("%5", "@x", "-1"), SetOption("%5", "@x", None)
+    assert command_of(given) == ["set-option", "-p", "-t", "%5", "--", "@x", "-1"]
+    assert command_of(unset) == ["set-option", "-p", "-u", "-t", "%5", "--", "@x"]
+
+
+def test_the_status_is_set_where_it_is_wanted_and_as_it_is_written() -> None:
+    told = command_of(SetStatus("/r/sessions.yaml", "1 idle; #(x)"))
+    assert told[:3] == [
+        "if-shell",
+        "-F",
+        "#{&&:#{==:#{@tmuxreap-segment},on},"
+        "#{||:#{==:#{@tmuxreap-registry},},#{==:#{@tmuxreap-registry},/r/sessions.yaml}}}",
+    ]
+    assert told[3] == f"set-option -g @tmuxreap-status {quoted('1 idle; #(x)')}"
+    assert command_of(SetStatus("/r", None))[3] == "set-option -gqu @tmuxreap-status"
 
 
 def test_a_new_session_is_detached_wide_and_marked() -> None:

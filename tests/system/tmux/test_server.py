@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tmuxreap.core.deeds import Created, LeaveMode, NewSession
 from tmuxreap.core.model import NoServer, Server, Unreachable
 from tmuxreap.system.processes.linux import LinuxProcesses
-from tmuxreap.system.tmux.commands import mode_off, new_session, send_text
+from tmuxreap.system.tmux.commands import send_text
 from tmuxreap.system.tmux.server import RealTmux
 
 NASTY = [
@@ -63,7 +64,7 @@ def settle(path: Path, size: int) -> bytes:
 def test_every_text_arrives_as_it_is(tmux: RealTmux, tmux_socket: str, tmp_path: Path) -> None:
     typed = tmp_path / "typed"
     program = ["sh", "-c", f"stty raw -echo; echo ready > {tmp_path}/up; exec cat > {typed}"]
-    assert tmux.create(tmux_socket, new_session("one", "/", program, {}))[0]
+    assert isinstance(tmux.create(tmux_socket, NewSession("one", "/", program)), Created)
     assert settle(tmp_path / "up", 6) == b"ready\n"
     assert tmux.run(tmux_socket, [send_text("%0", text) for text in NASTY])
     expected = "".join(NASTY).encode("utf-8", "surrogateescape")
@@ -72,8 +73,8 @@ def test_every_text_arrives_as_it_is(tmux: RealTmux, tmux_socket: str, tmp_path:
 
 @pytest.mark.live
 def test_thousands_of_commands_go_in_one_call(tmux: RealTmux, tmux_socket: str) -> None:
-    tmux.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
-    assert tmux.run(tmux_socket, [mode_off("%0")] * 3000)
+    tmux.create(tmux_socket, NewSession("one", "/", ["sleep", "99"]))
+    assert tmux.do(tmux_socket, [LeaveMode("%0")] * 3000)
 
 
 @pytest.mark.live
@@ -85,10 +86,8 @@ def test_names_marks_and_folders_are_taken_as_they_are(
 ) -> None:
     folder = tmp_path / name
     folder.mkdir()
-    ok, printed = tmux.create(
-        tmux_socket, new_session(name, str(folder), ["sleep", "99"], {"A": f"{name};"})
-    )
-    assert ok, printed
+    new = NewSession(name, str(folder), ["sleep", "99"], {"A": f"{name};"})
+    assert isinstance(tmux.create(tmux_socket, new), Created)
     server = tmux.look(tmux_socket)
     assert isinstance(server, Server)
     session = server.named(name)
@@ -110,7 +109,7 @@ def test_a_single_word_is_run_without_a_shell(
 ) -> None:
     program = tmp_path / "my agent"
     program.symlink_to("/bin/cat")
-    tmux.create(tmux_socket, new_session("one", "/", [str(program)], {}))
+    tmux.create(tmux_socket, NewSession("one", "/", [str(program)]))
     server = tmux.look(tmux_socket)
     assert isinstance(server, Server)
     processes = LinuxProcesses()
@@ -126,7 +125,7 @@ def test_a_server_that_we_start_has_no_marks_of_the_caller(tmux_socket: str) -> 
     tmux = RealTmux(
         {**os.environ, "TMUX": "/x,1,0", "TMUX_PANE": "%9", "TMUXREAP_ID": "u", "KEPT": "1"}
     )
-    tmux.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {"TMUXREAP_ID": "own"}))
+    tmux.create(tmux_socket, NewSession("one", "/", ["sleep", "99"], {"TMUXREAP_ID": "own"}))
     server = tmux.look(tmux_socket)
     assert isinstance(server, Server)
     processes = LinuxProcesses()
@@ -139,7 +138,7 @@ def test_a_server_that_we_start_has_no_marks_of_the_caller(tmux_socket: str) -> 
 
 @pytest.mark.live
 def test_a_server_without_sessions_is_a_server(tmux: RealTmux, tmux_socket: str) -> None:
-    tmux.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
+    tmux.create(tmux_socket, NewSession("one", "/", ["sleep", "99"]))
     before = tmux.look(tmux_socket)
     assert isinstance(before, Server)
     assert tmux.run(
@@ -151,7 +150,7 @@ def test_a_server_without_sessions_is_a_server(tmux: RealTmux, tmux_socket: str)
 @pytest.mark.live
 def test_shared_windows_are_seen(tmux: RealTmux, tmux_socket: str) -> None:
     for name in ("grouped", "linked", "alone"):
-        tmux.create(tmux_socket, new_session(name, "/", ["sleep", "99"], {}))
+        tmux.create(tmux_socket, NewSession(name, "/", ["sleep", "99"]))
     assert tmux.run(
         tmux_socket,
         [["new-session", "-d", "-t", "$0"], ["link-window", "-s", "$1:0", "-t", "$2:7"]],
@@ -173,7 +172,7 @@ def test_shared_windows_are_seen(tmux: RealTmux, tmux_socket: str) -> None:
 @pytest.mark.live
 def test_output_is_activity(tmux: RealTmux, tmux_socket: str) -> None:
     loud = ["sh", "-c", "while :; do echo x; sleep 0.2; done"]
-    tmux.create(tmux_socket, new_session("loud", "/", loud, {}))
+    tmux.create(tmux_socket, NewSession("loud", "/", loud))
     for _ in range(300):
         server = tmux.look(tmux_socket)
         assert isinstance(server, Server)
@@ -195,8 +194,8 @@ def test_without_tmux_nothing_is_known() -> None:
     seen = tmux.look("/tmp/none/s")
     assert isinstance(seen, Unreachable)
     assert seen.missing
-    assert not tmux.run("/tmp/none/s", [mode_off("%0")])
-    assert tmux.create("/tmp/none/s", ["new-session"]) == (False, seen.reason)
+    assert not tmux.do("/tmp/none/s", [LeaveMode("%0")])
+    assert tmux.create("/tmp/none/s", NewSession("one", "/", [])) == seen.reason
 
 
 @pytest.mark.live
@@ -210,7 +209,7 @@ def test_an_answer_without_our_own_last_line_is_no_look(
     odd.write_text(f"#!/bin/sh\n{said}\n")
     odd.chmod(0o755)
     real = RealTmux(os.environ)
-    real.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
+    real.create(tmux_socket, NewSession("one", "/", ["sleep", "99"]))
     assert isinstance(RealTmux({}, program=str(odd)).look(tmux_socket), Unreachable)
 
 
@@ -219,7 +218,7 @@ def test_a_listing_that_is_odd_for_a_moment_is_asked_for_again(
     tmp_path: Path, tmux_socket: str
 ) -> None:
     real = RealTmux(os.environ)
-    real.create(tmux_socket, new_session("one", "/", ["sleep", "99"], {}))
+    real.create(tmux_socket, NewSession("one", "/", ["sleep", "99"]))
     odd = tmp_path / "tmux"
     asked = tmp_path / "asked"
     odd.write_text(

@@ -18,11 +18,11 @@ from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.start import check_name
+from tmuxreap.core.deeds import Created, NewSession
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Pane, Server, ServerLook, Session, Unreachable
 from tmuxreap.ending.results import EndResult
 from tmuxreap.sessions.results import SessionResult
-from tmuxreap.system.tmux.commands import new_session
 from tmuxreap.system.tmux.server import RealTmux
 from tmuxreap.system.tmux.versions import FIELDS, server_of, spellings, unpadded
 
@@ -291,7 +291,7 @@ def test_how_versions_spell_a_name(name: str, seen: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", ["plain", "my.app", "a:b", "a\\b", "a$b", "x.y$z"])
 def test_this_tmux_spells_it_in_one_of_these_ways(name: str, tmux_socket: str) -> None:
     tmux = RealTmux(os.environ)
-    assert tmux.create(tmux_socket, new_session(name, "/", ["sleep", "99"], {}))[0]
+    assert isinstance(tmux.create(tmux_socket, NewSession(name, "/", ["sleep", "99"])), Created)
     server = tmux.look(tmux_socket)
     assert isinstance(server, Server)
     assert server.sessions[0].name in spellings(name)

@@ -188,7 +188,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         if d.finish
     ]
     for option in (option for drift in drifts for option in drift.restore):
-        context.tmux.run(option.socket, restore([option]))
+        context.tmux.do(option.socket, restore([option]))
     for drift in drifts:
         # Only of a session that was just seen to be the recorded one: pane ids begin anew with a
         # new server.
@@ -298,4 +298,4 @@ def _told_before(context: Context, drift: Drift) -> bool:
 
 def _put_options_back(context: Context, intent: Intent) -> None:
     for option in intent.options:
-        context.tmux.run(option.socket, restore([option]))
+        context.tmux.do(option.socket, restore([option]))

@@ -14,6 +14,7 @@ from tmuxreap.commands.starting.announce import Start, announced, marks_of
 from tmuxreap.commands.starting.failed import agent_failed, clear_away
 from tmuxreap.commands.starting.row import Launch, live_row, record_session
 from tmuxreap.core import faults
+from tmuxreap.core.deeds import Created, NewSession, SetOption
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import (
@@ -36,7 +37,6 @@ from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.interrupts import undisturbed
-from tmuxreap.system.tmux import commands
 
 BEGINNING_S = 10.0  # for the exec in a new pane
 BEGINNING_STEP_S = 0.01
@@ -121,31 +121,26 @@ def _ended(failure: Failure | None) -> None:
 def _launched(context: Context, wish: Launch, mark: str, start: Start) -> SessionResult:
     profile = context.profiles.of(wish.agent)
     marks = marks_of(context, wish, mark)
-    pane = f"={wish.name}:"
     row: Row | None = None
     try:
         with undisturbed():  # what tmux has made and we do not know of would be left behind
-            made, said = context.tmux.create(
-                wish.socket,
-                commands.new_session(wish.name, wish.cwd, wish.words, marks),
-                # A command that fails at once would take its last words with it.
-                commands.set_pane_option(pane, BANNER_OPTION, "on"),
-                within=None if wish.again is None else wish.again.within,
-            )
-            if not made:
+            # A command that fails at once would take its last words with it.
+            new = NewSession(wish.name, wish.cwd, wish.words, marks, remains=True)
+            within = None if wish.again is None else wish.again.within
+            made = context.tmux.create(wish.socket, new, within=within)
+            if isinstance(made, str):
                 start.cleared()
-                raise _not_made(context, wish, said)
-            session_id, pane_id, pid = said.split(":")  # as CREATED_FORMAT has it
-            row = _synthetic(context, wish, session_id)
+                raise _not_made(context, wish, made)
+            row = _synthetic(context, wish, made.session)
         faults.at(Step.CREATED)
-        sight = _confirmed(context, wish, profile, row, pane_id, int(pid or 0))
+        sight = _confirmed(context, wish, profile, row, made)
     except BaseException:  # also when a person loses patience
         if row is not None:
             start.cleared(gone=clear_away(context, row))
         raise
     faults.at(Step.CONFIRMED)
     assert sight.pane is not None  # noqa: S101 - it was confirmed
-    context.tmux.run(wish.socket, [commands.unset_pane_option(sight.pane.id, BANNER_OPTION)])
+    context.tmux.do(wish.socket, [SetOption(sight.pane.id, BANNER_OPTION, None)])
     try:
         return record_session(context, row, sight, wish, mark, start.closing)
     except Failure:
@@ -156,10 +151,10 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> Sessio
 
 
 def _confirmed(
-    context: Context, wish: Launch, profile: Profile | None, row: Row, pane_id: str, pid: int
+    context: Context, wish: Launch, profile: Profile | None, row: Row, made: Created
 ) -> Sight:
     """The session as it is after the time, if the agent lives in it."""
-    leader = context.processes.identify(pid)
+    leader, pane_id = context.processes.identify(made.pid), made.pane
     gone = _lasts_no_longer(context, row, leader, wish.confirm_s) if leader else True
     if gone or not row.tmux.known:
         raise agent_failed(wish, profile, True, context.tmux.capture(wish.socket, pane_id) or "")

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from tmuxreap.core.deeds import SetStatus
 from tmuxreap.core.model import Live, Row, Server
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.sessions.state import NOTHING, AgentState, States, Told
-from tmuxreap.system.tmux.commands import if_option, quoted
-
-ASKED, TOLD, OF_REGISTRY = "@tmuxreap-segment", "@tmuxreap-status", "@tmuxreap-registry"
 
 
 class Segment:
@@ -34,20 +32,17 @@ class Segment:
             found[socket] = ""  # nothing of the registry is on it any more
         for socket, text in found.items():
             if again or self._told.get(socket) != text:
-                self._run(socket, f"set-option -g {TOLD} {quoted(text)}")
+                self._set(socket, text)
                 self._told[socket] = text
         return {row.name: told for row, told in zip(rows, states, strict=True)}
 
     def leave(self) -> None:
         """Nobody keeps it true from now on."""
         for socket in self._told:
-            self._run(socket, f"set-option -gqu {TOLD}")
+            self._set(socket, None)
 
-    def _run(self, socket: str, command: str) -> None:
-        registry = str(self._app.registry.path)
-        self._app.tmux.run(
-            socket, [if_option({ASKED: ("on",), OF_REGISTRY: ("", registry)}, command)]
-        )
+    def _set(self, socket: str, text: str | None) -> None:
+        self._app.tmux.do(socket, [SetStatus(str(self._app.registry.path), text)])
 
 
 ORDER = (

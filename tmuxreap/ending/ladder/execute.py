@@ -11,7 +11,8 @@ from signal import Signals
 from typing import Any, TypeVar
 
 from tmuxreap.agents.profiles import Key
-from tmuxreap.core import faults
+from tmuxreap.core import deeds, faults
+from tmuxreap.core.deeds import Deed
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import DRAW_S, Clock, Processes, Progress, Question, Sent, Tmux
@@ -28,7 +29,6 @@ from tmuxreap.sessions.observe import Observer
 from tmuxreap.sessions.panes import in_front
 from tmuxreap.sessions.siblings import shared
 from tmuxreap.sessions.sight import past_of, see_again, wanted_by
-from tmuxreap.system.tmux import commands as tmux_commands
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class Executor:
             BaseException
         ):  # also Ctrl-C: what was changed on the user's panes is put back before we go
             for ending in self._asked:
-                self._tmux.run(ending.plan.socket, restore(ending.plan.options))
+                self._tmux.do(ending.plan.socket, restore(ending.plan.options))
             raise
 
     def _finished(self) -> list[Ending]:
@@ -99,7 +99,7 @@ class Executor:
             if self._progress:
                 self._progress.done(ending.name)
             if ending.survivors or ending.trouble or ending.sight.session is not None:
-                self._tmux.run(ending.plan.socket, restore(ending.plan.options))
+                self._tmux.do(ending.plan.socket, restore(ending.plan.options))
         return done
 
     def _tell(self, ending: Ending, _: Request[T], answer: T) -> None:
@@ -171,7 +171,7 @@ class Executor:
         answers: dict[Ending, bool] = {}
         for socket in dict.fromkeys(ending.plan.socket for ending in wanted):
             mine = [ending for ending in wanted if ending.plan.socket == socket]
-            done = self._tmux.run(socket, [each for ending in mine for each in wanted[ending]])
+            done = self._tmux.do(socket, [each for ending in mine for each in wanted[ending]])
             answers.update({ending: done or len(mine) > 1 for ending in mine})
         for ending in endings:
             self._tell(ending, self._asked[ending], answers.get(ending, False))
@@ -270,29 +270,29 @@ def _since(ending: Ending) -> int:
     return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)
 
 
-def close(_: Processes, ending: Ending, __: Request[bool]) -> list[list[str]]:
+def close(_: Processes, ending: Ending, __: Request[bool]) -> list[Deed]:
     """A window that stands in another session too, or a group of them, keeps its panes when one
     session goes."""
     server, session, whole = ending.plan.server, ending.sight.session, ending.sight.whole
     assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
     ending.strike()
     if ending.past.pane_only or ending.sight.foreign:
-        return [tmux_commands.kill_pane_command(server, whole, pane) for pane in session.panes]
+        return [deeds.ClosePane(server, whole, pane) for pane in session.panes]
     both = [pane for pane in session.panes if shared(pane, whole)]
     left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in both))
     alone = [pane for pane in session.panes if pane not in both]
-    panes = [tmux_commands.kill_pane_command(server, whole, pane) for pane in both]
-    return [*panes, tmux_commands.kill_session_command(server, left, alone)]
+    panes = [deeds.ClosePane(server, whole, pane) for pane in both]
+    return [*panes, deeds.CloseSession(server, left, alone)]
 
 
-def ready(ending: Ending) -> list[list[str]]:
+def ready(ending: Ending) -> list[Deed]:
     plan = ending.plan
     assert plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
-    during = [tmux_commands.set_pane_option(o.pane, o.option, o.during) for o in plan.options]
-    return [tmux_commands.mode_off(plan.pane.id), *during]
+    during = [deeds.SetOption(o.pane, o.option, o.during) for o in plan.options]
+    return [deeds.LeaveMode(plan.pane.id), *during]
 
 
-def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[list[str]]:
+def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[Deed]:
     """The last look before a key: is the agent itself in front, now? No command otherwise."""
     assert isinstance(request, requests.Press)  # noqa: S101 - see TOGETHER
     step, pane, server = request.step, ending.sight.pane, ending.plan.server
@@ -300,20 +300,13 @@ def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[
     if pane is None or server is None or not any(process and in_front(process) for process in now):
         return []
     keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
-    return [tmux_commands.press(server, pane, keys, text)]
+    return [deeds.Press(server, pane, keys, text)]
 
 
-Commands = Callable[[Processes, Ending, Request[bool]], list[list[str]]]
+Commands = Callable[[Processes, Ending, Request[bool]], list[Deed]]
 TOGETHER: dict[type[Request[bool]], Commands] = {requests.Close: close, requests.Press: press}
 READ = (requests.ReadScreen, requests.Capture, requests.Recall)
 
 
-def restore(options: Iterable[PaneOption | RecordedOption]) -> list[list[str]]:
-    return [
-        (
-            tmux_commands.unset_pane_option(option.pane, option.option)
-            if option.before is None
-            else tmux_commands.set_pane_option(option.pane, option.option, option.before)
-        )
-        for option in options
-    ]
+def restore(options: Iterable[PaneOption | RecordedOption]) -> list[Deed]:
+    return [deeds.SetOption(one.pane, one.option, one.before) for one in options]

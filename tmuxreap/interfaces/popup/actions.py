@@ -11,6 +11,7 @@ from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.reconcile import settle
+from tmuxreap.core.deeds import SwitchClient
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Row, Server, Status, Verb
@@ -23,7 +24,6 @@ from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.results import SessionResult
-from tmuxreap.system.tmux.commands import switch_client
 
 ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
 
@@ -226,8 +226,7 @@ def _jump(context: Context, row: Row, client: Client | None) -> None:
         reason = f"could not go to {row.name}: it lives on another tmux server"
         raise Failure(Code.USAGE, reason, f"in another terminal: {attach}")
     pane = sight.pane or sight.session.panes[0]
-    if not context.tmux.run(
-        sight.socket, [switch_client(sight.server, sight.session, pane, client.name)]
-    ):
+    switch = SwitchClient(sight.server, sight.session, pane, client.name)
+    if not context.tmux.do(sight.socket, [switch]):
         reason = f"could not go to {row.name}: tmux did not switch the client"
         raise Failure(Code.TMUX_UNREACHABLE, reason, "close the popup, then: tmux choose-tree")

@@ -8,12 +8,13 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
+from tmuxreap.core import deeds
 from tmuxreap.core.model import Pane, Server, Session
 from tmuxreap.core.ports import Question
 
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
 # A pane may be dead by then: no pid from tmux 3.8 on.
-CREATED = re.compile(r"^\$\d+:%\d+:\d*$", re.MULTILINE)
+CREATED = re.compile(r"^(\$\d+):(%\d+):(\d*)$", re.MULTILINE)
 # What a session holds, in the order of its windows and panes; `L`: the window stands in another
 # session too.
 _HERE = "#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}"
@@ -26,6 +27,9 @@ TAKES_KEYS = (
     ("pane_synchronized", "0"),
 )
 
+STATUS, STATUS_ASKED = "@tmuxreap-status", "@tmuxreap-segment"
+STATUS_OF = "@tmuxreap-registry"
+
 _BARE = re.compile(
     r"%[0-9]+|[A-Za-z0-9_./:,@=+-][A-Za-z0-9_./:,@%=+-]*"
 )  # `%if` is a word of its own
@@ -33,9 +37,34 @@ _PLAIN = frozenset(b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 _OCTAL = {octet: f"\\{octet:03o}" for octet in range(256) if octet not in _PLAIN}
 
 
-def mode_off(pane: str) -> list[str]:
-    """Leave copy mode, choose-tree and any other mode; nothing happens outside of one."""
-    return ["copy-mode", "-q", "-t", pane]
+def command_of(deed: deeds.Deed) -> list[str]:
+    match deed:
+        case deeds.CloseSession(server, session, judged):
+            return kill_session_command(server, session, judged)
+        case deeds.ClosePane(server, session, pane):
+            return kill_pane_command(server, session, pane)
+        case deeds.Press(server, pane, keys, text):
+            return press(server, pane, keys, text)
+        case deeds.SetOption(where, option, value):
+            given = ["-u"] if value is None else []
+            set_to = [] if value is None else [value]
+            return ["set-option", "-p", *given, "-t", where, "--", option, *set_to]
+        case deeds.LeaveMode(where):
+            return ["copy-mode", "-q", "-t", where]
+        case deeds.SwitchClient(server, session, pane, client):
+            return switch_client(server, session, pane, client)
+        case deeds.SetStatus(registry, told):
+            words = ["-gqu", STATUS] if told is None else ["-g", STATUS, told]
+            wanted = {STATUS_ASKED: ("on",), STATUS_OF: ("", registry)}
+            return if_option(wanted, _line(["set-option", *words]))
+
+
+def creation_of(new: deeds.NewSession) -> list[list[str]]:
+    made = [new_session(new.name, new.cwd, new.words, new.marks)]
+    if new.remains:
+        remains = deeds.SetOption(f"={new.name}:", "remain-on-exit", "on")
+        made.append(command_of(remains))
+    return made
 
 
 def send_keys(pane: str, keys: Sequence[str]) -> list[str]:
@@ -86,14 +115,6 @@ def quoted(argument: str) -> str:
         return argument
     octets = argument.encode("utf-8", "surrogateescape").decode("latin-1")
     return f'"{octets.translate(_OCTAL)}"'
-
-
-def set_pane_option(pane: str, option: str, value: str) -> list[str]:
-    return ["set-option", "-p", "-t", pane, "--", option, value]
-
-
-def unset_pane_option(pane: str, option: str) -> list[str]:
-    return ["set-option", "-p", "-u", "-t", pane, "--", option]
 
 
 def kill_session_command(

@@ -7,13 +7,16 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import Server, ServerLook, Session, Unreachable
 from tmuxreap.core.ports import Question, Surroundings
-from tmuxreap.system.tmux import commands as tmux_commands
 from tmuxreap.system.tmux.client import Answer, TooSlow, ask, found_program
 from tmuxreap.system.tmux.sockets import who_listens
 from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of, unpadded
+
+if TYPE_CHECKING:
+    from tmuxreap.core.deeds import Created, Deed, NewSession
 
 TIMEOUT_S = 5.0
 SETTLE_S = 0.5  # a server that is starting or leaving gives odd answers for a moment
@@ -44,6 +47,11 @@ class RealTmux:
                 return Unreachable(socket, _said(answer), "try `tmux -S` with this socket by hand")
             time.sleep(RETRY_S)
 
+    def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
+        from tmuxreap.system.tmux.commands import command_of  # a bare start asks for nothing
+
+        return self.run(socket, [command_of(deed) for deed in deeds])
+
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
         if not commands:
             return True
@@ -51,13 +59,14 @@ class RealTmux:
         return isinstance(answer, Answer) and answer.ok
 
     def ask(
-        self, socket: str, questions: Sequence[Question], first: Sequence[Sequence[str]] = ()
+        self, socket: str, questions: Sequence[Question], first: Sequence[Deed] = ()
     ) -> Sequence[str | None]:
+        from tmuxreap.system.tmux.commands import command_of, question
+
         mark = os.urandom(8).hex()
-        asked = [
-            tmux_commands.question(one, f"{mark} {number}") for number, one in enumerate(questions)
-        ]
-        answer = self._source(socket, [*first, *asked]) if first or asked else None
+        asked = [question(one, f"{mark} {number}") for number, one in enumerate(questions)]
+        before = [command_of(deed) for deed in first]
+        answer = self._source(socket, [*before, *asked]) if first or asked else None
         said: dict[int, str] = {}
         text, start = answer.text if isinstance(answer, Answer) else "", 0
         for number in range(len(questions)):
@@ -74,27 +83,31 @@ class RealTmux:
         return self.ask(socket, [Question(pane, option)])[0]
 
     def create(
-        self, socket: str, *commands: Sequence[str], within: Surroundings | None = None
-    ) -> tuple[bool, str]:
-        """Carry out `new_session` and what follows it at once, starting a server where there is
-        none: True and the ids of the session, though what follows may have failed, or False and the
-        reason."""
+        self, socket: str, new: NewSession, *, within: Surroundings | None = None
+    ) -> Created | str:
+        """The session may be made though what follows at once has failed."""
+        from tmuxreap.core.deeds import Created
+        from tmuxreap.system.tmux.commands import CREATED, creation_of
+
         _make_folder(socket)
+        commands = creation_of(new)
         words = [word for command in commands for word in (";", *map(_whole, command))]
         answer = self._ask(socket, *words[1:], within=within)
         if isinstance(answer, Unreachable):
-            return False, answer.reason
+            return answer.reason
         # Where it cannot make its socket, tmux says so and still answers 0. Where a hook of the
         # user's fails what follows, or prints something too, the session was made all the same.
-        ids = tmux_commands.CREATED.search(answer.text)
-        return (True, ids.group()) if ids else (False, _said(answer))
+        ids = CREATED.search(answer.text)
+        return Created(ids[1], ids[2], int(ids[3] or 0)) if ids else _said(answer)
 
     def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
+        from tmuxreap.system.tmux.commands import notice
+
         told = self._ask(
             socket, NEVER_START, "list-clients", "-t", session.id, "-F", "#{client_name}"
         )
         names = told.text.splitlines() if isinstance(told, Answer) and told.ok else []
-        self.run(socket, [tmux_commands.notice(server, session, name, text) for name in names])
+        self.run(socket, [notice(server, session, name, text) for name in names])
 
     def _empty(self, socket: str) -> Server | None:
         """A server without sessions refuses `list-panes -a`, but not this."""
@@ -103,9 +116,9 @@ class RealTmux:
         return None if seen is None or seen.unread else seen
 
     def _source(self, socket: str, commands: Sequence[Sequence[str]]) -> Answer | Unreachable:
-        script = "".join(
-            " ".join(map(tmux_commands.quoted, command)) + "\n" for command in commands
-        )
+        from tmuxreap.system.tmux.commands import quoted
+
+        script = "".join(" ".join(map(quoted, command)) + "\n" for command in commands)
         return self._ask(socket, NEVER_START, "source-file", "-", stdin=script.encode())
 
     def _ask(
