@@ -99,7 +99,7 @@ def test_every_verb_and_each_of_its_flags_is_told(verb: str) -> None:
     scope = re.search(r"^ +scope: .*$", part, flags=re.MULTILINE)
     assert scope
     told = found[0].replace("[scope]", scope[0])
-    common = part[part.index("All take") : part.index("**Targets**")]
+    common = part[part.index("Common flags") : part.index("**Targets**")]
     missing = [
         flag
         for flag in flags(commands()[verb])
