@@ -1,6 +1,6 @@
 """A random walk on the real thing: several tmuxreap processes at once on one registry, some of them
-killed on the way, beside a writer that knows no lock. Whatever happened: what is written is true,
-and one reconcile settles it.
+killed on the way, beside a writer that knows no lock and a person who moves panes. Whatever
+happened: what is written is true, and one reconcile settles it.
 
 The seed is in the test's name and in each failure. For longer: WALK_S=300 WALK_SEED=7 pytest
 tests/live/test_walk.py"""
@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from tests.live.person import HIS, Person
 from tests.real import DEMO, Real, alive
 
 pytestmark = [pytest.mark.live, pytest.mark.long]
@@ -30,6 +31,7 @@ SEED = int(
 )  # always the same here: who looks for more walks by hand
 NAMES = ("a", "b", "c")
 AT_ONCE = 4
+PERSON = 0.5  # how often a person moves panes about, a step
 ROUND = 10  # steps between two settlings
 ABOVE = (
     "# of somebody else\r\ntmux_sessions:\r\n  - {name: flow,  status: stopped, note: 'n00000'}   #"
@@ -69,6 +71,7 @@ class Walk:
         self.steps = self.killed = self.note = 0
         real.registry.write_bytes(ABOVE.encode())
         self.bystander = real.bystander()
+        self.person = Person(real, self.random, NAMES)
 
     def begin(self, verb: str, *words: str) -> None:
         # Before the words: behind -- it would be the agent's.
@@ -91,6 +94,8 @@ class Walk:
     def step(self) -> None:
         deed, name = self.random.choice(DEEDS), self.random.choice(NAMES)
         self.steps += 1
+        if self.random.random() < PERSON:
+            self.person.act()
         server = ("--server", self.real.socket)
         if len(self.running) >= AT_ONCE and deed not in ("write", "die", "crash"):
             self.ended(self.running.pop(0))
@@ -155,16 +160,18 @@ class Walk:
                 f"{name} lives and is {row['status']}"
             )
         assert alive(self.bystander)
+        self.person.check()
 
     def settle(self) -> None:
         while self.running:
             self.ended(self.running.pop())
+        self.person.goes_home()
         self.reconcile()
         self.check()
         again = self.reconcile()
         assert again["actions"] == [], again
         told = {drift["name"] for drift in again["drifts"]}
-        sessions = self.real.sessions() - {"quiet"}
+        sessions = self.real.sessions() - {"quiet", HIS}
         running = {name for name, row in self.real.rows().items() if row["status"] == "running"}
         assert running ^ sessions <= told, (running, sessions, told)
         for name in sessions:
@@ -212,5 +219,5 @@ def test_walk(real: Real, seed: int) -> None:
         walk.clear_up()
         print(
             f"seed {seed}: {walk.steps} steps, {walk.killed} killed in the middle, {walk.note}"
-            " writes by another"
+            f" writes by another, {walk.person.deeds} deeds of a person"
         )

@@ -1,0 +1,99 @@
+"""A person who works on the tmux server of the agents: opens panes in their sessions and in his
+own, and moves them about at any moment. What he runs dies by his own hand only."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+
+from tests.real import Real, alive
+
+WORK = ("sleep", "600")
+HIS = "desk"
+DEEDS = ("split", "split", "window", "join", "visit", "swap", "break", "respawn", "rename", "leave")
+
+
+class Person:
+    def __init__(self, real: Real, chance: random.Random, names: tuple[str, ...]) -> None:
+        self.real, self.random, self.names = real, chance, names
+        real.tmux("new-session", "-d", "-s", HIS, "-x", "200", "-y", "50", *WORK)
+        self.panes = {real.ask(HIS, "#{pane_id}"): real.pid(HIS)}  # his own, and what runs there
+        self.renamed: dict[str, str] = {}  # what a session is called now, and was
+        self.deeds = 0
+
+    def act(self) -> None:
+        deed, name = self.random.choice(DEEDS), self.random.choice(self.names)
+        self.deeds += 1
+        mine = self.random.choice(list(self.panes))
+        others = self.asked("list-panes", "-a", "-F", "#{pane_id}").split()
+        if deed == "split":
+            self.opens("split-window", "-d", "-t", f"={name}:")
+        elif deed == "window":
+            self.opens("new-window", "-d", "-t", f"={name}:")
+        elif deed == "join":
+            self.asked("join-pane", "-d", "-s", mine, "-t", f"={name}:")
+        elif deed == "visit":
+            self.asked("join-pane", "-d", "-s", mine, "-t", f"={HIS}:")
+        elif deed == "swap" and others:
+            self.asked("swap-pane", "-d", "-s", mine, "-t", self.random.choice(others))
+        elif deed == "break":
+            self.asked("break-pane", "-d", "-s", mine)
+        elif deed == "respawn":
+            self.respawns(mine)
+        elif deed == "rename":
+            self.renames(name)
+        elif deed == "leave" and len(self.panes) > 2:
+            self.closes(mine)
+
+    def opens(self, *words: str) -> None:
+        made = self.asked(*words, "-P", "-F", "#{pane_id} #{pane_pid}", *WORK).split()
+        if made:
+            self.panes[made[0]] = int(made[1])
+
+    def respawns(self, pane: str) -> None:
+        """He ends what runs there himself."""
+        os.kill(self.panes.pop(pane), signal.SIGKILL)
+        self.asked("kill-pane", "-t", pane)
+        self.opens("new-window", "-d", "-t", f"={HIS}:")
+        if not self.panes:
+            self.opens("new-session", "-d", "-s", HIS)
+
+    def renames(self, name: str) -> None:
+        if name in self.renamed.values():
+            self.names_back()
+        elif name in self.real.sessions():
+            self.asked("rename-session", "-t", f"={name}", f"{name}-mine")
+            self.renamed[f"{name}-mine"] = name
+
+    def names_back(self) -> None:
+        """Where another has not taken the name meanwhile."""
+        for now, before in list(self.renamed.items()):
+            self.asked("rename-session", "-t", f"={now}", before)
+            if now not in self.real.sessions():
+                del self.renamed[now]
+
+    def closes(self, pane: str) -> None:
+        self.panes.pop(pane)
+        self.asked("kill-pane", "-t", pane)
+
+    def goes_home(self) -> None:
+        """His panes stand on his own desk, and the sessions have their names again."""
+        for pane in list(self.panes):
+            self.asked("join-pane", "-d", "-s", pane, "-t", f"={HIS}:")
+        for pane in list(self.panes)[2:]:
+            self.closes(pane)
+        self.names_back()
+        for now in self.renamed:
+            self.asked("kill-session", "-t", f"={now}")
+        self.renamed.clear()
+
+    def check(self) -> None:
+        dead = {pane: pid for pane, pid in self.panes.items() if not alive(pid)}
+        assert not dead, f"the person's own: {dead}"
+
+    def asked(self, *words: str) -> str:
+        """What cannot be done just now is not done: he is in nobody's way."""
+        where = ["tmux", "-N", "-S", self.real.socket, *words]
+        return subprocess.run(where, capture_output=True, text=True, check=False).stdout.strip()
