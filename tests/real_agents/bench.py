@@ -36,7 +36,7 @@ class Bench:
         self.agent, self.setup, self.profile, self.allowed = agent, setup, profile, allowed
         self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
         self.proof = self.folder / "proof-that-it-ran"
-        self.model = MockModel(f"touch {self.proof}", asks=not allowed)
+        self.model = MockModel(setup.command.format(proof=self.proof), asks=not allowed)
         self.options = setup.allowing if allowed else setup.options
         place = Place(self.folder / "home", self.folder / "project", self.model.url)
         place.home.mkdir()

@@ -36,6 +36,7 @@ SHELLS = (
     "exec_command",
     "shell",
     "local_shell",
+    "terminal",
 )
 ASKING = ("justification", "sandbox_permissions")  # only where a person is to be asked
 

@@ -43,6 +43,7 @@ class Setup:
     subscribed: tuple[tuple[str, str], ...] = ()  # as one whose plan has limits
     tells_limit: bool = True  # its screen says that it met one
     tells_until: bool = True  # and for how long
+    command: str = "touch {proof}"  # what the tool would run: something that it asks for
     lacks: tuple[str, ...] = ()  # states that it does not have
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
 
@@ -168,6 +169,21 @@ def _pi(place: Place) -> dict[str, str]:
     return {"PI_OFFLINE": "1"}
 
 
+def _hermes(place: Place) -> dict[str, str]:
+    settings = {
+        "model": {
+            "default": "mock",
+            "provider": "custom",
+            "base_url": f"{place.url}/v1",
+            "api_key": KEY,
+            "context_length": 128000,
+        },
+        "approvals": {"mode": "manual"},  # else the model decides
+    }
+    place.json(".hermes/config.yaml", settings)
+    return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{place.url}/v1"}
+
+
 ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
 SETUPS = {
     "claude": Setup(
@@ -214,5 +230,16 @@ SETUPS = {
     ),
     "pi": Setup(
         "@mariozechner/pi-coding-agent", "pi", _pi, tells_limit=False, lacks=("dialog", "start-up")
+    ),
+    "hermes": Setup(
+        "pypi:hermes-agent",
+        "hermes",
+        _hermes,
+        newline="M-Enter",
+        allowing=("--yolo",),
+        command="rm -r {proof}.no; touch {proof}",
+        tells_limit=False,
+        lacks=("queued", "asks first"),  # another prompt ends the turn that it is in
+        fast_s=12,
     ),
 }

@@ -24,7 +24,7 @@ FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
 # A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading
 # wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
-MARKS = ("setup", "queued", "shortened", "scrolled", "limited")
+MARKS = ("setup", "queued", "shortened", "scrolled", "split", "limited")
 WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
 
 
@@ -55,7 +55,8 @@ def read_screen(
     if setup and setup.search(text):
         return Screen(State.DIALOG, setup=True)
     queued = _queued(marks.get("queued"), text)
-    draft = _half_typed(patterns.get(State.DRAFT), "draft", text)
+    inside = "split" in marks
+    draft = _half_typed(patterns.get(State.DRAFT), "draft", text, inside)
     shortened = marks.get("shortened")
     partial = bool(shortened and draft and shortened.search(draft))
     limit = _limit(marks.get("limited"), text)
@@ -63,7 +64,7 @@ def read_screen(
         pattern = patterns.get(state)
         if pattern and pattern.search(text):
             return Screen(state, draft, queued, partial, limit=limit)
-    scrolled = _half_typed(marks.get("scrolled"), "scrolled", text)
+    scrolled = _half_typed(marks.get("scrolled"), "scrolled", text, inside)
     return Screen(
         State.DRAFT if scrolled else State.UNKNOWN, scrolled, queued, bool(scrolled), limit=limit
     )
@@ -83,9 +84,10 @@ def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
     return "\n".join(line.strip(FRAME) for line in prompts.strip("\n").split("\n")).strip("\n")
 
 
-def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str) -> str:
+def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str, inside: bool) -> str:
     """As it was typed: without the indent, or the frame, that puts its later lines under the first,
-    and without the ends of lines where it was wrapped; a command for the shell with its sign."""
+    and without the ends of lines where it was wrapped; a command for the shell with its sign.
+    `inside`: it is wrapped inside of words."""
     found = pattern.search(text) if pattern else None
     if found is None:
         return ""
@@ -95,9 +97,22 @@ def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str) -> str:
         return found.group(0)
     start = found.start(group)
     indent = start - (text.rfind("\n", 0, start) + 1)
-    if indent:
-        draft = re.sub(rf"\n[^\w\n]{{1,{indent}}}", "\n", draft)
-    return ("!" if groups.get("shell") else "") + _unwrapped(draft, text)
+    if inside:
+        draft = _rejoined(draft, indent, text)
+    frame = re.compile(rf"\n[^\w\n]{{1,{indent}}}") if indent else None
+    draft = frame.sub("\n", draft) if frame else draft
+    return ("!" if groups.get("shell") else "") + (draft if inside else _unwrapped(draft, text))
+
+
+def _rejoined(draft: str, indent: int, text: str) -> str:
+    """A line that reaches the edge, as the widest of the screen does, goes on in the next."""
+    room = max(len(line) for line in text.split("\n"))
+    first, *rest = draft.split("\n")
+    joined, full = first, indent + len(first) >= room
+    for line in rest:
+        joined += line if full else f"\n{line}"
+        full = len(line) >= room
+    return joined
 
 
 def _unwrapped(draft: str, text: str) -> str:
