@@ -56,4 +56,4 @@ def told(result: Result) -> dict[str, tuple[object, object]]:
 def kept(result: Result, name: str = "acme") -> str:
     found = result.more["kept"]
     assert isinstance(found, list)
-    return "; ".join(one["why"] for one in found if one["name"] == name)
+    return "; ".join(one.why for one in found if one.name == name)

@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from tmuxreap.core.answers import SHAPES
+from tmuxreap.core.answers.shapes import SHAPES
 from tmuxreap.core.results import Result
 from tmuxreap.core.schema import document
 

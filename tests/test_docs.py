@@ -18,6 +18,9 @@ from tmuxreap.app import real_app
 from tmuxreap.commands import agents as agents_verb
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind
+from tmuxreap.core.answers import endings
+from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Exit
 from tmuxreap.core.model import Conversation, Live, Outcome, Status, StoppedBy, Verb
 from tmuxreap.core.results import Item, Result
@@ -25,13 +28,11 @@ from tmuxreap.core.text import Voice
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
-from tmuxreap.ending.results import EndResult, RungReport
 from tmuxreap.interfaces.cli.main import ALIASES, VERBS, declared
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.registry.transitions import TRANSITIONS, Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.results import SessionResult
-from tmuxreap.sessions.state import AgentState, Told
+from tmuxreap.sessions.state import AgentState
 from tmuxreap.system.environment import Settings
 
 ROOT = Path(__file__).parent.parent
@@ -174,7 +175,7 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     assert fields(section(JSON, "Envelope")) == set(Result("list", None, 0.0).as_json())
     end = table(section(JSON, "A result of stop and kill"))
     assert fields(section(JSON, "A result of stop and kill")) == {
-        *EndResult("a", Outcome.STOPPED).as_json(),
+        *Ending("a", Outcome.STOPPED).as_json(),
         "plan",
     }
     assert [Outcome(name) for name in codes(end["outcome"][0])] == list(Outcome)
@@ -185,7 +186,7 @@ def test_the_fields_of_the_json_are_those_of_the_code() -> None:
     assert {Live(name) for name in codes(table(session)["live"][0])} == set(Live)
     assert {AgentState(name) for name in codes(table(session)["state"][0])} == set(AgentState)
     drift = section(JSON, "Reconcile")
-    assert fields(drift) == set(Drift("shop", DriftKind.DEAD, "").as_json())
+    assert fields(drift) == set(Drift("shop", DriftKind.DEAD, "").answer.as_json()) - {"error"}
     assert [DriftKind(name) for name in codes(table(drift)["drift"][0])] == list(DriftKind)
     agents = re.search(r"^- `agents`: (.*?)\.$", JSON, flags=re.MULTILINE | re.DOTALL)
     assert agents
@@ -202,7 +203,7 @@ def fields(text: str) -> set[str]:
 
 # The transcript.
 
-SHOP = SessionResult(
+SHOP = Session(
     name="shop",
     agent="demo",
     status=Status.RUNNING,
@@ -216,9 +217,10 @@ SHOP = SessionResult(
     resumable=False,
     idle_s=0,
     memory_mb=13.8,
-    told=Told(AgentState.IDLE, 0.0, "screen"),
+    state="idle",
+    state_source="screen",
 )
-STOPPED = EndResult(
+STOPPED = Ending(
     name="shop",
     outcome=Outcome.STOPPED,
     stopped_by=StoppedBy.EXIT_KEYS,
@@ -226,7 +228,7 @@ STOPPED = EndResult(
     resumable=True,
     conversation=Conversation(CONVERSATION, "pidfile", None, exists=True),
     duration_ms=196,
-    rungs=(RungReport(Rung.KEYS, 0.1251, enough=True),),
+    rungs=(endings.Rung("keys", 125, enough=True),),
 )
 AGAIN = replace(
     STOPPED,

@@ -33,9 +33,7 @@ def test_events_of_a_forgotten_session_are_still_there(story: Story) -> None:
 
 def test_a_name_that_nobody_ever_had_is_said(story: Story) -> None:
     result = run(story.app(), EventsRequest(("nobody",)))
-    assert [item.failure.code.text for item in result.results if item.failure] == [
-        "session_not_registered"
-    ]
+    assert [item.error.code for item in result.results if item.error] == ["session_not_registered"]
 
 
 def test_only_what_is_young_enough(story: Story) -> None:

@@ -8,7 +8,7 @@ from tmuxreap.commands.forget import ForgetRequest, run
 
 def forget(story: Story, **request: object) -> tuple[object, str | None]:
     (item,) = run(story.app(), ForgetRequest(("acme",), **request)).results  # type: ignore[arg-type]
-    return item.as_json().get("forgotten"), item.failure.code.text if item.failure else None
+    return item.as_json().get("forgotten"), item.error.code if item.error else None
 
 
 def kinds(story: Story) -> list[str]:
@@ -19,7 +19,7 @@ def kinds(story: Story) -> list[str]:
 def test_a_running_row_is_kept_unless_that_was_said(story: Story) -> None:
     story.agent()
     items = run(story.app(), ForgetRequest(("acme",))).results
-    assert [item.failure is not None for item in items] == [True]
+    assert [item.error is not None for item in items] == [True]
     assert story.row()["status"] == "running"
     assert forget(story, force=True) == (True, None)
     assert "acme" not in story.path.read_text()

@@ -67,7 +67,7 @@ def test_an_agent_says_yes_before_a_pattern(story: Story) -> None:
     assert (refused.value.code.text, other.heard) == ("usage", [])
     result = interrupted(story, "all", pid=inside.pid, yes=True)
     assert outcomes(result) == {"acme": "refused", "base": "interrupted"}
-    codes = [item.failure.code.text for item in result.results if item.failure]
+    codes = [item.error.code for item in result.results if item.error]
     assert (codes, agent.heard) == (["own_session"], [])
 
 

@@ -21,7 +21,7 @@ def ended(story: Story, **agent: object) -> Row:
 
 def error(story: Story, **request: object) -> str | None:
     (item,) = run(story.app(), ResumeRequest(("acme",), **request)).results  # type: ignore[arg-type]
-    return item.failure.code.text if item.failure else None
+    return item.error.code if item.error else None
 
 
 def test_the_command_is_told_with_its_folder(story: Story) -> None:
@@ -61,8 +61,8 @@ def test_never_two_agents_in_one_conversation(story: Story) -> None:
     ended(story)
     story.agent("other")
     (item,) = run(story.app(), ResumeRequest(("acme",), dry_run=True)).results
-    assert item.failure is not None
-    assert (item.failure.code.text, item.failure.hint) == (
+    assert item.error is not None
+    assert (item.error.code, item.error.hint) == (
         "conversation_in_use",
         "stop it first: tmuxreap stop other",
     )

@@ -44,6 +44,6 @@ def test_the_lost_are_paced_and_who_cannot_be_is_named(story: Story) -> None:
         story.processes.die(story.agent(name, message=False).process)
     before = story.clock.monotonic()
     result = resume.run(story.app(), ResumeRequest((), lost=Lost(at_once=1, pace_s=5.0)))
-    codes = [item.failure.code.text for item in result.results if item.failure]
+    codes = [item.error.code for item in result.results if item.error]
     assert codes == ["not_resumable"] * 3
     assert story.clock.monotonic() - before >= 10.0

@@ -33,7 +33,5 @@ def test_of_an_ended_one_the_last_screen_that_was_recorded(story: Story) -> None
 def test_a_name_without_a_row_is_an_answer_too(story: Story) -> None:
     story.agent()
     result = show.run(story.app(), ["acme", "nobody"])
-    assert [item.failure.code.text for item in result.results if item.failure] == [
-        "session_not_registered"
-    ]
+    assert [item.error.code for item in result.results if item.error] == ["session_not_registered"]
     assert len(result.results) == 2

@@ -73,9 +73,7 @@ def test_a_name_without_a_row_is_a_session_only_where_that_was_said(story: Story
     story.agent()
     story.tmux.open(story.SOCKET, "stray", "vim")
     plain = run(story.app(), EndRequest(("stray",), KILL))
-    assert [item.failure.code.text for item in plain.results if item.failure] == [
-        "session_not_registered"
-    ]
+    assert [item.error.code for item in plain.results if item.error] == ["session_not_registered"]
     said = replace(KILL, unregistered=True)
     assert outcomes(run(story.app(), EndRequest(("stray",), said, dry_run=True))) == ["planned"]
     assert outcomes(run(story.app(), EndRequest(("stray",), said))) == ["killed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.commands.targets import bad_row_warnings, choose_rows, not_chosen
+from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.core.errors import Failure
 from tmuxreap.registry.targets import Wanted
 
@@ -47,11 +47,10 @@ def test_what_cannot_be_used_is_answered(story: Story) -> None:
     look = app.registry.look()
     found = choose_rows(app, look, ("acme", "bad", "nobody"), Wanted.ALL)
     told = [
-        (item.as_json()["name"], item.failure and item.failure.code.text)
-        for item in not_chosen(look, found)
+        (item.as_json()["name"], item.error and item.error.code) for item in not_chosen(look, found)
     ]
     assert told == [("nobody", "session_not_registered"), ("bad", "row_invalid")]
-    (warning,) = bad_row_warnings(look)
+    (warning,) = look.warnings
     assert "bad" in warning
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.endings import Beat
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.results import PlainResult, Result, megabytes
+from tmuxreap.core.results import Result, failure_in, megabytes
 
-GOOD = PlainResult("a", {"pid": 7})
+GOOD = Beat("a", "idle")
 
 
-def bad(code: Code) -> PlainResult:
-    return PlainResult("b", {}, Failure(code, "could not: no", "try: yes"))
+def bad(code: Code) -> Beat:
+    return Beat("b", error=problem_of(Failure(code, "could not: no", "try: yes")))
 
 
 def test_the_envelope_has_the_fields_of_the_contract() -> None:
@@ -23,7 +25,7 @@ def test_the_envelope_has_the_fields_of_the_contract() -> None:
         "exit_code": 0,
         "registry": "/r.yaml",
         "timestamp": "1970-01-01T00:00:00Z",
-        "results": [{"name": "a", "pid": 7, "error": None}],
+        "results": [{"name": "a", "state": "idle", "error": None}],
         "warnings": ["careful"],
         "error": None,
         "counts": {},
@@ -54,3 +56,14 @@ def test_the_exit_status_of_an_answer(result: Result, expected: Exit) -> None:
 
 def test_memory_is_told_in_megabytes_with_one_place() -> None:
     assert megabytes(5 * 1024 * 1024 + 300_000) == 5.3
+
+
+def test_what_a_target_failed_for_has_its_exit_status_again() -> None:
+    failure = failure_in(bad(Code.TMUX_MISSING))
+    assert failure is not None
+    assert (failure.code, failure.message, failure.hint) == (
+        Code.TMUX_MISSING,
+        "could not: no",
+        "try: yes",
+    )
+    assert failure_in(GOOD) is None

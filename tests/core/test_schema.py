@@ -10,14 +10,10 @@ import pytest
 
 from tests.command_line import tmuxreap
 from tests.schemas import check_answer, troubles
-from tests.test_docs import SHOP
-from tmuxreap.commands.reconcile.drift import Drift, DriftKind
-from tmuxreap.core.answers import SHAPES, Ending, Session, Shown, fields_of, read
-from tmuxreap.core.answers import Drift as DriftAnswer
-from tmuxreap.core.model import Outcome
-from tmuxreap.core.results import PlainResult
+from tmuxreap.core.answers.base import read
+from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.answers.shapes import SHAPES
 from tmuxreap.core.schema import DIALECT, document
-from tmuxreap.ending.results import EndResult, Reaped
 from tmuxreap.interfaces.cli.main import VERBS
 
 ROOT = Path(__file__).parents[2]
@@ -46,18 +42,6 @@ def test_a_command_prints_it(registry: Path) -> None:
     assert json.loads(told.out)["$schema"] == DIALECT
     assert tmuxreap("schema").exit == 0
     assert "use one of" in tmuxreap("schema", "nothing").err
-
-
-def test_the_types_have_the_fields_of_the_answers() -> None:
-    reaped = Reaped(EndResult("a", Outcome.STOPPED), "idle", {}).as_json()
-    assert set(fields_of(Ending)) == {*reaped, "plan"}
-    assert set(fields_of(Session)) == {*SHOP.as_json(), "error"}
-    drift = PlainResult("a", Drift("a", DriftKind.DEAD, "").as_json())
-    assert set(fields_of(DriftAnswer)) == set(drift.as_json())
-    assert set(fields_of(Shown)) - {"name", "ended_by"} <= SHOWN
-
-
-SHOWN = {"processes", "protected", "pane_state", "locators", "screen"}
 
 
 @pytest.mark.parametrize("path", OLD, ids=[path.stem for path in OLD])

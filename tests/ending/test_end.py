@@ -41,8 +41,8 @@ def test_a_row_that_was_renewed_since_the_look_is_planned_anew(story: Story) -> 
         story.path.read_text().replace('"status": "running"', '"status": "stopped"')
     )
     (told,) = end_rows(app, look, look.usable, STOP)
-    assert told.failure is not None
-    assert told.failure.code.text == "session_alive"
+    assert told.error is not None
+    assert told.error.code == "session_alive"
 
 
 def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
@@ -51,8 +51,8 @@ def test_a_row_that_is_gone_since_the_look_ends_nothing(story: Story) -> None:
     look = app.registry.look()
     story.path.write_text("tmux_sessions: []\n")
     (told,) = end_rows(app, look, look.usable, STOP)
-    assert told.failure is not None
-    assert told.failure.code.text == "session_not_registered"
+    assert told.error is not None
+    assert told.error.code == "session_not_registered"
     assert story.processes.alive(agent.process)
     assert story.signals_to(agent.process) == []
 
@@ -61,8 +61,8 @@ def test_a_row_that_never_rests_is_given_up(story: Story, monkeypatch: pytest.Mo
     agent = story.agent()
     monkeypatch.setattr(end, "_unchanged", lambda row, look: False)
     (told,) = ended(story)
-    assert told.failure is not None
-    assert (told.failure.code.text, story.processes.alive(agent.process)) == ("lock_timeout", True)
+    assert told.error is not None
+    assert (told.error.code, story.processes.alive(agent.process)) == ("lock_timeout", True)
 
 
 def test_an_interruption_is_an_answer_for_each_that_has_none(
@@ -75,7 +75,7 @@ def test_an_interruption_is_an_answer_for_each_that_has_none(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(end, "_carry_out", interrupted)
-    codes = [item.failure.code.text for item in ended(story) if item.failure]
+    codes = [item.error.code for item in ended(story) if item.error]
     assert codes == ["interrupted", "interrupted"]
     with story.ledger() as ledger:
         assert {intent.name for intent in ledger.open_intents()} == {"a", "b"}

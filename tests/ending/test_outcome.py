@@ -154,6 +154,6 @@ def test_what_could_not_be_written_says_who_will(intended: bool, hint: str) -> N
     full = Failure(Code.REGISTRY_UNWRITABLE, "could not write: full")
     told = unrecorded(DONE, full, STOP, intended=intended)
     assert (told.outcome, told.status) == (Outcome.FAILED, Status.RUNNING)
-    assert told.failure is not None
-    assert told.failure.message.startswith("could not write: full (acme itself was ended)")
-    assert told.failure.hint.endswith(hint)
+    assert told.error is not None
+    assert told.error.message.startswith("could not write: full (acme itself was ended)")
+    assert told.error.hint.endswith(hint)

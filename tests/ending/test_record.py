@@ -14,7 +14,7 @@ from tmuxreap.core.results import Result
 
 
 def failures(result: Result) -> list[Code]:
-    return [item.failure.code for item in result.results if item.failure]
+    return [Code.of(item.error.code) for item in result.results if item.error]
 
 
 def doubled(text: str) -> str:

@@ -53,7 +53,7 @@ def fill(real: Real) -> Path:
 
 def code(result: Result) -> Code | None:
     (item,) = result.results
-    return item.failure.code if item.failure else None
+    return Code.of(item.error.code) if item.error else None
 
 
 def test_a_stop_ends_nothing_and_loses_no_reason(small: Real) -> None:

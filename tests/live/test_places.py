@@ -123,7 +123,9 @@ def test_a_server_that_hangs_in_the_middle_is_asked_once(real: Real) -> None:
         result = real.stop(keys_timeout_s=0, grace_s=0.2)
     finally:
         os.kill(server, 18)
-    assert [item.failure.code for item in result.results if item.failure] == [Code.TMUX_UNREACHABLE]
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
+        Code.TMUX_UNREACHABLE
+    ]
     assert len(asked) == 2
     assert real.row()["status"] == "running"
     assert time.monotonic() - started < 20

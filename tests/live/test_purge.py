@@ -81,7 +81,7 @@ def test_a_conversation_that_another_row_has_is_kept(real: Real) -> None:
     other = f"  - {{name: other, status: stopped, agent: demo, demo_conversation_id_own: {mine}}}\n"
     real.registry.write_text(real.registry.read_text() + other)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
         Code.CONVERSATION_IN_USE
     ]
     assert conversations(real) == {mine}
@@ -97,7 +97,7 @@ def test_an_id_that_is_no_id_deletes_nothing(real: Real, hostile: str) -> None:
     field = "demo_conversation_id_own: "
     real.edit(f"{field}{real.row()['demo_conversation_id_own']}", f'{field}"{hostile}"')
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
         Code.AMBIGUOUS_CONVERSATION
     ]
     assert victim.read_text() == "precious"
@@ -111,7 +111,7 @@ def test_a_link_out_of_the_store_is_not_followed(real: Real, tmp_path: Path) -> 
     (precious / "file").write_text("keep")
     os.symlink(precious, real.store / "conversations" / mine)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
         Code.AMBIGUOUS_CONVERSATION
     ]
     assert (precious / "file").exists()
@@ -172,7 +172,7 @@ def test_what_was_ambiguous_at_the_kill_is_not_purged_as_nothing(guessed: Real) 
     )
     before = guessed.registry.read_bytes()
     result = purged(guessed)
-    assert [item.failure.code for item in result.results if item.failure] == [
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
         Code.AMBIGUOUS_CONVERSATION
     ]
     assert (answer(result)["purged"], conversations(guessed)) == ([], kept)
@@ -184,7 +184,7 @@ def test_an_unknown_conversation_is_not_purged(real: Real) -> None:
     real.stop()
     real.edit(f"demo_conversation_id_own: {mine}", "demo_conversation_id_own: null")
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
         Code.AMBIGUOUS_CONVERSATION
     ]
     assert (conversations(real), real.row()["status"]) == ({mine}, "stopped")

@@ -43,10 +43,10 @@ def adopted(real: Real, name: str = "theirs", *, force: bool = False) -> Result:
 
 def refused(result: Result) -> Failure:
     (item,) = result.results
-    assert item.failure is not None
-    assert (item.failure.code, result.exit) == (Code.REGISTERED_ELSEWHERE, Exit.FAILED)
+    assert item.error is not None
+    assert (Code.of(item.error.code), result.exit) == (Code.REGISTERED_ELSEWHERE, Exit.FAILED)
     assert item.as_json()["outcome"] == "refused"
-    return item.failure
+    return item.error
 
 
 def names(failure: Failure, other: Real, verb: str) -> bool:

@@ -108,7 +108,7 @@ def test_a_guess_is_never_purged(real: Real) -> None:
     told_by("sole-candidate")
     mine = talked(real)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
         Code.AMBIGUOUS_CONVERSATION
     ]
     assert (conversations(real), "acme" in real.sessions()) == ({mine}, True)
@@ -119,7 +119,7 @@ def test_without_last_words_the_session_is_ended_and_the_guess_is_kept(real: Rea
     told_by({**BANNER, "pattern": "never said (?P<id>{id})"}, "sole-candidate")
     mine = talked(real)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
         Code.AMBIGUOUS_CONVERSATION
     ]
     row = real.row()
@@ -161,7 +161,7 @@ def test_a_conversation_that_goes_on_is_not_purged(real: Real) -> None:
     mine = talked(real)
     in_the_background(real, mine)
     result = purged(real)
-    assert [item.failure.code for item in result.results if item.failure] == [
+    assert [Code.of(item.error.code) for item in result.results if item.error] == [
         Code.CONVERSATION_IN_USE
     ]
     assert (conversations(real), "quiet" in real.sessions()) == ({mine}, True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tmuxreap.commands.starting.row import Launch, live_row, record_session, registered
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.sessions import Launched, failed_launch
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import (
     Live,
@@ -18,7 +20,7 @@ from tmuxreap.core.model import (
     Terminal,
     Unreachable,
 )
-from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.file import RegistryLook
@@ -66,7 +68,7 @@ def run(context: Context, *requests: AdoptRequest) -> Result:
         try:
             items.append(_adopted(context, request, look))
         except Failure as failure:
-            items.append(PlainResult(request.name, {"outcome": Outcome.FAILED.value}, failure))
+            items.append(failed_launch(request.name, problem_of(failure)))
         look = context.registry.look() if context.made_registry or look is not None else None
     return _result(context, items)
 
@@ -210,9 +212,15 @@ def _outside(
 
 def _planned(wish: Launch, row: Row, sight: Sight) -> Item:
     pane: Pane | RecordedPane = sight.pane or row.pane
-    told = {"agent": wish.agent, "pane_id": pane.id, "pid": pane.pid, "cwd": wish.cwd}
-    known = {"conversation_id": wish.conversation}
-    return PlainResult(wish.name, {"outcome": Outcome.PLANNED.value, **told, **known})
+    return Launched(
+        name=wish.name,
+        outcome=Outcome.PLANNED,
+        agent=wish.agent,
+        pane_id=pane.id,
+        pid=pane.pid,
+        cwd=wish.cwd,
+        conversation_id=wish.conversation,
+    )
 
 
 def _session(context: Context, name: str, old: Row | None, socket: str) -> tuple[Server, Session]:

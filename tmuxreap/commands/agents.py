@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.answers.machine import Agent
+from tmuxreap.core.results import Result
 from tmuxreap.sessions.context import Context
 
 
 def run(context: Context) -> Result:
-    known = [
-        PlainResult(profile.name, _facts(profile)) for profile in context.profiles.agents.values()
-    ]
+    known = [_told(profile) for profile in context.profiles.agents.values()]
     return Result("agents", None, context.clock.now(), known, tuple(context.warnings))
 
 
-def _facts(profile: Profile) -> dict[str, object]:
-    return {
-        "about": profile.about,
-        "verified": profile.verified,
-        "process": list(profile.process),
-        "exit_keys": profile.has_keys,
-        "states": [state.value for state in profile.screens],
-        "takes_an_id": bool(profile.launch),
-        "resume": " ".join((*profile.command[:1], *profile.resume)) if profile.resume else None,
-        "locators": [locator.kind for locator in profile.locators],
-        "purge": bool(profile.purge),
-    }
+def _told(profile: Profile) -> Agent:
+    return Agent(
+        name=profile.name,
+        about=profile.about,
+        verified=profile.verified,
+        process=tuple(profile.process),
+        exit_keys=profile.has_keys,
+        states=tuple(state.value for state in profile.screens),
+        takes_an_id=bool(profile.launch),
+        resume=" ".join((*profile.command[:1], *profile.resume)) if profile.resume else None,
+        locators=tuple(locator.kind for locator in profile.locators),
+        purge=bool(profile.purge),
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tmuxreap.core.answers.machine import Script
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.sessions.context import Context
 
 SCRIPTS = Path(__file__).parents[1] / "interfaces" / "completion" / "shells"
@@ -21,4 +22,4 @@ def run(context: Context, shell: str) -> Result:
             f"give {', '.join(SHELLS)}",
         )
     script = (SCRIPTS / f"tmuxreap.{shell}").read_text(encoding="utf-8").splitlines()
-    return Result("completion", None, context.clock.now(), [PlainResult(shell, {"script": script})])
+    return Result("completion", None, context.clock.now(), [Script(shell, tuple(script))])

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from tmuxreap.commands.reap.verdicts import IDLE_AFTER_S, STALLED_AFTER_S
 from tmuxreap.commands.watch.watch import RETENTION_S
+from tmuxreap.core.answers.machine import Default
 from tmuxreap.core.model import Verb
-from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, TERM_GRACE_S
 from tmuxreap.sessions.configuration import Given, read_given
 from tmuxreap.sessions.context import Context
 
-BUILT_IN: dict[str, object] = {
+BUILT_IN: dict[str, str | float | bool | tuple[str, ...]] = {
     "server": "default",
     "reason": REASONS[Verb.STOP],
     "grace": HANGUP_GRACE_S,
@@ -23,7 +24,7 @@ BUILT_IN: dict[str, object] = {
     "reap.grace": HANGUP_GRACE_S,
     "cleanup": False,
     "retention": RETENTION_S,
-    "secrets": [],
+    "secrets": (),
 }
 NOTES = {
     "reason": f"of kill: {REASONS[Verb.KILL]}",
@@ -40,13 +41,12 @@ class ConfigRequest:
 def run(context: Context, request: ConfigRequest) -> Result:
     """Tell them all; a file that cannot be read is a failure of the command."""
     given = read_given(context.settings)
-    items: list[Item] = [PlainResult(key, _facts(key, given.get(key))) for key in BUILT_IN]
+    items = [_told(key, given.get(key)) for key in BUILT_IN]
     more = {"file": str(context.settings.config_path) if context.settings.config_path else None}
     return Result("config", None, context.clock.now(), items, tuple(context.warnings), more=more)
 
 
-def _facts(key: str, given: Given | None) -> dict[str, object]:
+def _told(key: str, given: Given | None) -> Default:
     if given is None:
-        return {"value": BUILT_IN[key], "source": "built-in", "place": None, "note": NOTES.get(key)}
-    value = list(given.value) if isinstance(given.value, tuple) else given.value
-    return {"value": value, "source": given.source, "place": given.place, "note": None}
+        return Default(key, BUILT_IN[key], "built-in", note=NOTES.get(key))
+    return Default(key, given.value, given.source, given.place)

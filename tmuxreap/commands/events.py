@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator
 
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.answers import news as answers
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import Event
 from tmuxreap.registry.targets import Chosen
@@ -29,7 +31,7 @@ def run(context: Context, request: EventsRequest) -> Result:
 
 def follow(
     context: Context, request: EventsRequest, goes_on: Callable[[], bool] = lambda: True
-) -> Iterator[PlainResult]:
+) -> Iterator[answers.Event]:
     """What is there, and then what comes."""
     last = 0
     while goes_on():
@@ -55,11 +57,11 @@ def _names(context: Context, request: EventsRequest) -> Collection[str] | None:
 
 def _unheard_of(
     context: Context, request: EventsRequest, told: Container[str]
-) -> Iterator[PlainResult]:
+) -> Iterator[answers.Event]:
     """What has neither a row nor ever an event."""
     for one in _chosen(context, request).missing if request.targets else ():
         if one.target not in told and not context.books.events({one.target}, None):
-            yield PlainResult(one.target, {}, one.failure)
+            yield answers.Event(one.target, error=problem_of(one.failure))
 
 
 def _chosen(context: Context, request: EventsRequest) -> Chosen:
@@ -69,6 +71,6 @@ def _chosen(context: Context, request: EventsRequest) -> Chosen:
     return choose_rows(context, context.registry.look(), request.targets, Wanted.ALL)
 
 
-def _result(event: Event) -> PlainResult:
-    facts = {"id": event.id, "timestamp": event.timestamp, "kind": event.kind, "data": event.data}
-    return PlainResult(event.name, {**facts, "before": event.before})
+def _result(event: Event) -> answers.Event:
+    told = (event.id, event.timestamp, event.kind, event.data, event.before)
+    return answers.Event(event.name, *told)

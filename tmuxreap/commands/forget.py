@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.endings import Forgotten
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
-from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.one_at_a_time import called_off, owner_alive
 from tmuxreap.ledger.records import NewEvent
@@ -45,7 +47,7 @@ def run(context: Context, request: ForgetRequest) -> Result:
         )
         return replace(none, greeting="nothing was done: the answer to forget was no")
     items: list[Item] = [_forgotten(context, row, request) for row in rows]
-    items += not_chosen(look, chosen)
+    items += not_chosen(look, chosen, Forgotten)
     return Result(
         "forget", context.registry_name, context.clock.now(), items, tuple(context.warnings)
     )
@@ -80,8 +82,8 @@ def _forgotten(context: Context, row: Row, request: ForgetRequest) -> Item:
         if not request.dry_run:
             _forget(context, row.name, request)
     except Failure as failure:
-        return PlainResult(row.name, {"forgotten": False}, failure)
-    return PlainResult(row.name, {"forgotten": not request.dry_run, "history": request.history})
+        return Forgotten(row.name, error=problem_of(failure))
+    return Forgotten(row.name, forgotten=not request.dry_run, history=request.history)
 
 
 def _at_rest(context: Context, row: Row) -> Row:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tmuxreap.agents.hooks import events
+from tmuxreap.core.answers.endings import Beat
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Row
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.ledger.records import Heartbeat, Moment
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
@@ -27,7 +28,7 @@ def run(context: Context, name: str | None, state: str | None) -> Result:
     context.books.beat(
         Heartbeat(meant, context.clock.now(), told, events.HEARTBEAT, None, moment.as_data())
     )
-    item = PlainResult(meant, {"state": told})
+    item = Beat(meant, told)
     return Result(
         "heartbeat", context.registry_name, context.clock.now(), [item], tuple(context.warnings)
     )

@@ -16,8 +16,9 @@ from tmuxreap.agents.conversations.find import store_of
 from tmuxreap.agents.hooks import settings_file
 from tmuxreap.agents.hooks.blocks import Hooks
 from tmuxreap.agents.hooks.jsonsplice import NotJson, parse
+from tmuxreap.core.answers.machine import Hooked
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 from tmuxreap.system import files
@@ -45,15 +46,14 @@ class HooksRequest:
 def run(context: Context, request: HooksRequest) -> Result:
     hooks, path = _place(context, request)
     before, after = _changed(context, request, hooks, path)
-    facts = {
-        "file": str(path),
-        "action": (
-            "unchanged" if before == after else "planned" if request.dry_run else DONE[request.deed]
-        ),
-        "events": list(hooks.events),
-        "diff": _diff(before or "", after or "", path) if request.dry_run else [],
-    }
-    item = PlainResult(request.agent, facts)
+    done = "planned" if request.dry_run else DONE[request.deed]
+    item = Hooked(
+        name=request.agent,
+        file=str(path),
+        action="unchanged" if before == after else done,
+        events=tuple(hooks.events),
+        diff=_diff(before or "", after or "", path) if request.dry_run else (),
+    )
     return Result(
         "hooks",
         None,
@@ -146,11 +146,11 @@ def program(context: Context) -> str:
     return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m tmuxreap"
 
 
-def _diff(before: str, after: str, path: Path) -> list[str]:
+def _diff(before: str, after: str, path: Path) -> tuple[str, ...]:
     lines = difflib.unified_diff(
         before.splitlines(), after.splitlines(), f"{path} (now)", f"{path} (then)", lineterm=""
     )
-    return list(lines)
+    return tuple(lines)
 
 
 def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tmuxreap.commands.stop import is_inside
 from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.answers.endings import Interrupted
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
@@ -27,7 +28,7 @@ class InterruptRequest:
 def run(context: Context, request: InterruptRequest) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
-    rest = not_chosen(look, chosen)
+    rest = not_chosen(look, chosen, Interrupted)
     asked = chosen.sweeping and not (request.dry_run or request.yes)
     if asked and not _agreed(
         context, request, lambda: [*interrupt_rows(context, chosen.rows, dry_run=True), *rest]

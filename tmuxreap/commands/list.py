@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tmuxreap.commands.targets import bad_row_warnings, choose_rows, not_chosen
+from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.answers.sessions import Listed, Session
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Server, Status, Unreachable
 from tmuxreap.core.results import Item, Result
-from tmuxreap.core.values import frozen, replace
+from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.results import SessionResult, looked_at, session_results
+from tmuxreap.sessions.results import looked_at, session_results
 from tmuxreap.sessions.sight import Sight
 
-SORT_KEYS: dict[str, Callable[[SessionResult], object]] = {
+SORT_KEYS: dict[str, Callable[[Session], object]] = {
     "name": lambda one: one.name,
-    "status": lambda one: (one.status.value, one.name),
-    "live": lambda one: (one.live.value, one.name),
+    "status": lambda one: (one.status or "", one.name),
+    "live": lambda one: (one.live or "", one.name),
     "agent": lambda one: (one.agent or "", one.name),
     "idle": lambda one: -(one.idle_s or 0),
     "memory": lambda one: -one.memory_mb,
@@ -46,15 +47,17 @@ def run(context: Context, request: ListRequest) -> Result:
     look = context.registry.look()
     items: list[Item] = []
     rows = look.usable
-    warnings = bad_row_warnings(look)
+    warnings = look.warnings
     if request.targets:
         chosen = choose_rows(context, look, request.targets, Wanted.ALL)
-        rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen), ()
+        rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen, Session), ()
     sights = looked_at(context, rows)
-    found = [one for one in session_results(context, rows, sights) if _wanted(one, request)]
+    found: Sequence[Session] = [
+        one for one in session_results(context, rows, sights) if _wanted(one, request)
+    ]
     context.books.remember(look)
     if request.sort is not None:
-        found.sort(key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
+        found = sorted(found, key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     if request.tree:
         found = _as_trees(found, rows)
     told = (*context.warnings, *warnings, *_without_tmux(sights))
@@ -101,16 +104,13 @@ def _not_registered(
     return [one.as_json() for one in all_newcomers(context, rows, sights, near)]
 
 
-def _as_trees(found: Sequence[SessionResult], rows: Sequence[Row]) -> list[SessionResult]:
+def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session]:
     """Each behind the one that started it."""
     from tmuxreap.registry.trees import as_trees
 
     by_name, row_of = {one.name: one for one in found}, {row.name: row for row in rows}
     placed = as_trees([row_of[one.name] for one in found])
-    return [
-        replace(by_name[name], facts={**by_name[name].facts, "depth": depth})
-        for name, depth in placed
-    ]
+    return [Listed(**as_dict(by_name[name]), depth=depth) for name, depth in placed]
 
 
 def _greeting(rows: Sequence[Row]) -> str | None:
@@ -126,7 +126,7 @@ def _known(flag: str, word: str | None, known: Iterable[str]) -> None:
         )
 
 
-def _wanted(one: SessionResult, request: ListRequest) -> bool:
-    if request.live and one.live is not Live.ALIVE:
+def _wanted(one: Session, request: ListRequest) -> bool:
+    if request.live and one.live != Live.ALIVE:
         return False
-    return request.status is None or one.status.value == request.status
+    return request.status is None or one.status == request.status

@@ -4,9 +4,11 @@ or forgotten."""
 from __future__ import annotations
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.endings import Protected
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Remove, Row
-from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.file import RegistryLook, edited_where_safe
@@ -30,7 +32,7 @@ def run(context: Context, request: ProtectRequest) -> Result:
     items: list[Item] = [
         _told(row, request, row.name in wanted, refused.get(row.name)) for row in chosen.rows
     ]
-    items += not_chosen(look, chosen)
+    items += not_chosen(look, chosen, Protected)
     verb = "protect" if request.keep else "unprotect"
     return Result(verb, context.registry_name, context.clock.now(), items, tuple(context.warnings))
 
@@ -63,4 +65,4 @@ def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dic
 def _told(row: Row, request: ProtectRequest, changes: bool, failure: Failure | None) -> Item:
     done = changes and not request.dry_run and failure is None
     keep = request.keep if done or not changes else not request.keep
-    return PlainResult(row.name, {"keep": keep, "changed": done}, failure)
+    return Protected(row.name, keep, done, problem_of(failure))

@@ -17,9 +17,11 @@ from tmuxreap.commands.starting.launch import (
 )
 from tmuxreap.commands.starting.row import CONFIRM_S, Launch
 from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.sessions import Launched, failed_launch
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Outcome, Row, Terminal
-from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.restarts import wants_restart
@@ -64,7 +66,7 @@ def run(context: Context, request: ResumeRequest) -> Result:
     else:
         rows = [row for row in chosen.rows if _was_lost(context, row, request.lost)]
         items = _paced(context, rows, request, request.lost)
-    items += not_chosen(look, chosen)
+    items += not_chosen(look, chosen, failed_launch)
     return Result(
         "resume", context.registry_name, context.clock.now(), items, tuple(context.warnings)
     )
@@ -73,7 +75,7 @@ def run(context: Context, request: ResumeRequest) -> Result:
 def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
     ended_at = ended_epoch(row)
     longest_s = max(DAY_S, context.clock.uptime()) if lost.since_s is None else lost.since_s
-    is_lost = row.status.ended and row.data.get("termination_mode") == MODES[Event.FOUND_DEAD]
+    is_lost = row.status.ended and row.termination_mode == MODES[Event.FOUND_DEAD]
     return is_lost and ended_at is not None and context.clock.now() - ended_at <= longest_s
 
 
@@ -92,7 +94,7 @@ def _resumed(context: Context, row: Row, request: ResumeRequest) -> Item:
     try:
         return _resume(context, row, request)
     except Failure as failure:
-        return PlainResult(row.name, {"status": row.status.value}, failure)
+        return Launched(row.name, status=row.status, error=problem_of(failure))
 
 
 def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
@@ -105,13 +107,13 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
         )
     profile, conversation, environment = resumable(context, row)
     words = resume_words(profile, row.start_command, conversation)
-    told = {"command": resume_line(words, environment), "cwd": row.pane.cwd}
+    told = Launched(row.name, command=resume_line(words, environment), cwd=row.pane.cwd)
     if request.print_only:
-        return PlainResult(row.name, told)
+        return told
     wish = replace(take_up(context, row), confirm_s=request.confirm_s)
     make_way(context, look, row, wish, replace=False)
     if request.dry_run:
-        return PlainResult(row.name, {"outcome": Outcome.PLANNED.value, **told})
+        return replace(told, outcome=Outcome.PLANNED)
     if wants_restart(row):
         cancel(context, row, "resume")
     resumed = launch(context, wish)
@@ -156,17 +158,15 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
     agent = context.agent_of(row)
     profile = context.profiles.of(agent)
     conversation = recorded_conversation(row, agent)
-    recorded = row.data.get("store")
-    store = recorded if isinstance(recorded, str) else None
     reason = None
     if profile is None or not profile.resume:
         reason = f"no resume command is known for {agent or 'an unknown agent'}"
     elif conversation is None:
         reason = "no conversation was captured"
-    elif row.data.get("termination_mode") == "purge":
+    elif row.termination_mode == "purge":
         reason = "its conversation was purged"
     elif not checked(
-        profile, store_of(profile, None, store, context.settings.home), conversation, None
+        profile, store_of(profile, None, row.store, context.settings.home), conversation, None
     ).exists:
         reason = f"the conversation {conversation} is not on disk, or has no message"
     if reason is not None or profile is None or conversation is None:
@@ -175,7 +175,7 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
             f"could not resume {row.name}: {reason}",
             f"begin a new conversation: {command('start', row.name)}",
         )
-    return profile, conversation, store_environment(profile, store)
+    return profile, conversation, store_environment(profile, row.store)
 
 
 def _not_in_use(
@@ -197,10 +197,7 @@ def _not_in_use(
                 f"could not resume {row.name}: {other.name} is in the same conversation",
                 f"stop it first: {command('stop', other.name)}",
             )
-    recorded = row.data.get("store")
-    store = store_of(
-        profile, None, recorded if isinstance(recorded, str) else None, context.settings.home
-    )
+    store = store_of(profile, None, row.store, context.settings.home)
     stranger = context.finder.who_is_in(profile, conversation, store)
     if stranger is not None:
         raise Failure(

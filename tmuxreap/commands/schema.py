@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tmuxreap.core.answers import SHAPES
+from tmuxreap.core.answers.shapes import SHAPES
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.schema import Schema, document
 

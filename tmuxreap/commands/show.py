@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
+from tmuxreap.core.answers.sessions import Shown
 from tmuxreap.core.results import Item, Result
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
@@ -21,7 +22,7 @@ def run(context: Context, targets: Sequence[str]) -> Result:
         shown_result(context, row, sight, said.get(row.name))
         for row, (sight, _) in zip(chosen.rows, look_at(context, chosen.rows), strict=True)
     ]
-    items += not_chosen(look, chosen)
+    items += not_chosen(look, chosen, Shown)
     return Result(
         "show", context.registry_name, context.clock.now(), items, tuple(context.warnings)
     )

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tmuxreap.commands.skill_files import Comparison, compare, our_skills, write
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.machine import Skill
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 
@@ -54,9 +56,9 @@ def _destinations(project: Path, dest: str | None) -> list[Path]:
     return list({folder.resolve(): folder for folder in reversed(found)}.values())[::-1]
 
 
-def _installed(comparison: Comparison | Failure, request: SkillsRequest) -> PlainResult:
+def _installed(comparison: Comparison | Failure, request: SkillsRequest) -> Skill:
     if isinstance(comparison, Failure):
-        return PlainResult("skills", {"outcome": "failed"}, comparison)
+        return Skill("skills", "failed", error=problem_of(comparison))
     names = comparison.missing + comparison.old + (comparison.changed if request.yes else ())
     outcome = _outcome(comparison, names)
     try:
@@ -74,10 +76,9 @@ def _outcome(comparison: Comparison, names: tuple[str, ...]) -> str:
     return "updated" if comparison.same or comparison.old or comparison.changed else "installed"
 
 
-def _told(comparison: Comparison, outcome: str, failure: Failure | None) -> PlainResult:
-    return PlainResult(
-        comparison.skill.name, {"outcome": outcome, "folder": str(comparison.folder)}, failure
-    )
+def _told(comparison: Comparison, outcome: str, failure: Failure | None) -> Skill:
+    folder = str(comparison.folder)
+    return Skill(comparison.skill.name, outcome, folder, problem_of(failure))
 
 
 def _changed(comparison: Comparison) -> Failure:

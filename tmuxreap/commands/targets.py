@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
+from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
-from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.registry.file import RegistryLook, row_invalid
 from tmuxreap.registry.rows import parent_of
 from tmuxreap.registry.targets import Chosen, Missing, Questions, Wanted, choose, is_sweeping
@@ -101,34 +101,35 @@ def _may_be_session(one: Missing) -> bool:
     )
 
 
-def not_chosen(look: RegistryLook, chosen: Chosen) -> list[Item]:
-    """Answers for what was named and is not there, and for rows that cannot be used."""
-    missing: list[Item] = [failed_target(one.target, one.failure) for one in chosen.missing]
-    bad: list[Item] = [
-        failed_target(row.name or f"#{row.index + 1}", row_invalid(look.path, row))
-        for row in chosen.bad
+def not_chosen(
+    look: RegistryLook, chosen: Chosen, kind: Callable[..., Item] | None = None
+) -> list[Item]:
+    """Answer for what was named and is not there, and for rows that cannot be used. `kind`: what
+    the verb answers with; without it an ending that failed."""
+    failures = [(one.target, one.failure) for one in chosen.missing]
+    failures += [
+        (row.name or f"#{row.index + 1}", row_invalid(look.path, row)) for row in chosen.bad
     ]
-    return missing + bad
+    if kind is not None:
+        return [kind(name=name, error=problem_of(failure)) for name, failure in failures]
+    from tmuxreap.ending.results import failed_target  # who ends nothing needs none
 
-
-def bad_row_warnings(look: RegistryLook) -> tuple[str, ...]:
-    return tuple(
-        row_invalid(look.path, row).message for row in look.rows if not isinstance(row, Row)
-    )
+    return [failed_target(name, failure) for name, failure in failures]
 
 
 def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
     """Tell at the ending of a session which of those that it started go on without it."""
     if not any(parent_of(row) for row in look.usable):
         return list(items)
+    from tmuxreap.core.answers.endings import Ending
     from tmuxreap.registry.trees import running_below
 
-    names = [item.name for item in items if isinstance(item, EndResult) and item.failure is None]
+    names = [item.name for item in items if isinstance(item, Ending) and item.ok]
     left = dict(running_below(look.usable, names))
     return [
         (
             replace(item, warnings=(*item.warnings, _children(item.name, left[item.name])))
-            if isinstance(item, EndResult) and item.name in left
+            if isinstance(item, Ending) and item.name in left
             else item
         )
         for item in items

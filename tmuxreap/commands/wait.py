@@ -11,10 +11,12 @@ from typing import Protocol
 
 from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.commands.watch.waiting import Waiter, Woken
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.endings import Awaited
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, ProcessId, Row
-from tmuxreap.core.results import Item, PlainResult, Result
-from tmuxreap.core.values import frozen, slotted
+from tmuxreap.core.results import Item, Result
+from tmuxreap.core.values import frozen, replace, slotted
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
@@ -78,10 +80,9 @@ def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Resul
     with contextlib.nullcontext(ear) if ear else heard(context) as own:
         in_time = _Wait(context, request, awaited, own).run()
     done = request.any and any(one.reached for one in awaited)
-    items: list[Item] = [_told(one, request, in_time=in_time or done) for one in awaited]
-    if done:
-        items = [PlainResult(one.name, one.facts) for one in items if isinstance(one, PlainResult)]
-    items += not_chosen(look, chosen)
+    told = [_told(one, request, in_time=in_time or done) for one in awaited]
+    items: list[Item] = [replace(one, error=None) if done else one for one in told]
+    items += not_chosen(look, chosen, Awaited)
     return Result(
         "wait", context.registry_name, context.clock.now(), items, tuple(context.warnings)
     )
@@ -172,11 +173,10 @@ def _has_ended(row: Row | None) -> bool:
     return row is None or row.status.ended
 
 
-def _told(one: _Awaited, request: WaitRequest, *, in_time: bool) -> PlainResult:
-    facts = {"state": one.state, "reached": one.reached, "waited_ms": round(one.waited_s * 1000)}
-    return PlainResult(
-        one.row.name, facts, None if one.reached else _why_not(one, request, in_time)
-    )
+def _told(one: _Awaited, request: WaitRequest, *, in_time: bool) -> Awaited:
+    failure = None if one.reached else _why_not(one, request, in_time)
+    waited_ms = round(one.waited_s * 1000)
+    return Awaited(one.row.name, one.state, one.reached, waited_ms, problem_of(failure))
 
 
 def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | None:

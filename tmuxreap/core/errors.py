@@ -66,6 +66,11 @@ class Code(Enum):
         self.text = text
         self.exit = status
 
+    @classmethod
+    def of(cls, text: object) -> Code:
+        """Read it from an answer. Of a newer version it may be unknown here: some target failed."""
+        return next((code for code in cls if code.text == text), cls.STILL_RUNNING)
+
 
 class Failure(Exception):  # noqa: N818 - it is what went wrong for one target, caught per target and at the boundary
     """ "could not <verb> <thing>: <reason>", then the way out."""

@@ -7,10 +7,18 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from tmuxreap.core.answers.base import Answer
 from tmuxreap.core.values import field, frozen
 
 
-class Status(Enum):
+class Word(str, Enum):
+    """A word of a fixed list that answers tell as it is: equal to its text, and written as it."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Status(Word):
     """What the registry says of a session. ARCHIVED is read as STOPPED and never written."""
 
     RUNNING = "running"
@@ -23,7 +31,7 @@ class Status(Enum):
         return self is not Status.RUNNING
 
 
-class Live(Enum):
+class Live(Word):
     """What a look at tmux and the processes says of a row."""
 
     ALIVE = "alive"
@@ -56,7 +64,7 @@ class Scope(Enum):
     PANE = "pane"  # --pane-only
 
 
-class StoppedBy(Enum):
+class StoppedBy(Word):
     EXIT_KEYS = "exit_keys"
     HANGUP = "hangup"
     SIGTERM = "sigterm"
@@ -64,7 +72,7 @@ class StoppedBy(Enum):
     ALREADY_GONE = "already_gone"
 
 
-class Outcome(Enum):
+class Outcome(Word):
     STOPPED = "stopped"
     KILLED = "killed"
     TERMINATED = "terminated"
@@ -246,6 +254,64 @@ class Row:
     stop_reason: str | None
     data: Mapping[str, object] = field(compare=False)
 
+    @property
+    def ttl(self) -> str | None:
+        return self._text("ttl")
+
+    @property
+    def restart(self) -> str | None:
+        return self._text("restart")
+
+    @property
+    def worktree(self) -> str | None:
+        return self._string("worktree")
+
+    @property
+    def created_at(self) -> str | None:
+        return self._text("created_at")
+
+    @property
+    def ended_at(self) -> str | None:
+        """When it was stopped or terminated, in the words that were written."""
+        return self._text("stopped_at") or self._text("terminated_at")
+
+    @property
+    def termination_mode(self) -> str | None:
+        return self._text("termination_mode")
+
+    @property
+    def stopped_by(self) -> StoppedBy | None:
+        return next((by for by in StoppedBy if by == self.data.get("stopped_by")), None)
+
+    @property
+    def scope(self) -> str | None:
+        return self._text("scope")
+
+    @property
+    def conversation_source(self) -> str | None:
+        return self._text("conversation_source")
+
+    @property
+    def store(self) -> str | None:
+        """Where its agent keeps conversations, if not where it usually does."""
+        return self._string("store")
+
+    @property
+    def last_screen(self) -> str | None:
+        return self._text("last_visible_status")
+
+    @property
+    def delegate_job_id(self) -> str | None:
+        return self._text("delegate_job_id")
+
+    def _string(self, name: str) -> str | None:
+        value = self.data.get(name)
+        return value if isinstance(value, str) else None
+
+    def _text(self, name: str) -> str | None:
+        value = self.data.get(name)
+        return None if value is None or value == "" else str(value)
+
 
 @frozen
 class BadRow:
@@ -265,11 +331,10 @@ class Remove(Enum):
 
 
 @frozen
-class Conversation:
-    id: str | None
-    source: str | None
-    path: str | None
-    exists: bool
+class Conversation(Answer):
+    """Names a conversation of an agent, and whether it is on disk."""
 
-    def as_json(self) -> dict[str, object]:
-        return {"id": self.id, "source": self.source, "path": self.path, "exists": self.exists}
+    id: str | None = None
+    source: str | None = None
+    path: str | None = None
+    exists: bool = False

@@ -4,11 +4,15 @@ prints nothing."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from tmuxreap.core.answers.base import Problem, failure_of, plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure, shared_exit
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen
+
+if TYPE_CHECKING:
+    from tmuxreap.core.answers.sessions import Session
 
 SCHEMA = "tmuxreap/1"
 
@@ -22,25 +26,17 @@ class Item(Protocol):
     """One result in the envelope."""
 
     @property
-    def failure(self) -> Failure | None: ...
+    def name(self) -> str: ...
+
+    @property
+    def error(self) -> Problem | None: ...
 
     def as_json(self) -> dict[str, object]: ...
 
 
-@frozen
-class PlainResult:
-    """A result that is its facts: a forgotten row, an event, a target that is not there."""
-
-    name: str
-    facts: Mapping[str, object]
-    failure: Failure | None = None
-
-    def as_json(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            **self.facts,
-            "error": self.failure.as_json() if self.failure else None,
-        }
+def failure_in(item: Item) -> Failure | None:
+    """What this target failed for, with its exit status."""
+    return failure_of(item.error)
 
 
 @frozen
@@ -52,8 +48,8 @@ class RemoteResult:
     host: str
     facts: Mapping[str, object]
     lines: tuple[str, ...] = ()  # for people
-    failure: Failure | None = None
-    shown: Item | None = None
+    error: Problem | None = None
+    shown: Session | None = None
 
     @property
     def target(self) -> str:
@@ -85,7 +81,7 @@ class Result:
             return self.failure.code.exit
         if self.summed:
             return self.status
-        codes = [item.failure.code for item in self.results if item.failure is not None]
+        codes = [Code.of(item.error.code) for item in self.results if item.error is not None]
         return Exit.INTERRUPTED if Code.INTERRUPTED in codes else shared_exit(codes) or self.status
 
     def as_json(self) -> dict[str, object]:
@@ -98,6 +94,6 @@ class Result:
             "timestamp": iso(self.at),
             "results": [item.as_json() for item in self.results],
             "warnings": list(self.warnings),
-            "error": self.failure.as_json() if self.failure else None,
-            **self.more,
+            "error": plain_json(problem_of(self.failure)),
+            **{name: plain_json(value) for name, value in self.more.items()},
         }

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
-from tmuxreap.core.answers import SHAPES, Envelope, Shape, fields_of
+from tmuxreap.core.answers.base import fields_of
+from tmuxreap.core.answers.shapes import SHAPES, Envelope, Shape
 from tmuxreap.core.values import NOTHING
 
 Schema = dict[str, object]
@@ -20,7 +21,7 @@ PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 def answer_schema(verb: str) -> Schema:
     """Describe the document that this verb prints with `--json`."""
     shape = SHAPES[verb]
-    one = _object(*shape.results)
+    one = _object(shape.result)
     return one if shape.lines else _envelope(shape, one)
 
 

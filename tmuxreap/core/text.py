@@ -57,7 +57,11 @@ def plain_value(value: Any, *, keep: str = "") -> Any:
     fields = None if isinstance(value, (type, Enum)) else getattr(value, "__fields__", None)
     if fields is None:
         return value
-    return type(value)(**{name: plain_value(getattr(value, name), keep=keep) for name in fields})
+    told = {
+        name: plain_value(getattr(value, name), keep="\n" if name == "screen" else keep)
+        for name in fields
+    }
+    return type(value)(**told)
 
 
 def width(text: str) -> int:

@@ -86,20 +86,21 @@ def replace(one: T, /, **changes: object) -> T:
     return type(one)(**kept, **changes)
 
 
-def as_dict(one: object) -> dict[str, object]:
+def as_dict(one: object) -> dict[str, Any]:
     """Its fields by name, not those of the values in it."""
     return {name: getattr(one, name) for name in type(one).__fields__}  # type: ignore[attr-defined]
 
 
 def _slotted(cls: type[T]) -> tuple[type[T], dict[str, object]]:
     """Slots are given to a class when it is made: so it is made once more, without the defaults in
-    their places."""
+    their places. The fields of the class that it stands on come first."""
     members = dict(vars(cls))
-    fields = {name: members.pop(name, NOTHING) for name in cls.__annotations__}
+    own = {name: members.pop(name, NOTHING) for name in cls.__annotations__}
+    fields = {**getattr(cls.__base__, "__fields__", {}), **own}
     for name in ("__dict__", "__weakref__"):
         members.pop(name, None)
     members.update(
-        __slots__=tuple(fields),
+        __slots__=tuple(own),
         __fields__=fields,
         __match_args__=tuple(fields),
         __init__=_first,

@@ -22,8 +22,7 @@ SILENT = (Outcome.TAKEN_OVER, Outcome.HANDED_OVER)  # another tells it
 
 def job_of(row: Row) -> str | None:
     """Of a session that ended before, all was told."""
-    job = row.data.get("delegate_job_id")
-    return None if job in (None, "") or row.status.ended else str(job)
+    return None if row.status.ended else row.delegate_job_id
 
 
 def tell_begun(context: Context, rows: Iterable[Row], *, recorded: bool) -> None:
@@ -86,7 +85,7 @@ def _end(verb: Verb, result: EndResult) -> tuple[str, str | None]:
     if result.stopped_by is None or result.outcome is Outcome.SURVIVED:
         return (
             "error",
-            result.failure.message if result.failure is not None else result.outcome.value,
+            result.error.message if result.error is not None else str(result.outcome),
         )
     return ENDED[verb], result.stop_reason
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Outcome, Row, Verb
@@ -210,8 +211,8 @@ def _follow_takers(
             continue
         if told.outcome is Outcome.TAKEN_OVER:
             taker = outcome_of_taker(context, ending.intent.id)
-            failure = taker.failure if taker is not None else _lost(name, policy)
-            answers[name] = replace(told, failure=failure)
+            error = taker.error if taker is not None else problem_of(_lost(name, policy))
+            answers[name] = replace(told, error=error)
 
 
 def _lost(name: str, policy: Policy) -> Failure:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from tmuxreap.agents.profiles import Key, Profile
 from tmuxreap.agents.screens import State
+from tmuxreap.core.answers.base import Draft, problem_of
+from tmuxreap.core.answers.endings import Interrupted
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Outcome, Row, Scope, Verb
-from tmuxreap.core.results import Item, PlainResult
+from tmuxreap.core.results import Item, failure_in
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.execute import Executor
@@ -17,7 +19,7 @@ from tmuxreap.ending.ladder.interrupt import RESTING, end_turn, refused, why_not
 from tmuxreap.ending.one_at_a_time import busy_names
 from tmuxreap.ending.plan import Policy, why_no_keys
 from tmuxreap.ending.prepare import prepare
-from tmuxreap.ending.results import failed_target
+from tmuxreap.ending.results import REFUSALS
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.caller import caller
 from tmuxreap.sessions.context import Context
@@ -55,7 +57,8 @@ def _answered(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
     """What needs no key, or gets none; None of what has to be tried."""
     failure = _refusal(ending, busy)
     if failure is not None:
-        return _item(ending, failed_target(ending.name, failure).outcome, failure=failure)
+        outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
+        return _item(ending, outcome, failure=failure)
     if not dry_run:
         return None
     screen = ending.plan.screen
@@ -71,7 +74,7 @@ def _answered(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
 def _refusal(ending: Ending, busy: bool) -> Failure | None:
     name, pane = ending.name, ending.sight.pane
     if ending.answer is not None:
-        return _not_to_end(name, ending.answer.failure)
+        return _not_to_end(name, failure_in(ending.answer))
     if ending.sight.live is Live.GONE:
         return _gone(name)
     if busy:
@@ -116,8 +119,8 @@ def _told(context: Context, ending: Ending, took_ms: int) -> Item:
         keys=_keys(ending.profile) if done else [],
         failure=ending.trouble,
     )
-    draft = {"chars": len(ending.draft.text), "event": ending.draft.event} if ending.draft else None
-    return replace(item, facts={**item.facts, "draft": draft, "duration_ms": took_ms})
+    draft = Draft(len(ending.draft.text), ending.draft.event) if ending.draft else None
+    return replace(item, draft=draft, duration_ms=took_ms)
 
 
 def _correct(context: Context, name: str) -> None:
@@ -134,7 +137,7 @@ def _item(
     *,
     keys: Sequence[str] = (),
     failure: Failure | None = None,
-) -> PlainResult:
+) -> Interrupted:
     """`state`: as `list` tells it."""
     words = {
         State.BUSY: "working",
@@ -142,12 +145,11 @@ def _item(
         State.IDLE: "idle",
         State.DRAFT: "idle",
     }
-    facts = {
-        "outcome": outcome.value,
-        "agent": ending.agent,
-        "state": words.get(state) if state else None,
-        "keys": list(keys),
-        "draft": None,
-        "duration_ms": 0,
-    }
-    return PlainResult(ending.name, facts, failure)
+    return Interrupted(
+        name=ending.name,
+        outcome=outcome,
+        agent=ending.agent,
+        state=words.get(state) if state else None,
+        keys=tuple(keys),
+        error=problem_of(failure),
+    )

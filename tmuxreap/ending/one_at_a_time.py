@@ -11,7 +11,6 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import PaneOption, Plan
-from tmuxreap.ending.results import JoinedResult, failed_target
 from tmuxreap.ledger.records import START, Intent
 from tmuxreap.ledger.records import PaneOption as RecordedOption
 from tmuxreap.registry.restarts import is_lost, wants_restart
@@ -79,6 +78,8 @@ def under_way(context: Context) -> Iterator[Callable[[Iterable[Intent]], None]]:
 def join(context: Context, intent: Intent) -> Item | None:
     """Another stop is at it: send nothing, wait, report what came of it. None when its owner died.
     Nobody waits for ever for one that does not come to its end."""
+    from tmuxreap.ending.results import failed_target
+
     told = False
     while True:
         now = context.books.intent(intent.id)
@@ -128,12 +129,10 @@ def _joined(closed: Intent | None) -> Item | None:
     recorded = dict(closed.result or {}) if closed else {}
     if "outcome" not in recorded:
         return None  # taken over, or lost: look again
-    error = recorded.get("error")
-    failure = None
-    if isinstance(error, dict):
-        code = next((code for code in Code if code.text == error.get("code")), Code.STILL_RUNNING)
-        failure = Failure(code, str(error.get("message")), str(error.get("hint")))
-    return JoinedResult(recorded, failure)
+    from tmuxreap.core.answers.base import read
+    from tmuxreap.ending.results import EndResult
+
+    return replace(read(EndResult, recorded), joined=True)
 
 
 def with_options(plan: Plan, inherited: Intent) -> Plan:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.screens import State
+from tmuxreap.core.answers.base import Draft, Problem, Process, problem_of
+from tmuxreap.core.answers.endings import Rung
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Outcome, Pane, Row, Scope, Status, StoppedBy, Terminal, Verb
@@ -15,7 +17,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, foreign_panes
 from tmuxreap.ending.prepare import no_purge, prepare
-from tmuxreap.ending.results import EndResult, Survivor
+from tmuxreap.ending.results import EndResult, RungReport, told
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (
@@ -102,16 +104,13 @@ def result_of(context: Context, ending: Ending) -> EndResult:
         conversation=ending.conversation,
         resumable=ending.conversation.exists and not lost,
         resume_command=again,
-        rungs=tuple(ending.rungs),
+        rungs=tuple(map(_rung, ending.rungs)),
         purged=purged.paths if purged else (),
         left=purged.left if purged else (),
-        swept=ending.swept,
-        spared=ending.first.owned.spared,
-        survivors=tuple(
-            Survivor(one, context.processes.started_epoch(one.process.id))
-            for one in ending.survivors
-        ),
-        draft=ending.draft,
+        swept=told(ending.swept),
+        spared=told(ending.first.owned.spared, why=True),
+        survivors=_survivors(context, ending),
+        draft=_draft(ending),
         freed_mb=megabytes(ending.memory) if gone else 0.0,
         duration_ms=round((context.clock.monotonic() - ending.started) * 1000),
         warnings=(
@@ -123,8 +122,26 @@ def result_of(context: Context, ending: Ending) -> EndResult:
             *_nothing_purged(ending),
             *(context.finder.goes_on(ending.known, ending.profile) if gone else ()),
         ),
-        failure=failure_of(ending),
+        error=problem_of(failure_of(ending)),
     )
+
+
+def _rung(report: RungReport) -> Rung:
+    waited_ms = round(report.waited_s * 1000)
+    return Rung(report.rung.value, waited_ms, report.enough, report.skipped)
+
+
+def _survivors(context: Context, ending: Ending) -> tuple[Process, ...]:
+    started = context.processes.started_epoch
+    return tuple(
+        Process(one.process.pid, one.process.comm, started=round(started(one.process.id), 2))
+        for one in ending.survivors
+    )
+
+
+def _draft(ending: Ending) -> Draft | None:
+    draft = ending.draft
+    return None if draft is None else Draft(len(draft.text), draft.event, draft.text)
 
 
 def _turn(ending: Ending) -> tuple[str, ...]:
@@ -207,18 +224,15 @@ def _out_of_reach(ending: Ending) -> Failure:
 def event_record(
     ending: Ending, result: EndResult, before: str | None, ended_by: Mapping[str, object]
 ) -> NewEvent:
+    facts = result.as_json()
     data: dict[str, object] = {
-        "outcome": result.outcome.value,
-        "stopped_by": result.stopped_by.value if result.stopped_by else None,
+        **{name: facts[name] for name in ("outcome", "stopped_by")},
         "reason": result.stop_reason,
-        "conversation": result.conversation.as_json(),
-        "rungs": [rung.as_json() for rung in ending.rungs],
-        "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in ending.swept],
-        "survivors": [survivor.as_json() for survivor in result.survivors],
+        **{name: facts[name] for name in ("conversation", "rungs", "swept", "survivors")},
         **_cut_off(ending, result),
         "ended_by": ended_by,
     }
-    return NewEvent(ending.name, result.outcome.value, data, before)
+    return NewEvent(ending.name, str(result.outcome), data, before)
 
 
 def _cut_off(ending: Ending, result: EndResult) -> dict[str, object]:
@@ -226,7 +240,7 @@ def _cut_off(ending: Ending, result: EndResult) -> dict[str, object]:
     up."""
     screen = ending.plan.screen
     asked = screen is not None and screen.state is State.DIALOG
-    if not asked or result.stopped_by is StoppedBy.EXIT_KEYS:
+    if not asked or result.stopped_by == StoppedBy.EXIT_KEYS:
         return {}
     return {"state": State.DIALOG.value}
 
@@ -243,7 +257,7 @@ def with_twins(result: EndResult, names: Sequence[str]) -> EndResult:
         return result
     warning = (
         f"same_pane: {', '.join(names)} had the same pane, and is recorded as"
-        f" {result.outcome.value} with it"
+        f" {result.outcome} with it"
     )
     return replace(result, warnings=(*result.warnings, warning))
 
@@ -289,18 +303,18 @@ def _goes_on(context: Context, ending: Ending) -> Failure | None:
 
 def clear_up(context: Context, ending: Ending, result: EndResult) -> EndResult:
     """After the proof of death: the pane of another terminal, the worktree, the task."""
-    row, policy, failure = ending.row, ending.policy, result.failure
+    row, policy, failure = ending.row, ending.policy, None
     # A pane's number alone may name a stranger's by now: its process must have been seen in it.
     seen = ending.first.live is Live.ALIVE
     if row.terminal in OTHER_TERMINALS and row.pane.id is not None and seen:
         failure = _closed(context, row, row.pane.id) or failure
-    if policy.cleanup and result.outcome is not Outcome.SURVIVED:  # it may be at work in there
+    if policy.cleanup and result.outcome != Outcome.SURVIVED:  # it may be at work in there
         from tmuxreap.ending.worktree import clean_up  # few endings ask for it
 
         failure = clean_up(context, row) or failure
     if policy.task_status is not None and row.task_id is not None:
         context.books.set_task(row.task_id, policy.task_status, killed_message(policy.reason))
-    return replace(result, failure=failure)
+    return replace(result, error=problem_of(failure) or result.error)
 
 
 def _closed(context: Context, row: Row, pane: str) -> Failure | None:
@@ -315,11 +329,11 @@ def answered(context: Context, ending: Ending) -> Item | None:
     answer = ending.answer
     if not ending.policy.cleanup or not isinstance(answer, EndResult):
         return answer
-    if answer.outcome is not Outcome.ALREADY_STOPPED:
+    if answer.outcome != Outcome.ALREADY_STOPPED:
         return answer
     from tmuxreap.ending.worktree import clean_up_ended  # few endings ask for it
 
-    return replace(answer, failure=clean_up_ended(context, ending.row))
+    return replace(answer, error=problem_of(clean_up_ended(context, ending.row)))
 
 
 def clear_up_after(
@@ -355,7 +369,7 @@ def not_yet(ending: Ending, outcome: Outcome) -> EndResult:
         grace_s=policy.grace,
         conversation=ending.conversation,
         resumable=ending.conversation.exists,
-        spared=ending.sight.owned.spared,
+        spared=told(ending.sight.owned.spared, why=True),
         warnings=(*beyond_reach(ending.beyond), *ending.known.warnings),
     )
 
@@ -365,14 +379,14 @@ def planned(
 ) -> list[Item]:
     """The very plans that would be recorded."""
     return [
-        ending.answer or replace(not_yet(ending, Outcome.PLANNED), plan=ending.plan)
+        ending.answer or replace(not_yet(ending, Outcome.PLANNED), plan=ending.plan.as_json())
         for ending in prepare(context, rows, policy, known)
     ]
 
 
 def taken_over(result: EndResult) -> EndResult:
     return replace(
-        result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, failure=None
+        result, outcome=Outcome.TAKEN_OVER, stopped_by=None, termination_mode=None, error=None
     )
 
 
@@ -386,5 +400,5 @@ def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended:
     )
     again = command(policy.verb.value, result.name, "--reason", policy.reason)
     hint = f"when that is fixed: {'tmuxreap reconcile' if intended else again}"
-    told = Failure(failure.code, f"{words}; its row stays running", hint)
-    return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, failure=told)
+    problem = Problem(failure.code.text, f"{words}; its row stays running", hint)
+    return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, error=problem)

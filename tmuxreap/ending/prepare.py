@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Outcome, Row, Scope, Server, Status, StoppedBy, Verb
+from tmuxreap.core.model import Outcome, Row, Scope, Server, Status, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -110,7 +110,7 @@ def _elsewhere(context: Context, ending: Ending, shown: Shown) -> Failure | None
 
 
 def _was_purged(row: Row) -> bool:
-    return row.data.get("termination_mode") == MODES[Event.PURGED]
+    return row.termination_mode == MODES[Event.PURGED]
 
 
 def _told_at_exit(ending: Ending) -> bool:
@@ -158,23 +158,20 @@ def _users(context: Context, conversation: str, name: str) -> list[str]:
 
 def already_stopped(ending: Ending) -> EndResult:
     row = ending.row
-    ended_at = row.data.get("stopped_at") or row.data.get("terminated_at")
     return EndResult(
         name=row.name,
         outcome=Outcome.ALREADY_STOPPED,
-        stopped_by=next((by for by in StoppedBy if by.value == row.data.get("stopped_by")), None),
+        stopped_by=row.stopped_by,
         status=Status.STOPPED if row.status is Status.ARCHIVED else row.status,
         agent=ending.agent,
         pid=row.pane.pid,
         stop_reason=row.stop_reason,
-        termination_mode=(
-            str(row.data["termination_mode"]) if row.data.get("termination_mode") else None
-        ),
+        termination_mode=row.termination_mode,
         conversation=ending.conversation,
         resumable=ending.conversation.exists and row.resumable is not False,
         resume_command=resume_command(row, ending.known, ending.profile),
         task_id=row.task_id,
-        ended_at=str(ended_at) if ended_at else None,
+        ended_at=row.ended_at,
     )
 
 

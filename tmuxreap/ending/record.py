@@ -136,7 +136,7 @@ def _follow(
         ]
         events.append(outcome.event_record(ending, result, image, ended_by))
         if number is not None and not _left_open(ending):
-            closings.append(Closing(number, result.outcome.value, result.as_json()))
+            closings.append(Closing(number, str(result.outcome), result.as_json()))
         if ending.survivors:
             left = [
                 Survivor(one.process.id, context.place.boot_id, one.process.comm)

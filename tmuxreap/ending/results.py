@@ -1,18 +1,19 @@
-"""What a command answers, as values: one envelope for scripts, and the results in it. Decides and
-prints nothing."""
+"""What becomes of sessions that are to be ended, as answers. Decides and prints nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from tmuxreap.core.answers.base import Process, problem_of
+from tmuxreap.core.answers.endings import Counts, Ending
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Conversation, Outcome, Status, StoppedBy
+from tmuxreap.core.model import Outcome, StoppedBy
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.plan import Plan, Rung
+from tmuxreap.ending.plan import Rung
 from tmuxreap.sessions.ownership import Belonging
 
-NOTHING = Conversation(None, None, None, exists=False)
+EndResult = Ending  # in this room an ending is what is under way
 
 
 @frozen
@@ -22,14 +23,6 @@ class RungReport:
     enough: bool = False
     skipped: str | None = None
 
-    def as_json(self) -> dict[str, object]:
-        return {
-            "name": self.rung.value,
-            "waited_ms": round(self.waited_s * 1000),
-            "enough": self.enough,
-            "skipped": self.skipped,
-        }
-
 
 @frozen
 class Draft:
@@ -37,136 +30,34 @@ class Draft:
     event: int | None
 
 
-@frozen
-class Survivor:
-    """A process that is still there."""
-
-    belonging: Belonging
-    started: float
-
-    def as_json(self) -> dict[str, object]:
-        process = self.belonging.process
-        return {"pid": process.pid, "started": round(self.started, 2), "name": process.comm}
+def told(found: Iterable[Belonging], *, why: bool = False) -> tuple[Process, ...]:
+    """Name processes as answers do."""
+    return tuple(
+        Process(one.process.pid, one.process.comm, one.why if why else None) for one in found
+    )
 
 
-@frozen
-class EndResult:
-    """What became of one session that was to be ended."""
-
-    name: str
-    outcome: Outcome
-    status: Status | None = None
-    agent: str | None = None
-    pid: int | None = None
-    stopped_by: StoppedBy | None = None
-    stop_reason: str | None = None
-    termination_mode: str | None = None
-    conversation: Conversation = NOTHING
-    resumable: bool = False
-    resume_command: str | None = None
-    rungs: tuple[RungReport, ...] = ()
-    swept: tuple[Belonging, ...] = ()
-    spared: tuple[Belonging, ...] = ()
-    survivors: tuple[Survivor, ...] = ()
-    draft: Draft | None = None
-    freed_mb: float = 0.0
-    purged: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    joined: bool = False
-    duration_ms: int = 0
-    warnings: tuple[str, ...] = ()
-    failure: Failure | None = None
-    plan: Plan | None = None
-    task_id: str | None = None
-    ended_at: str | None = None
-    grace_s: float | None = None  # for those that do not leave by themselves
-
-    def as_json(self) -> dict[str, object]:
-        plan = {} if self.plan is None else {"plan": self.plan.as_json()}
-        return {
-            "name": self.name,
-            "outcome": self.outcome.value,
-            "status": self.status.value if self.status else None,
-            "agent": self.agent,
-            "pid": self.pid,
-            "stopped_by": self.stopped_by.value if self.stopped_by else None,
-            "stop_reason": self.stop_reason,
-            "termination_mode": self.termination_mode,
-            "task_id": self.task_id,
-            "ended_at": self.ended_at,
-            "grace_s": self.grace_s,
-            "conversation": self.conversation.as_json(),
-            "resumable": self.resumable,
-            "resume_command": self.resume_command,
-            "rungs": [rung.as_json() for rung in self.rungs],
-            "swept": [{"pid": one.process.pid, "name": one.process.comm} for one in self.swept],
-            "spared": [
-                {"pid": o.process.pid, "name": o.process.comm, "why": o.why} for o in self.spared
-            ],
-            "survivors": [survivor.as_json() for survivor in self.survivors],
-            "draft": (
-                None
-                if self.draft is None
-                else {"chars": len(self.draft.text), "event": self.draft.event}
-            ),
-            "freed_mb": self.freed_mb,
-            "purged": list(self.purged),
-            "left": list(self.left),
-            "joined": self.joined,
-            "duration_ms": self.duration_ms,
-            "warnings": list(self.warnings),
-            "error": self.failure.as_json() if self.failure else None,
-            **plan,
-        }
-
-
-@frozen
-class JoinedResult:
-    """The outcome of another's stop that this one waited for, as its owner recorded it."""
-
-    recorded: Mapping[str, object]
-    failure: Failure | None
-
-    def as_json(self) -> dict[str, object]:
-        return {**self.recorded, "joined": True}
-
-
-@frozen
-class Reaped:
-    """An ending, and the verdict that it came from."""
-
-    result: Item
-    verdict: str
-    evidence: Mapping[str, object]
-
-    @property
-    def failure(self) -> Failure | None:
-        return self.result.failure
-
-    def as_json(self) -> dict[str, object]:
-        return {**self.result.as_json(), "verdict": self.verdict, "evidence": dict(self.evidence)}
-
-
-def counts(items: Iterable[Item]) -> dict[str, int]:
-    """Sum up endings: how many are no more, by which means, and how many targets failed."""
-    told = [item.as_json() for item in items]
-    ended = [one for one in told if one.get("outcome") in ENDED]
+def counts(items: Iterable[Item]) -> Counts:
+    """Sum up endings: how many are no more, by which means, and how many targets failed. Other
+    hosts tell theirs in JSON."""
+    facts = [item.as_json() for item in items]
+    ended = [one for one in facts if one.get("outcome") in ENDED]
     by = [one.get("stopped_by") for one in ended]
-    return {
-        "ended": len(ended),
-        "by_keys": by.count(StoppedBy.EXIT_KEYS.value),
-        "by_term": by.count(StoppedBy.HANGUP.value) + by.count(StoppedBy.SIGTERM.value),
-        "by_kill": by.count(StoppedBy.SIGKILL.value),
-        "failed": sum(one.get("error") is not None for one in told),
-    }
+    return Counts(
+        ended=len(ended),
+        by_keys=by.count(StoppedBy.EXIT_KEYS),
+        by_term=by.count(StoppedBy.HANGUP) + by.count(StoppedBy.SIGTERM),
+        by_kill=by.count(StoppedBy.SIGKILL),
+        failed=sum(one.get("error") is not None for one in facts),
+    )
 
 
-ENDED = frozenset({Outcome.STOPPED.value, Outcome.KILLED.value, Outcome.TERMINATED.value})
+ENDED = frozenset({Outcome.STOPPED, Outcome.KILLED, Outcome.TERMINATED})
 
 
 def failed_target(name: str, failure: Failure) -> EndResult:
     outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
-    return EndResult(name=name, outcome=outcome, failure=failure)
+    return EndResult(name=name, outcome=outcome, error=problem_of(failure))
 
 
 REFUSALS = frozenset(

@@ -15,8 +15,8 @@ from tmuxreap.system.git import remove_worktree
 
 def clean_up(context: Context, row: Row) -> Failure | None:
     """None when it is removed, or when the row has none."""
-    given = row.data.get("worktree")
-    if not isinstance(given, str) or not given.strip():
+    given = row.worktree
+    if given is None or not given.strip():
         return None
     if not os.path.isabs(given) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
         return _stays(
@@ -35,12 +35,8 @@ def clean_up(context: Context, row: Row) -> Failure | None:
 
 def clean_up_ended(context: Context, row: Row) -> Failure | None:
     """Do it for a row that had ended before; a worktree that is gone already is as it should be."""
-    given = row.data.get("worktree")
-    gone = (
-        isinstance(given, str)
-        and bool(given)
-        and not os.path.lexists(Path(row.pane.cwd or "/", given))
-    )
+    given = row.worktree
+    gone = given and not os.path.lexists(Path(row.pane.cwd or "/", given))
     return None if gone else clean_up(context, row)
 
 
@@ -50,8 +46,8 @@ def _running(context: Context, row: Row) -> list[Row]:
 
 
 def _within(row: Row, folder: str) -> bool:
-    given, inside = row.data.get("worktree"), os.path.realpath(folder)
-    own = [str(Path(row.pane.cwd or "/", given))] if isinstance(given, str) and given else []
+    inside = os.path.realpath(folder)
+    own = [str(Path(row.pane.cwd or "/", row.worktree))] if row.worktree else []
     places = [os.path.realpath(place) for place in (row.pane.cwd, *own) if place]
     return any(place == inside or place.startswith(inside + os.sep) for place in places)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tmuxreap.core.answers.base import plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import plain
@@ -58,7 +59,8 @@ def _item(one: Heard, facts: Mapping[str, object], lines: tuple[str, ...]) -> Re
     name = name if isinstance(name, str) else ""
     target = f"{name}@{one.host.name}"
     told = _told(tuple(plain(line) for line in lines), plain(name), one.host.name)
-    return RemoteResult(name, one.host.name, facts, told, _failure(facts.get("error"), target))
+    error = problem_of(_failure(facts.get("error"), target))
+    return RemoteResult(name, one.host.name, facts, told, error)
 
 
 def _told(lines: tuple[str, ...], name: str, host: str) -> tuple[str, ...]:
@@ -77,8 +79,9 @@ def _failure(error: object, whose: str) -> Failure | None:
     """Of a newer version a code may be unknown here: then some target failed."""
     if not isinstance(error, dict):
         return None
-    code = next((code for code in Code if code.text == error.get("code")), Code.STILL_RUNNING)
-    return Failure(code, f"{whose}: {error.get('message')}", str(error.get("hint") or ""))
+    return Failure(
+        Code.of(error.get("code")), f"{whose}: {error.get('message')}", str(error.get("hint") or "")
+    )
 
 
 def failure_of(one: Heard) -> Failure | None:
@@ -98,7 +101,7 @@ def host_json(one: Heard) -> dict[str, object]:
         "ok": status == 0,
         "exit_code": status,
         "registry": registry if isinstance(registry, str) else None,
-        "error": failure.as_json() if failure else None,
+        "error": plain_json(problem_of(failure)),
     }
 
 
@@ -111,7 +114,7 @@ def _status(one: Heard) -> int:
 
 def exit_of(items: Iterable[Item], every: Sequence[Heard]) -> Exit:
     """The one status that all share, else 1."""
-    failed = {int(item.failure.code.exit) for item in items if item.failure is not None}
+    failed = {int(Code.of(item.error.code).exit) for item in items if item.error is not None}
     every_status = failed | {status for one in every if (status := _status(one))}
     if not every_status:
         return Exit.OK

@@ -93,6 +93,12 @@ class RegistryLook:
         return tuple(row for row in self.rows if isinstance(row, Row))
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Say of each row that cannot be used why."""
+        bad = [row for row in self.rows if not isinstance(row, Row)]
+        return tuple(row_invalid(self.path, row).message for row in bad)
+
+    @property
     def was_slow(self) -> bool:
         return self._known is None and len(self.rows) >= MANY_ROWS
 

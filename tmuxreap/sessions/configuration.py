@@ -19,12 +19,14 @@ from tmuxreap.system.environment import DEFAULTS, Settings
 SECRETS = "secrets"
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
+Value = str | float | bool | tuple[str, ...]
+
 
 @frozen
 class Given:
     """A default that the user has set; `place`: the variable, or the file with the line."""
 
-    value: object
+    value: Value
     source: str
     place: str
 
@@ -64,19 +66,19 @@ def _of_file(file: Path) -> dict[str, Given]:
         raise _invalid(str(file), f"{where}{'.'.join(error.path)}: {error.reason}", hint) from None
 
 
-def _given(file: Path, key: str, value: object) -> Given:
+def _given(file: Path, key: str, value: Value) -> Given:
     where = (blocks.place(file, tuple(key.split(".")), of_key=True) or "").partition(",")[0]
     return Given(value, "file", f"{file}, {where}" if where else str(file))
 
 
-def _values(top: Block) -> dict[str, object]:
+def _values(top: Block) -> dict[str, Value]:
     inner = [key.partition(".")[2] for key in READERS if "." in key]
     reap = (
         top.only(tuple(dict.fromkeys(key.partition(".")[0] for key in READERS)))
         .inner("reap")
         .only(inner)
     )
-    found: dict[str, object] = {}
+    found: dict[str, Value] = {}
     for key, read in READERS.items():
         block, name = (reap, key.partition(".")[2]) if "." in key else (top, key)
         if block.data.get(name) is not None:
@@ -84,7 +86,7 @@ def _values(top: Block) -> dict[str, object]:
     return found
 
 
-def _read(block: Block, name: str, read: Callable[[object], object]) -> object:
+def _read(block: Block, name: str, read: Callable[[object], Value]) -> Value:
     try:
         return read(block.data[name])
     except ValueError as error:
@@ -118,11 +120,11 @@ def _truth(value: object) -> bool:
     return told in YES
 
 
-def _only_in_the_file(value: object) -> object:
+def _only_in_the_file(value: object) -> Value:
     raise ValueError("that stands in the file alone")
 
 
-READERS: dict[str, Callable[[object], object]] = {
+READERS: dict[str, Callable[[object], Value]] = {
     "server": _word,
     "reason": _word,
     "grace": _span,

@@ -189,7 +189,7 @@ def _pane_was_ended(row: Row, session: Session) -> bool:
 def ended_as_pane(row: Row) -> bool:
     """Only its pane was ended: what lives in the others, with its mark or without, is not its
     own."""
-    return row.status.ended and row.data.get("scope") == Scope.PANE.value
+    return row.status.ended and row.scope == Scope.PANE.value
 
 
 def pick_pane(

@@ -26,7 +26,7 @@ def test_a_dead_one_is_settled_with_its_conversation(story: Story) -> None:
     agent = story.agent()
     story.processes.die(agent.process)
     found = the_only(story)
-    assert (found.kind, found.as_json()["settled"]) == (DriftKind.DEAD, True)
+    assert (found.kind, found.answer.settled) == (DriftKind.DEAD, True)
     assert found.changes is not None
     assert found.changes[("status",)] == "terminated"
     assert found.changes[("resumable",)] is True
@@ -53,7 +53,7 @@ def test_a_shell_without_its_agent_and_another_session_of_the_name_are_a_persons
     session.created += 1
     found = the_only(story)
     assert (found.kind, found.hint) == (DriftKind.REPLACED, "tmuxreap adopt acme")
-    assert found.as_json()["settled"] is False
+    assert found.answer.settled is False
 
 
 def test_an_ended_row_whose_session_lives_was_revived(story: Story) -> None:

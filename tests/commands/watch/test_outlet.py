@@ -9,6 +9,7 @@ import pytest
 from tests.real import until
 from tmuxreap.commands.watch import notifier, outlet, telling
 from tmuxreap.commands.watch.outlet import Outlet
+from tmuxreap.core.answers.news import Drift
 
 
 def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +28,7 @@ def test_a_thousand_events_are_no_thousand_processes(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(notifier, "_executed", executed)
     told = telling.Told(lambda event: None, "true", "registry")
-    drifts = [{"name": f"n{number}", "drift": "odd", "settled": True} for number in range(1_000)]
+    drifts = [Drift(f"n{number}", "odd", settled=True) for number in range(1_000)]
     told.drifts(0.0, drifts)
     until("all of them", lambda: count[0] == 1_000)
     assert most[0] == notifier.AT_ONCE

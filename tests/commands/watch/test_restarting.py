@@ -10,8 +10,8 @@ from tests.fakes import Story
 from tests.restarting import die, kinds, lost, row_of, wanting, write
 from tmuxreap.commands import restart
 from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
+from tmuxreap.core.answers.news import Change
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.results import PlainResult
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import Pending
 
@@ -33,7 +33,7 @@ class Desk:
 
     def __init__(self, story: Story) -> None:
         self.story = story
-        self.told: list[PlainResult] = []
+        self.told: list[Change] = []
         self.children: list[FakeChild] = []
         self.restarts = Restarts(story.app(), self.told.append, self._begin)  # type: ignore[arg-type]
 
@@ -66,7 +66,7 @@ class Desk:
 
     @property
     def events(self) -> list[object]:
-        return [one.facts["event"] for one in self.told]
+        return [one.event for one in self.told]
 
 
 @pytest.fixture
@@ -97,8 +97,8 @@ def test_a_crash_loop_is_paced_and_given_up_at_its_limit(story: Story, desk: Des
     assert pauses == [1.0, 2.0, 4.0]
     assert desk.due_in() == float("inf")
     assert desk.events == ["restarted"] * 3 + ["restart_given_up"]
-    facts = desk.told[-1].facts
-    assert (facts["hint"], facts["evidence"]) == (
+    last = desk.told[-1]
+    assert (last.hint, last.evidence) == (
         "tmuxreap resume acme",
         "it was started again 3 times within 10m",
     )
@@ -141,7 +141,7 @@ def test_both_give_it_up_and_one_tells(story: Story, desk: Desk) -> None:
     for one in (desk, other, desk):
         one.see()
     assert (desk.events, other.events) == (["restart_given_up"], [])
-    assert "is no limit" in str(desk.told[0].facts["evidence"])
+    assert "is no limit" in str(desk.told[0].evidence)
 
 
 def test_what_was_cancelled_while_it_was_due_costs_no_process(story: Story, desk: Desk) -> None:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 
 from tmuxreap.commands.watch import telling
 from tmuxreap.commands.watch.telling import MOURNING_S, Told, notice, troubles
-from tmuxreap.core.results import PlainResult
+from tmuxreap.core.answers.news import Change, Drift
 
 
 class Heard:
     def __init__(self) -> None:
-        self.told: list[PlainResult] = []
-        self.alarms: list[PlainResult] = []
+        self.told: list[Change] = []
+        self.alarms: list[Change] = []
         self.all = Told(self.told.append, None, "registry")
         self.all.show = self.alarms.append
 
     def die(self, *names: str, cause: str | None = "SIGKILL") -> None:
-        drifts: Iterable[dict[str, object]] = [
-            {"name": name, "drift": "dead", "settled": True, "evidence": "gone", "cause": cause}
-            for name in names
-        ]
-        self.all.drifts(1.0, drifts)
+        dead = [Drift(name, "dead", "gone", settled=True, cause=cause) for name in names]
+        self.all.drifts(1.0, dead)
 
-    def words(self, of: list[PlainResult]) -> list[tuple[object, object]]:
-        return [(one.facts["event"], one.facts.get("count")) for one in of]
+    def words(self, of: list[Change]) -> list[tuple[object, object]]:
+        return [(one.event, one.count) for one in of]
 
 
 @pytest.fixture
@@ -42,8 +37,8 @@ def test_many_deaths_are_one_alarm_with_their_number(heard: Heard) -> None:
     assert heard.alarms == []
     assert not heard.all.mourns(0.2)
     assert heard.words(heard.alarms) == [("mass_death", 4)]
-    assert heard.alarms[0].facts["names"] == ["a", "b", "c", "d"]
-    assert heard.alarms[0].facts["cause"] == "SIGKILL"
+    assert heard.alarms[0].names == ("a", "b", "c", "d")
+    assert heard.alarms[0].cause == "SIGKILL"
     assert heard.words(heard.told) == [("dead", None)] * 4 + [("mass_death", 4)]
     assert not heard.all.mourns(0.3)
     assert len(heard.alarms) == 1
@@ -64,19 +59,18 @@ def test_who_dies_all_the_time_keeps_no_alarm_back_for_ever(heard: Heard) -> Non
         heard.die(f"n{step}")
         heard.all.mourns(step * 0.1)
     assert heard.words(heard.alarms)[0][0] == "mass_death"
-    assert 0.1 * int(str(heard.alarms[0].facts["count"])) <= MOURNING_S + 0.2
+    assert 0.1 * int(str(heard.alarms[0].count)) <= MOURNING_S + 0.2
 
 
 def test_a_notice_is_one_line_that_commands_no_terminal() -> None:
-    facts = {"event": "agent_gone", "evidence": "a\nb\x1b[31m" + "x" * 500}
-    line = notice(PlainResult("acme", facts))
+    line = notice(Change("acme", "agent_gone", "T", evidence="a\nb\x1b[31m" + "x" * 500))
     assert line.startswith("acme: agent_gone: a b\\x1b[31mx")
     assert (len(line), line.isprintable()) == (telling.NOTICE_CELLS, True)
-    state = {"event": "state", "before": "working", "state": "waiting"}
-    assert notice(PlainResult("acme", state)) == "acme: state: working -> waiting"
+    state = Change("acme", "state", "T", before="working", state="waiting")
+    assert notice(state) == "acme: state: working -> waiting"
 
 
 def test_what_the_ledger_does_not_give_is_told_and_nothing_else() -> None:
     warnings = ["ledger_not_read: it is locked", "row_invalid: no", "plain words"]
     (told,) = troubles(warnings)
-    assert (told["drift"], told["evidence"]) == ("ledger_not_read", "it is locked")
+    assert (told.drift, told.evidence) == ("ledger_not_read", "it is locked")

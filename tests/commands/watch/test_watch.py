@@ -13,8 +13,8 @@ from tests.fakes import Story
 from tmuxreap.commands.watch import telling, waiting, watch
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter, Woken
+from tmuxreap.core.answers.news import Change
 from tmuxreap.core.model import ProcessId
-from tmuxreap.core.results import PlainResult
 from tmuxreap.ledger.books import Books
 
 NOTHING = Woken(frozenset(), changed=False, ending=False)
@@ -62,11 +62,11 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 def watched(story: Story, *history: Callable[[float], Woken]) -> list[str]:
-    told: list[PlainResult] = []
+    told: list[Change] = []
     app = story.app()
     each = telling.Told(told.append, None, str(story.path))
     watch._Watch(app, Told(*history), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
-    return [str(event.facts["event"]) for event in told]
+    return [event.event for event in told]
 
 
 def test_after_a_sleep_of_the_machine_everything_is_looked_at(story: Story) -> None:
@@ -101,12 +101,12 @@ def test_nobody_who_is_dead_is_waited_for(story: Story) -> None:
 
         return wait
 
-    told: list[PlainResult] = []
+    told: list[Change] = []
     history = Waiting(death(agent.process), lambda _: NOTHING, death(helper))
     each = telling.Told(told.append, None, str(story.path))
     watch._Watch(story.app(), history, each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
     assert waits[:3] == [[agent.process], [helper], [helper]]
-    assert [str(event.facts["event"]) for event in told] == ["survivors", "dead"]
+    assert [event.event for event in told] == ["survivors", "dead"]
 
 
 @pytest.mark.parametrize("hours", [-5, 5])
@@ -162,7 +162,7 @@ def test_who_was_killed_when_memory_had_run_out_is_told_so(
 
 def test_a_changed_state_is_told_once(story: Story) -> None:
     agent = story.agent()
-    told: list[PlainResult] = []
+    told: list[Change] = []
     app = story.app()
 
     def pass_time(state: str) -> Callable[[float], Woken]:
@@ -177,9 +177,7 @@ def test_a_changed_state_is_told_once(story: Story) -> None:
     each = telling.Told(told.append, None, str(story.path), settles=True)
     history = Told(pass_time("busy"), pass_time("busy"), pass_time("dialog"))
     watch._Watch(app, history, each, Silent(app), ()).run(10.0)  # type: ignore[arg-type]
-    changes = [
-        (one.facts["before"], one.facts["state"]) for one in told if one.facts["event"] == "state"
-    ]
+    changes = [(one.before, one.state) for one in told if one.event == "state"]
     assert changes == [("idle", "working"), ("working", "waiting")]
     kept = [
         event.data["state"] for event in app.books.events({"acme"}, None) if event.kind == "state"
@@ -229,7 +227,7 @@ def test_the_server_of_the_last_agent_that_left_is_no_cause(
             story.processes.die(process)
         return Woken(frozenset(ends), changed=False, ending=False)
 
-    told: list[PlainResult] = []
+    told: list[Change] = []
     each = telling.Told(told.append, None, str(story.path))
     watch._Watch(story.app(), Knows(end), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
-    assert [event.facts["cause"] for event in told] == [cause]
+    assert [event.cause for event in told] == [cause]

@@ -307,7 +307,8 @@ def test_a_second_stop_sends_nothing_and_reports_the_first_ones_outcome(story: S
     story.processes.after(1.0, close)
     before = story.path.read_bytes()
     result = story.stop()
-    assert only(result) == {"name": "acme", "outcome": "stopped", "joined": True}
+    told = only(result)
+    assert (told["name"], told["outcome"], told["joined"]) == ("acme", "stopped", True)
     assert (agent.heard, story.processes.signals, story.told()) == ([], [], [])
     assert story.path.read_bytes() == before
 

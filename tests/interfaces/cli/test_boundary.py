@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.fakes import Story
+from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice
 from tmuxreap.interfaces.cli import boundary
 from tmuxreap.sessions.context import Context
@@ -74,7 +75,7 @@ def test_only_a_yes_is_one(
     said: str, agreed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(said))
-    plan = Result("stop", None, 0.0, [PlainResult("acme", {})])
+    plan = Result("stop", None, 0.0, [Ending("acme")])
     assert boundary.question(Voice(), purge=True)(plan) is agreed
     asked = capsys.readouterr()
     assert asked.err.endswith("stop them, and delete their conversations for good? [y/N] ")

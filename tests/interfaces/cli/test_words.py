@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import tmuxreap
+from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice
 from tmuxreap.interfaces.cli import boundary
@@ -85,9 +86,7 @@ def test_who_is_asked_reads_how_many_and_who(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(boundary, "confirmed", lambda words: bool(asked.append(words)) or True)
-    planned = [
-        Named({"name": name, "agent": "demo", "outcome": "planned"}) for name in ("api", "docs")
-    ]
+    planned = [Ending(name, "planned", agent="demo") for name in ("api", "docs")]
     assert boundary.question(Voice(), purge=False)(Result("stop", None, 0.0, planned))
     assert asked == ["stop 2 sessions?"]
     assert capsys.readouterr().err.splitlines()[:3] == [
@@ -124,15 +123,3 @@ def test_forget_asks_before_more_goes_than_was_named(
     ]
     assert len(run(story.app(), ForgetRequest(("a",), ask=no)).results) == 1
     story.close()
-
-
-class Named:
-    """An item of an answer."""
-
-    failure = None
-
-    def __init__(self, facts: dict[str, object]) -> None:
-        self._facts = facts
-
-    def as_json(self) -> dict[str, object]:
-        return self._facts

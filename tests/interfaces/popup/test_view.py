@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tests.interfaces.text.test_report import SHOP
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
-from tmuxreap.ending.results import EndResult
 from tmuxreap.interfaces.popup.choices import Choices
 from tmuxreap.interfaces.popup.view import (
     COLUMNS,
@@ -23,7 +24,7 @@ from tmuxreap.interfaces.popup.view import (
     under_way,
 )
 
-DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.HANGUP)
+DONE = Ending("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.HANGUP)
 FAILURE = Failure(Code.STILL_RUNNING, "could not stop acme: no", "try again")
 
 
@@ -44,7 +45,7 @@ def test_one_is_told_by_its_receipt_and_many_by_their_number() -> None:
 
 
 def test_a_failure_goes_before_all_that_went_well() -> None:
-    failed = PlainResult("a", {}, FAILURE)
+    failed = Ending("a", "failed", error=problem_of(FAILURE))
     assert summary(result(DONE, failed, failed)).plain == "could not stop acme: no (and 1 more)"
     assert summary(result(DONE, failure=FAILURE)).plain == "could not stop acme: no"
     told = receipts(result(failed))["a"].plain

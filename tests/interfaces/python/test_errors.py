@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.answers import Problem
+from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
 from tmuxreap.interfaces.python import errors
 from tmuxreap.interfaces.python.errors import KINDS, error_from, error_of

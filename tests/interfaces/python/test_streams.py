@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tmuxreap.core.answers import Problem
+from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.interfaces.python.errors import TmuxError
 from tmuxreap.interfaces.python.streams import Ending, Stream, Tell

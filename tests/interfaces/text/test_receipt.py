@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
+from tests.ending.test_plan import DEMO, SIGHT, STOP
+from tmuxreap.core.answers.base import Draft, Process
+from tmuxreap.core.answers.endings import Ending, Rung
 from tmuxreap.core.model import Conversation, Outcome, Status, StoppedBy
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import Rung, make_plan
-from tmuxreap.ending.results import Draft, EndResult, Reaped, RungReport
+from tmuxreap.ending.plan import make_plan
 from tmuxreap.interfaces.text.receipt import receipt, verdict
 from tmuxreap.interfaces.text.report import lines
-from tmuxreap.sessions.ownership import Belonging
 
-DONE = EndResult("acme", Outcome.STOPPED, stopped_by=StoppedBy.EXIT_KEYS, duration_ms=1234)
+DONE = Ending("acme", Outcome.STOPPED, stopped_by=StoppedBy.EXIT_KEYS, duration_ms=1234)
 TALK = Conversation("id-1", "pidfile", None, exists=True)
 
 
-def told(one: EndResult) -> list[str]:
+def told(one: Ending) -> list[str]:
     return list(receipt(one, Voice()))
 
 
 def test_how_it_ended_in_one_line() -> None:
     assert told(DONE) == ["acme: stopped, exited on its own exit keys, 1.2 s"]
     assert told(replace(DONE, stopped_by=StoppedBy.SIGKILL))[0].endswith("ended by SIGKILL, 1.2 s")
-    assert told(EndResult("acme", Outcome.SURVIVED)) == ["acme: survived"]
+    assert told(Ending("acme", Outcome.SURVIVED)) == ["acme: survived"]
 
 
 def test_one_that_had_ended_says_when_and_why() -> None:
-    before = EndResult(
+    before = Ending(
         "acme", Outcome.ALREADY_STOPPED, Status.TERMINATED, stop_reason="done", ended_at="noon"
     )
     assert told(before) == ["acme: already terminated (done at noon)"]
@@ -36,12 +36,17 @@ def test_one_that_had_ended_says_when_and_why() -> None:
 
 def test_rungs_draft_memory_and_the_way_to_go_on() -> None:
     rungs = (
-        RungReport(Rung.KEYS, 3.0),
-        RungReport(Rung.HANGUP, 0.25, enough=True),
-        RungReport(Rung.KILL),
+        Rung("keys", 3000),
+        Rung("hangup", 250, enough=True),
+        Rung("kill"),
     )
     one = replace(
-        DONE, rungs=rungs, draft=Draft("half", 1), freed_mb=2.0, conversation=TALK, resumable=True
+        DONE,
+        rungs=rungs,
+        draft=Draft(4, 1, "half"),
+        freed_mb=2.0,
+        conversation=TALK,
+        resumable=True,
     )
     assert told(one)[1:] == [
         "  step          exit keys: no exit within 3.0 s",
@@ -56,7 +61,7 @@ def test_rungs_draft_memory_and_the_way_to_go_on() -> None:
 
 
 def test_of_many_that_were_swept_some_are_named() -> None:
-    swept = tuple(Belonging(AGENT, "tree") for _ in range(8))
+    swept = tuple(Process(100, "python3") for _ in range(8))
     assert told(replace(DONE, swept=swept))[1].endswith(
         "python3 (100) and 2 more, left over in its session"
     )
@@ -64,7 +69,7 @@ def test_of_many_that_were_swept_some_are_named() -> None:
 
 def test_a_plan_says_what_would_be_done() -> None:
     plan = make_plan("acme", "demo", SIGHT, None, DEMO, replace(STOP, force=False))
-    lines = told(EndResult("acme", Outcome.PLANNED, plan=plan))
+    lines = told(Ending("acme", Outcome.PLANNED, plan=plan.as_json()))
     assert lines[0] == "acme: would stop it (reason: manual_stop)"
     assert "  hangup     waits up to 5 s" in lines
     assert "  SIGKILL    skipped: --no-force" in lines
@@ -74,7 +79,8 @@ def test_a_plan_says_what_would_be_done() -> None:
 def test_a_verdict_tells_its_facts() -> None:
     child = {"pid": 7, "name": "npm", "what": "tool"}
     facts = {"idle_s": 60, "last_output": "noon", "yes": True, "none": "", "children": [child]}
-    assert list(verdict(Reaped(DONE, "idle", facts), Voice())) == [
+    one = replace(DONE, verdict="idle", evidence=facts)
+    assert list(verdict(one, Voice())) == [
         "acme: idle: idle 1m, last output noon",
         "  children            7 npm (what tool)",
     ]

@@ -5,23 +5,26 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from tests.command_line import tmuxreap
+from tmuxreap.core.answers.base import Process
+from tmuxreap.core.answers.endings import Ending, Forgotten
+from tmuxreap.core.answers.machine import Finding, Skill
+from tmuxreap.core.answers.news import Drift, Event
+from tmuxreap.core.answers.sessions import Session, Shown
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Live, Outcome, Process, ProcessId, Status, StoppedBy
-from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Voice, width
-from tmuxreap.core.values import replace
-from tmuxreap.ending.results import EndResult
+from tmuxreap.core.values import as_dict, replace
 from tmuxreap.interfaces.text.report import lines, report, tell_failure
-from tmuxreap.sessions.ownership import Belonging
-from tmuxreap.sessions.results import SessionResult
 
 EVIL = "\x1b]52;c;cm0gLXJm\x07\x9b2J\r\u202e"
 PLAIN = "\\x1b]52;c;cm0gLXJm\\x07\\x9b2J\\r\\u202e"
-SHOP = SessionResult(
+SHOP = Session(
     name="shop",
     agent="demo",
     status=Status.RUNNING,
@@ -36,39 +39,38 @@ SHOP = SessionResult(
     idle_s=4,
     memory_mb=2.0,
 )
-PYTHON = {"pid": 4990, "started": 0.0, "name": "python", "why": "pane"}
+PYTHON = Process(4990, "python", "pane", 0.0)
 
 
 def told(command: str, *items: Item, voice: Voice | None = None) -> list[str]:
     return list(lines(Result(command, None, 0.0, items), voice or Voice()))
 
 
-def evil_process() -> Belonging:
-    return Belonging(Process(ProcessId(9, 1), 1, 9, 9, 0, 0, "S", EVIL), EVIL)
+def shown(**facts: Any) -> Shown:
+    return Shown(**as_dict(SHOP), **facts)
 
 
 EVERYWHERE: dict[str, Sequence[Item]] = {
     "list": [replace(SHOP, name=EVIL, agent=EVIL, tags=(EVIL,), conversation_id=EVIL)],
     "show": [
         replace(
-            SHOP,
+            shown(processes=(replace(PYTHON, name=EVIL, why=EVIL),), screen=EVIL),
             name=EVIL,
             cwd=EVIL,
-            facts={"processes": [{**PYTHON, "name": EVIL, "why": EVIL}], "screen": EVIL},
         )
     ],
     "stop": [
-        EndResult(
+        Ending(
             EVIL,
             Outcome.STOPPED,
             stopped_by=StoppedBy.HANGUP,
-            swept=(evil_process(),),
-            spared=(evil_process(),),
+            swept=(replace(PYTHON, name=EVIL, why=EVIL),),
+            spared=(replace(PYTHON, name=EVIL, why=EVIL),),
         )
     ],
-    "events": [PlainResult(EVIL, {"kind": EVIL, "timestamp": "now", "data": {"reason": EVIL}})],
-    "reconcile": [PlainResult(EVIL, {"drift": "dead", "evidence": EVIL, "hint": EVIL})],
-    "doctor": [PlainResult("lock", {"level": "problem", "message": EVIL, "hint": EVIL})],
+    "events": [Event(EVIL, 1, "now", EVIL, {"reason": EVIL})],
+    "reconcile": [Drift(EVIL, "dead", EVIL, hint=EVIL)],
+    "doctor": [Finding("lock", "problem", EVIL, EVIL)],
 }
 
 
@@ -103,14 +105,9 @@ def test_our_own_colours_stay() -> None:
 
 
 def test_show_says_of_each_process_why_it_is_there() -> None:
-    other = {**PYTHON, "pid": 12, "name": "sh", "why": "child of 4990"}
-    facts = {
-        "processes": [PYTHON, other],
-        "protected": [],
-        "pane_state": "idle",
-        "screen": "> \nbye",
-    }
-    assert told("show", replace(SHOP, facts=facts)) == [
+    other = replace(PYTHON, pid=12, name="sh", why="child of 4990")
+    one = shown(processes=(PYTHON, other), pane_state="idle", screen="> \nbye")
+    assert told("show", one) == [
         "shop: running, alive",
         "  agent         demo",
         "  pane          %0 (pid 7)",
@@ -130,10 +127,10 @@ def test_show_says_of_each_process_why_it_is_there() -> None:
 
 
 def test_a_screen_is_cut_where_the_terminal_ends() -> None:
-    facts = {"processes": [PYTHON], "screen": "日本語" * 20}
-    shown = told("show", replace(SHOP, facts=facts), voice=Voice(width=30))
-    assert max(map(width, shown)) <= 30
-    assert shown[-1] == "  | " + "日本語" * 4 + "…"
+    one = shown(processes=(PYTHON,), screen="日本語" * 20)
+    said = told("show", one, voice=Voice(width=30))
+    assert max(map(width, said)) <= 30
+    assert said[-1] == "  | " + "日本語" * 4 + "…"
 
 
 def test_a_list_of_nothing_greets_with_the_next_step(
@@ -157,14 +154,10 @@ def test_a_list_of_none_that_were_asked_for_is_not_an_empty_one(
 
 
 def test_what_is_forgotten_and_installed_is_said_in_words() -> None:
-    gone, kept = {"forgotten": True, "history": True}, {"forgotten": False, "history": False}
-    assert told("forget", PlainResult("shop", gone)) == [
-        "shop: removed from the registry, with its history"
-    ]
-    assert told("forget", PlainResult("shop", kept)) == ["shop: would be removed from the registry"]
-    assert told("skills", PlainResult("create", {"outcome": "installed", "folder": "/p"})) == [
-        "create: installed in /p"
-    ]
+    gone = Forgotten("shop", forgotten=True, history=True)
+    assert told("forget", gone) == ["shop: removed from the registry, with its history"]
+    assert told("forget", Forgotten("shop")) == ["shop: would be removed from the registry"]
+    assert told("skills", Skill("create", "installed", "/p")) == ["create: installed in /p"]
 
 
 def test_a_pane_without_its_number_is_no_none() -> None:

@@ -6,14 +6,13 @@ import re
 
 import pytest
 
+from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.model import Live, Status
 from tmuxreap.core.text import Voice, width
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.text.table import summary, table
-from tmuxreap.sessions.results import SessionResult
-from tmuxreap.sessions.state import AgentState, Told
 
-SHOP = SessionResult(
+SHOP = Session(
     name="shop",
     agent="claude",
     status=Status.RUNNING,
@@ -27,11 +26,11 @@ SHOP = SessionResult(
     resumable=True,
     idle_s=200,
     memory_mb=413.84,
-    told=Told(AgentState.WAITING, 0.0, "hook"),
+    state="waiting",
 )
 LONG = replace(
     SHOP,
-    told=None,
+    state=None,
     name="acme-feature-login-with-two-factors",
     live=Live.AGENT_GONE,
     drift="agent_gone",
@@ -45,13 +44,13 @@ OLD = replace(
     live=Live.GONE,
     idle_s=None,
     memory_mb=0.0,
-    told=Told(),
+    state=None,
 )
 ALL = [SHOP, LONG, WIDE, OLD]
 ESCAPES = re.compile(r"\x1b\[\d*m")
 
 
-def told(*sessions: SessionResult, columns: int | None = None, colour: bool = False) -> list[str]:
+def told(*sessions: Session, columns: int | None = None, colour: bool = False) -> list[str]:
     return list(table(sessions, Voice(width=columns, colour=colour)))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fakes import Story
-from tmuxreap.core.results import PlainResult
+from tmuxreap.core.answers.news import Change
 from tmuxreap.core.text import Voice
 from tmuxreap.interfaces.text import watching
 
@@ -61,10 +62,10 @@ def story(tmp_path: Path) -> Iterator[Story]:
     ],
 )
 def test_an_event_is_one_line_with_time_and_cause(
-    name: str, facts: dict[str, object], line: str
+    name: str, facts: dict[str, Any], line: str
 ) -> None:
     voice = Voice(json=False)
-    assert watching.line(PlainResult(name, {"timestamp": "T", **facts}), voice) == line
+    assert watching.line(Change(name, timestamp="T", **facts), voice) == line
 
 
 def test_it_begins_with_what_it_watches(story: Story) -> None:

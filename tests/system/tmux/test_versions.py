@@ -18,11 +18,11 @@ from tmuxreap.commands.reap import reap
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.start import check_name
+from tmuxreap.core.answers import sessions
+from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.deeds import Created, NewSession
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Pane, Server, ServerLook, Session, Unreachable
-from tmuxreap.ending.results import EndResult
-from tmuxreap.sessions.results import SessionResult
 from tmuxreap.system.tmux.server import RealTmux
 from tmuxreap.system.tmux.versions import FIELDS, server_of, spellings, unpadded
 
@@ -203,7 +203,7 @@ def test_whatever_one_field_says_nobody_is_called_dead(
         foreign_row(story, "other")
     told_oddly(story, "odd", field, value)
     rows = listing.run(story.app(), listing.ListRequest((), None, False, None)).results
-    listed = {one.name: one.live for one in rows if isinstance(one, SessionResult)}
+    listed = {one.name: one.live for one in rows if isinstance(one, sessions.Session)}
     assert listed["other"] is Live.ALIVE
     assert listed["odd"] in (Live.ALIVE, Live.UNKNOWN, Live.REPLACED)
     before = story.path.read_bytes()
@@ -213,17 +213,15 @@ def test_whatever_one_field_says_nobody_is_called_dead(
     reap.run(story.app(), reap.ReapRequest((Kind.IDLE, Kind.ORPHAN), yes=True))
     assert story.processes.again(odd.process) is not None
     assert story.row("odd")["status"] == story.row("other")["status"] == "running"
-    ended = {
-        one.name: one for one in story.stop("odd", "other").results if isinstance(one, EndResult)
-    }
+    ended = {one.name: one for one in story.stop("odd", "other").results if isinstance(one, Ending)}
     assert ended["other"].outcome is Outcome.STOPPED
     assert story.processes.again(other.process) is None
     gone = story.processes.again(odd.process) is None
     assert (ended["odd"].outcome is Outcome.STOPPED) == gone
     assert story.row("odd")["status"] == ("stopped" if gone else "running")
     if not gone:
-        assert ended["odd"].failure is not None
-        assert ended["odd"].failure.code in (Code.TMUX_UNREACHABLE, Code.SESSION_REPLACED)
+        assert ended["odd"].error is not None
+        assert Code.of(ended["odd"].error.code) in (Code.TMUX_UNREACHABLE, Code.SESSION_REPLACED)
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["our row", "another tool's"])
@@ -233,8 +231,8 @@ def test_every_stop_ends_as_before_where_a_dead_pane_has_no_pid(ours: bool, stor
     if not ours:
         foreign_row(story, "acme")
     result = story.stop("acme").results[0]
-    assert isinstance(result, EndResult)
-    assert (result.outcome, result.failure) == (Outcome.STOPPED, None)
+    assert isinstance(result, Ending)
+    assert (result.outcome, result.error) == (Outcome.STOPPED, None)
     assert result.stopped_by is not None
     assert result.stopped_by.value == "exit_keys"
 
@@ -248,8 +246,8 @@ def test_a_dead_pane_without_a_pid_is_the_recorded_one(ours: bool, story: Story)
     story.tmux.change(agent.pane, remain_on_exit="on")
     story.processes.die(agent.process)
     result = story.stop("acme").results[0]
-    assert isinstance(result, EndResult)
-    assert (result.outcome, result.failure, result.pid) == (
+    assert isinstance(result, Ending)
+    assert (result.outcome, result.error, result.pid) == (
         Outcome.STOPPED,
         None,
         agent.process.pid,
@@ -311,7 +309,7 @@ def test_a_session_whose_name_tmux_has_changed_is_known_by_its_pid(story: Story)
     renamed(story, agent.pane, pid=True)
     assert reconcile.run(story.app()).more["drifts"] == []
     result = story.stop("my.app").results[0]
-    assert isinstance(result, EndResult)
+    assert isinstance(result, Ending)
     assert result.outcome is Outcome.STOPPED
     assert story.row("my.app")["status"] == "stopped"
 
@@ -323,15 +321,15 @@ def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) ->
     (drift,) = reconcile.run(story.app()).more["drifts"]  # type: ignore[misc]
     assert (drift["drift"], drift["hint"]) == ("replaced", "tmuxreap adopt my.app")
     result = story.stop("my.app").results[0]
-    assert isinstance(result, EndResult)
-    assert (result.outcome, result.failure and result.failure.code) == (
+    assert isinstance(result, Ending)
+    assert (result.outcome, result.error and Code.of(result.error.code)) == (
         Outcome.REFUSED,
         Code.SESSION_REPLACED,
     )
     assert story.path.read_bytes() == before
     adopt.run(story.app(), adopt.AdoptRequest("my.app", "demo"))
     ended = story.stop("my.app").results[0]
-    assert isinstance(ended, EndResult)
+    assert isinstance(ended, Ending)
     assert ended.outcome is Outcome.STOPPED
     assert story.processes.again(agent.process) is None
 

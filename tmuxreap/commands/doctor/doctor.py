@@ -14,11 +14,12 @@ from pathlib import Path
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.commands import hooks
 from tmuxreap.commands.doctor import machine, registry
-from tmuxreap.commands.doctor.findings import Finding, Level, failed, note, ok, problem
+from tmuxreap.commands.doctor.findings import Level, failed, note, ok, problem
 from tmuxreap.commands.doctor.machine import Patient
 from tmuxreap.commands.hooks import Deed, HooksRequest
+from tmuxreap.core.answers.machine import Finding, Hooked
 from tmuxreap.core.errors import Exit, Failure
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.ledger.copy import copy_of
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import Registry
@@ -28,11 +29,10 @@ from tmuxreap.sessions.context import Context
 def run(context: Context) -> Result:
     name = context.registry_name
     found = list(examine(context))
-    items = [PlainResult(finding.check, finding.as_json()) for finding in found]
-    well = all(finding.level is not Level.PROBLEM for finding in found)
+    well = all(finding.level != Level.PROBLEM for finding in found)
     status = Exit.OK if well else Exit.FAILED
     return Result(
-        "doctor", name, context.clock.now(), items, tuple(context.warnings), status=status
+        "doctor", name, context.clock.now(), found, tuple(context.warnings), status=status
     )
 
 
@@ -83,12 +83,13 @@ def check_hooks(patient: Patient) -> Iterator[Finding]:
         except Failure as failure:
             yield failed("hooks", failure)
             continue
-        facts = told.as_json()
-        if facts["action"] == "unchanged":
-            yield ok("hooks", f"{agent}: installed in {facts['file']}")
+        if not isinstance(told, Hooked):
+            continue
+        if told.action == "unchanged":
+            yield ok("hooks", f"{agent}: installed in {told.file}")
         else:
             message = (
-                f"{agent}: not in {facts['file']} as they are due; what it is at is read from its"
+                f"{agent}: not in {told.file} as they are due; what it is at is read from its"
                 " screen alone"
             )
             yield note("hooks", message, f"tmuxreap hooks install {agent}")

@@ -1,31 +1,17 @@
-"""What `doctor` finds: how bad it is, what was seen, and the command that mends it. Plain
+"""What `doctor` finds: how bad it is, what was seen, and the command that settles it. Makes plain
 values."""
 
 from __future__ import annotations
 
-from enum import Enum
-
+from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.values import frozen
+from tmuxreap.core.model import Word
 
 
-class Level(Enum):
+class Level(Word):
     OK = "ok"
     NOTE = "note"  # worth knowing; nothing is broken
     PROBLEM = "problem"
-
-
-@frozen
-class Finding:
-    """`check` is what was looked at: one word."""
-
-    check: str
-    level: Level
-    message: str
-    hint: str | None = None
-
-    def as_json(self) -> dict[str, object]:
-        return {"level": self.level.value, "message": self.message, "hint": self.hint}
 
 
 def ok(check: str, message: str) -> Finding:

@@ -14,8 +14,9 @@ from functools import cached_property
 from pathlib import Path
 
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.commands.doctor.findings import Finding, note, ok, problem
+from tmuxreap.commands.doctor.findings import note, ok, problem
 from tmuxreap.commands.doctor.versions import Probe, ask_all, entries, find_program
+from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
 from tmuxreap.registry.file import RegistryLook

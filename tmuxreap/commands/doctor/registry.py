@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tmuxreap.commands.doctor.findings import Finding, failed, note, ok, problem
+from tmuxreap.commands.doctor.findings import failed, note, ok, problem
 from tmuxreap.commands.doctor.machine import Patient
 from tmuxreap.commands.reconcile.drift import DriftKind, find_drifts
+from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import BadRow, Live
 from tmuxreap.core.results import megabytes

@@ -10,7 +10,6 @@ from tmuxreap.commands.reap.verdicts import (
     SAME_MOMENT_S,
     Age,
     Closer,
-    Kept,
     Kind,
     Limits,
     Seen,
@@ -18,6 +17,7 @@ from tmuxreap.commands.reap.verdicts import (
     judge,
     running_since,
 )
+from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import Live, Process, Row, Server
 from tmuxreap.core.times import parse_duration
 from tmuxreap.ending.one_at_a_time import busy_names
@@ -41,7 +41,7 @@ def nominate(
         return []
     sights = [sight for sight, _ in look_at(context, rows)]
     family = _Family(context, rows, sights)
-    began = _beginnings(context, [row for row in rows if row.data.get("ttl") is not None])
+    began = _beginnings(context, [row for row in rows if row.ttl is not None])
     pulses, busy = context.books.pulses(), busy_names(context, context.books.open_intents())
     return [
         judge(
@@ -73,7 +73,7 @@ def _seen(
     since = min(
         (context.processes.started_epoch(process.id) for process in _life(sight)), default=None
     )
-    ttl = row.data.get("ttl")
+    ttl = row.ttl
     activity = sight.session.activity if sight.session else None
     return Seen(
         name=row.name,

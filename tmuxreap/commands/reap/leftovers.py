@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tmuxreap.agents.spared import Spares
 from tmuxreap.commands.reap.candidates import agent_of
-from tmuxreap.commands.reap.verdicts import Kept, Kind, Verdict
+from tmuxreap.commands.reap.verdicts import Kind, Verdict
+from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import (
     Live,
     ProcessId,
@@ -212,9 +213,7 @@ def _canonical(tmux: str) -> str:
 def verdict_of(context: Context, remnant: Remnant) -> Verdict:
     now, row = context.clock.now(), remnant.row
     processes = [_process(context, one, now) for one in remnant.own]
-    ended = (
-        (row.data.get("stopped_at") or row.data.get("terminated_at")) if row is not None else None
-    )
+    ended = row.ended_at if row is not None else None
     evidence: dict[str, object] = {
         "processes": processes,
         "memory_mb": megabytes(

@@ -7,17 +7,19 @@ from collections.abc import Collection, Sequence
 
 from tmuxreap.commands.reap.candidates import nominate
 from tmuxreap.commands.reap.leftovers import Remnant, find_remnants, row_of, verdict_of
-from tmuxreap.commands.reap.verdicts import Kept, Kind, Limits, Verdict
-from tmuxreap.commands.targets import bad_row_warnings, left_out, warned_of_children
+from tmuxreap.commands.reap.verdicts import Kind, Limits, Verdict
+from tmuxreap.commands.targets import left_out, warned_of_children
+from tmuxreap.core.answers.endings import Ending, Kept
+from tmuxreap.core.answers.news import Change
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row, Verb
-from tmuxreap.core.results import Item, PlainResult, Result
+from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.outcome import planned
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.results import Reaped, counts
+from tmuxreap.ending.results import counts
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.rows import is_kept
 from tmuxreap.sessions.context import Context
@@ -91,8 +93,8 @@ def run(context: Context, request: ReapRequest) -> Result:
         context.registry_name,
         context.clock.now(),
         items,
-        (*context.warnings, *bad_row_warnings(look)),
-        more={"counts": counts(items), "kept": [one.as_json() for one in kept]},
+        (*context.warnings, *look.warnings),
+        more={"counts": counts(items), "kept": kept},
     )
 
 
@@ -113,7 +115,7 @@ def sweep(
 
 def sweep_for_watch(
     context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]
-) -> list[PlainResult]:
+) -> list[Change]:
     """The same after a full look of `watch`, as events; what is in the way of it is told by the
     look itself."""
     request = replace(usual(context, kinds), yes=True)
@@ -125,13 +127,12 @@ def sweep_for_watch(
     except Failure:
         return []
     at = iso(context.clock.now())
-    told = [
-        ({k: v for k, v in item.as_json().items() if k != "error"}, item.failure) for item in items
-    ]
-    return [
-        PlainResult(str(f["name"]), {"event": "reaped", "timestamp": at, **f}, failure)
-        for f, failure in told
-    ]
+    return [_news(one, at) for one in items if isinstance(one, Ending)]
+
+
+def _news(one: Ending, at: str) -> Change:
+    news = Change(one.name, "reaped", at, error=one.error, ending=one)
+    return replace(news, outcome=one.outcome, verdict=one.verdict)
 
 
 def _judged(
@@ -198,4 +199,6 @@ def _swept(context: Context, one: Found, request: ReapRequest) -> Item:
 
 
 def _told(one: Found, item: Item) -> Item:
-    return Reaped(item, one.verdict.kind.value, one.verdict.evidence)
+    if not isinstance(item, Ending):
+        return item
+    return replace(item, verdict=one.verdict.kind.value, evidence=one.verdict.evidence)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from tmuxreap.agents.screens import State
 from tmuxreap.commands.reap.children import Child, What
+from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import Live
 from tmuxreap.core.times import iso, short_duration
 from tmuxreap.core.values import frozen, replace
@@ -99,15 +100,6 @@ class Verdict:
     name: str
     kind: Kind
     evidence: Mapping[str, object]
-
-
-@frozen
-class Kept:
-    name: str
-    why: str
-
-    def as_json(self) -> dict[str, object]:
-        return {"name": self.name, "why": self.why}
 
 
 def judge(

@@ -10,6 +10,7 @@ from enum import Enum
 from tmuxreap.agents.conversations.find import Clues, locate
 from tmuxreap.agents.profiles import LOCATORS
 from tmuxreap.commands.reconcile.disturbed import begin, others_at_work
+from tmuxreap.core.answers import news as answers
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import (
     Conversation,
@@ -74,18 +75,17 @@ class Drift:
     cause: str | None = None  # how the agent came to its end, as far as the kernel says it
     goodbye: bool | None = None  # the agent left words behind; looked for where a restart may come
 
-    def as_json(self) -> dict[str, object]:
-        settled = (
-            self.changes is not None or self.finish is not None or self.kind is DriftKind.LEDGER
+    @property
+    def answer(self) -> answers.Drift:
+        """What is told of it."""
+        return answers.Drift(
+            name=self.name,
+            drift=self.kind.value,
+            evidence=self.evidence,
+            settled=bool(self.finish) or self.changes is not None or self.kind is DriftKind.LEDGER,
+            hint=self.hint,
+            cause=self.cause,
         )
-        return {
-            "name": self.name,
-            "drift": self.kind.value,
-            "evidence": self.evidence,
-            "settled": settled,
-            "hint": self.hint,
-            "cause": self.cause,
-        }
 
 
 @frozen

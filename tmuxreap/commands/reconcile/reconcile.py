@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.commands.reconcile.disturbed import is_behind
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind, find_drifts
-from tmuxreap.commands.targets import bad_row_warnings
+from tmuxreap.core.answers.news import Action
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.delegation import tell_finished
 from tmuxreap.ending.end import end_rows
@@ -73,16 +73,17 @@ def settle(
     drifts = [
         _told(drift, done) for drift in drifts if drift.changes is None or _is_told(drift, done)
     ]
+    answers = [drift.answer for drift in drifts]
     result = Result(
         "reconcile",
         context.registry_name,
         context.clock.now(),
-        [PlainResult(drift.name, drift.as_json()) for drift in drifts],
-        (*context.warnings, *bad_row_warnings(look), *_not_seen(found.seen)),
+        answers,
+        (*context.warnings, *look.warnings, *_not_seen(found.seen)),
         more={
             "tmux_confirmed": found.confirmed,
-            "drifts": [drift.as_json() for drift in drifts],
-            "actions": list(done.actions),
+            "drifts": answers,
+            "actions": done.actions,
         },
         failure=_not_asked(context, found.seen),
         greeting=(
@@ -123,7 +124,7 @@ def _not_seen(seen: Seen) -> list[str]:
 @frozen
 class _Done:
     drifts: Sequence[Drift]
-    actions: Sequence[Mapping[str, object]] = ()
+    actions: Sequence[Action] = ()
     refused: Mapping[str, Failure] = field(default_factory=dict)  # rows that could not be edited
     written: Stamp | None = None
 
@@ -182,10 +183,10 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
             if d.intent is not None and _has_ended(before, d)
         ],
     )
-    finished: list[dict[str, object]] = [
-        {"name": d.name, "drift": d.kind.value, "action": _finish(context, d)}
-        for d in drifts
-        if d.finish
+    finished = [
+        Action(drift.name, drift.kind.value, _finish(context, drift))
+        for drift in drifts
+        if drift.finish
     ]
     for option in (option for drift in drifts for option in drift.restore):
         context.tmux.do(option.socket, restore([option]))
@@ -198,9 +199,8 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
             and _is_running(before, drift)
         ):
             _put_options_back(context, drift.intent)
-    settled: list[dict[str, object]] = [
-        {"name": d.name, "drift": d.kind.value, "action": SETTLED.get(d.kind, "healed")}
-        for d in done
+    settled = [
+        Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed")) for drift in done
     ]
     return _Done(done, settled + finished, refused, written)
 
@@ -228,7 +228,7 @@ def _finish(context: Context, drift: Drift) -> str:
     look = context.registry.look()
     row = look.named(drift.name)
     ended = end_rows(context, look, [row], drift.finish) if row is not None else []
-    failures = [item.failure.message for item in ended if item.failure is not None]
+    failures = [item.error.message for item in ended if item.error is not None]
     return failures[0] if failures else f"finished its {drift.finish.verb.value}"
 
 

@@ -25,7 +25,7 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     ended = end_unregistered(
         context, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION), past
     )
-    return ended.failure is None
+    return ended.error is None
 
 
 def agent_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:

@@ -10,6 +10,7 @@ from tmuxreap.commands.starting.failed import agent_failed, clear_away
 from tmuxreap.commands.starting.outside import outside_row
 from tmuxreap.commands.starting.row import Launch, record_session
 from tmuxreap.core import faults
+from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import RecordedPane, Row, Terminal
@@ -17,7 +18,6 @@ from tmuxreap.core.ports import Surroundings
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system import headless
 from tmuxreap.system.headless import Begun
@@ -26,7 +26,7 @@ from tmuxreap.system.interrupts import undisturbed
 LAST_WORDS_S = 1.0  # for what it drew, to reach its log
 
 
-def launched_headless(context: Context, wish: Launch, mark: str, start: Start) -> SessionResult:
+def launched_headless(context: Context, wish: Launch, mark: str, start: Start) -> Session:
     row: Row | None = None
     try:
         with undisturbed():  # what runs and we do not know of would be left behind

@@ -14,18 +14,12 @@ from tmuxreap.commands.starting.announce import Start, announced, marks_of
 from tmuxreap.commands.starting.failed import agent_failed, clear_away
 from tmuxreap.commands.starting.row import Launch, live_row, record_session
 from tmuxreap.core import faults
+from tmuxreap.core.answers import sessions as answers
 from tmuxreap.core.deeds import Created, NewSession, SetOption
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.faults import Step
-from tmuxreap.core.model import (
-    Live,
-    ProcessId,
-    Row,
-    Server,
-    Terminal,
-    Unreachable,
-    Verb,
-)
+from tmuxreap.core.model import Live, ProcessId, Row, Server, Terminal, Unreachable, Verb
+from tmuxreap.core.results import Item, failure_in
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START
@@ -33,7 +27,6 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_asked
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.interrupts import undisturbed
@@ -42,7 +35,7 @@ BEGINNING_S = 10.0  # for the exec in a new pane
 BEGINNING_STEP_S = 0.01
 
 
-def launch(context: Context, wish: Launch) -> SessionResult:
+def launch(context: Context, wish: Launch) -> answers.Session:
     """Failure, with nothing left behind, when the agent is not alive and recognised after the
     confirmation time."""
     context.registry.check_writable()
@@ -60,7 +53,7 @@ def launch(context: Context, wish: Launch) -> SessionResult:
             return _in_its_terminal(context, wish, mark, start)
 
 
-def _in_its_terminal(context: Context, wish: Launch, mark: str, start: Start) -> SessionResult:
+def _in_its_terminal(context: Context, wish: Launch, mark: str, start: Start) -> answers.Session:
     if wish.terminal is Terminal.TMUX:
         return _launched(context, wish, mark, start)
     from tmuxreap.commands.starting.headless import launched_headless  # few sessions live there
@@ -79,7 +72,7 @@ def make_way(
         if is_there(row, sight):
             if not replace:
                 raise session_exists(wish.name, row.terminal, registered=not row.status.ended)
-            _ended(end_rows(context, look, [row], Policy(Verb.STOP, "replaced"))[0].failure)
+            _ended(end_rows(context, look, [row], Policy(Verb.STOP, "replaced"))[0])
     if wish.terminal is not Terminal.TMUX:
         _nothing_left(context, wish)
         return
@@ -91,7 +84,7 @@ def make_way(
         if not replace:
             raise session_exists(wish.name)
         there = live_row(context, wish.name, wish.agent, wish.server, server, stranger)
-        _ended(end_unregistered(context, there, Policy(Verb.STOP, "replaced")).failure)
+        _ended(end_unregistered(context, there, Policy(Verb.STOP, "replaced")))
 
 
 def _nothing_left(context: Context, wish: Launch) -> None:
@@ -113,12 +106,13 @@ def is_there(row: Row, sight: Sight) -> bool:
     )
 
 
-def _ended(failure: Failure | None) -> None:
+def _ended(item: Item) -> None:
+    failure = failure_in(item)
     if failure is not None:
         raise failure
 
 
-def _launched(context: Context, wish: Launch, mark: str, start: Start) -> SessionResult:
+def _launched(context: Context, wish: Launch, mark: str, start: Start) -> answers.Session:
     profile = context.profiles.of(wish.agent)
     marks = marks_of(context, wish, mark)
     row: Row | None = None

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tmuxreap.core.answers import sessions as answers
 from tmuxreap.core.model import (
     BadRow,
     Pane,
@@ -28,7 +29,7 @@ from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import bare_row, conversation_field, recorded_conversation
 from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.results import SessionResult, session_result
+from tmuxreap.sessions.results import session_result
 from tmuxreap.sessions.sight import Sight
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def record_session(
     wish: Launch,
     mark: str | None,
     closing: Sequence[Closing] = (),
-) -> SessionResult:
+) -> answers.Session:
     """Into the registry: a new row, or the ended one made running again."""
     fields = _fields(context, row, sight, wish)
 

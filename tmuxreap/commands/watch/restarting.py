@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 
 from tmuxreap.commands.restart import give_up
 from tmuxreap.commands.starting.surroundings import keep
+from tmuxreap.core.answers.news import Change
 from tmuxreap.core.model import ProcessId, Row
-from tmuxreap.core.results import PlainResult
 from tmuxreap.core.times import short_duration
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.handover import clean_environment
 from tmuxreap.ledger.records import Event
 from tmuxreap.registry.restarts import is_lost, loss_of, pause_s, wants_restart
@@ -76,7 +76,7 @@ class _UnderWay:
 
 class Restarts:
     def __init__(
-        self, context: Context, say: Callable[[PlainResult], None], begin: Begin = Child
+        self, context: Context, say: Callable[[Change], None], begin: Begin = Child
     ) -> None:
         self._context = context
         self._say = say
@@ -198,26 +198,26 @@ class Restarts:
             keep(self._context, row)
 
     def _tell(self, event: Event) -> None:
-        facts = {"timestamp": event.timestamp, "name": event.name, **_said(event)}
-        self._say(PlainResult(event.name, facts))
+        self._say(_said(event))
 
 
 def _is_still(row: Row | None, loss: str) -> bool:
     return row is not None and is_lost(row) and loss_of(row) == loss
 
 
-def _said(event: Event) -> dict[str, object]:
+def _said(event: Event) -> Change:
     data = event.data
     if event.kind in BEGINNINGS:
         attempt = data.get("restart")
         said = f"attempt {attempt}, {event.kind}"
-        return {"event": RESTARTED, "evidence": said, "settled": True, "attempt": attempt}
+        news = Change(event.name, RESTARTED, event.timestamp, evidence=said, settled=True)
+        return replace(news, attempt=attempt)
     error = data.get("error")
     more = error if isinstance(error, dict) else {}
-    return {
-        "event": event.kind,
-        "evidence": data.get("reason") or more.get("message"),
-        "settled": False,
-        "hint": data.get("hint") or more.get("hint"),
-        "attempt": data.get("attempt"),
-    }
+    news = Change(event.name, event.kind, event.timestamp)
+    return replace(
+        news,
+        evidence=data.get("reason") or more.get("message"),
+        hint=data.get("hint") or more.get("hint"),
+        attempt=data.get("attempt"),
+    )

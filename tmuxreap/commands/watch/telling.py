@@ -6,14 +6,15 @@ Looks at nothing itself."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from tmuxreap.commands.watch import notifier
 from tmuxreap.commands.watch.outlet import Outlet
+from tmuxreap.core.answers.news import Change, Drift
 from tmuxreap.core.errors import Failure
-from tmuxreap.core.results import PlainResult
 from tmuxreap.core.text import cut, plain
 from tmuxreap.core.times import iso
+from tmuxreap.core.values import as_dict, replace
 
 DROPPED = "dropped"
 MANY = 3  # deaths at once are one alarm
@@ -24,26 +25,25 @@ LEDGER_TROUBLES = frozenset(
     {"ledger_not_read", "ledger_not_written", "event_not_recorded", "surroundings_not_recorded"}
 )
 
-Tell = Callable[[PlainResult], None]
+Tell = Callable[[Change], None]
 
 
-def troubles(warnings: Iterable[str]) -> list[dict[str, object]]:
+def troubles(warnings: Iterable[str]) -> list[Drift]:
     """What a look could not do with the ledger: it goes on, and says what it does not know."""
     found = {code: said for code, _, said in (one.partition(": ") for one in warnings) if said}
     return [
-        {"name": "", "drift": code, "evidence": said, "settled": False, "hint": HEALTH}
+        Drift("", code, said, hint=HEALTH)
         for code, said in found.items()
         if code in LEDGER_TROUBLES
     ]
 
 
-def notice(event: PlainResult) -> str:
+def notice(event: Change) -> str:
     """An event in the one line that a status line has."""
-    facts = event.facts
-    said = facts.get("evidence") or facts.get("outcome") or ""
-    if facts["event"] == "state":
-        said = f"{facts['before']} -> {facts['state']}"
-    words = f"{event.name}: {facts['event']}: {said}"
+    said = event.evidence or event.outcome or ""
+    if event.event == "state":
+        said = f"{event.before} -> {event.state}"
+    words = f"{event.name}: {event.event}: {said}"
     return cut(plain(words.replace("\n", " ")), NOTICE_CELLS)
 
 
@@ -59,10 +59,10 @@ class Told:
         self._registry = registry
         self._exec = None if command is None else _exec_outlet(command)
         self._standing: set[tuple[str, str]] = set()
-        self._dead: list[Mapping[str, object]] = []  # of whom no alarm was given yet
+        self._dead: list[Change] = []  # of whom no alarm was given yet
         self._died_at = 0.0
         self._more = False  # died at the last look
-        self.show: Callable[[PlainResult], None] = lambda event: None
+        self.show: Callable[[Change], None] = lambda event: None
 
     def mourns(self, now: float) -> bool:
         """Whether more may die in a moment: then the alarm waits for them."""
@@ -78,66 +78,61 @@ class Told:
         dead, self._dead, self._died_at = self._dead, [], 0.0
         if len(dead) < MANY:
             for event in dead:
-                self._alarm(PlainResult(str(event["name"]), event))
+                self._alarm(event)
             return
-        causes = {event.get("cause") for event in dead}
-        facts = {
-            "event": MASS_DEATH,
-            "timestamp": dead[0]["timestamp"],
-            "name": "",
-            "count": len(dead),
-            "names": sorted(str(event["name"]) for event in dead),
-            "cause": causes.pop() if len(causes) == 1 else None,
-            "evidence": f"{len(dead)} sessions died at about the same time",
-            "settled": True,
-        }
-        self.say(PlainResult("", facts))
+        causes = {event.cause for event in dead}
+        self.say(
+            Change(
+                name="",
+                event=MASS_DEATH,
+                timestamp=dead[0].timestamp,
+                count=len(dead),
+                names=tuple(sorted(event.name for event in dead)),
+                cause=causes.pop() if len(causes) == 1 else None,
+                evidence=f"{len(dead)} sessions died at about the same time",
+                settled=True,
+            )
+        )
 
     def drifts(
-        self, at: float, drifts: Iterable[Mapping[str, object]], only: frozenset[str] | None = None
+        self, at: float, drifts: Iterable[Drift], only: frozenset[str] | None = None
     ) -> None:
-        found = {(str(drift["name"]), str(drift["drift"])): drift for drift in drifts}
+        found = {(drift.name, str(drift.drift)): drift for drift in drifts}
         for key in found.keys() - self._standing:
-            self._event(at, found[key])
+            self._event(_change(found[key], at))
         untouched = {key for key in self._standing if only is not None and key[0] not in only}
         self._standing = untouched | {
-            key for key, drift in found.items() if not (self._settles and drift["settled"])
+            key for key, drift in found.items() if not (self._settles and drift.settled)
         }
 
     def trouble(self, at: float, failure: Failure) -> None:
         """A registry that cannot be read for a moment: said once, and the watch goes on."""
-        self.drifts(
-            at,
-            [
-                {
-                    "name": "",
-                    "drift": failure.code.text,
-                    "evidence": failure.message,
-                    "settled": False,
-                    "hint": failure.hint,
-                    "registry": self._registry,
-                }
-            ],
-        )
+        code = failure.code.text
+        if ("", code) not in self._standing:
+            drift = Drift("", code, failure.message, hint=failure.hint)
+            self.say(replace(_change(drift, at), registry=self._registry))
+        self._standing = {("", code)}
 
-    def _event(self, at: float, facts: Mapping[str, object]) -> None:
-        event = {"event": facts["drift"], "timestamp": iso(at), **facts}
-        told = PlainResult(str(facts["name"]), event)
-        if event["event"] != "dead":
-            self.say(told)
+    def _event(self, event: Change) -> None:
+        if event.event != "dead":
+            self.say(event)
             return
-        self._tell(told)
+        self._tell(event)
         self._dead.append(event)
         self._more = True
 
-    def say(self, event: PlainResult) -> None:
+    def say(self, event: Change) -> None:
         self._tell(event)
         self._alarm(event)
 
-    def _alarm(self, event: PlainResult) -> None:
+    def _alarm(self, event: Change) -> None:
         self.show(event)
         if self._exec is not None:
-            self._exec.put(json.dumps(dict(event.facts), default=str))
+            self._exec.put(json.dumps(event.as_json(), default=str))
+
+
+def _change(drift: Drift, at: float) -> Change:
+    return Change(**as_dict(drift), event=str(drift.drift), timestamp=iso(at))
 
 
 def _exec_outlet(command: str) -> Outlet[str]:
@@ -147,6 +142,6 @@ def _exec_outlet(command: str) -> Outlet[str]:
     return Outlet(lambda event: notifier.execute(command, event), lost, threads=notifier.AT_ONCE)
 
 
-def dropped(at: float, count: int) -> PlainResult:
+def dropped(at: float, count: int) -> Change:
     """In the place of events that nobody took in time; the registry has all that they told of."""
-    return PlainResult("", {"event": DROPPED, "timestamp": iso(at), "count": count})
+    return Change("", DROPPED, iso(at), count=count)

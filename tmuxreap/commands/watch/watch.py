@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tmuxreap.commands.reap.verdicts import Kind
 from tmuxreap.commands.reconcile import reconcile
@@ -16,9 +17,9 @@ from tmuxreap.commands.watch.restarting import Restarts
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.telling import Tell, Told, notice, troubles
 from tmuxreap.commands.watch.waiting import Waiter
+from tmuxreap.core.answers.news import Change, Drift
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live, ProcessId, Row, Server
-from tmuxreap.core.results import PlainResult
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
@@ -166,7 +167,7 @@ class _Watch:
             self._after(gone - children)
         return bool(gone - children)
 
-    def notify(self, event: PlainResult) -> None:
+    def notify(self, event: Change) -> None:
         """To those who look at the session: what is told of it."""
         known = self._seen.get(event.name)
         if known is None:
@@ -182,7 +183,7 @@ class _Watch:
 
         for event in sweep_for_watch(self._app, self._reap, self._stuck):
             self._told.say(event)
-            if event.failure is not None:
+            if event.error is not None:
                 self._stuck.add(event.name)
 
     def _after(self, gone: frozenset[ProcessId]) -> None:
@@ -245,12 +246,10 @@ class _Watch:
         # What we have written ourselves is no news; what another wrote meanwhile is looked at next.
         self._known = settled.written or before
         self._again = self._again or settled.again
-        drifts = [item.as_json() for item in settled.result.results]
+        drifts = [item for item in settled.result.results if isinstance(item, Drift)]
         if only is None:
             drifts += troubles(context.warnings)
-        self._follow(
-            settled.seen, only, {str(drift["name"]) for drift in drifts if _is_over(drift)}
-        )
+        self._follow(settled.seen, only, {drift.name for drift in drifts if _is_over(drift)})
         self._told.drifts(at, drifts, only)
         if self._told.mourns(self._app.clock.monotonic()):
             self._again = True
@@ -281,7 +280,7 @@ class _Watch:
             for name, told in states.items()
             if told.state not in (None, AgentState.UNKNOWN)
         }
-        changed = {
+        changed: dict[str, dict[str, Any]] = {
             name: {**_state(told), "before": self._states[name]}
             for name, told in known.items()
             if name in self._states and self._states[name] != _state(told)["state"]
@@ -296,9 +295,7 @@ class _Watch:
                 [NewEvent(name, "state", facts) for name, facts in changed.items()]
             )
         for name, facts in changed.items():
-            self._told.say(
-                PlainResult(name, {"event": "state", "timestamp": iso(at), "name": name, **facts})
-            )
+            self._told.say(Change(name, "state", iso(at), **facts))
 
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
         for name in self._seen.keys() if only is None else only:
@@ -338,7 +335,7 @@ def _living(sight: Sight) -> frozenset[ProcessId]:
     return (leaders & seen).union(one.id for one in sight.agent)
 
 
-def _state(told: Shown) -> dict[str, object]:
+def _state(told: Shown) -> dict[str, str | None]:
     return {
         "state": told.state.value if told.state else None,
         "source": told.source,
@@ -353,8 +350,8 @@ def _stamp(context: Context) -> Stamp | None:
         return None
 
 
-def _is_over(drift: Mapping[str, object]) -> bool:
-    return drift["drift"] == "dead" and bool(drift["settled"])
+def _is_over(drift: Drift) -> bool:
+    return drift.drift == "dead" and drift.settled
 
 
 def _let_tmux_close(context: Context, sockets: Iterable[str], gone: Iterable[ProcessId]) -> None:

@@ -194,8 +194,8 @@ def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
     def ask(plan: Result) -> bool:
         for line in _asked_of(plan, voice):
             print(line, file=sys.stderr)
-        for failure in (item.failure for item in plan.results if item.failure):
-            tell_failure(failure, voice, sys.stderr)
+        for problem in (item.error for item in plan.results if item.error):
+            tell_failure(problem, voice, sys.stderr)
         if not plan.results:
             return True
         return confirmed(f"{plan.command} {_many(plan)}{more}?")

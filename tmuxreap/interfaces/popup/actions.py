@@ -11,19 +11,20 @@ from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.reconcile.drift import DriftKind
 from tmuxreap.commands.reconcile.reconcile import settle
+from tmuxreap.core.answers.news import Drift
+from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.deeds import SwitchClient
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Row, Server, Status, Verb
 from tmuxreap.core.results import Result
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import REASONS, Policy
 from tmuxreap.interfaces.popup.choices import place
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.results import SessionResult
 
 ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
 
@@ -41,7 +42,7 @@ class Client:
 class Seen:
     """One look at everything, and the screen of the session that is chosen."""
 
-    sessions: tuple[SessionResult, ...] = ()
+    sessions: tuple[Session, ...] = ()
     screen: str = ""
     why: str = ""  # the chosen one is not as the registry says
     warnings: tuple[str, ...] = ()
@@ -57,7 +58,7 @@ class Desk:
         context = self._new_app()
         try:
             result = listing.run(context, listing.ListRequest())
-            found = [item for item in result.results if isinstance(item, SessionResult)]
+            found = [item for item in result.results if isinstance(item, Session)]
             found += [_unregistered(one) for one in _listed(result.more.get("unregistered"))]
             one = next((one for one in found if one.name == chosen), None)
             screen = _screen(context, one) if one else ""
@@ -145,36 +146,24 @@ def _listed(found: object) -> list[dict[str, str]]:
     return found if isinstance(found, list) else []
 
 
-def _unregistered(one: Mapping[str, str]) -> SessionResult:
+def _unregistered(one: Mapping[str, str]) -> Session:
     """An agent's session that no row has, as a row of the table."""
-    return SessionResult(
-        name=one["name"],
-        agent=one["agent"],
-        status=Status.RUNNING,
-        live=Live.ALIVE,
-        tmux_server=None,
-        pane_id=None,
-        pid=None,
-        cwd=None,
-        tags=(),
-        conversation_id=None,
-        resumable=False,
-        drift=UNREGISTERED,
-        facts={"command": one["command"]},
-    )
+    there = Session(one["name"], one["agent"], Status.RUNNING, Live.ALIVE)
+    return replace(there, drift=UNREGISTERED)
 
 
-def _why(context: Context, one: SessionResult | None) -> str:
+def _why(context: Context, one: Session | None) -> str:
     """Why its row is not what there is, and what settles that."""
     if one is None or one.drift is None:
         return ""
     if one.drift == UNREGISTERED:
         return "an agent runs in it and it is not registered: + registers it"
-    for item in settle(context, dry_run=True, only=frozenset({one.name})).result.results:
-        facts = item.as_json()
-        way = "reconcile records it" if facts.get("settled") else f"hint: {facts.get('hint')}"
-        return f"{facts.get('drift')}: {facts.get('evidence')}; {way}"
-    return ""
+    found = settle(context, dry_run=True, only=frozenset({one.name})).result.results
+    drift = next((item for item in found if isinstance(item, Drift)), None)
+    if drift is None:
+        return ""
+    way = "reconcile records it" if drift.settled else f"hint: {drift.hint}"
+    return f"{drift.drift}: {drift.evidence}; {way}"
 
 
 def _exact(names: Sequence[str]) -> tuple[str, ...]:
@@ -193,7 +182,7 @@ def _row(context: Context, name: str) -> Row:
     return row
 
 
-def _screen(context: Context, one: SessionResult) -> str:
+def _screen(context: Context, one: Session) -> str:
     """As it is now; of an ended session as it was last recorded."""
     if one.drift == UNREGISTERED:
         return ""
@@ -202,8 +191,7 @@ def _screen(context: Context, one: SessionResult) -> str:
         return kept_screen(
             context.tmux.capture(context.socket_of(row), one.pane_id, joined=True) or ""
         )
-    recorded = row.data.get("last_visible_status")
-    return kept_screen(recorded) if isinstance(recorded, str) else ""
+    return kept_screen(row.last_screen or "")
 
 
 def _jump(context: Context, row: Row, client: Client | None) -> None:

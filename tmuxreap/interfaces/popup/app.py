@@ -18,6 +18,7 @@ from textual.containers import Container, Vertical
 from textual.events import Resize
 from textual.widgets import DataTable, Static
 
+from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
@@ -33,7 +34,6 @@ from tmuxreap.interfaces.popup.widgets import (
     Question,
     Sessions,
 )
-from tmuxreap.sessions.results import SessionResult
 
 T = TypeVar("T")
 LOOK_S = 1.0
@@ -118,7 +118,7 @@ class Popup(Choosing):
     def _chosen(self) -> str | None:
         return self._table.chosen if self._is_there else None
 
-    def _session(self, name: str | None) -> SessionResult | None:
+    def _session(self, name: str | None) -> Session | None:
         return next((one for one in self._seen.sessions if one.name == name), None)
 
     def _draw(self) -> None:
@@ -150,7 +150,7 @@ class Popup(Choosing):
         width = self.size.width
         return (width * 6 // 10 if width >= WIDE else width) - 1
 
-    def _cells(self, one: SessionResult, room: int) -> dict[str, Text]:
+    def _cells(self, one: Session, room: int) -> dict[str, Text]:
         doing = self._doing.get(one.name)
         word = (
             view.under_way(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic())

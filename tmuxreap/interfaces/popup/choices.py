@@ -8,22 +8,22 @@ import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 
+from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.state import AgentState
 
 FILE = Path("tmuxreap") / "popup.json"
 # Who waits for a person comes first, then what is not as the registry says.
 ATTENTION = (
-    AgentState.WAITING,
-    AgentState.LIMITED,
+    AgentState.WAITING.value,
+    AgentState.LIMITED.value,
     None,
-    AgentState.UNKNOWN,
-    AgentState.IDLE,
-    AgentState.WORKING,
+    AgentState.UNKNOWN.value,
+    AgentState.IDLE.value,
+    AgentState.WORKING.value,
 )
-SORTS: dict[str, Callable[[SessionResult], object]] = {
+SORTS: dict[str, Callable[[Session], object]] = {
     "attention": lambda one: (_attention(one), one.name),
     "name": lambda one: one.name,
     "idle": lambda one: (-(one.idle_s or 0), one.name),
@@ -44,31 +44,29 @@ class Choices:
 
 
 def arranged(
-    sessions: Sequence[SessionResult], choices: Choices, kept: Container[str] = ()
-) -> list[SessionResult]:
+    sessions: Sequence[Session], choices: Choices, kept: Container[str] = ()
+) -> list[Session]:
     """What is shown, in its order: ended ones last. `kept`: ended ones that were dealt with here
     stay in sight."""
     shown = [
         one
         for one in sessions
         if matches(one, choices.only)
-        and (choices.ended or choices.only or not one.status.ended or one.drift or one.name in kept)
+        and (choices.ended or choices.only or not one.ended or one.drift or one.name in kept)
     ]
     shown.sort(key=SORTS[choices.sort])  # type: ignore[arg-type]
-    return sorted(shown, key=lambda one: one.status.ended and one.drift is None)
+    return sorted(shown, key=lambda one: one.ended and one.drift is None)
 
 
-def matches(one: SessionResult, words: str) -> bool:
+def matches(one: Session, words: str) -> bool:
     """All of the words, wherever they stand in what the row shows."""
-    at = one.told.state if one.told and one.told.state else None
-    facts = [one.name, one.agent or "", one.status.value, at.value if at else "", *one.tags]
+    facts = [one.name, one.agent or "", str(one.status), one.state or "", *one.tags]
     text = plain(" ".join([*facts, one.drift or ""])).lower()
     return all(word in text for word in words.lower().split())
 
 
-def _attention(one: SessionResult) -> int:
-    at = one.told.state if one.told else None
-    return ATTENTION.index(None if one.drift is not None else at)
+def _attention(one: Session) -> int:
+    return ATTENTION.index(None if one.drift is not None else one.state)
 
 
 def place(environ: Mapping[str, str], home: Path | None) -> Path | None:

@@ -111,9 +111,7 @@ class Choosing(Patient):
     def action_mark_all(self) -> None:
         """All that run; none, when they are marked already."""
         running = {
-            one.name
-            for one in self._seen.sessions
-            if not one.status.ended and one.drift != UNREGISTERED
+            one.name for one in self._seen.sessions if not one.ended and one.drift != UNREGISTERED
         }
         self._marked = set() if running <= self._marked else running
         self._draw()

@@ -11,6 +11,8 @@ from enum import Enum
 
 from rich.text import Text
 
+from tmuxreap.core.answers.base import Problem
+from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Live
 from tmuxreap.core.results import Result
@@ -21,7 +23,6 @@ from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.popup.choices import Choices
 from tmuxreap.interfaces.popup.keys import KEYS, MOVING
 from tmuxreap.interfaces.text.report import lines
-from tmuxreap.sessions.results import SessionResult
 from tmuxreap.sessions.state import AgentState
 
 MARKED = "*"
@@ -37,11 +38,11 @@ RUNGS: dict[Enum, str] = {
     Rung.TERM: "SIGTERM",
     Rung.KILL: "SIGKILL",
 }
-COLOURS = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
-STATE_COLOURS = {
-    AgentState.WAITING: "bold reverse yellow",
-    AgentState.LIMITED: "red",
-    AgentState.WORKING: "green",
+COLOURS: dict[str, str] = {Live.ALIVE: "green", Live.UNKNOWN: "yellow"}
+STATE_COLOURS: dict[str, str] = {
+    AgentState.WAITING.value: "bold reverse yellow",
+    AgentState.LIMITED.value: "red",
+    AgentState.WORKING.value: "green",
 }
 NAMES_ASKED = 8
 
@@ -65,7 +66,7 @@ def name_cells(names: Iterable[str], shown: Sequence[str], width: int) -> int:
 
 
 def cells(
-    one: SessionResult, *, marked: bool, under_way: str | None, name: int = NAME_CELLS
+    one: Session, *, marked: bool, under_way: str | None, name: int = NAME_CELLS
 ) -> dict[str, Text]:
     """By column."""
     tags = cut_middle(plain(" ".join(one.tags)), LEAST_CELLS["TAGS"])
@@ -80,33 +81,33 @@ def cells(
     }
 
 
-def _idle(one: SessionResult) -> str:
+def _idle(one: Session) -> str:
     return short_duration(one.idle_s) if one.idle_s is not None else "-"
 
 
-def state(one: SessionResult) -> Text:
+def state(one: Session) -> Text:
     """What the row says where nothing contradicts it; where it lives what it is at, or that it
     lives."""
     if one.drift is not None:
         return Text(one.drift.replace("_", " "), style="red")
-    if one.status.ended:
-        return Text(one.status.value, style="dim")
-    at = one.told.state if one.told else None
-    if at not in (None, AgentState.UNKNOWN):
-        return Text(at.value, style=STATE_COLOURS.get(at, ""))
-    return Text(one.live.value.replace("_", " "), style=COLOURS.get(one.live, "red"))
+    if one.ended:
+        return Text(str(one.status), style="dim")
+    if one.state not in (None, AgentState.UNKNOWN.value):
+        return Text(one.state, style=STATE_COLOURS.get(one.state, ""))
+    live = str(one.live)
+    return Text(live.replace("_", " "), style=COLOURS.get(live, "red"))
 
 
 def under_way(verb: str, rung: tuple[Enum, float] | None, now: float) -> str:
     return f"{verb} ..." if rung is None else f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
 
 
-def facts(one: SessionResult) -> Text:
+def facts(one: Session) -> Text:
     known = [one.agent, one.cwd, one.conversation_id and f"conversation {one.conversation_id[:8]}"]
     return Text(plain(" · ".join(str(fact) for fact in known if fact)), style="dim")
 
 
-def under_the_table(shown: int, sessions: Sequence[SessionResult], choices: Choices) -> Text:
+def under_the_table(shown: int, sessions: Sequence[Session], choices: Choices) -> Text:
     """What is not to be seen in the table: who is folded away, and which order that is."""
     parts = []
     if choices.only:
@@ -138,13 +139,13 @@ def receipts(result: Result) -> dict[str, Text]:
     for item in result.results:
         alone = Result(result.command, result.registry, result.at, (plain_value(item),))
         said = [Text.from_ansi(line) for line in lines(alone, Voice(colour=True))]
-        if item.failure is not None:
-            said += failure_lines(item.failure)
-        told[str(item.as_json()["name"])] = Text("\n").join(said)
+        if item.error is not None:
+            said += failure_lines(item.error)
+        told[item.name] = Text("\n").join(said)
     return told
 
 
-def failure_lines(failure: Failure) -> list[Text]:
+def failure_lines(failure: Failure | Problem) -> list[Text]:
     said = [Text(plain(failure.message), style="red")]
     return [*said, Text(f"hint: {plain(failure.hint)}")] if failure.hint else said
 
@@ -153,7 +154,7 @@ def summary(result: Result) -> Text:
     """In one line, however many there were."""
     if result.failure is not None:
         return failure_lines(result.failure)[0]
-    failures = [item.failure for item in result.results if item.failure is not None]
+    failures = [item.error for item in result.results if item.error is not None]
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         return Text(f"{plain(failures[0].message)}{more}", style="red")

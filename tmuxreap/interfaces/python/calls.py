@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from tmuxreap.app import real_app
-from tmuxreap.core.answers import Ending, read
+from tmuxreap.core.answers.base import read
+from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Result, failure_in
 from tmuxreap.ending.results import failed_target
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.targets import name_of
@@ -59,7 +60,7 @@ def answers_of(registry: Path, kind: type[T], work: Callable[[Context], Result])
     """Call a verb and read its results; the first that has an error raises it."""
     result = ran(registry, work)
     found = [read(kind, item.as_json()) for item in result.results]
-    failure = result.failure or next((it.failure for it in result.results if it.failure), None)
+    failure = result.failure or next((failure_in(it) for it in result.results if it.error), None)
     if failure is not None:
         raise error_of(failure, found)
     return found
@@ -78,11 +79,11 @@ def endings_of(
         raise error_of(held) from None
     except Failure as error:
         items, failure = (), error
-    if any(it.failure is not None and it.failure.code is Code.INTERRUPTED for it in items):
+    if any(it.error and it.error.code == Code.INTERRUPTED.text for it in items):
         raise KeyboardInterrupt  # what was done is recorded, and `reconcile` finishes the rest
     told = items or [failed_target(name_of(one), failure) for one in asked if failure]
     found = [read(Ending, item.as_json()) for item in told]
-    failure = failure or next((it.failure for it in items if it.failure is not None), None)
+    failure = failure or next((failure_in(it) for it in items if it.error), None)
     if check and failure is not None:
         raise error_of(failure, found)
     return found

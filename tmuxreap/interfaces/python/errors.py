@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tmuxreap.core.answers import Problem
+from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
 
 

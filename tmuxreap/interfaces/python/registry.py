@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from tmuxreap.core.answers import Ending, Forgotten, Interrupted, Reconciled, read
+from tmuxreap.core.answers.base import read
+from tmuxreap.core.answers.endings import Ending, Forgotten, Interrupted
+from tmuxreap.core.answers.news import Reconciled
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy

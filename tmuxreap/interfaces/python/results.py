@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tmuxreap.core import answers
+from tmuxreap.core.answers import sessions
 
 if TYPE_CHECKING:
     from tmuxreap.interfaces.python.libtmux_objects import TmuxPane, TmuxSession
 
 
-class Session(answers.Session):
+class Session(sessions.Session):
     """Tells what is known of one row: what it says, and what a look at its session says."""
 
     __slots__ = ()

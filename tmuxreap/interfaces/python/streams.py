@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from tmuxreap.core.answers import read
+from tmuxreap.core.answers.base import read
 from tmuxreap.core.errors import Failure
 from tmuxreap.interfaces.python.errors import error_of
 

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tmuxreap.core import answers
+from tmuxreap.core.answers import sessions
+from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.registry.targets import is_sweeping
@@ -15,7 +16,7 @@ from tmuxreap.sessions.context import Context
 if TYPE_CHECKING:
     from tmuxreap.interfaces.python.libtmux_objects import TmuxPane, TmuxSession
 
-    Target: TypeAlias = str | answers.Session | TmuxSession | TmuxPane
+    Target: TypeAlias = str | sessions.Session | TmuxSession | TmuxPane
     Several: TypeAlias = list[Target] | tuple[Target, ...]
 else:
     Target = Several = Any
@@ -49,7 +50,7 @@ def words_of(context: Context, targets: Sequence[Target]) -> tuple[str, ...]:
 def _word(context: Context, target: object) -> str:
     if isinstance(target, str):
         return target
-    if isinstance(target, (answers.Session, answers.Ending)):
+    if isinstance(target, (sessions.Session, Ending)):
         return target.name
     if "libtmux" in sys.modules:  # an object of it cannot be there without it
         from tmuxreap.interfaces.python.libtmux_objects import TmuxPane, TmuxSession, target_of

@@ -6,8 +6,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
+from tmuxreap.core.answers.machine import Reached
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import hosts_of
 from tmuxreap.hosts.crowd import all_at_once
@@ -59,22 +60,22 @@ def _failures(every: list[Heard]) -> tuple[Failure, ...]:
     return tuple(failure for one in every if (failure := failure_of(one)) is not None)
 
 
-def _item(one: Heard) -> PlainResult:
-    told = host_json(one)
+def _item(one: Heard) -> Reached:
     results = one.answer["results"] if one.answer is not None else None
     sessions = len(results) if isinstance(results, list) else None
     failure = failure_of(one)
-    facts = {
-        "host": one.host.name,
-        "state": "ok" if failure is None else failure.code.text,
-        "version": one.version,
-        "sessions": sessions,
-        "running": _running(results),
-        "round_trip_ms": round(one.took_s * 1000) if one.answer is not None else None,
-        "registry": told["registry"],
-        "tags": list(one.host.tags),
-    }
-    return PlainResult(one.host.name, facts, None)
+    registry = host_json(one)["registry"]
+    return Reached(
+        name=one.host.name,
+        host=one.host.name,
+        state="ok" if failure is None else failure.code.text,
+        version=one.version,
+        sessions=sessions,
+        running=_running(results),
+        round_trip_ms=round(one.took_s * 1000) if one.answer is not None else None,
+        registry=registry if isinstance(registry, str) else None,
+        tags=tuple(one.host.tags),
+    )
 
 
 def _running(results: object) -> int | None:

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 
 from tmuxreap.app import real_app
+from tmuxreap.core.answers.base import plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import Voice
@@ -302,7 +303,7 @@ def _is_name(target: str) -> bool:
 
 def _is_open(item: RemoteResult) -> bool:
     """A plan that nothing speaks against."""
-    return item.failure is None and item.facts.get("outcome", PLANNED) == PLANNED
+    return item.error is None and item.facts.get("outcome", PLANNED) == PLANNED
 
 
 def _had(errand: Errand, heard: Heard) -> Heard:
@@ -310,7 +311,7 @@ def _had(errand: Errand, heard: Heard) -> Heard:
     if not heard.unknown:
         return heard
     names = [target for target in errand.targets if _is_name(target)]
-    error = heard.failure.as_json() if heard.failure else None
+    error = plain_json(problem_of(heard.failure))
     results = [{"name": name, "outcome": "unknown", "error": error} for name in names]
     return replace(heard, answer={"results": results}, texts=tuple(() for _ in results))
 
@@ -327,7 +328,7 @@ def _both(plan: Heard, then: Heard) -> Heard:
     answer = then.answer or {}
     more = answer.get("results")
     results = [*(item.facts for item, _ in kept), *(more if isinstance(more, list) else [])]
-    exits = {int(item.failure.code.exit) for item, _ in kept if item.failure is not None}
+    exits = {int(Code.of(item.error.code).exit) for item, _ in kept if item.error is not None}
     exits |= {status} if isinstance(status := answer.get("exit_code"), int) and status else set()
     joined = {
         **plan.answer,

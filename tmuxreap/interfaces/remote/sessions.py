@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tmuxreap.commands.list import SORT_KEYS
+from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.model import Live, Status
 from tmuxreap.core.results import Item, RemoteResult
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.results import SessionResult
 
 TEXTS = ("agent", "tmux_server", "pane_id", "cwd", "conversation_id", "drift")
 NUMBERS = ("pid", "idle_s", "heartbeat_age_s")
@@ -21,11 +21,7 @@ def shown(items: Sequence[Item], sort: object) -> list[Item]:
     key = SORT_KEYS.get(sort) if isinstance(sort, str) else None
     if key is None:
         return found
-    sessions = [
-        one
-        for one in found
-        if isinstance(one, RemoteResult) and isinstance(one.shown, SessionResult)
-    ]
+    sessions = [one for one in found if isinstance(one, RemoteResult) and one.shown]
     sessions.sort(key=lambda one: key(one.shown))  # type: ignore[arg-type, return-value]
     return [*sessions, *(one for one in found if one not in sessions)]
 
@@ -35,7 +31,7 @@ def _shown(item: RemoteResult) -> RemoteResult:
     return item if session is None else replace(item, shown=session)
 
 
-def session_of(target: str, facts: Mapping[str, object]) -> SessionResult | None:
+def session_of(target: str, facts: Mapping[str, object]) -> Session | None:
     try:
         status, live = Status(facts.get("status")), Live(facts.get("live"))
     except ValueError:
@@ -43,7 +39,7 @@ def session_of(target: str, facts: Mapping[str, object]) -> SessionResult | None
     texts: dict[str, Any] = {name: _of(str, facts.get(name)) for name in TEXTS}
     numbers: dict[str, Any] = {name: _of(int, facts.get(name)) for name in NUMBERS}
     tags, memory = facts.get("tags"), facts.get("memory_mb")
-    return SessionResult(
+    return Session(
         name=target,
         status=status,
         live=live,

@@ -5,55 +5,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tmuxreap.core.answers.base import Process, read
+from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import command
 from tmuxreap.core.model import Outcome, StoppedBy
 from tmuxreap.core.text import Voice
 from tmuxreap.core.times import short_duration
-from tmuxreap.ending.plan import Plan, Rung
-from tmuxreap.ending.results import EndResult, Reaped
-from tmuxreap.sessions.ownership import Belonging
+from tmuxreap.core.values import frozen
 
-WAYS = {
+WAYS: dict[str, str] = {
     StoppedBy.EXIT_KEYS: "exited on its own exit keys",
     StoppedBy.HANGUP: "ended by SIGHUP or SIGTERM",
     StoppedBy.SIGTERM: "ended by SIGTERM",
     StoppedBy.SIGKILL: "ended by SIGKILL",
     StoppedBy.ALREADY_GONE: "had exited before",
 }
-STEPS: dict[Rung, str] = {
-    Rung.KEYS: "exit keys",
-    Rung.HANGUP: "hangup",
-    Rung.TERM: "SIGTERM",
-    Rung.KILL: "SIGKILL",
-}
+STEPS = {"keys": "exit keys", "hangup": "hangup", "term": "SIGTERM", "kill": "SIGKILL"}
 SHOWN_NAMES = 6
 
 
-def receipt(one: EndResult, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+def receipt(one: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
     """What a person wants to know of one ending. `brief`: a line, and what needs a look."""
-    if one.outcome is Outcome.PLANNED and one.plan is not None:
-        yield from _planned(one.plan, voice)
+    if one.outcome == Outcome.PLANNED and one.plan is not None:
+        yield from _planned(read(_Plan, one.plan), voice)
         return
-    if one.outcome is Outcome.ALREADY_STOPPED:
+    if one.outcome == Outcome.ALREADY_STOPPED:
         when = f" at {one.ended_at}" if one.ended_at else ""
-        status = one.status.value if one.status else "stopped"
-        yield f"{one.name}: already {status} ({one.stop_reason or 'ended'}{when})"
+        yield f"{one.name}: already {one.status or 'stopped'} ({one.stop_reason or 'ended'}{when})"
         return
+    name = voice.paint(one.name, "bold")
     if one.stopped_by is None:
-        yield f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'red')}"
+        yield f"{name}: {voice.paint(str(one.outcome), 'red')}"
         return
     took = f"{one.duration_ms / 1000:.1f} s"
-    yield (
-        f"{voice.paint(one.name, 'bold')}: {voice.paint(one.outcome.value, 'green')},"
-        f" {WAYS[one.stopped_by]}, {took}"
-    )
+    way = WAYS.get(one.stopped_by, one.stopped_by)
+    yield f"{name}: {voice.paint(str(one.outcome), 'green')}, {way}, {took}"
     for line in _notable(one) if brief else _details(one):
         yield f"  {line}"
 
 
-def verdict(one: Reaped, voice: Voice) -> Iterator[str]:
+def verdict(one: Ending, voice: Voice) -> Iterator[str]:
     """What an ending was for: the facts, as they were seen."""
-    name, evidence = str(one.result.as_json()["name"]), one.evidence
+    name, evidence = one.name, one.evidence or {}
     plain = {
         key: value
         for key, value in evidence.items()
@@ -79,12 +72,12 @@ def _fact(key: str, value: str | int | float) -> str:
     return f"{key.replace('_', ' ')} {value}"
 
 
-def _details(one: EndResult) -> Iterator[str]:
+def _details(one: Ending) -> Iterator[str]:
     for rung in one.rungs:
         if rung.enough:
-            yield f"step          {STEPS[rung.rung]} worked after {rung.waited_s:.1f} s"
-        elif rung.waited_s > 0 and rung.skipped is None:
-            yield f"step          {STEPS[rung.rung]}: no exit within {rung.waited_s:.1f} s"
+            yield f"step          {STEPS[rung.name]} worked after {rung.waited_ms / 1000:.1f} s"
+        elif rung.waited_ms > 0 and rung.skipped is None:
+            yield f"step          {STEPS[rung.name]}: no exit within {rung.waited_ms / 1000:.1f} s"
     if one.swept:
         yield f"also ended    {_names(one.swept)}, left over in its session"
     yield from _kept(one)
@@ -100,42 +93,73 @@ def _details(one: EndResult) -> Iterator[str]:
     yield from _left(one)
 
 
-def _notable(one: EndResult) -> Iterator[str]:
+def _notable(one: Ending) -> Iterator[str]:
     yield from _kept(one)
     yield from _left(one)
 
 
-def _kept(one: EndResult) -> Iterator[str]:
+def _kept(one: Ending) -> Iterator[str]:
     if one.spared:
-        told = ", ".join(f"{o.process.comm} ({o.process.pid}): {o.why}" for o in one.spared)
+        told = ", ".join(f"{it.name} ({it.pid}): {it.why}" for it in one.spared)
         yield f"spared        {told}"
     if one.draft is not None:
         yield f"draft kept    {one.draft.text!r}"
 
 
-def _left(one: EndResult) -> Iterator[str]:
+def _left(one: Ending) -> Iterator[str]:
     yield from (f"left          {path}" for path in one.left)
     yield from (f"warning       {warning}" for warning in one.warnings)
 
 
-def _planned(plan: Plan, voice: Voice) -> Iterator[str]:
-    yield f"{voice.paint(plan.name, 'bold')}: would {plan.verb.value} it (reason: {plan.reason})"
-    if plan.after_turn_s is not None:
-        yield f"  turn          waits up to {plan.after_turn_s:g} s for the agent to end it"
+@frozen
+class _Rung:
+    name: str
+    waits_ms: int
+    skipped: str | None
+
+
+@frozen
+class _Turn:
+    waits_ms: int
+
+
+@frozen
+class _Plan:
+    """What is told of a plan, as it is recorded."""
+
+    name: str
+    verb: str
+    reason: str
+    rungs: tuple[_Rung, ...]
+    processes: tuple[Process, ...]
+    spared: tuple[Process, ...]
+    purge: bool = False
+    purges: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    after_turn: _Turn | None = None
+
+
+def _planned(plan: _Plan, voice: Voice) -> Iterator[str]:
+    yield f"{voice.paint(plan.name, 'bold')}: would {plan.verb} it (reason: {plan.reason})"
+    if plan.after_turn is not None:
+        wait_s = plan.after_turn.waits_ms / 1000
+        yield f"  turn          waits up to {wait_s:g} s for the agent to end it"
     yield from (f"  deletes {path}" for path in plan.purges)
     yield from (f"  leaves {path}" for path in plan.left)
     if plan.purge and not plan.purges:
         yield "  deletes what the agent's last words name; no file of its conversation is known yet"
     for rung in plan.rungs:
-        what = f"skipped: {rung.skipped}" if rung.skipped else f"waits up to {rung.wait_s:g} s"
-        yield f"  {STEPS[rung.rung]:<10} {what}"
-    yield from (f"  ends   {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.own)
-    yield from (
-        f"  spares {one.process.pid:>7} {one.process.comm} ({one.why})" for one in plan.spared
-    )
+        what = (
+            f"skipped: {rung.skipped}"
+            if rung.skipped
+            else f"waits up to {rung.waits_ms / 1000:g} s"
+        )
+        yield f"  {STEPS[rung.name]:<10} {what}"
+    yield from (f"  ends   {one.pid:>7} {one.name} ({one.why})" for one in plan.processes)
+    yield from (f"  spares {one.pid:>7} {one.name} ({one.why})" for one in plan.spared)
 
 
-def _names(found: Iterable[Belonging]) -> str:
-    names = [f"{one.process.comm} ({one.process.pid})" for one in found]
+def _names(found: Iterable[Process]) -> str:
+    names = [f"{one.name} ({one.pid})" for one in found]
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return ", ".join(names[:SHOWN_NAMES]) + more

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from tmuxreap.core.answers.sessions import Listed, Session
 from tmuxreap.core.model import Live, Status
 from tmuxreap.core.text import Voice, cut, cut_middle, width
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen
-from tmuxreap.sessions.results import SessionResult
 
 HEADLINE = ("working", "waiting", "limited")
 GAP = 2
 NONE = "-"
 SHORT_ID = 8
 GIGABYTE_MB = 1024
-LIVE_COLOURS = {
+LIVE_COLOURS: dict[str, str] = {
     Live.ALIVE: "green",
     Live.AGENT_GONE: "yellow",
     Live.GONE: "red",
@@ -34,11 +34,11 @@ class Column:
     """`keep`: the lower, the sooner it leaves; `least`: the cells that it can do with."""
 
     title: str
-    cell: Callable[[SessionResult], str]
+    cell: Callable[[Session], str]
     keep: int
     least: int | None = None
     shorten: Callable[[str, int], str] = cut
-    colour: Callable[[SessionResult], str | None] = lambda _: None
+    colour: Callable[[Session], str | None] = lambda _: None
 
 
 @frozen
@@ -47,7 +47,7 @@ class Fitted:
     cells: int
 
 
-def table(sessions: Sequence[SessionResult], voice: Voice) -> Iterator[str]:
+def table(sessions: Sequence[Session], voice: Voice) -> Iterator[str]:
     columns = [Fitted(column, _natural(column, sessions)) for column in COLUMNS]
     if voice.width is not None:
         columns = _fit([one for one in columns if _tells(one.column, sessions)], voice.width)
@@ -55,14 +55,14 @@ def table(sessions: Sequence[SessionResult], voice: Voice) -> Iterator[str]:
         _line(columns, [one.column.title for one in columns], [None] * len(columns), Voice()), "dim"
     )
     for session in sessions:
-        dim = "dim" if session.status.ended and session.drift is None else None
+        dim = "dim" if session.ended and session.drift is None else None
         cells = [one.column.cell(session) for one in columns]
         yield _line(columns, cells, [dim or one.column.colour(session) for one in columns], voice)
 
 
-def summary(sessions: Sequence[SessionResult]) -> Iterator[str]:
+def summary(sessions: Sequence[Session]) -> Iterator[str]:
     """What it all comes to, and the next step where something is wrong."""
-    alive = sum(one.live is Live.ALIVE for one in sessions)
+    alive = sum(one.live == Live.ALIVE for one in sessions)
     parts = [f"{len(sessions)} session{'s' * (len(sessions) != 1)}", f"{alive} alive"]
     counts = {state: sum(_state(one) == state for one in sessions) for state in HEADLINE}
     parts += [f"{count} {state}" for state, count in counts.items() if count]
@@ -73,11 +73,11 @@ def summary(sessions: Sequence[SessionResult]) -> Iterator[str]:
         yield f"{drifting} not as the registry says; see: tmuxreap reconcile"
 
 
-def _natural(column: Column, sessions: Sequence[SessionResult]) -> int:
+def _natural(column: Column, sessions: Sequence[Session]) -> int:
     return max(width(column.title), *(width(column.cell(one)) for one in sessions))
 
 
-def _tells(column: Column, sessions: Sequence[SessionResult]) -> bool:
+def _tells(column: Column, sessions: Sequence[Session]) -> bool:
     return any(column.cell(one) not in ("", NONE) for one in sessions)
 
 
@@ -113,23 +113,22 @@ def _line(
     return (" " * GAP).join(parts)
 
 
-def depth_of(one: SessionResult) -> int:
+def depth_of(one: Session) -> int:
     """How far below a root it stands; 0 where no tree was asked for."""
-    depth = one.facts.get("depth")
-    return depth if isinstance(depth, int) else 0
+    return (one.depth or 0) if isinstance(one, Listed) else 0
 
 
-def _live_colour(one: SessionResult) -> str | None:
+def _live_colour(one: Session) -> str | None:
     if one.drift is not None:
         return "red" if one.live in (Live.GONE, Live.REPLACED) else "yellow"
-    return LIVE_COLOURS[one.live]
+    return LIVE_COLOURS.get(one.live or "")
 
 
-def _state(one: SessionResult) -> str:
-    return one.told.state.value if one.told and one.told.state else ""
+def _state(one: Session) -> str:
+    return one.state or ""
 
 
-def _state_colour(one: SessionResult) -> str | None:
+def _state_colour(one: Session) -> str | None:
     return STATE_COLOURS.get(_state(one))
 
 
@@ -146,13 +145,13 @@ COLUMNS = (
     Column("AGENT", lambda one: one.agent or NONE, keep=3, least=8),
     Column(
         "STATUS",
-        lambda one: one.status.value,
+        lambda one: one.status or NONE,
         keep=6,
         colour=lambda one: (
-            "yellow" if one.drift else "green" if one.status is Status.RUNNING else None
+            "yellow" if one.drift else "green" if one.status == Status.RUNNING else None
         ),
     ),
-    Column("LIVE", lambda one: one.live.value, keep=7, colour=_live_colour),
+    Column("LIVE", lambda one: one.live or NONE, keep=7, colour=_live_colour),
     Column("STATE", lambda one: _state(one) or NONE, keep=8, colour=_state_colour),
     Column(
         "IDLE", lambda one: short_duration(one.idle_s) if one.idle_s is not None else NONE, keep=5

@@ -10,9 +10,9 @@ import signal
 from collections.abc import Callable
 
 from tmuxreap.commands.watch.outlet import Outlet
+from tmuxreap.core.answers.news import Change
 from tmuxreap.core.errors import Failure, Unheard
-from tmuxreap.core.results import PlainResult
-from tmuxreap.core.text import Voice, plain, plain_value
+from tmuxreap.core.text import Voice, plain_value
 from tmuxreap.sessions.context import Context
 
 LAST_WORDS_S = 1.0  # for a reader that is slow, when the watch ends
@@ -22,12 +22,12 @@ class Teller:
     """Writes events to stdout, past the buffer of `sys.stdout`: a write that nobody takes must not
     hold its lock."""
 
-    def __init__(self, voice: Voice, lost: Callable[[int], PlainResult]) -> None:
+    def __init__(self, voice: Voice, lost: Callable[[int], Change]) -> None:
         self._voice = voice
         self._unheard: OSError | None = None
-        self._outlet: Outlet[PlainResult] = Outlet(self._write, lost)
+        self._outlet: Outlet[Change] = Outlet(self._write, lost)
 
-    def __call__(self, event: PlainResult) -> None:
+    def __call__(self, event: Change) -> None:
         self._outlet.put(event)
 
     def close(self) -> None:
@@ -35,7 +35,7 @@ class Teller:
         if self._unheard is not None:
             raise Unheard(self._unheard.errno, self._unheard.strerror)
 
-    def _write(self, event: PlainResult) -> None:
+    def _write(self, event: Change) -> None:
         if self._unheard is not None:
             return
         data = f"{line(event, self._voice)}\n".encode("utf-8", "backslashreplace")
@@ -49,33 +49,26 @@ class Teller:
             )  # the watch waits for that: nobody listens any more
 
 
-def line(event: PlainResult, voice: Voice) -> str:
+def line(event: Change, voice: Voice) -> str:
     if voice.json:
         return json.dumps(event.as_json(), default=str)
-    facts = plain_value(event).facts
-    if facts["event"] == "dropped":
-        return (
-            f"{facts['timestamp']}  {facts['count']} events were dropped: their reader was too slow"
-        )
-    about = event.name or (
-        f"the registry {facts['registry']}" if "registry" in facts else "the ledger"
-    )
-    return f"{facts['timestamp']}  {plain(about)}  {facts['event']}: {_words(facts)}".replace(
-        "\n", " "
-    )
+    event = plain_value(event)
+    if event.event == "dropped":
+        return f"{event.timestamp}  {event.count} events were dropped: their reader was too slow"
+    registry = f"the registry {event.registry}" if event.registry else "the ledger"
+    told = f"{event.timestamp}  {event.name or registry}  {event.event}: {_words(event)}"
+    return told.replace("\n", " ")
 
 
-def _words(facts: dict[str, object]) -> str:
-    if "verdict" in facts:
-        return f"{facts['verdict']}: {facts['outcome']}"
-    if facts["event"] == "state":
-        return (
-            f"{facts['before']} ->"
-            f" {facts['state']}{' until ' + str(facts['until']) if facts.get('until') else ''}"
-        )
-    cause = f" ({facts['cause']})" if facts.get("cause") else ""
-    end = "recorded" if facts.get("settled") else f"hint: {facts.get('hint')}"
-    return f"{facts['evidence']}{cause}; {end}"
+def _words(event: Change) -> str:
+    if event.verdict is not None:
+        return f"{event.verdict}: {event.outcome}"
+    if event.event == "state":
+        until = f" until {event.until}" if event.until else ""
+        return f"{event.before} -> {event.state}{until}"
+    cause = f" ({event.cause})" if event.cause else ""
+    end = "recorded" if event.settled else f"hint: {event.hint}"
+    return f"{event.evidence}{cause}; {end}"
 
 
 def greeting(context: Context) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tmuxreap.core.errors import Code, Exit, Failure
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import Result, failure_in
 from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal
 from tmuxreap.interfaces.cli.verbs.options import Registry
 from tmuxreap.sessions.context import Context
@@ -42,9 +42,7 @@ def _resumed(context: Context, name: str) -> bool:
     from tmuxreap.commands.resume import ResumeRequest, run
 
     result = run(context, ResumeRequest((name,)))
-    failure = next(
-        (item.failure for item in result.results if item.failure is not None), result.failure
-    )
+    failure = next((failure_in(item) for item in result.results if item.error), result.failure)
     if failure is not None:
         raise failure
     return result.exit is Exit.OK

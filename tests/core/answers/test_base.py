@@ -1,0 +1,76 @@
+"""An answer becomes JSON and comes back, whatever is in it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tmuxreap.core.answers.base import Answer, Draft, Problem, Process, as_json, fields_of, read
+from tmuxreap.core.answers.endings import Counts, Ending, Rung
+from tmuxreap.core.answers.sessions import Launched, Listed, Session, Shown
+from tmuxreap.core.answers.shapes import SHAPES
+from tmuxreap.core.model import Outcome, Status
+from tmuxreap.core.schema import answer_schema
+from tmuxreap.core.values import as_dict
+
+WHOLE = Ending(
+    "a",
+    Outcome.STOPPED,
+    Status.STOPPED,
+    rungs=(Rung("keys", 120, enough=True),),
+    spared=(Process(7, "ssh-agent", "spared"),),
+    draft=Draft(4, 1),
+    error=Problem("still_running", "could not", "try"),
+    evidence={"idle_s": 60, "children": [{"pid": 7}]},
+)
+
+
+def test_a_value_comes_back_from_its_json() -> None:
+    assert read(Ending, json.loads(json.dumps(WHOLE.as_json()))) == WHOLE
+
+
+def test_words_of_a_list_are_told_as_text() -> None:
+    told = WHOLE.as_json()
+    assert (type(told["outcome"]), told["status"]) == (str, "stopped")
+    assert f"{Outcome.STOPPED} {Status.STOPPED!s}" == "stopped stopped"
+    assert {Outcome.STOPPED: 1}["stopped"] == 1  # type: ignore[index]
+
+
+def test_what_is_rare_is_left_out_where_there_is_nothing_to_tell() -> None:
+    assert {"plan", "verdict"} & set(WHOLE.as_json()) == set()
+    assert "evidence" in WHOLE.as_json()
+    assert as_json(Process(7, "sh")) == {"pid": 7, "name": "sh"}
+    assert "error" not in Session("a").as_json()
+    assert Launched("a").as_json()["error"] is None
+
+
+def test_what_is_half_typed_is_for_a_terminal_alone() -> None:
+    assert Draft(6, 1, "secret").as_json() == {"chars": 6, "event": 1}
+    assert "text" not in fields_of(Draft)
+
+
+@pytest.mark.parametrize("kind", [Listed, Shown, Launched])
+def test_who_stands_on_a_session_has_its_fields_first(kind: type[Session]) -> None:
+    one = Session("a", "demo", status="running")
+    more = kind(**as_dict(one))
+    assert list(fields_of(kind))[: len(fields_of(Session))] == list(fields_of(Session))
+    assert (more.name, more.agent, isinstance(more, Session)) == ("a", "demo", True)
+    assert more != one
+    with pytest.raises(AttributeError):
+        more.name = "b"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("verb", SHAPES)
+def test_what_is_told_and_what_the_schema_says_are_the_same_fields(verb: str) -> None:
+    kind = SHAPES[verb].result
+    schema = answer_schema(verb)
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    described = properties if SHAPES[verb].lines else properties["results"]["items"]["properties"]
+    assert list(described) == list(fields_of(kind))
+    assert issubclass(kind, Answer)
+
+
+def test_a_later_version_may_say_more() -> None:
+    assert read(Counts, {"ended": 2, "by_magic": 1}) == Counts(ended=2)

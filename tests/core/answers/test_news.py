@@ -1,0 +1,32 @@
+"""Of each kind of event what belongs to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.answers.news import Change
+
+ALWAYS = {"name", "event", "timestamp", "error"}
+DRIFT = {"drift", "evidence", "settled", "hint", "cause"}
+
+
+@pytest.mark.parametrize(
+    ("change", "more"),
+    [
+        (Change("a", "state", "T", state="idle", before="working"), {"state", "before", "source"}),
+        (Change("", "dropped", "T", count=3), {"count"}),
+        (Change("a", "dead", "T", "dead"), DRIFT),
+        (Change("", "registry_invalid", "T", registry="/r"), {*DRIFT, "registry"}),
+    ],
+)
+def test_an_event_tells_what_it_has(change: Change, more: set[str]) -> None:
+    told = set(change.as_json())
+    assert told >= ALWAYS | more
+    assert told - ALWAYS - more <= {"until"}
+
+
+def test_an_ending_by_the_watch_is_told_whole() -> None:
+    ending = Ending("a", "stopped", verdict="idle", evidence={"idle_s": 9})
+    told = Change("a", "reaped", "T", ending=ending).as_json()
+    assert told == {**ending.as_json(), "event": "reaped", "timestamp": "T"}

@@ -1,0 +1,50 @@
+"""Each kind of answer has a voice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.answers.base import Problem
+from tmuxreap.core.answers.endings import Awaited, Protected
+from tmuxreap.core.answers.machine import Agent, Default
+from tmuxreap.core.answers.news import Change
+from tmuxreap.core.answers.sessions import Launched, Session, Shown
+from tmuxreap.core.answers.shapes import SHAPES
+from tmuxreap.core.results import Item
+from tmuxreap.core.text import Voice
+from tmuxreap.interfaces.text.voices import VOICES, told
+
+UNKNOWN = Problem("session_not_registered", "could not find a", "tmuxreap list")
+
+
+def test_no_kind_of_answer_is_without_a_voice() -> None:
+    kinds = {shape.result for shape in SHAPES.values()} - {Change}
+    assert {kind.__name__ for kind in kinds} <= set(VOICES)
+
+
+@pytest.mark.parametrize("item", [Session("a", error=UNKNOWN), Shown("a", error=UNKNOWN)])
+def test_of_what_is_not_there_only_the_error_is_told(item: Item) -> None:
+    assert list(told(item, Voice())) == []
+
+
+@pytest.mark.parametrize(
+    ("item", "lines"),
+    [
+        (Launched("a", command="demo --resume 1", cwd="/"), ["demo --resume 1"]),
+        (
+            Launched("a", "demo", outcome="planned", pane_id="%1", pid=7, cwd="/p"),
+            ["a: planned: demo, pane %1 (pid 7), in /p"],
+        ),
+        (Protected("a", keep=True), ["a: protected, as before"]),
+        (Awaited("a", "idle", reached=True, waited_ms=3), ["a: idle, after 3 ms"]),
+        (Awaited("a", error=UNKNOWN), []),
+        (Default("grace", 90.0, "built-in"), ["grace               1m 30s  built-in"]),
+        (Default("secrets", (), "file", "f"), ["secrets             none  file (f)"]),
+        (
+            Agent("demo", "A stand-in", resume="demo --resume"),
+            ["demo          A stand-in", "              can: resume; verified: no"],
+        ),
+    ],
+)
+def test_it_is_said_in_words(item: Item, lines: list[str]) -> None:
+    assert list(told(item, Voice())) == lines

@@ -1,0 +1,150 @@
+"""What the verbs answer that act: on sessions, on the turns of agents, on rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tmuxreap.core.answers.base import Answer, Draft, Problem, Process
+from tmuxreap.core.model import Conversation
+from tmuxreap.core.values import frozen
+
+
+@frozen
+class Rung(Answer):
+    """Tells how one step of the ladder went."""
+
+    name: str
+    waited_ms: int = 0
+    enough: bool = False
+    skipped: str | None = None
+
+
+@frozen
+class Ending(Answer):
+    """Tells what became of one session that was to be ended: by stop, kill or reap."""
+
+    RARE = frozenset({"plan", "verdict", "evidence"})
+
+    name: str
+    outcome: str | None = None
+    status: str | None = None
+    agent: str | None = None
+    pid: int | None = None
+    stopped_by: str | None = None
+    stop_reason: str | None = None
+    termination_mode: str | None = None
+    task_id: str | None = None
+    ended_at: str | None = None
+    grace_s: float | None = None
+    conversation: Conversation = Conversation()
+    resumable: bool = False
+    resume_command: str | None = None
+    rungs: tuple[Rung, ...] = ()
+    swept: tuple[Process, ...] = ()
+    spared: tuple[Process, ...] = ()
+    survivors: tuple[Process, ...] = ()
+    draft: Draft | None = None
+    freed_mb: float = 0.0
+    purged: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    joined: bool = False
+    duration_ms: int = 0
+    warnings: tuple[str, ...] = ()
+    error: Problem | None = None
+    plan: Mapping[str, object] | None = None
+    verdict: str | None = None
+    evidence: Mapping[str, object] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the session reached the goal, now or before."""
+        return self.error is None
+
+
+@frozen
+class Counts(Answer):
+    """Sums up endings."""
+
+    ended: int = 0
+    by_keys: int = 0
+    by_term: int = 0
+    by_kill: int = 0
+    failed: int = 0
+
+
+@frozen
+class Kept(Answer):
+    """Names a session that was not judged so, and why."""
+
+    name: str
+    why: str
+
+
+@frozen
+class Sums(Answer):
+    """Tells what stop and kill say beside their results."""
+
+    counts: Counts | None = None
+
+
+@frozen
+class Reaping(Answer):
+    """Tells what `reap` says beside its results."""
+
+    counts: Counts | None = None
+    kept: tuple[Kept, ...] = ()
+
+
+@frozen
+class Forgotten(Answer):
+    """Tells whether a row was dropped."""
+
+    name: str
+    forgotten: bool = False
+    history: bool = False
+    error: Problem | None = None
+
+
+@frozen
+class Protected(Answer):
+    """Tells whether patterns leave a session alone, and whether that was changed."""
+
+    name: str
+    keep: bool = False
+    changed: bool = False
+    error: Problem | None = None
+
+
+@frozen
+class Interrupted(Answer):
+    """Tells whether the turn of an agent was ended, and what it is at since. `keys`: those that
+    were sent, or would be."""
+
+    name: str
+    outcome: str = ""
+    agent: str | None = None
+    state: str | None = None
+    keys: tuple[str, ...] = ()
+    draft: Draft | None = None
+    duration_ms: int = 0
+    error: Problem | None = None
+
+
+@frozen
+class Awaited(Answer):
+    """Tells what a session is at, and whether that was waited for."""
+
+    name: str
+    state: str | None = None
+    reached: bool = False
+    waited_ms: int = 0
+    error: Problem | None = None
+
+
+@frozen
+class Beat(Answer):
+    """Tells which state was recorded."""
+
+    name: str
+    state: str | None = None
+    error: Problem | None = None

@@ -1,0 +1,124 @@
+"""What the verbs answer that tell of sessions as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tmuxreap.core.answers.base import Answer, Problem, Process
+from tmuxreap.core.model import Outcome, Status
+from tmuxreap.core.values import frozen
+
+
+@frozen
+class Session(Answer):
+    """Tells what is known of one row: what it says, and what a look at its session says."""
+
+    RARE = frozenset({"error"})
+
+    name: str
+    agent: str | None = None
+    status: str | None = None
+    live: str | None = None
+    tmux_server: str | None = None
+    pane_id: str | None = None
+    pid: int | None = None
+    cwd: str | None = None
+    tags: tuple[str, ...] = ()
+    conversation_id: str | None = None
+    resumable: bool = False
+    idle_s: int | None = None
+    heartbeat_age_s: int | None = None
+    attached: bool = False
+    memory_mb: float = 0.0
+    drift: str | None = None
+    state: str | None = None
+    state_since: str | None = None
+    state_source: str | None = None
+    until: str | None = None
+    task_id: str | None = None
+    ttl: str | None = None
+    worktree: str | None = None
+    created_at: str | None = None
+    stopped_at: str | None = None
+    stop_reason: str | None = None
+    termination_mode: str | None = None
+    parent: str | None = None
+    keep: bool = False
+    restart: str | None = None
+    start_command: str | None = None
+    socket: str | None = None
+    error: Problem | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the registry says so."""
+        return self.status != Status.RUNNING
+
+    @property
+    def alive(self) -> bool:
+        """Whether its tmux session is there."""
+        return self.live in ("alive", "agent_gone")
+
+
+@frozen
+class Listed(Session):
+    """Tells what `list --tree` adds to a session."""
+
+    RARE = frozenset({"error", "depth"})
+
+    depth: int | None = None
+
+
+@frozen
+class Locator(Answer):
+    """Tells where a conversation was looked for, and what else it could have been."""
+
+    id: str | None = None
+    source: str | None = None
+    path: str | None = None
+    exists: bool = False
+    candidates: tuple[str, ...] = ()
+
+
+@frozen
+class Author(Answer):
+    """Tells who ended a session."""
+
+    user: str | None = None
+    host: str | None = None
+    tool: str | None = None
+    session: str | None = None
+
+
+@frozen
+class Shown(Session):
+    """Tells what `show` adds to a session."""
+
+    processes: tuple[Process, ...] = ()
+    protected: tuple[Process, ...] = ()
+    pane_state: str | None = None
+    locators: tuple[Locator, ...] = ()
+    screen: str | None = None
+    ended_by: Author | None = None
+
+
+@frozen
+class Launched(Session):
+    """Tells what start, adopt and resume say beside a session: the command, with its plan alone."""
+
+    RARE = frozenset({"outcome", "command"})
+
+    outcome: str | None = None
+    command: str | None = None
+
+
+def failed_launch(name: str, error: Problem | None) -> Launched:
+    """Tell that nothing runs there for it."""
+    return Launched(name, outcome=Outcome.FAILED, error=error)
+
+
+@frozen
+class Planned(Answer):
+    """Tells what `start` would run, with `--dry-run`."""
+
+    plan: Mapping[str, object] | None = None

@@ -1,0 +1,258 @@
+"""What people read of each kind of answer: a voice for each type. Decides nothing.
+
+What is told was made plain before: no text of somebody else's can command a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tmuxreap.core.model import Outcome
+from tmuxreap.core.results import Item, RemoteResult
+from tmuxreap.core.text import Voice, cut, pad, width
+from tmuxreap.core.times import short_duration
+
+if TYPE_CHECKING:  # each verb has loaded those that it answers with
+    from tmuxreap.core.answers.base import Process
+    from tmuxreap.core.answers.endings import (
+        Awaited,
+        Beat,
+        Ending,
+        Forgotten,
+        Interrupted,
+        Protected,
+    )
+    from tmuxreap.core.answers.machine import (
+        Agent,
+        Default,
+        Finding,
+        Hooked,
+        Reached,
+        Script,
+        Skill,
+    )
+    from tmuxreap.core.answers.news import Drift, Event
+    from tmuxreap.core.answers.sessions import Launched, Session, Shown
+
+WITH_ERROR = ("Ending", "Session", "Shown")  # what is told of them although something failed
+
+
+def told(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+    """Tell one result in the voice of its type. `brief`: it is one of a crowd, where the first
+    should not scroll away."""
+    if brief and type(item).__name__ == "Ending":
+        yield from _ending(item, voice, brief=True)  # type: ignore[arg-type]
+    elif isinstance(item, RemoteResult):
+        yield from item.lines
+    elif item.error is None or type(item).__name__ in WITH_ERROR:
+        yield from VOICES[type(item).__name__](item, voice)
+
+
+def _ending(item: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
+    from tmuxreap.interfaces.text.receipt import receipt, verdict  # no other verb needs it
+
+    if item.verdict is not None:
+        yield from verdict(item, voice)
+    if item.joined:
+        yield f"{item.name}: another stop was handling it: {item.outcome}"
+    else:
+        yield from receipt(item, voice, brief=brief)
+
+
+def _session(one: Session, voice: Voice) -> Iterator[str]:
+    if one.live is None:  # what is not there has an error alone
+        return
+    drift = voice.paint(f" (drift: {one.drift})", "red") if one.drift else ""
+    yield f"{voice.paint(one.name, 'bold')}: {one.status}, {one.live}{drift}"
+    facts = {
+        "agent": one.agent,
+        "pane": f"{one.pane_id or '-'} (pid {one.pid or '-'})" if one.pane_id or one.pid else None,
+        "folder": one.cwd,
+        "server": one.tmux_server,
+        "tags": " ".join(one.tags) or None,
+        "conversation": one.conversation_id,
+        "memory": f"{one.memory_mb:g} MB" if one.memory_mb else None,
+        "idle": short_duration(one.idle_s) if one.idle_s is not None else None,
+        "state": _state(one),
+    }
+    yield from (f"  {name:<13} {value}" for name, value in facts.items() if value is not None)
+
+
+def _shown(one: Shown, voice: Voice) -> Iterator[str]:
+    yield from _session(one, voice)
+    yield from _processes("processes", one.processes, voice)
+    yield from _processes("protected", one.protected, voice)
+    if one.screen:
+        yield "  screen"
+        bar = f"  {voice.paint('|', 'dim')} "
+        yield from (_within(bar, line, voice) for line in one.screen.splitlines())
+
+
+def _state(one: Session) -> str | None:
+    """What it is at, and how that is known; of an agent that is no more what is left in its
+    pane."""
+    if one.state is None:
+        return getattr(one, "pane_state", None)
+    until = f" until {one.until}" if one.until else ""
+    since = f", since {one.state_since}" if one.state_since is not None else ""
+    return f"{one.state}{until}{since}{f' (by its {one.state_source})' if one.state_source else ''}"
+
+
+def _processes(kind: str, found: Sequence[Process], voice: Voice) -> Iterator[str]:
+    if not found:
+        return
+    yield f"  {kind}"
+    cells = max(width(process.name) for process in found)
+    for process in found:
+        line = f"{process.pid:>9}  {pad(process.name, cells)}  {process.why}"
+        yield _within("  ", line, voice)
+
+
+def _within(before: str, text: str, voice: Voice) -> str:
+    """Cut where the terminal ends; `before` takes four cells at most."""
+    return before + (text if voice.width is None else cut(text, max(voice.width - 4, 1)))
+
+
+def _event(item: Event, voice: Voice) -> Iterator[str]:
+    yield f"{item.timestamp}  {item.name}  {item.kind}{_event_words(item.data or {})}"
+
+
+def _default(item: Default, voice: Voice) -> Iterator[str]:
+    where = f" ({item.place})" if item.place else ""
+    note = f"; {item.note}" if item.note else ""
+    source = voice.paint(f"{item.source}{where}{note}", "dim")
+    yield f"{item.name:<20}{_valued(item.value)}  {source}"
+
+
+def _valued(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return short_duration(value) if isinstance(value, float) and value >= 1 else str(value)
+
+
+def _agent(item: Agent, voice: Voice) -> Iterator[str]:
+    abilities = {
+        "exit keys": item.exit_keys,
+        "ID at start": item.takes_an_id,
+        "resume": item.resume,
+        "purge": item.purge,
+    }
+    can = [word for word, able in abilities.items() if able]
+    yield f"{item.name:<14}{item.about}"
+    told = ", ".join(can) or "none of its own: it is ended by SIGHUP"
+    yield f"{'':<14}can: {told}; verified: {item.verified or 'no'}"
+
+
+def _drift(item: Drift, voice: Voice) -> Iterator[str]:
+    yield f"{item.name or 'the ledger'}: {item.drift}: {item.evidence}"
+    yield "  settled" if item.settled else f"  hint: {item.hint}"
+
+
+def _launched(item: Launched, voice: Voice) -> Iterator[str]:
+    if item.command is not None:
+        yield item.command
+    elif item.outcome is not None:
+        pane = f"{item.pane_id or '-'} (pid {item.pid or '-'})"
+        yield f"{item.name}: {item.outcome}: {item.agent}, pane {pane}, in {item.cwd}"
+
+
+def _forgotten(item: Forgotten, voice: Voice) -> Iterator[str]:
+    history = ", with its history" if item.history else ""
+    word = "removed" if item.forgotten else "would be removed"
+    yield f"{item.name}: {word} from the registry{history}"
+
+
+def _protected(item: Protected, voice: Voice) -> Iterator[str]:
+    word = "protected" if item.keep else "not protected"
+    yield f"{item.name}: {word}{'' if item.changed else ', as before'}"
+
+
+def _awaited(item: Awaited, voice: Voice) -> Iterator[str]:
+    missed = "" if item.reached else ", not reached"
+    yield f"{item.name}: {item.state or 'gone'}, after {item.waited_ms} ms{missed}"
+
+
+def _interrupted(item: Interrupted, voice: Voice) -> Iterator[str]:
+    told = {
+        Outcome.PLANNED: f"would be interrupted by {' '.join(item.keys)}",
+        Outcome.INTERRUPTED: f"interrupted, {item.state} now",
+        Outcome.ALREADY_IDLE: "already idle",
+    }
+    yield f"{item.name}: {told.get(item.outcome, item.outcome)}"  # type: ignore[call-overload]
+
+
+def _skill(item: Skill, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: {item.outcome} in {item.folder}"
+
+
+def _script(item: Script, voice: Voice) -> Iterator[str]:
+    yield from item.script
+
+
+def _hooked(item: Hooked, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: hooks {item.action}: {item.file}"
+    yield from item.diff
+
+
+def _beat(item: Beat, voice: Voice) -> Iterator[str]:
+    yield f"{item.name}: state {item.state}"
+
+
+def _reached(item: Reached, voice: Voice) -> Iterator[str]:
+    well = item.state == "ok"
+    counted = f"{item.running} running of {item.sessions} sessions"
+    more = f"{item.version}, {counted}, {item.round_trip_ms} ms" if well else ""
+    state = voice.paint(str(item.state), "green" if well else "red")
+    yield f"{voice.paint(item.name, 'bold')}: {state}  {more}".rstrip()
+
+
+LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
+
+
+def _finding(item: Finding, voice: Voice) -> Iterator[str]:
+    """One finding of `doctor`, and the command that fixes it: that stands on a line of its own, to
+    be copied."""
+    level = str(item.level)
+    first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.message}", voice)
+    yield voice.paint(level, LEVEL_COLOURS.get(level)) + first[len(level) :]
+    yield from rest
+    if item.hint:
+        yield f"{'':<9}{voice.paint('fix:', 'bold')} {item.hint}"
+
+
+def _wrapped(line: str, voice: Voice) -> list[str]:
+    if voice.width is None or width(line) <= voice.width:
+        return [line]
+    from textwrap import wrap  # only for who sits there
+
+    return wrap(line, max(voice.width, 20), subsequent_indent=" " * 9, break_on_hyphens=False)
+
+
+def _event_words(data: Mapping[str, object]) -> str:
+    words = [str(data[key]) for key in ("stopped_by", "reason", "text") if data.get(key)]
+    return f"  ({', '.join(words)})" if words else ""
+
+
+VOICES: dict[str, Callable[[Any, Voice], Iterator[str]]] = {
+    "Agent": _agent,
+    "Awaited": _awaited,
+    "Beat": _beat,
+    "Default": _default,
+    "Drift": _drift,
+    "Ending": _ending,
+    "Event": _event,
+    "Finding": _finding,
+    "Forgotten": _forgotten,
+    "Hooked": _hooked,
+    "Interrupted": _interrupted,
+    "Launched": _launched,
+    "Listed": _session,
+    "Protected": _protected,
+    "Reached": _reached,
+    "Script": _script,
+    "Session": _session,
+    "Shown": _shown,
+    "Skill": _skill,
+}
