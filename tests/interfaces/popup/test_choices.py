@@ -19,11 +19,11 @@ from tmuxreap.interfaces.popup.choices import (
     recalled,
     remember,
 )
-from tmuxreap.sessions.state import AgentState, Told
+from tmuxreap.sessions.state import AgentState
 
 
 def one(name: str, state: AgentState | None = None, **more: object) -> object:
-    return replace(SHOP, name=name, told=Told(state), drift=None, **more)  # type: ignore[arg-type]
+    return replace(SHOP, name=name, state=state.value if state else None, drift=None, **more)  # type: ignore[arg-type]
 
 
 SEEN = [

@@ -10,8 +10,6 @@ from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Row, Scope, Verb
-from tmuxreap.ending.end import end_unregistered
-from tmuxreap.ending.plan import Policy
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Past
 
@@ -22,6 +20,9 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
         past is None and not row.tmux.known
     ):  # gone already; by its name alone a stranger's could be meant
         return False
+    from tmuxreap.ending.end import end_unregistered  # a start that goes well ends nothing
+    from tmuxreap.ending.plan import Policy
+
     ended = end_unregistered(
         context, row, Policy(Verb.KILL, "start_failed", grace_s=1.0, scope=Scope.SESSION), past
     )

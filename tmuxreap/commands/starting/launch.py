@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 import uuid
+from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.starting.announce import Start, announced, marks_of
@@ -20,8 +21,6 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Live, ProcessId, Row, Server, Terminal, Unreachable, Verb
 from tmuxreap.core.results import Item, failure_in
-from tmuxreap.ending.end import end_rows, end_unregistered
-from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
@@ -30,6 +29,9 @@ from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.interrupts import undisturbed
+
+if TYPE_CHECKING:
+    from tmuxreap.ending.plan import Policy
 
 BEGINNING_S = 10.0  # for the exec in a new pane
 BEGINNING_STEP_S = 0.01
@@ -72,7 +74,9 @@ def make_way(
         if is_there(row, sight):
             if not replace:
                 raise session_exists(wish.name, row.terminal, registered=not row.status.ended)
-            _ended(end_rows(context, look, [row], Policy(Verb.STOP, "replaced"))[0])
+            from tmuxreap.ending.end import end_rows  # few starts end anything
+
+            _ended(end_rows(context, look, [row], _replaced())[0])
     if wish.terminal is not Terminal.TMUX:
         _nothing_left(context, wish)
         return
@@ -84,7 +88,15 @@ def make_way(
         if not replace:
             raise session_exists(wish.name)
         there = live_row(context, wish.name, wish.agent, wish.server, server, stranger)
-        _ended(end_unregistered(context, there, Policy(Verb.STOP, "replaced")))
+        from tmuxreap.ending.end import end_unregistered
+
+        _ended(end_unregistered(context, there, _replaced()))
+
+
+def _replaced() -> Policy:
+    from tmuxreap.ending.plan import Policy
+
+    return Policy(Verb.STOP, "replaced")
 
 
 def _nothing_left(context: Context, wish: Launch) -> None:
