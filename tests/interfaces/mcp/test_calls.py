@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import anyio
 import pytest
 
-from tmuxreap.core.results import PlainResult, Result
+from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.mcp import calls
 from tmuxreap.interfaces.mcp.arguments import Arguments
@@ -38,8 +39,7 @@ class Slow(Arguments):
         while not self.let.is_set():
             context.processes.wait((), 0.01)
         context.progress.done(self.name)
-        facts = {"outcome": "stopped"}
-        return Result("stop", None, 0.0, [PlainResult(self.name, facts)])
+        return Result("stop", None, 0.0, [Ending(self.name, "stopped")])
 
 
 TOOL = Tool("stop_session", "Stop", "stop", Slow)

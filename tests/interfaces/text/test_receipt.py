@@ -88,10 +88,8 @@ def test_a_verdict_tells_its_facts() -> None:
 
 def test_of_a_crowd_each_has_a_line_and_what_needs_a_look() -> None:
     plain = [replace(DONE, name=f"s{number}", freed_mb=2.0) for number in range(4)]
-    crowd = [
-        *plain,
-        replace(DONE, name="odd", draft=Draft(4, 1, "half"), warnings=("look_here: x",)),
-    ]
+    draft = Draft(4, 1, "half")
+    crowd = [*plain, replace(DONE, name="odd", draft=draft, warnings=("look_here: x",))]
     said = list(lines(Result("stop", None, 0.0, crowd), Voice()))
     assert said[:4] == [f"s{n}: stopped, exited on its own exit keys, 1.2 s" for n in range(4)]
     assert said[5:7] == ["  draft kept    'half'", "  warning       look_here: x"]

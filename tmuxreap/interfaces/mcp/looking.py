@@ -12,7 +12,8 @@ from tmuxreap.commands import events, show, wait
 from tmuxreap.commands import list as listing
 from tmuxreap.commands.doctor import doctor
 from tmuxreap.commands.watch.waiting import Waiter, Woken
-from tmuxreap.core.answers import SHAPES, fields_of
+from tmuxreap.core.answers.base import fields_of
+from tmuxreap.core.answers.sessions import Listed
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.results import Result
@@ -22,9 +23,7 @@ from tmuxreap.sessions.context import Context
 LONGEST_S = 25.0  # of a wait: clients give up on a call that takes a minute
 HEARD_S = 0.5  # how soon one who waits hears that the server has to leave
 MOST = 1000
-SHOWN = frozenset(
-    name for shape in SHAPES["list"].results for name in fields_of(shape) if name != "name"
-)
+SHOWN = frozenset(fields_of(Listed)) - {"name"}
 Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many.")]
 StatusWord = Literal["running", "stopped", "terminated", "all"]
 UntilWord = Literal["idle", "waiting", "working", "limited", "gone", "ended"]
