@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from tmuxreap.core.answers.base import problem_of
+from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.results import PlainResult, RemoteResult
+from tmuxreap.core.results import RemoteResult
 from tmuxreap.interfaces.text.by_host import by_host
 
 
 def of(host: str, failure: Failure | None = None, **facts: object) -> RemoteResult:
-    return RemoteResult("x", host, facts, failure=failure)
+    return RemoteResult("x", host, facts, error=problem_of(failure))
 
 
 def test_endings_are_summed_up_by_host() -> None:
@@ -30,4 +32,4 @@ def test_sessions_are_summed_up_by_host() -> None:
 
 def test_one_host_needs_no_sum() -> None:
     assert list(by_host([of("a", live="alive"), of("a", live="gone")])) == []
-    assert list(by_host([PlainResult("x", {})])) == []
+    assert list(by_host([Ending("x")])) == []

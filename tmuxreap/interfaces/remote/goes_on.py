@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from tmuxreap.app import real_app
-from tmuxreap.core.results import PlainResult
+from tmuxreap.core.answers.news import Change
 from tmuxreap.hosts.wire import Request, Say
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.remote.mouth import Mouth
@@ -53,7 +53,7 @@ def _look_on(mouth: Mouth, registry: str | None) -> None:
     from tmuxreap.commands.watch import watch
     from tmuxreap.commands.watch.waiting import Waiter
 
-    def tell(event: PlainResult) -> None:
+    def tell(event: Change) -> None:
         later = threading.Timer(SETTLED_S, _tell_unless_told, (mouth, registry, event))
         later.daemon = True
         later.start()
@@ -63,7 +63,7 @@ def _look_on(mouth: Mouth, registry: str | None) -> None:
     watch.run(context, watch.WatchRequest(settle=False), tell, waiter)
 
 
-def _tell_unless_told(mouth: Mouth, registry: str | None, event: PlainResult) -> None:
+def _tell_unless_told(mouth: Mouth, registry: str | None, event: Change) -> None:
     """The ledger's own event of it is passed on as every other one."""
     context = real_app(Settings.from_environment(), registry)
     try:

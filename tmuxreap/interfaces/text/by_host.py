@@ -24,7 +24,7 @@ def _sum(host: str, items: Sequence[RemoteResult]) -> str:
     name = plain(host)
     if any("outcome" in item.facts for item in items):
         ended = sum(item.facts.get("outcome") in ENDED for item in items)
-        failed = sum(item.failure is not None for item in items)
+        failed = sum(item.error is not None for item in items)
         return f"{name} {ended} of {len(items)} ended" + (f", {failed} failed" if failed else "")
     alive = sum(item.facts.get("live") == ALIVE for item in items)
     return f"{name} {alive} of {len(items)} alive"
