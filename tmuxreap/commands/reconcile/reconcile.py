@@ -14,9 +14,7 @@ from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.delegation import tell_finished
-from tmuxreap.ending.end import end_rows
 from tmuxreap.ending.ladder.execute import restore
-from tmuxreap.ending.outcome import clear_up_after
 from tmuxreap.ledger.records import Closing, Intent, NewEvent
 from tmuxreap.registry.file import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
@@ -225,6 +223,8 @@ def _is_running(before: Mapping[str, Row], drift: Drift) -> bool:
 
 def _finish(context: Context, drift: Drift) -> str:
     assert drift.finish is not None  # noqa: S101 - asked for those only
+    from tmuxreap.ending.end import end_rows  # few drifts ask for it
+
     look = context.registry.look()
     row = look.named(drift.name)
     ended = end_rows(context, look, [row], drift.finish) if row is not None else []
@@ -243,6 +243,8 @@ def _has_ended(before: Mapping[str, Row], drift: Drift) -> bool:
 def _finish_ended(context: Context, ended: Sequence[tuple[Row, Intent]]) -> None:
     """Do what the ending was to do after its row was written."""
     for row, intent in ended:
+        from tmuxreap.ending.outcome import clear_up_after  # few drifts ask for it
+
         failure = clear_up_after(context, row, json.loads(intent.plan), intent.reason)
         if failure is not None:
             context.warnings.append(f"{failure.code.text}: {failure.message}")
