@@ -348,6 +348,7 @@ AGENTS = {
     "cursor-agent": "Cursor CLI; its /exit needs a second Enter",
     "droid": "Factory Droid",
     "pi": "pi; it asks before no tool",
+    "hermes": "Hermes Agent",
     "goose": "goose",
     "crush": "Crush; its conversations are in .crush/crush.db of each project",
     "aider": "Aider; its conversations have no IDs",
