@@ -11,11 +11,19 @@ from itertools import count
 from signal import Signals
 
 from tests.fake_processes import FakeProcesses
-from tmuxreap.core.deeds import Created, Deed, NewSession
+from tmuxreap.core.deeds import Created, Deed, NewSession, SetStatus
 from tmuxreap.core.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
 from tmuxreap.core.ports import Question, Surroundings
 from tmuxreap.core.values import replace
-from tmuxreap.system.tmux.commands import GROUPED, HOLDS, command_of, creation_of
+from tmuxreap.system.tmux.commands import (
+    GROUPED,
+    HOLDS,
+    STATUS,
+    STATUS_ASKED,
+    STATUS_OF,
+    command_of,
+    creation_of,
+)
 
 FIRST_TTY = 34816  # /dev/pts/0
 
@@ -52,6 +60,7 @@ class FakeServer:
     sessions: list[FakeSession] = field(default_factory=list)
     session_ids: Iterator[int] = field(default_factory=count)
     pane_ids: Iterator[int] = field(default_factory=count)
+    options: dict[str, str] = field(default_factory=dict)
 
 
 class FakeTmux:
@@ -72,6 +81,7 @@ class FakeTmux:
         ] = {}  # how what `create` starts behaves, by its name
         self.transcript: list[tuple[str, tuple[str, ...]]] = []
         self.within: list[Surroundings | None] = []  # of each that was made
+        self.told_status: list[tuple[str, str | None]] = []
         self.notices: list[tuple[str, str]] = []
         self._ttys = count(FIRST_TTY)
         processes.when_gone.append(self._process_gone)
@@ -185,7 +195,19 @@ class FakeTmux:
         return Server(socket, server.process.pid, server.started, sessions)
 
     def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
-        return self.run(socket, [command_of(deed) for deed in deeds])
+        for deed in deeds:
+            if isinstance(deed, SetStatus):
+                self._show(socket, deed)
+        rest = [command_of(deed) for deed in deeds if not isinstance(deed, SetStatus)]
+        return self.run(socket, rest) if rest or not deeds else self._reachable(socket)
+
+    def _show(self, socket: str, status: SetStatus) -> None:
+        self.told_status.append((socket, status.text))
+        options = self.servers[socket].options if socket in self.servers else {}
+        of = options.get(STATUS_OF, "")
+        if options.get(STATUS_ASKED) == "on" and of in ("", status.registry):
+            options.pop(STATUS, None)
+            options.update({} if status.text is None else {STATUS: status.text})
 
     def run(self, socket: str, commands: Sequence[Sequence[str]]) -> bool:
         self.transcript += [(socket, tuple(command)) for command in commands]

@@ -21,6 +21,7 @@ from tmuxreap.core.deeds import (
     NewSession,
     Press,
     SetOption,
+    SetStatus,
 )
 from tmuxreap.core.model import NoServer, Server, Session, Unreachable
 from tmuxreap.core.ports import Processes, Question, Tmux
@@ -63,6 +64,9 @@ class Arena(Protocol):
 
     def enter_mode(self, pane: str) -> None: ...
 
+    def option(self, name: str, value: str | None = None) -> str:
+        """Of the whole server: set it, where a value is given, and read it."""
+
     def hang(self) -> None:
         """From now on the server answers nobody."""
 
@@ -97,6 +101,11 @@ class FakeArena:
             if one.now.id == pane
         )
         self.tmux.change(found, in_mode=True)
+
+    def option(self, name: str, value: str | None = None) -> str:
+        options = self.tmux.servers[self.socket].options
+        options.update({} if value is None else {name: value})
+        return options.get(name, "")
 
     def hang(self) -> None:
         self.tmux.hung.add(self.socket)
@@ -133,6 +142,11 @@ class RealArena:
 
     def enter_mode(self, pane: str) -> None:
         self.told("copy-mode", "-t", pane)
+
+    def option(self, name: str, value: str | None = None) -> str:
+        if value is not None:
+            self.told("set-option", "-g", name, value)
+        return self.told("show-options", "-gqv", name).strip()
 
     def hang(self) -> None:
         server = look(self)
@@ -462,6 +476,22 @@ def test_a_session_whose_pane_remains_is_made_with_its_last_words(arena: Arena) 
     assert found is not None
     assert (found.id, [pane.id for pane in found.panes]) == (made.session, [made.pane])
     assert found.panes[0].remain_on_exit == "on"
+
+
+def test_the_status_is_shown_where_it_is_wanted_for_this_registry(arena: Arena) -> None:
+    arena.open("one")
+    idle, none = SetStatus("/r/a b,}.yaml", "1 idle; #{pid}"), SetStatus("/r/a b,}.yaml", None)
+    arena.tmux.do(arena.socket, [idle])
+    assert arena.option("@tmuxreap-status") == ""
+    arena.option("@tmuxreap-segment", "on")
+    arena.tmux.do(arena.socket, [idle])
+    assert arena.option("@tmuxreap-status") == "1 idle; #{pid}"
+    arena.option("@tmuxreap-registry", "/r/other.yaml")
+    arena.tmux.do(arena.socket, [none])
+    assert arena.option("@tmuxreap-status") == "1 idle; #{pid}"
+    arena.option("@tmuxreap-registry", "/r/a b,}.yaml")
+    arena.tmux.do(arena.socket, [none])
+    assert arena.option("@tmuxreap-status") == ""
 
 
 def test_the_screen_is_text_without_its_empty_end(arena: Arena) -> None:

@@ -33,16 +33,11 @@ def test_those_that_run_by_what_they_are_at_and_those_that_should(story: Story) 
 
 def test_tmux_is_told_what_changed_and_again_where_that_is_wanted(story: Story) -> None:
     story.agent()
-    said: list[str] = []
-    story.tmux.run = lambda socket, commands: bool(said.append(str(commands)) or True)  # type: ignore[method-assign]
     segment, now = Segment(story.app()), seen(story)
     segment.tell(now, again=False)
     segment.tell(now, again=False)
-    assert len(said) == 1
-    assert "1 idle" in said[0]
+    assert story.tmux.told_status == [(story.SOCKET, "1 idle")]
     segment.tell(now, again=True)
     segment.tell([], again=False)
-    assert len(said) == 3
-    assert "idle" not in said[2]
     segment.leave()
-    assert "-gqu @tmuxreap-status" in said[3]
+    assert [text for _, text in story.tmux.told_status] == ["1 idle", "1 idle", "", None]

@@ -47,13 +47,6 @@ class Mute:
         pass
 
 
-class Silent(Segment):
-    """One that looks, and tells no tmux."""
-
-    def _run(self, socket: str, command: str) -> None:
-        pass
-
-
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:
     told = Story(tmp_path)
@@ -176,7 +169,7 @@ def test_a_changed_state_is_told_once(story: Story) -> None:
 
     each = telling.Told(told.append, None, str(story.path), settles=True)
     history = Told(pass_time("busy"), pass_time("busy"), pass_time("dialog"))
-    watch._Watch(app, history, each, Silent(app), ()).run(10.0)  # type: ignore[arg-type]
+    watch._Watch(app, history, each, Segment(app), ()).run(10.0)  # type: ignore[arg-type]
     changes = [(one.before, one.state) for one in told if one.event == "state"]
     assert changes == [("idle", "working"), ("working", "waiting")]
     kept = [
