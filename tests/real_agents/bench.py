@@ -33,11 +33,10 @@ class Bench:
         self, agent: str, setup: Setup, profile: Profile, program: Path, *, allowed: bool = False
     ) -> None:
         """`allowed`: it runs its tools without asking."""
-        self.agent, self.setup, self.profile, self.allowed = agent, setup, profile, allowed
+        self.agent, self.setup, self.profile = agent, setup, profile
         self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
         self.proof = self.folder / "proof-that-it-ran"
-        self.model = MockModel(setup.command.format(proof=self.proof), asks=not allowed)
-        self.options = setup.allowing if allowed else setup.options
+        self.model = MockModel(setup.command.format(proof=self.proof))
         place = Place(self.folder / "home", self.folder / "project", self.model.url)
         place.home.mkdir()
         place.project.mkdir()
@@ -46,6 +45,15 @@ class Bench:
         self.socket = str(self.folder / "s")
         self.registry = self.folder / "agent-sessions.yaml"
         self.environ = self._environment()
+        self.allow(allowed)
+
+    def allow(self, allowed: bool) -> None:
+        """Of what is started from now on."""
+        self.allowed, self.model.asks = allowed, not allowed
+        self.options = self.setup.allowing if allowed else self.setup.options
+        for name, value in self.setup.allowing_environ:
+            self.environ.pop(name, None)
+            self.environ.update({name: value} if allowed else {})
 
     def _environment(self) -> dict[str, str]:
         root = Path(__file__).parent.parent.parent
@@ -62,7 +70,6 @@ class Bench:
             "PYTHONPATH": str(root),
             "NO_PROXY": "127.0.0.1,localhost",
             **self.setup.seed(self.place),
-            **(dict(self.setup.allowing_environ) if self.allowed else {}),
         }
 
     def __enter__(self) -> Bench:

@@ -12,7 +12,7 @@ from tests.real_agents.mock_model import SLOW, STREAM, TOOL
 from tmuxreap.agents.screens import State
 
 DRAFT = "half a thought"
-LINES = ("first line", "second line")
+LINES = ("first half of it", "second half of it")
 COMMAND = "echo half"
 WORDS = " ".join(f"word{number}" for number in range(60))
 PASTED = tuple(f"pasted line {number}" for number in range(30))

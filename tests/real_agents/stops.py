@@ -57,7 +57,7 @@ def _played(bench: Bench, *, state: str, verb: str) -> str:
     _hold(bench, state, verb, item, asked, spared)
     if item["resumable"]:
         _resumed(bench)
-    told = [f"{item['duration_ms'] / 1000:.2f} s", *(["draft_lost"] if _lost(item) else [])]
+    told = [f"{item['duration_ms'] / 1000:.2f} s", *(["draft_lost"] if lost(item) else [])]
     return ", ".join(told if item["resumable"] else [*told, "nothing to resume"])
 
 
@@ -89,13 +89,16 @@ def _hold(
         (f"the model was asked to go on {more} times", lambda: not more),
         (
             f"of the draft was kept: {said!r}",
-            lambda: _lost(item) or _kept(bench, state, item, said),
+            lambda: lost(item) or _kept(bench, state, item, said),
         ),
         (
             f"a draft was lost that there was not: {item['warnings']}",
-            lambda: not _lost(item) or bool(situation.typed),
+            lambda: not lost(item) or bool(situation.typed),
         ),
-        (f"the conversation is {item['conversation']}", lambda: _holds(item, MESSAGE) or not due),
+        (
+            f"the conversation is {item['conversation']}",
+            lambda: conversation_holds(item, MESSAGE) or not due,
+        ),
         (f"resumable: {item['resumable']}", lambda: item["resumable"] is due),
         (
             f"an idle one took {item['duration_ms']} ms",
@@ -108,11 +111,11 @@ def _hold(
 
 def _kept(bench: Bench, state: str, item: dict[str, Any], said: str) -> bool:
     if state == "queued" and bench.setup.keeps_queue:
-        return _holds(item, QUEUED)
+        return conversation_holds(item, QUEUED)
     return all(one in said for one in SITUATIONS[state].typed)
 
 
-def _lost(item: dict[str, Any]) -> bool:
+def lost(item: dict[str, Any]) -> bool:
     return any(warning.startswith("draft_lost") for warning in item["warnings"])
 
 
@@ -131,7 +134,7 @@ def _due(verb: str) -> tuple[str, ...]:
     return ("exit_keys",) if verb == "stop" else ("sigterm", "sigkill")
 
 
-def _holds(item: dict[str, Any], words: str) -> bool:
+def conversation_holds(item: dict[str, Any], words: str) -> bool:
     """The very conversation: what was said stands in it."""
     path = item["conversation"]["path"]
     if not path:
