@@ -262,6 +262,12 @@ SCREENS = [
         Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True),
     ),
     ("claude", shown(CLAUDE, "\n  ".join(wrap(WORDS, 37))), Screen(State.DRAFT, WORDS)),
+    (
+        "claude",
+        shown(CLAUDE, above="      /rc · draft stashed\n"),
+        Screen(State.IDLE, stashed=True),
+    ),
+    ("claude", shown(CLAUDE, above="● The draft stashed\n\n"), Screen(State.IDLE)),
     ("claude", CLAUDE_KEY, Screen(State.DIALOG, setup=True)),
     ("claude", CLAUDE_TRUST, Screen(State.DIALOG, setup=True)),
     # it starts

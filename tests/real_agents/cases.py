@@ -19,6 +19,7 @@ from tests.real_agents.bench import MESSAGE, NAME, Bench
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL
 from tests.real_agents.setups import KEY, SETUPS
+from tests.real_agents.states import DRAFT
 from tmuxreap.agents.screens import State
 
 ALL = tuple(SETUPS)
@@ -133,6 +134,43 @@ def answers(bench: Bench) -> list[Path]:
     return [path for path in files if answer in path.read_text(errors="replace")]
 
 
+def stashed(bench: Bench) -> None:
+    """A draft that a person has laid aside is kept, or named as lost."""
+    _talked(bench)
+    bench.type(DRAFT)
+    bench.keys("C-s")
+    bench.until("the stash", lambda: bench.seen().stashed)
+    item = bench.reap("stop", NAME)
+    assert (bench.drafts(), item["warnings"]) == ([DRAFT], []), (bench.drafts(), item["warnings"])
+    bench.start()
+    _talk(bench)
+    bench.type(DRAFT)
+    bench.keys("C-s")
+    bench.until("the stash", lambda: bench.seen().stashed)
+    bench.type("another")
+    item = bench.reap("stop", NAME)
+    assert any(one.startswith("draft_lost") for one in item["warnings"]), item["warnings"]
+    assert bench.drafts()[-1] == "another", bench.drafts()
+
+
+def in_a_worktree(bench: Bench) -> None:
+    """It asks at its exit whether the worktree may go: nobody answers, and nothing goes."""
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    commit = ("git", *author, "commit", "-q", "--allow-empty", "-m", "first")
+    subprocess.run(commit, cwd=bench.place.project, env=bench.environ, check=True)
+    bench.start(bench.setup.program, *bench.options, "--worktree", "side")
+    _talk(bench)
+    work = bench.place.project / ".claude" / "worktrees" / "side" / "work"
+    work.write_text("of a day")
+    item = bench.reap("stop", NAME)
+    assert work.read_text() == "of a day"
+    assert (item["outcome"], item["resumable"]) == ("stopped", True), item
+    bench.reap("resume", NAME)
+    bench.until("the empty prompt, after the resume", lambda: bench.seen().state is State.IDLE)
+    assert ANSWER in bench.screen(), bench.screen()
+    assert work.exists()
+
+
 def limited(bench: Bench) -> None:
     """Its provider refuses it: told with its time, neither stalled nor idle, and left by its
     keys."""
@@ -173,6 +211,8 @@ CASES: dict[str, tuple[Callable[[Bench], None], tuple[str, ...]]] = {
     "rival elsewhere": (rival_elsewhere, ("codex", "opencode")),
     "in it already": (in_it_already, ("claude", "codex", "qwen", "copilot")),
     "tool below": (tool_below, ALL),
+    "stashed": (stashed, ("claude",)),
+    "in a worktree": (in_a_worktree, ("claude",)),
     "limited": (limited, tuple(name for name, setup in SETUPS.items() if setup.tells_limit)),
     "asks first": (asks_first, tuple(UNANSWERED)),
     "asked when killed": (asked_when_killed, ("claude", "codex")),

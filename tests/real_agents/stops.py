@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -102,7 +103,7 @@ def _hold(
         (f"resumable: {item['resumable']}", lambda: item["resumable"] is due),
         (
             f"an idle one took {item['duration_ms']} ms",
-            lambda: state != "idle" or item["duration_ms"] < bench.setup.fast_s * 1000,
+            lambda: state != "idle" or item["duration_ms"] < bench.setup.fast_s * 1000 * _load(),
         ),
     ]
     for what, holds in must:
@@ -134,6 +135,11 @@ def _due(verb: str) -> tuple[str, ...]:
     return ("exit_keys",) if verb == "stop" else ("sigterm", "sigkill")
 
 
+def _load() -> float:
+    """How many wait for each core: so much longer takes all that is done."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def conversation_holds(item: dict[str, Any], words: str) -> bool:
     """The very conversation: what was said stands in it."""
     path = item["conversation"]["path"]
@@ -150,7 +156,7 @@ def _resumed(bench: Bench) -> None:
     bench.reap("resume", NAME)
     bench.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
     bench.until("the empty prompt, after the resume", lambda: _idle(bench))
-    bench.settle()
+    bench.settle(3.0)
     asked = len(bench.model.asked)
     bench.say(AGAIN)
     bench.until("both messages, after the resume", lambda: told(bench.model.asked[asked:]))

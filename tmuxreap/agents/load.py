@@ -187,7 +187,7 @@ def _profiles(data: Block) -> Profiles:
 
 def _profile(name: str, data: Block) -> Profile:
     keys = data.inner("keys").only(
-        ("idle", "safe", "again", "interrupt", "turn", "unqueue", "clear", "setup")
+        ("idle", "safe", "again", "interrupt", "turn", "unqueue", "clear", "unstash", "setup")
     )
     store = data.inner("store").only(("variable", "under", "default"))
     talk = data.inner("conversation").only(TALK_KEYS)
@@ -209,6 +209,7 @@ def _profile(name: str, data: Block) -> Profile:
         turn_keys=_keys(keys, "turn") or _keys(keys, "interrupt"),
         unqueue_keys=_keys(keys, "unqueue"),
         clear_keys=_keys(keys, "clear"),
+        unstash_keys=_keys(keys, "unstash"),
         setup_keys=_keys(keys, "setup"),
         leave_s=data.number("leave_s", 3.0),
         spare=_spares(data),

@@ -100,6 +100,7 @@ class Profile:
     turn_keys: tuple[KeyStep, ...] = ()  # end a turn, or close a dialog, and nothing else
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
+    unstash_keys: tuple[KeyStep, ...] = ()
     setup_keys: tuple[KeyStep, ...] = ()
     leave_s: float = 3.0
     spare: tuple[Spare, ...] = ()

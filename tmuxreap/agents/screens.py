@@ -24,7 +24,7 @@ FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
 # A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading
 # wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
-MARKS = ("setup", "queued", "shortened", "scrolled", "split", "limited")
+MARKS = ("setup", "queued", "shortened", "scrolled", "split", "stashed", "limited")
 WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
 
 
@@ -38,6 +38,7 @@ class Screen:
         False  # it asks before its first prompt: trust, keys; most keys answer that for good
     )
     blank: bool = False
+    stashed: bool = False  # a draft was laid aside, and is not to be seen
     limit: str | None = None  # it may not go on before that time, empty where that is not told
 
 
@@ -51,23 +52,25 @@ def read_screen(
     marks = marks or {}
     if not text.strip():
         return Screen(State.UNKNOWN, blank=True)
-    setup = marks.get("setup")
-    if setup and setup.search(text):
+    if _shows(marks.get("setup"), text):
         return Screen(State.DIALOG, setup=True)
     queued = _queued(marks.get("queued"), text)
     inside = "split" in marks
     draft = _half_typed(patterns.get(State.DRAFT), "draft", text, inside)
     shortened = marks.get("shortened")
     partial = bool(shortened and draft and shortened.search(draft))
+    stashed = _shows(marks.get("stashed"), text)
     limit = _limit(marks.get("limited"), text)
     for state in ORDER:
-        pattern = patterns.get(state)
-        if pattern and pattern.search(text):
-            return Screen(state, draft, queued, partial, limit=limit)
+        if _shows(patterns.get(state), text):
+            return Screen(state, draft, queued, partial, stashed=stashed, limit=limit)
     scrolled = _half_typed(marks.get("scrolled"), "scrolled", text, inside)
-    return Screen(
-        State.DRAFT if scrolled else State.UNKNOWN, scrolled, queued, bool(scrolled), limit=limit
-    )
+    state = State.DRAFT if scrolled else State.UNKNOWN
+    return Screen(state, scrolled, queued, bool(scrolled), stashed=stashed, limit=limit)
+
+
+def _shows(pattern: re.Pattern[str] | None, text: str) -> bool:
+    return pattern is not None and pattern.search(text) is not None
 
 
 def _limit(pattern: re.Pattern[str] | None, text: str) -> str | None:

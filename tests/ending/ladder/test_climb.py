@@ -306,6 +306,35 @@ def test_a_kill_keeps_what_the_screen_showed() -> None:
     assert ended.draft_lost
 
 
+LAID_ASIDE = Screen(State.IDLE, stashed=True)
+
+
+def test_what_was_laid_aside_comes_back_into_the_input_and_is_kept() -> None:
+    profile = replace(DEMO, unstash_keys=(Key("C-s"),))
+    answers = scripted(
+        ReadScreen=[LAID_ASIDE, Screen(State.DRAFT, "half")], KeepDraft=17, Look=GONE
+    )
+    asked, ended = run(STOP, answers, profile=profile)
+    assert pressed(asked)[:2] == [Key("C-s"), Key("Escape")]
+    assert (ended.draft, ended.draft_lost) == (Draft("half", 17), "")
+
+
+@pytest.mark.parametrize("state", [State.IDLE, State.DRAFT, State.BUSY])
+@pytest.mark.parametrize("profile", [DEMO, replace(DEMO, unstash_keys=(Key("C-s"),))])
+def test_what_was_laid_aside_and_does_not_come_back_is_told(profile: Profile, state: State) -> None:
+    """Nor is it asked for where it would change places with what stands in the input."""
+    screen = replace(LAID_ASIDE, state=state)
+    asked, ended = run(STOP, scripted(ReadScreen=screen, Look=GONE), profile=profile)
+    assert "laid aside" in ended.draft_lost
+    asks = profile.unstash_keys and state is State.IDLE
+    assert (Key("C-s") in pressed(asked)) is bool(asks)
+
+
+def test_a_kill_tells_what_was_laid_aside() -> None:
+    _, ended = run(KILL, scripted(Look=GONE), screen=LAID_ASIDE)
+    assert "laid aside" in ended.draft_lost
+
+
 def test_a_turn_is_ended_and_looked_at_again_before_anything_is_typed() -> None:
     profile = replace(DEMO, interrupt_keys=(Key("Escape"),))
     busy = Screen(State.BUSY)

@@ -29,6 +29,7 @@ LOOK_S = 0.1
 SAME_S = 0.3  # between two looks at one that is behind a carrier
 ROUNDED_S = 1e-6
 PARTIAL = "the screen showed only a part of it"
+STASHED = "it was laid aside, and not shown"
 BETWEEN = "\n\n"  # several that were kept, in one answer
 
 
@@ -47,6 +48,8 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     seen = yield from for_certain(ending, (yield from ask(ReadScreen(ready=True))))
     if seen is not None:
         seen = yield from take_back(ending, seen)
+    if seen is not None and seen.stashed:
+        seen = yield from _unstashed(ending, seen)
     if seen is not None and seen.setup:
         way = yield from _unanswered(ending, limit, seen)
     elif seen is not None:
@@ -108,6 +111,17 @@ def _cleared(ending: Ending, screen: Screen) -> Steps[Screen]:
         yield from _keep(ending, screen.draft)
         yield from type_keys(ending, ending.keys.clear_keys)
         screen = yield from screen_when(ending, lambda seen: not seen.draft, CLEAR_S)
+    return screen
+
+
+def _unstashed(ending: Ending, screen: Screen) -> Steps[Screen]:
+    """What was laid aside comes back into an empty input, and is kept."""
+    if screen.state is State.IDLE and ending.keys.unstash_keys:
+        yield from type_keys(ending, ending.keys.unstash_keys)
+        screen = yield from screen_when(ending, lambda seen: not seen.stashed)
+        yield from _keep(ending, screen.draft)
+    if screen.stashed:
+        ending.draft_lost = STASHED
     return screen
 
 
@@ -246,8 +260,8 @@ def keep_shown(ending: Ending) -> Steps[None]:
         return
     yield from _keep(ending, screen.draft)
     yield from _keep(ending, screen.queued)
-    if screen.partial:
-        ending.draft_lost = PARTIAL
+    if screen.partial or screen.stashed:
+        ending.draft_lost = PARTIAL if screen.partial else STASHED
 
 
 def _keep(ending: Ending, text: str) -> Steps[None]:
