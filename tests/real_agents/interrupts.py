@@ -25,7 +25,7 @@ SLEEP = "sleep 77"
 
 
 def jobs() -> Iterator[Job]:
-    for agent, state in product(SETUPS, STATES):
+    for state, agent in product(STATES, SETUPS):
         play = partial(_played, state=state)
         yield Job(agent, f"interrupt, {state}", play, SITUATIONS[state].allowed)
     for agent in SETUPS:

@@ -12,7 +12,7 @@ from tests.real_agents.bench import Bench
 from tests.real_agents.setups import SETUPS, program_of, version_of
 from tmuxreap.agents.load import load_profiles
 
-AT_ONCE = 3  # an agent mostly waits
+AT_ONCE = 4  # an agent mostly waits
 
 
 @dataclass(frozen=True, slots=True)

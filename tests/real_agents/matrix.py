@@ -26,16 +26,22 @@ def write(text: str) -> None:
 
 
 def main(folder: Path, words: list[str]) -> int:
-    jobs = chain(stops.jobs(), interrupts.jobs(), cases.jobs(), turns.jobs())
+    every = chain(stops.jobs(), cases.jobs(), interrupts.jobs(), turns.jobs())
+    jobs = wanted(every, [word for word in words if word != "--write"])
     found: list[Cell] = []
-    for cell in played(wanted(jobs, [word for word in words if word != "--write"]), folder):
-        found.append(cell)
-        print(cell.agent, cell.row, cell.fault or cell.word, sep=": ", file=sys.stderr, flush=True)
+    try:
+        for cell in played(jobs, folder):
+            found.append(cell)
+            said = (cell.agent, cell.row, cell.fault or cell.word)
+            print(*said, sep=": ", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted: the table is that of the cells before it", file=sys.stderr)
     text = table(found, folder)
     print(text)
     if "--write" in words:
-        write(f"One run of {len(found)} cells, on {datetime.now(timezone.utc):%Y-%m-%d}.\n\n{text}")
-    return 1 if any(cell.fault for cell in found) else 0
+        share = f"{len(found)} cells" + (f" of {len(jobs)}" if len(found) < len(jobs) else "")
+        write(f"One run, {share}, on {datetime.now(timezone.utc):%Y-%m-%d}.\n\n{text}")
+    return 1 if len(found) < len(jobs) or any(cell.fault for cell in found) else 0
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from tmuxreap.agents.screens import State
 
 
 def jobs() -> Iterator[Job]:
-    for verb, agent, (state, situation) in product(("stop", "kill"), SETUPS, SITUATIONS.items()):
+    for verb, (state, situation), agent in product(("stop", "kill"), SITUATIONS.items(), SETUPS):
         if verb == "stop" or situation.killed:
             play = partial(_played, state=state, verb=verb)
             yield Job(agent, f"{verb}, {state}", play, situation.allowed)

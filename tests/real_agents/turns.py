@@ -24,6 +24,7 @@ ASKED = ("claude", "qwen", "gemini")
 def jobs() -> Iterator[Job]:
     for agent in ASKED:
         yield Job(agent, "after its turn", _started)
+    for agent in ASKED:
         yield Job(agent, "after its turn, by another tool", _by_hand)
 
 
