@@ -26,7 +26,7 @@ RESET_S = 3 * 3600  # from a limit to the time when it is lifted
 CLAIM = {"representative-claim": "five_hour", "overage-status": "rejected"}
 TALK, TALK_S = (
     ("The teapot is blue, ", "as was said before, ", "and so it goes on ", "for a while. "),
-    8.0,
+    12.0,
 )
 SHELLS = (
     "Bash",
