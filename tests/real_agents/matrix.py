@@ -7,6 +7,7 @@ FOLDER/AGENT is where each is installed; --write puts the table into docs/agents
 
 from __future__ import annotations
 
+import signal
 import sys
 from datetime import datetime, timezone
 from itertools import chain
@@ -29,6 +30,8 @@ def main(folder: Path, words: list[str]) -> int:
     every = chain(stops.jobs(), cases.jobs(), interrupts.jobs(), turns.jobs())
     jobs = wanted(every, [word for word in words if word != "--write"])
     found: list[Cell] = []
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts what it does not wait for deaf
+        signal.signal(number, signal.default_int_handler)
     try:
         for cell in played(jobs, folder):
             found.append(cell)
