@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.real_agents.bench import NAME, Bench
-from tests.real_agents.setups import SETUPS
+from tests.real_agents.setups import SETUPS, program_of
 from tests.real_agents.states import SITUATIONS, WATCHED_S, Situation
 from tests.real_agents.stops import conversation_holds, lost
 from tmuxreap.agents.load import load_profiles
@@ -56,8 +56,7 @@ KINDS = ("tools begun", "prompts sent", "drafts lost", "conversations lost", "mi
 def looped(agent: str, count: int, folder: Path, seed: int) -> Toll:
     setup, chance, toll = SETUPS[agent], random.Random(seed), Toll()
     profile = load_profiles(None).agents[agent]
-    program = folder / agent / "node_modules" / ".bin" / setup.program
-    with Bench(agent, setup, profile, program) as bench:
+    with Bench(agent, setup, profile, program_of(folder, agent)) as bench:
         while sum(toll.states.values()) < count and len(toll.unbrought) < count:
             state = chance.choice(STATES)
             try:
