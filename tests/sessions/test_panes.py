@@ -36,7 +36,7 @@ def test_the_agent_is_found_below_its_shell_too(story: Story) -> None:
     demo = story.app().profiles.agents["demo"]
     assert [one.id for one in agent_in(agent.pane.now, demo, world(story))] == [agent.process]
     session = world(story).servers[story.SOCKET].sessions[0]  # type: ignore[union-attr]
-    assert which_agent(session, story.app().profiles.agents.values(), world(story)) == "demo"
+    assert which_agent(session, story.app().profiles, world(story)) == "demo"
 
 
 def test_a_dead_pane_holds_nobody(story: Story) -> None:

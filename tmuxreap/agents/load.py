@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from tmuxreap.agents.screens import MARKS, State
 from tmuxreap.agents.spared import Carrier, Carriers
 from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import field, frozen
 
 LOCATOR_NEEDS = {
     "pidfile": ("path", "id"),
@@ -100,6 +100,16 @@ class Profiles:
     agents: Mapping[str, Profile]
     common_spare: tuple[Spare, ...]
     carriers: Carriers
+    _known: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def _programs(self) -> Mapping[str, Sequence[str]]:
+        """Which agents a program may be one of: put together once, and asked of a thousand."""
+        if not self._known:
+            for agent in self.agents.values():
+                for name in agent.process:
+                    self._known.setdefault(name, []).append(agent.name)
+        return self._known
 
     def of(self, agent: str | None) -> Profile | None:
         return self.agents.get(agent) if agent else None
@@ -110,10 +120,12 @@ class Profiles:
         return last if last in self.agents else None
 
     def by_command(self, words: Sequence[str]) -> str | None:
-        names = program_names(words, "", None)
-        return next(
-            (p.name for p in self.agents.values() if any(name in p.process for name in names)), None
-        )
+        return next(iter(self.called(program_names(words, "", None))), None)
+
+    def called(self, names: Iterable[str]) -> list[str]:
+        """Return the agents whose programs have one of these names, the first of the file first."""
+        found = {agent for name in names for agent in self._programs.get(name, ())}
+        return [name for name in self.agents if name in found] if found else []
 
 
 def load_profiles(

@@ -71,6 +71,11 @@ class Books:
     def mark(self, name: str) -> str | None:
         return self._read(lambda ledger: ledger.mark_of(name))
 
+    def marks(self, names: Collection[str]) -> dict[str, str]:
+        """The latest mark of each of them that has one."""
+        found = self._read(lambda ledger: ledger.marks_of(names)) if names else None
+        return found or {}
+
     def name_of(self, mark: str) -> str | None:
         return self._read(lambda ledger: ledger.name_of(mark))
 

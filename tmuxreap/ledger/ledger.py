@@ -265,6 +265,13 @@ class Ledger:
         )
         return str(found[0][0]) if found else None
 
+    def marks_of(self, names: Collection[str]) -> dict[str, str]:
+        """The latest of each."""
+        few = tuple(names) if len(names) <= FEW_NAMES else ()
+        only = f"WHERE name IN ({', '.join('?' * len(few))}) " if few else ""
+        query = f"SELECT name, mark FROM marks {only}ORDER BY created_at, rowid"  # noqa: S608
+        return {str(name): str(mark) for name, mark in self._db.fetch(query, few)}
+
     def name_of(self, mark: str) -> str | None:
         found = self._db.fetch("SELECT name FROM marks WHERE mark = ?", (mark,))
         return str(found[0][0]) if found else None

@@ -4,8 +4,8 @@ nothing."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,6 +148,19 @@ class Context:
             return row.tmux.socket
         return self.socket_named(row.tmux_server)
 
+    def sockets_of(self, rows: Iterable[Row]) -> dict[str, str]:
+        """By the names of the rows; the rules are gone through once for each server."""
+        named: dict[str | None, str] = {}
+        found: dict[str, str] = {}
+        for row in rows:
+            if row.tmux.socket:
+                found[row.name] = self.socket_of(row)
+                continue
+            if row.tmux_server not in named:
+                named[row.tmux_server] = self.socket_of(row)
+            found[row.name] = named[row.tmux_server]
+        return found
+
     def socket_named(self, server: str | None) -> str:
         return socket_path(self.server_named(server), self.settings.environ, self.settings.uid)
 
@@ -188,9 +201,18 @@ class Context:
         with, or that other tools saw in its pane."""
         if row.agent is not None:
             return row.agent
-        found = self.profiles.by_name_suffix(row.name)
-        for command in (row.start_command, row.pane.cmd):
-            found = found or (self.profiles.by_command(command.split()) if command else None)
+        said = self.profiles.by_name_suffix(row.name)
+        return said or self._by_commands(row.start_command, row.pane.cmd)
+
+    @cached_property
+    def _by_commands(self) -> Callable[[str | None, str | None], str | None]:
+        """A thousand rows name few programs, and each is asked about several times."""
+
+        @lru_cache(maxsize=1024)
+        def found(*commands: str | None) -> str | None:
+            agents = (self.profiles.by_command(command.split()) for command in commands if command)
+            return next((agent for agent in agents if agent is not None), None)
+
         return found
 
     def profile_of(self, row: Row) -> Profile | None:

@@ -25,16 +25,16 @@ def look_at(
 ) -> list[tuple[Sight, Past]]:
     """One look for all of them; `briefly` only for who does nothing on what is seen. `strangers`:
     for who goes on to what has no row, too."""
-    sockets = {row.name: context.socket_of(row) for row in rows}
+    sockets = context.sockets_of(rows)
+    marks = _marks(context, rows)
     survivors = context.books.survivors(context.place.boot_id)
     told = known or {}
 
     def past(row: Row) -> Past:
         if row.name in told:
             return told[row.name]
-        needed = row.status.ended or not row.tmux.known
         return Past(
-            mark=context.books.mark(row.name) if needed else None,
+            mark=marks.get(row.name),
             remembered=survivors.get(row.name, frozenset()),
             pane_only=pane_only or ended_as_pane(row),
             whole_session=whole_session,
@@ -52,6 +52,12 @@ def look_at(
         _sight(context, row, sockets[row.name], world, before, briefly=briefly)
         for row, before in zip(rows, pasts, strict=True)
     ]
+
+
+def _marks(context: Context, rows: Sequence[Row]) -> Mapping[str, str]:
+    """Of those whose session may not tell it itself."""
+    needed = [row.name for row in rows if row.status.ended or not row.tmux.known]
+    return context.books.marks(needed)
 
 
 def _sight(

@@ -122,9 +122,10 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
     world = context.observer.latest  # just made, for the rows
     if world is None or server.socket not in world.servers:
         world = context.observer.look([server.socket], 0)
-    known = context.profiles.agents.values()
     agents = {
-        one.id: agent for one in sessions if (agent := which_agent(one, known, world)) is not None
+        one.id: agent
+        for one in sessions
+        if (agent := which_agent(one, context.profiles, world)) is not None
     }
     mine = [one for one in sessions if one.id in agents]
     anothers = owners_of(context, server, mine) if mine else {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.programs import SHELLS
+from tmuxreap.agents.programs import SHELLS, program_names
 from tmuxreap.core.model import Live, Pane, Process, Session
 from tmuxreap.sessions.ownership import Index
 from tmuxreap.sessions.world import World
@@ -25,10 +26,21 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
     return () if is_idle_shell(pane, world) else tuple(below)
 
 
-def which_agent(session: Session, profiles: Iterable[Profile], world: World) -> str | None:
-    """The first of these that runs in one of its panes."""
+def which_agent(session: Session, profiles: Profiles, world: World) -> str | None:
+    """The first of these that runs in one of its panes; most programs are none by their names."""
+    below = [one for pane in session.panes for one in tree(world.index, pane.pid or 0)]
+    names = {
+        name
+        for process in below
+        for called in (world.names_of(process),)
+        for name in program_names(called.argv, process.comm, called.executable)
+    }
     return next(
-        (one.name for one in profiles if any(agent_in(pane, one, world) for pane in session.panes)),
+        (
+            name
+            for name in profiles.called(names)
+            if any(agent_in(pane, profiles.agents[name], world) for pane in session.panes)
+        ),
         None,
     )
 

@@ -97,7 +97,7 @@ def session_result(
         keep=is_kept(row),
         restart=row.restart,
         start_command=row.start_command,
-        socket=context.socket_of(row),
+        socket=sight.socket,
     )
 
 

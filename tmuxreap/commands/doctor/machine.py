@@ -197,7 +197,7 @@ def check_unregistered(patient: Patient) -> Iterator[Finding]:
     names = {row.name for row in patient.rows}
     world = context.observer.look({socket for socket, _ in strangers}, 0)
     for socket, session in strangers:
-        agent = which_agent(session, context.profiles.agents.values(), world)
+        agent = which_agent(session, context.profiles, world)
         if (
             agent is not None
             and session.name not in names
