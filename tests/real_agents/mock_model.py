@@ -117,6 +117,8 @@ def tools_of(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
                 or {}
             )
             found[str(one.get("name") or one.get("type"))] = schema.get("properties") or {}
+        if tool.get("type") == "namespace":  # of codex: the tools of one server
+            found |= {f"{tool['name']}.{name}": one for name, one in tools_of(tool).items()}
     return found
 
 
@@ -184,12 +186,9 @@ def responses(reply: Reply) -> Iterator[Event]:
     }
     items: list[dict[str, Any]] = [text]
     if reply.tool:
-        call = {
-            "type": "function_call",
-            "id": _id("fc"),
-            "call_id": _id("call"),
-            "name": reply.tool,
-        }
+        space, _, name = reply.tool.rpartition(".")
+        call = {"type": "function_call", "id": _id("fc"), "call_id": _id("call"), "name": name}
+        call |= {"namespace": space} if space else {}
         items.append({**call, "arguments": json.dumps(reply.arguments), "status": "completed"})
     usage = {
         "input_tokens": 1,
