@@ -15,6 +15,7 @@ from tmuxreap.agents.hooks.blocks import hooks_of
 from tmuxreap.agents.profiles import (
     LOCATORS,
     UUID,
+    Flags,
     GoesOn,
     Key,
     KeyStep,
@@ -45,6 +46,7 @@ BLOCK_KEYS = (
     "command",
     "launch",
     "resume",
+    "flags",
     "screens",
     "keys",
     "leave_s",
@@ -203,6 +205,7 @@ def _profile(name: str, data: Block) -> Profile:
     )
     store = data.inner("store").only(("variable", "under", "default"))
     talk = data.inner("conversation").only(TALK_KEYS)
+    flags = data.inner("flags").only(("alone", "many", "prompt"))
     id_pattern = talk.pattern("id")
     return Profile(
         name=name,
@@ -212,6 +215,7 @@ def _profile(name: str, data: Block) -> Profile:
         command=tuple(word.replace("{python}", sys.executable) for word in data.words("command")),
         launch=data.words("launch"),
         resume=data.words("resume"),
+        flags=Flags(flags.words("alone"), flags.words("many"), flags.words("prompt")),
         screens=_screens(data.inner("screens")),
         marks=_patterns(data.inner("screens"), MARKS),
         idle_keys=_keys(keys, "idle"),

@@ -83,6 +83,15 @@ class GoesOn:
 
 
 @frozen
+class Flags:
+    """What follows a flag: nothing, several words, or a prompt; after all others, one word."""
+
+    alone: tuple[str, ...] = ()
+    many: tuple[str, ...] = ()
+    prompt: tuple[str, ...] = ()
+
+
+@frozen
 class Profile:
     name: str
     about: str = ""
@@ -91,6 +100,7 @@ class Profile:
     command: tuple[str, ...] = ()
     launch: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
+    flags: Flags = Flags()
     screens: Mapping[State, re.Pattern[str]] = field(default_factory=dict)
     marks: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     idle_keys: tuple[KeyStep, ...] = ()

@@ -23,6 +23,7 @@ BEGINNINGS = ("started", "resumed", "adopted")
 UNTOLD = "the ledger does not tell of its start: whether a restart was cancelled is not known"
 DEAD, AGENT_GONE = "dead", "agent_gone"
 GOOD_EXIT = "exit status 0"
+SERVER = "its tmux server ended"
 REBOOT = "the machine was started anew"
 SAME_MOMENT_S = 1.0
 

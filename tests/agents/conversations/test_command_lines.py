@@ -12,7 +12,8 @@ from tmuxreap.agents.conversations.command_lines import (
     resume_line,
     resume_words,
 )
-from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.profiles import Flags, Profile
 
 ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 OLD = "ffffffff-6d0c-4f63-9b53-1d5f0c6f2a11"
@@ -66,6 +67,60 @@ def test_a_conversation_is_resumed_with_the_flags_of_the_start(
     profile: Profile, command: str | None, words: list[str]
 ) -> None:
     assert resume_words(profile, command, ID) == words
+
+
+ASKED = Profile(
+    "one",
+    process=("one",),
+    command=("one",),
+    resume=("--resume", "{id}"),
+    flags=Flags(alone=("--yolo",), many=("--tools",), prompt=("-i", "--prompt")),
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        ("one 'delete the tests'", []),
+        ("one --yolo 'delete the tests'", ["--yolo"]),
+        ("one --model x 'delete the tests'", ["--model", "x"]),
+        ("one --model=x delete the tests", ["--model=x"]),
+        ("one 'delete the tests' --model x", ["--model", "x"]),
+        ("one --tools a b -v c d", ["--tools", "a", "b", "-v", "c"]),
+        ("one -i 'delete the tests' --yolo", ["--yolo"]),
+        ("one --prompt='delete the tests' -m x", ["-m", "x"]),
+        ("one --yolo -- 'delete the tests' --model x", ["--yolo"]),
+        ("one - -m x", ["-m", "x"]),
+    ],
+)
+def test_what_the_agent_was_asked_at_its_start_is_not_asked_again(
+    command: str, flags: list[str]
+) -> None:
+    assert resume_words(ASKED, command, ID) == ["one", *flags, "--resume", ID]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (
+            "claude --dangerously-skip-permissions 'fix it'",
+            ["claude", "--dangerously-skip-permissions"],
+        ),
+        ("npx claude --model opus 'fix it'", ["npx", "claude", "--model", "opus"]),
+        ("node /usr/bin/gemini -y -i 'fix it'", ["node", "/usr/bin/gemini", "-y"]),
+        ("codex --full-auto 'fix it'", ["codex", "--full-auto"]),
+        ("copilot --allow-all-tools -p 'fix it'", ["copilot", "--allow-all-tools"]),
+        ("opencode --prompt 'fix it' -m x/y", ["opencode", "-m", "x/y"]),
+    ],
+)
+def test_nor_are_the_agents_that_we_know(command: str, words: list[str]) -> None:
+    profiles = load_profiles(None)
+    name = next(one for one in profiles.agents if one in command)
+    profile = profiles.of(name)
+    assert profile is not None
+    resumed = resume_words(profile, command, ID)
+    assert resumed[: len(words)] == words
+    assert "fix it" not in resumed
 
 
 def test_only_an_id_of_ours_counts_as_launched() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes import DEMO, Story
+from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind, Found, find_drifts
 
 
@@ -30,6 +31,36 @@ def test_a_dead_one_is_settled_with_its_conversation(story: Story) -> None:
     assert found.changes is not None
     assert found.changes[("status",)] == "terminated"
     assert found.changes[("resumable",)] is True
+
+
+def test_several_that_died_with_their_server_died_of_that(story: Story) -> None:
+    """Each left in good order when its terminal was closed, and was heard of first."""
+    for name in ("a", "b"):
+        story.agent(name)
+    server = story.tmux.servers[story.SOCKET].process
+    heard = dict.fromkeys(("a", "b"), "exit status 0")
+    story.processes.die(server)
+    for agent in story.agents.values():
+        story.processes.die(agent.process)
+    told = reconcile.settle(story.app(), causes=heard).result.results
+    assert [one.as_json()["cause"] for one in told] == ["its tmux server ended"] * 2
+
+
+def test_the_last_one_that_left_did_so_itself(story: Story) -> None:
+    agent = story.agent()
+    story.processes.die(agent.process)
+    (told,) = reconcile.settle(story.app(), causes={"acme": "exit status 0"}).result.results
+    assert told.as_json()["cause"] == "exit status 0"
+
+
+def test_a_shell_on_a_server_that_has_died_since_is_no_news(story: Story) -> None:
+    agent = story.agent(shell=True)
+    story.processes.die(agent.process)
+    seen = story.tmux.look(story.SOCKET)
+    story.processes.die(story.tmux.servers[story.SOCKET].process)
+    app = story.app()
+    story.tmux.answers[story.SOCKET] = seen  # type: ignore[assignment]
+    assert find_drifts(app, app.registry.look()).drifts == []
 
 
 def test_what_lives_on_keeps_the_row_as_it_is(story: Story) -> None:

@@ -3,6 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,8 @@ def launch_words(profile: Profile | None, command: Sequence[str], conversation: 
 
 
 def resume_words(profile: Profile, start_command: str | None, conversation: str) -> list[str]:
-    """The resume command of this conversation, with the flags that the session was started with."""
+    """The resume command of this conversation, with the flags that the session was started with;
+    never with its prompt, which would be done again."""
     return _base(profile, start_command) + _filled(profile.resume, conversation)
 
 
@@ -51,7 +53,33 @@ def _base(profile: Profile, start_command: str | None) -> list[str]:
         words = shlex.split(start_command)
     except ValueError:
         return list(profile.command)
-    return _without_ids(profile, words) if _is_the_agent(profile, words) else list(profile.command)
+    if not _is_the_agent(profile, words):
+        return list(profile.command)
+    return _without_prompt(profile, _without_ids(profile, words))
+
+
+def _without_prompt(profile: Profile, words: list[str]) -> list[str]:
+    """Only flags, and what belongs to them: all else was said to the agent."""
+    begin = next(n for n in range(1, len(words) + 1) if _is_the_agent(profile, words[:n]))
+    kept, values = words[:begin], 0.0
+    for word in words[begin:]:
+        if word == "--":
+            break
+        is_flag = word.startswith("-") and word != "-"
+        flag, is_whole, _ = word.partition("=")
+        said = is_flag and flag in profile.flags.prompt
+        if (is_flag and not said) or (not is_flag and values > 0):
+            kept.append(word)
+        values = _values_of(profile, flag, bool(is_whole)) if is_flag else values - 1
+    return kept
+
+
+def _values_of(profile: Profile, flag: str, is_whole: bool) -> float:
+    """How many words after it are its own; of a prompt none is kept."""
+    flags = profile.flags
+    if is_whole or flag in flags.alone or flag in flags.prompt:
+        return 0
+    return math.inf if flag in flags.many else 1
 
 
 def _is_the_agent(profile: Profile, words: Sequence[str]) -> bool:

@@ -4,6 +4,7 @@ settled. Looks, and writes nothing."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from enum import Enum
 
@@ -18,12 +19,13 @@ from tmuxreap.core.model import (
     Row,
     Scope,
     Server,
+    ServerLook,
     Session,
     Terminal,
     Unreachable,
     Verb,
 )
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.registry.file import RegistryLook
@@ -33,10 +35,11 @@ from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, Event, en
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.restarts import REBOOT
+from tmuxreap.sessions.restarts import REBOOT, SERVER
 from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK
+from tmuxreap.system.processes.procfs import is_leaving
 
 # What follows the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
@@ -118,10 +121,33 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
             found = _with_start(context, found, rows, intent)
         found += _without_row(look, [intent for name, intent in left.items() if name not in starts])
     seen = tuple(zip(rows, sights, strict=True))
+    found = _with_their_server(found, seen)
     confirmed = not any(
         row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
     )
     return Found(found, confirmed, seen, bool(others.passed))
+
+
+def _with_their_server(found: list[Drift], seen: Sequence[tuple[Row, Sight]]) -> list[Drift]:
+    """Several that are found dead at once, with their server gone, died of that: each may have left
+    in good order when its terminal was closed, and was heard of first."""
+    servers = {
+        row.name: row.tmux.server_pid
+        for row, sight in seen
+        if row.tmux.server_pid is not None and not _is_there(row, sight)
+    }
+    dead = [one for one in found if one.kind is DriftKind.DEAD and one.name in servers]
+    many = Counter(servers[one.name] for one in dead)
+    return [
+        replace(one, cause=one.cause or SERVER)
+        if one in dead and many[servers[one.name]] > 1
+        else one
+        for one in found
+    ]
+
+
+def _is_there(row: Row, sight: Sight) -> bool:
+    return isinstance(sight.server, Server) and sight.server.pid == row.tmux.server_pid
 
 
 def _without_row(look: RegistryLook, intents: Sequence[Intent]) -> list[Drift]:
@@ -233,6 +259,8 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
         return [Drift(row.name, DriftKind.REPLACED, words, hint=command("adopt", row.name))]
     if sight.live is Live.GONE:
         return [_dead(context, row, sight, intent)]
+    if sight.live is Live.AGENT_GONE and _is_leaving(context, sight.server):
+        return []  # with it the session goes: the next look tells
     if intent is not None and sight.live is Live.AGENT_GONE and not sight.mine:
         return [_half_done(row, intent)]
     found = [_stuck(row, intent)] if intent is not None else []
@@ -243,6 +271,12 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
         hint = command("stop", row.name)
         found.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye))
     return found + _id_changed(context, row, sight)
+
+
+def _is_leaving(context: Context, server: ServerLook) -> bool:
+    """It answered, and has died since, or is about to."""
+    process = context.processes.identify(server.pid) if isinstance(server, Server) else None
+    return process is None or is_leaving(process)
 
 
 def _said_goodbye(context: Context, row: Row, sight: Sight) -> bool:

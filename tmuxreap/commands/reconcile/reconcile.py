@@ -19,6 +19,7 @@ from tmuxreap.ledger.records import Closing, Intent, NewEvent
 from tmuxreap.registry.file import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.restarts import GOOD_EXIT
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.files import Stamp
 
@@ -59,8 +60,7 @@ def settle(
     known of ends."""
     look = context.registry.look()
     found = find_drifts(context, look, only)
-    known = causes or {}
-    drifts = [replace(one, cause=known.get(one.name, one.cause)) for one in found.drifts]
+    drifts = [replace(one, cause=_cause(one, (causes or {}).get(one.name))) for one in found.drifts]
     if only is None and is_behind(context, look):
         drifts.append(
             Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {})
@@ -91,6 +91,11 @@ def settle(
         ),
     )
     return Settled(result, found.seen, found.again, done.written)
+
+
+def _cause(drift: Drift, heard: str | None) -> str | None:
+    """What was heard of its end; not of a good exit, where more than itself has ended."""
+    return drift.cause if heard == GOOD_EXIT and drift.cause else heard or drift.cause
 
 
 def _not_asked(context: Context, seen: Seen) -> Failure | None:

@@ -25,7 +25,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.restarts import GOOD_EXIT
+from tmuxreap.sessions.restarts import GOOD_EXIT, SERVER
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.sessions.state import AgentState
 from tmuxreap.sessions.state import Told as Shown
@@ -222,7 +222,7 @@ class _Watch:
         said = self._waiter.how_ended(server)
         if row.alone and own == GOOD_EXIT and said in (None, GOOD_EXIT):
             return own
-        return f"its tmux server ended{f' ({said})' if said else ''}"
+        return f"{SERVER}{f' ({said})' if said else ''}"
 
     def _is_over(self, server: ProcessId) -> bool:
         return self._app.processes.again(server) is None or is_leaving(server)
@@ -319,6 +319,8 @@ class _Watch:
             if isinstance(sight.server, Server)
             else None
         )
+        if server is None and isinstance(sight.server, Server):
+            self._again = True  # it has died since: nobody would tell of that
         alone = isinstance(sight.server, Server) and len(sight.server.sessions) == 1
         agent = {one.id: None for one in sight.agent}  # first: its own end is the cause
         living = (*agent, *(_living(sight) - agent.keys()))
