@@ -6,7 +6,7 @@ Where the ledger cannot be had the work goes on, and the answer says so."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -42,8 +42,12 @@ NOBODY = ProcessId(0, 0)
 
 
 class Books:
-    def __init__(self, registry: Registry, clock: Clock, warnings: list[str]) -> None:
+    def __init__(
+        self, registry: Registry, clock: Clock, warnings: list[str], path: Path | None = None
+    ) -> None:
+        """`path`: of a ledger that does not lie beside the registry."""
         self.registry = registry
+        self.path = path or ledger_path(registry.resolved)
         self._clock = clock
         self._warnings = warnings
         self._ledger: Ledger | None = None
@@ -345,10 +349,6 @@ class Books:
             return Mirror([*map(mirror_row, look.usable)], look.digest, is_current=is_current)
         rows = [mirror_row(look.usable[index]) for index in written.rows]
         return Mirror(rows, look.digest, shown, written.gone, is_current)
-
-    @cached_property
-    def path(self) -> Path:
-        return ledger_path(self.registry.resolved)
 
     def _read(self, work: Callable[[Ledger], T]) -> T | None:
         """A ledger that is not there is not made for reading."""

@@ -56,6 +56,16 @@ class Context:
         self.seen_agents: dict[str, str] = {}  # what runs in the panes of rows that do not say it
         self._spares: dict[str | None, Spares] = {}
 
+    def with_own(self, **own: object) -> Context:
+        """The same but for these, and for what was made of them."""
+        from copy import copy  # few verbs have their own
+
+        other = copy(self)
+        for name in ("registry", "profiles", "observer", "finder", "books"):
+            other.__dict__.pop(name, None)
+        other.__dict__.update(own, _spares={})
+        return other
+
     def configure(self, *, lenient: bool = False) -> None:
         """Take the user's defaults; without any this costs a look for the file. `lenient`: an
         ending is not kept from its work by a file of settings."""

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.commands import hooks
 from tmuxreap.commands.doctor import machine, registry
 from tmuxreap.commands.doctor.findings import Level, failed, note, ok, problem
@@ -20,6 +20,7 @@ from tmuxreap.commands.hooks import Deed, HooksRequest
 from tmuxreap.core.answers.machine import Finding, Hooked
 from tmuxreap.core.errors import Exit, Failure
 from tmuxreap.core.results import Result
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.copy import copy_of
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import Registry
@@ -37,9 +38,10 @@ def run(context: Context) -> Result:
 
 
 def examine(context: Context) -> Iterator[Finding]:
-    yield from _guarded("profiles", lambda: _profiles(context))
+    found, profiles = _profiles(context)
+    yield from found
     with contextlib.ExitStack() as held:
-        patient, trouble = Patient(context, None), None
+        here, look, trouble = context.with_own(profiles=profiles), None, None
         folder = Path(os.devnull, "nowhere")
         try:
             folder = Path(
@@ -54,17 +56,19 @@ def examine(context: Context) -> Iterator[Finding]:
                 "make room, or set TMPDIR to a folder of yours",
             )
         try:
-            context.registry = Registry(
-                context.registry.path
-            )  # what is in the file, not what the ledger remembers of it
-            patient = Patient(context, context.registry.look())
-            trouble = _read_a_copy(context, folder)
+            # what is in the file, not what the ledger remembers of it
+            own = Registry(context.registry.path)
+            copy, trouble = _copied(own, folder)
+            books = Books(own, context.clock, context.warnings, copy)
+            here = here.with_own(profiles=profiles, registry=own, books=books)
+            look = own.look()
         except Failure as failure:
-            yield from registry.registry_trouble(patient, failure)
+            yield from registry.registry_trouble(Patient(here, None), failure)
+        patient = Patient(here, look)
         for name, check in CHECKS.items():
             yield from _guarded(name, lambda check=check: check(patient))  # type: ignore[misc]
         yield from _guarded("ledger", lambda: registry.check_ledger(patient, trouble))
-        context.close()
+        here.close()
 
 
 def check_hooks(patient: Patient) -> Iterator[Finding]:
@@ -119,19 +123,19 @@ def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]
         return [problem(name, message, "this may be a bug: please report it with the message")]
 
 
-def _profiles(context: Context) -> Iterator[Finding]:
+def _profiles(context: Context) -> tuple[list[Finding], Profiles]:
     """Read anew; with broken blocks of the user's, the rest is looked at with ours."""
-    try:
-        context.profiles = load_profiles(context.settings.user_profiles)
-    except Failure as failure:
-        context.profiles = load_profiles(None)
-        yield failed("profiles", failure)
+    read: list[Profiles] = []
+
+    def check() -> list[Finding]:
+        read.append(load_profiles(context.settings.user_profiles))
+        return []
+
+    found = _guarded("profiles", check)
+    return found, read[0] if read else load_profiles(None)
 
 
-def _read_a_copy(context: Context, folder: Path) -> str | None:
-    """From here on the ledger is a copy of it: SQLite would leave files beside the real one, or set
-    it aside."""
-    ledger = ledger_path(context.registry.resolved)
-    copy, trouble = copy_of(ledger, folder) if ledger.is_file() else (folder / "none.db", None)
-    context.books.__dict__["path"] = copy
-    return trouble
+def _copied(own: Registry, folder: Path) -> tuple[Path, str | None]:
+    """A copy of the ledger: SQLite would leave files beside the real one, or set it aside."""
+    ledger = ledger_path(own.resolved)
+    return copy_of(ledger, folder) if ledger.is_file() else (folder / "none.db", None)

@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -134,8 +134,7 @@ class Calls:
     def context(self, *, looks: bool) -> Context:
         context = real_app(Settings.from_environment(), self._registry, "mcp")
         leaving = self._unheard if looks else self._leaving
-        context.processes = cast(Processes, Interruptible(context.processes, leaving))
-        return context
+        return context.with_own(processes=Interruptible(context.processes, leaving))
 
     def _answer(self, going: Going) -> dict[str, Any]:
         tool, context = going.tool, self.context(looks=going.tool.read_only)
