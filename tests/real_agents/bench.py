@@ -19,7 +19,7 @@ import yaml
 from tests.real_agents.mock_model import MockModel
 from tests.real_agents.setups import Place, Setup
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.screens import Screen, read_screen
+from tmuxreap.agents.screens import Screen, State, read_screen
 
 PATIENCE_S = 90.0  # the machine may be busy
 BURST_S = 0.5  # between a text and its Enter: several agents swallow one that comes sooner
@@ -186,12 +186,22 @@ class Bench:
     def seen(self) -> Screen:
         return read_screen(self.screen(), self.profile.screens, self.profile.marks)
 
-    def until(self, what: str, found: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+    def becomes(self, state: State, what: str) -> None:
+        """As the program tells it, which is a start of Python each time."""
+        self.until(what, lambda: self.pane_state() == state.value, every_s=0.5)
+
+    def until(
+        self,
+        what: str,
+        found: Callable[[], object],
+        patience_s: float = PATIENCE_S,
+        every_s: float = 0.05,
+    ) -> None:
         deadline = time.monotonic() + patience_s
         while not found():
             if time.monotonic() > deadline:
                 raise AssertionError(f"never came: {what}\n{self.screen()}")
-            time.sleep(0.05)
+            time.sleep(every_s)
 
     def settle(self, still_s: float = 1.0) -> None:
         """Until the screen has not changed for a while."""

@@ -88,7 +88,7 @@ def tool_below(bench: Bench) -> None:
     bench.until("the tool", bench.proof.exists)
     item = bench.reap("stop", NAME)
     time.sleep(1.0)
-    told = " ".join([*item["warnings"], *(str(one["pid"]) for one in item["spared"])])
+    told = " ".join(item["warnings"])  # with what ends it: under `spared` it is one of many
     left = {
         pid: words
         for pid, words in bench.left().items()
@@ -102,7 +102,7 @@ def asked_when_killed(bench: Bench) -> None:
     """Its dialog may be open again: that is said to who takes it up."""
     _talked(bench)
     bench.say(f"{TOOL} please")
-    bench.until("the dialog", lambda: bench.pane_state() == State.DIALOG.value)
+    bench.becomes(State.DIALOG, "the dialog")
     time.sleep(1.0)
     bench.reap("kill", NAME)
     warnings = bench.answer("resume", NAME)["warnings"]
@@ -123,7 +123,7 @@ def asking_first(bench: Bench) -> None:
     file = bench.place.home / name
     file.write_text(json.dumps(change(json.loads(file.read_text()))))
     bench.start()
-    bench.until("its question", lambda: bench.pane_state() == State.DIALOG.value)
+    bench.becomes(State.DIALOG, "its question")
     bench.settle(3.0)
 
 

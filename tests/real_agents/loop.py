@@ -78,11 +78,11 @@ def _round(bench: Bench, state: str, chance: random.Random, toll: Toll) -> None:
     bench.settle(3.0 if again else 1.0)  # who is taken up empties the input late
     bench.say(f"please remember the {token}")
     bench.until("the question", lambda: any(token in one for one in bench.model.asked[asked:]))
-    bench.until("the answer", lambda: bench.pane_state() == State.IDLE.value)
+    bench.becomes(State.IDLE, "the answer")
     bench.settle()
     situation.bring(bench)
     if situation.becomes:
-        bench.until(f"the state {state}", lambda: bench.pane_state() == situation.becomes.value)
+        bench.becomes(situation.becomes, f"the state {state}")
     time.sleep(chance.random() * HURRY_S)
     kept = len(bench.drafts())
     answer = bench.answer("stop", NAME)

@@ -43,7 +43,7 @@ def brought(bench: Bench, state: str) -> None:
         bench.settle()
     situation.bring(bench)
     if situation.becomes:
-        bench.until(f"the state {state}", lambda: bench.pane_state() == situation.becomes.value)
+        bench.becomes(situation.becomes, f"the state {state}")
     else:
         time.sleep(1.0)
 

@@ -51,7 +51,7 @@ def _played(bench: Bench) -> str:
     ended, other = bench.folder / "ended", bench.folder / "other"
     bench.model.command = f"touch {bench.proof}; sleep {TOOL_S}; touch {ended}"
     bench.say(f"{TOOL} please")
-    bench.until("the dialog", lambda: bench.pane_state() == State.DIALOG.value)
+    bench.becomes(State.DIALOG, "the dialog")
     time.sleep(1.0)
     bench.keys("Enter")
     bench.until("the tool", bench.proof.exists)
