@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from tests.live.test_watch import Watch, watching
 from tests.real import DEMO, Real, alive, until
+from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.ledger import Ledger
 
@@ -170,7 +172,7 @@ def test_a_stop_at_any_moment_of_a_restart_leaves_it_ended(real: Real, after_s: 
         crash(real, watch)
         time.sleep(0.9 + after_s)
         (told,) = real.stop().results
-        assert told.failure is None, told
+        assert told.error is None, told
         watch.switches(after_s=2.5)
         assert not runs(real)
         assert real.sessions() == {"quiet"}
@@ -221,3 +223,37 @@ def test_a_crash_loop_is_given_up_and_costs_nothing(real: Real) -> None:
         assert watch.switches() == watch.switches(after_s=1.0)
     assert kinds(real)[-1] == "restart_given_up"
     assert not alive(int(real.row()["pane"]["pid"]))
+
+
+def test_a_ledger_that_is_locked_holds_up_restarts_and_nothing_else(real: Real) -> None:
+    real.bystander()
+    begun(real)
+    with watching(real, "--interval", "1") as watch:
+        db = sqlite3.connect(ledger_path(real.registry), isolation_level=None)
+        db.execute("BEGIN IMMEDIATE")
+        os.kill(real.pid(), signal.SIGKILL)
+        until("the end in the registry", lambda: not runs(real))
+        until("the word of it", lambda: watch.event()["event"] in ("ledger_not_written",))
+        assert real.sessions() == {"quiet"}
+        db.execute("ROLLBACK")
+        db.close()
+        come_back(watch)
+    assert runs(real)
+
+
+def test_a_ledger_that_is_gone_leaves_it_to_a_person(real: Real) -> None:
+    """Nobody knows any more whether its restart was cancelled."""
+    real.bystander()
+    begun(real)
+    os.kill(real.pid(), signal.SIGKILL)
+    until("gone", lambda: real.sessions() == {"quiet"})
+    with real.app() as app:
+        reconcile.run(app)
+    real.stop()  # cancels it
+    for file in real.folder.glob("*.db*"):
+        file.unlink()
+    with watching(real, "--interval", "1h") as watch:
+        event = watch.event()
+        assert (event["event"], event["hint"]) == ("restart_given_up", "tmuxreap resume acme")
+        assert "is not known" in event["evidence"]
+    assert not runs(real)

@@ -75,7 +75,7 @@ class Day:
     def resume(self, name: str) -> None:
         if not self.wanted[name]:
             answer = self.by(lambda app: resume.run(app, resume.ResumeRequest((name,))))
-            self.wanted[name] = answer.results[0].failure is None
+            self.wanted[name] = answer.results[0].error is None
 
     def protect(self, name: str) -> None:
         keep = name not in self.kept
@@ -90,7 +90,7 @@ class Day:
         """Somebody waits for one that is to run: it is idle, or gone just now."""
         request = wait.WaitRequest((name,), wait.Until.IDLE, timeout_s=30.0)
         answer = self.by(lambda app: wait.run(app, request))
-        failures = [one.failure.code.text for one in answer.results if one.failure]
+        failures = [one.error.code for one in answer.results if one.error]
         assert set(failures) <= {"gone"}, failures
 
     # How
@@ -111,7 +111,7 @@ class Day:
             return checked(work(app))
 
     def call(self, work: Callable[[], Result]) -> None:
-        failures = [one.failure.message for one in work().results if one.failure]
+        failures = [one.error.message for one in work().results if one.error]
         assert not failures, (failures, self.done[-5:])
 
     # What is true in the end
