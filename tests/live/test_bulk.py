@@ -235,7 +235,7 @@ def test_a_person_is_asked_and_sees_the_plan(
     asked = person("stop", target)
     asked.sees("stop them? [y/N]")
     assert "one: would stop it (reason: manual_stop)" in asked.seen
-    assert f"ends   {pid:>7}" in asked.seen
+    assert f"({pid}): pane" in asked.seen
     assert alive(pid)
     asked.types(f"{said}\n")
     assert asked.leaves() == 0

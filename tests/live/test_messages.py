@@ -91,7 +91,7 @@ SITUATIONS: list[tuple[str, Prepare, str, int, list[int]]] = [
     ("a bad duration", nothing, "stop api --grace 5x", 2, []),
     ("no agent", nothing, "start x", 2, [0]),
     ("an agent that nobody knows", nothing, "start x --agent nope", 2, [0, 1]),
-    ("a program that is not there", nothing, "start x --agent demo -- nosuchprogram-x", 1, []),
+    ("a program that is not there", nothing, "start x --agent demo -- env nosuch-x", 1, []),
     ("one that runs", nothing, "start api --agent demo --server {socket}", 1, [2]),
     ("panes of others", other_pane, "stop api", 1, []),
     ("no conversation to resume", stopped, "resume api", 1, [0]),

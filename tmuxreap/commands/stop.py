@@ -135,8 +135,8 @@ def _not_agreed(
     verb = request.policy.verb.value
     failure = Failure(
         Code.USAGE,
-        f"could not {verb} {' '.join(request.targets)}: from inside a session more than names needs"
-        " --yes",
+        f"could not {verb} {' '.join(request.targets)}: inside a registered session, 'all' and"
+        " patterns need --yes",
         "check with --dry-run, then add --yes",
     )
     return _result(context, request, [*planned(context, rows, request.policy), *rest], failure)

@@ -71,9 +71,9 @@ def test_a_plan_says_what_would_be_done() -> None:
     plan = make_plan("acme", "demo", SIGHT, None, DEMO, replace(STOP, force=False))
     lines = told(Ending("acme", Outcome.PLANNED, plan=plan.as_json()))
     assert lines[0] == "acme: would stop it (reason: manual_stop)"
-    assert "  hangup     waits up to 5 s" in lines
-    assert "  SIGKILL    skipped: --no-force" in lines
-    assert lines[-1] == "  ends       100 python3 (pane)"
+    assert "  hangup        waits up to 5 s" in lines
+    assert "  SIGKILL       skipped: --no-force" in lines
+    assert lines[-1] == "  ends          python3 (100): pane"
 
 
 def test_a_verdict_tells_its_facts() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import tmuxreap
-from tmuxreap.core.answers.base import Process
+from tmuxreap.core.answers.base import Problem, Process
 from tmuxreap.core.answers.endings import Ending, Forgotten
 from tmuxreap.core.answers.machine import Finding, Skill
 from tmuxreap.core.answers.news import Drift, Event
@@ -162,3 +162,13 @@ def test_what_is_forgotten_and_installed_is_said_in_words() -> None:
 
 def test_a_pane_without_its_number_is_no_none() -> None:
     assert "  pane          - (pid 7)" in told("show", replace(SHOP, pane_id=None))
+
+
+def test_several_that_were_registered_have_a_line_each_and_a_sum() -> None:
+    two = [SHOP, replace(SHOP, name="web")]
+    said = list(lines(Result("adopt", None, 0.0, two), Voice()))
+    assert [line.split(":")[0] for line in said] == ["shop", "web", "2 registered"]
+    assert "demo" in said[0]
+    failed = [SHOP, replace(SHOP, name="x", live=None, error=Problem("usage", "no", ""))]
+    assert list(lines(Result("adopt", None, 0.0, failed), Voice()))[-1] == "1 registered, 1 failed"
+    assert len(list(lines(Result("adopt", None, 0.0, [SHOP]), Voice()))) > 3

@@ -13,6 +13,8 @@ from tmuxreap.core.model import Row, Scope, Verb
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Past
 
+NOT_FOUND = 127  # as env and shells exit where there is no such program
+
 
 def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
     """`past`: by what one without tmux is known."""
@@ -31,10 +33,13 @@ def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
 
 def agent_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str) -> Failure:
     after = f"within {wish.confirm_s:g} s"
-    reason = (
-        f"its command ended {after}" if gone else f"no {wish.agent} was recognised in it {after}"
-    )
     shown = kept_screen(screen)
+    if not gone:
+        reason = f"no {wish.agent} was recognised in it {after}"
+    elif f"(status {NOT_FOUND}" in shown:
+        reason = f"{wish.words[0]} is not on the PATH of its tmux server, or could not be run"
+    else:
+        reason = f"its command ended {after}"
     last = f"; its last screen:\n{shown}" if shown else ""
     known = (
         f" (a {wish.agent} is recognised by: {', '.join(profile.process)})"

@@ -144,19 +144,19 @@ def _planned(plan: _Plan, voice: Voice) -> Iterator[str]:
     if plan.after_turn is not None:
         wait_s = plan.after_turn.waits_ms / 1000
         yield f"  turn          waits up to {wait_s:g} s for the agent to end it"
-    yield from (f"  deletes {path}" for path in plan.purges)
-    yield from (f"  leaves {path}" for path in plan.left)
+    yield from (f"  deletes       {path}" for path in plan.purges)
+    yield from (f"  leaves        {path}" for path in plan.left)
     if plan.purge and not plan.purges:
-        yield "  deletes what the agent's last words name; no file of its conversation is known yet"
+        yield "  deletes       what the agent names as it exits; no file is known yet"
     for rung in plan.rungs:
         what = (
             f"skipped: {rung.skipped}"
             if rung.skipped
             else f"waits up to {rung.waits_ms / 1000:g} s"
         )
-        yield f"  {STEPS[rung.name]:<10} {what}"
-    yield from (f"  ends   {one.pid:>7} {one.name} ({one.why})" for one in plan.processes)
-    yield from (f"  spares {one.pid:>7} {one.name} ({one.why})" for one in plan.spared)
+        yield f"  {STEPS[rung.name]:<12}  {what}"
+    yield from (f"  {'ends':<12}  {one.name} ({one.pid}): {one.why}" for one in plan.processes)
+    yield from (f"  {'spares':<12}  {one.name} ({one.pid}): {one.why}" for one in plan.spared)
 
 
 def _names(found: Iterable[Process]) -> str:

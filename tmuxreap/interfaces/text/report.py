@@ -107,7 +107,7 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
         yield result.greeting or NOTHING[result.command]
     if "plan" in result.more:
         yield from _launch(result.more["plan"])
-    brief = len(items) > MANY
+    brief = len(items) > (1 if result.command in LINED else MANY)
     for item in items:
         yield from _told(item, voice, brief=brief)
     yield from _sums(result)
@@ -134,6 +134,10 @@ def _sums(result: Result) -> Iterator[str]:
             f"nothing was done; to end {_these(outcomes.count('planned'))}: the same command with"
             " --yes"
         )
+    there = sum(bool(item.as_json().get("live")) for item in result.results)
+    if result.command in LINED and there and len(outcomes) > 1:
+        more = f", {len(outcomes) - there} failed" if there < len(outcomes) else ""
+        yield f"{there} {LINED[result.command]}{more}"
     counts: Counts | None = result.more.get("counts")  # type: ignore[assignment]
     if len(outcomes) < 2 or "planned" in outcomes or counts is None:
         return
@@ -171,6 +175,7 @@ def _launch(plan: object) -> Iterator[str]:
 
 
 MANY = 3  # endings; of more each has a line
+LINED = {"adopt": "registered", "resume": "resumed"}  # of several each has a line at once
 NOTHING = {
     "list": "no sessions yet; begin with: tmuxreap start NAME --agent AGENT",
     "stop": "nothing to stop",

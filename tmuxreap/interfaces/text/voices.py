@@ -40,8 +40,8 @@ WITH_ERROR = ("Ending", "Session", "Shown")  # what is told of them although som
 def told(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
     """Tell one result in the voice of its type. `brief`: it is one of a crowd, where the first
     should not scroll away."""
-    if brief and type(item).__name__ == "Ending":
-        yield from _ending(item, voice, brief=True)  # type: ignore[arg-type]
+    if brief and type(item).__name__ in BRIEFLY:
+        yield from BRIEFLY[type(item).__name__](item, voice)
     elif isinstance(item, RemoteResult):
         yield from item.lines
     elif item.error is None or type(item).__name__ in WITH_ERROR:
@@ -57,6 +57,17 @@ def _ending(item: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]
         yield f"{item.name}: another stop was handling it: {item.outcome}"
     else:
         yield from receipt(item, voice, brief=brief)
+
+
+def _briefly_ended(item: Ending, voice: Voice) -> Iterator[str]:
+    yield from _ending(item, voice, brief=True)
+
+
+def _session_in_a_line(one: Session, voice: Voice) -> Iterator[str]:
+    if one.live is not None:
+        facts = [one.agent, one.state, f"conversation {(one.conversation_id or 'none')[:8]}"]
+        told = ", ".join(fact for fact in facts if fact)
+        yield f"{voice.paint(one.name, 'bold')}: {one.status}, {one.live} ({told})"
 
 
 def _session(one: Session, voice: Voice) -> Iterator[str]:
@@ -234,6 +245,12 @@ def _event_words(data: Mapping[str, object]) -> str:
     words = [str(data[key]) for key in ("stopped_by", "reason", "text") if data.get(key)]
     return f"  ({', '.join(words)})" if words else ""
 
+
+# In a crowd: those that have a line, and what needs a look.
+BRIEFLY: dict[str, Callable[[Any, Voice], Iterator[str]]] = {
+    "Ending": _briefly_ended,
+    "Session": _session_in_a_line,
+}
 
 VOICES: dict[str, Callable[[Any, Voice], Iterator[str]]] = {
     "Agent": _agent,
