@@ -290,9 +290,7 @@ class Near:
         )
 
     def _has_to_say_so(self) -> Failure:
-        reason = (
-            f"could not {self.verb} on other hosts: inside a session that needs --yes"
-        )
+        reason = f"could not {self.verb} on other hosts: inside a session that needs --yes"
         if not self._is_far_by_flag:
             needs = "inside a registered session, 'all' and patterns need --yes"
             reason = f"could not {self.verb} there: {needs}"
