@@ -255,6 +255,11 @@ class Row:
     data: Mapping[str, object] = field(compare=False)
 
     @property
+    def fields(self) -> set[str]:
+        """The names of all that stands in it."""
+        return set(self.data)
+
+    @property
     def ttl(self) -> str | None:
         return self._text("ttl")
 
@@ -303,6 +308,15 @@ class Row:
     @property
     def delegate_job_id(self) -> str | None:
         return self._text("delegate_job_id")
+
+    def has(self, *path: str) -> bool:
+        """Whether the row has that field, with a value or without."""
+        within: object = self.data
+        for key in path:
+            if not isinstance(within, Mapping) or key not in within:
+                return False
+            within = within[key]
+        return True
 
     def _string(self, name: str) -> str | None:
         value = self.data.get(name)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from tmuxreap.ledger import schema as schema
 from tmuxreap.system.files import sync_folder
+from tmuxreap.system.whereabouts import ledger_beside
 
 T = TypeVar("T")
 Connection = sqlite3.Connection
@@ -39,8 +40,7 @@ class LedgerUnavailable(Exception):  # noqa: N818 - it is an answer: the work go
 
 def ledger_path(registry: Path) -> Path:
     """`<registry stem>.db` beside it; never the registry itself, whatever that is called."""
-    beside = registry.with_name(f"{registry.stem}.db")
-    return beside if beside != registry else registry.with_name(f"{registry.name}.db")
+    return Path(ledger_beside(str(registry)))
 
 
 class _Unreadable(Exception):  # noqa: N818 - never leaves this module

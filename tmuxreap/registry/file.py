@@ -92,6 +92,12 @@ class RegistryLook:
         """Without those that cannot be read or edited safely."""
         return tuple(row for row in self.rows if isinstance(row, Row))
 
+    def differing(self, other: RegistryLook) -> set[str]:
+        """Name the rows that are not the same in both, or stand in one alone."""
+        then = {row.name: row.data for row in self.usable}
+        now = {row.name: row.data for row in other.usable}
+        return {name for name in then.keys() | now.keys() if then.get(name) != now.get(name)}
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """Say of each row that cannot be used why."""

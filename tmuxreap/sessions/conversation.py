@@ -114,7 +114,7 @@ class Finder:
         environ = next(
             (e for p in sight.agent if (e := self.processes.environ(p.id)) is not None), None
         )
-        store = find.store_of(profile, environ, _recorded_store(row), self.home)
+        store = find.store_of(profile, environ, row.store, self.home)
         cwd = next(
             (found for p in sight.agent if (found := self.processes.cwd(p.id))), row.pane.cwd
         )
@@ -125,7 +125,7 @@ class Finder:
         )
         launched = (
             recorded_conversation(row, profile.name)
-            if row.data.get("conversation_source") == "launch"
+            if row.conversation_source == "launch"
             else None
         )
         agents = tuple(self._agent_process(process) for process in sight.agent)
@@ -193,7 +193,7 @@ class Finder:
     ) -> str | None:
         """Only a store that is not the default is worth a word in the row."""
         if environ is None:
-            return _recorded_store(row)
+            return row.store
         named = bool(environ.get(profile.store_variable or ""))
         default = find.store_of(profile, {}, None, self.home)
         return str(clues.store) if clues.store and (named or clues.store != default) else None
@@ -269,7 +269,7 @@ def resume_command(row: Row, known: Known, profile: Profile | None) -> str | Non
     ):
         return None
     words = resume_words(profile, row.start_command, known.conversation.id)
-    return resume_line(words, store_environment(profile, known.store or _recorded_store(row)))
+    return resume_line(words, store_environment(profile, known.store or row.store))
 
 
 def store_environment(profile: Profile, store: str | None) -> Mapping[str, str]:
@@ -317,10 +317,4 @@ def _recorded(profile: Profile, row: Row, clues: Clues) -> Conversation:
     recorded = recorded_conversation(row, profile.name)
     if recorded is None:
         return find.NONE
-    source = row.data.get("conversation_source")
-    return find.checked(profile, clues.store, recorded, str(source) if source else None)
-
-
-def _recorded_store(row: Row) -> str | None:
-    store = row.data.get("store")
-    return store if isinstance(store, str) else None
+    return find.checked(profile, clues.store, recorded, row.conversation_source)

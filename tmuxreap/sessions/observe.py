@@ -23,6 +23,7 @@ from tmuxreap.sessions.world import (
     panes_of,
     places_of,
 )
+from tmuxreap.system.whereabouts import tmux_server_of
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
@@ -168,10 +169,10 @@ def _device(major: int, minor: int) -> int:
 
 
 def _carried(environ: Mapping[str, str]) -> Trace:
-    socket, _, rest = environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
+    socket, server = tmux_server_of(environ)
     return Trace(
         mark=environ.get("TMUXREAP_ID") or None,
-        tmux=f"{canonical(socket)},{rest}" if socket and rest.isdigit() else None,
+        tmux=f"{canonical(socket)},{server}" if socket and server.isdigit() else None,
         pane=environ.get("TMUX_PANE") or None,
         registry=environ.get("TMUXREAP_REGISTRY") or None,
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
+from tmuxreap.system.whereabouts import REGISTRY, nearest_registry, tmux_server_of
 
-REGISTRY = Path(".hermes") / "agent-sessions.yaml"
 # What `start` puts into the environment of a session: its own mark, its registry, and from within
 # whom it was started.
 MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
@@ -99,7 +99,7 @@ class Settings:
     @property
     def tmux_socket(self) -> str | None:
         """Of the server that we run in."""
-        return self.environ.get("TMUX", "").rsplit(",", 2)[0] or None
+        return tmux_server_of(self.environ)[0] or None
 
     @property
     def mark(self) -> str | None:
@@ -115,8 +115,8 @@ class Settings:
     @property
     def pane(self) -> str:
         """The pane that we stand in, in one word; empty outside of tmux."""
-        server, pane = self.environ.get("TMUX", "").split(",")[1:2], self.environ.get("TMUX_PANE")
-        return pane_word(server[0], pane) if server and pane else ""
+        server, pane = tmux_server_of(self.environ)[1], self.environ.get("TMUX_PANE")
+        return pane_word(server, pane) if server and pane else ""
 
 
 def pane_word(server_pid: object, pane: str) -> str:
@@ -204,31 +204,14 @@ def _named(settings: Settings, path: str, how: str) -> Path:
 
 
 def _nearest(settings: Settings) -> Path | None:
-    trusted = {0, settings.uid}
-    for folder in (settings.cwd, *settings.cwd.parents):
-        registry = folder / REGISTRY
-        owners = set(_owners(folder, registry))
-        if os.path.lexists(registry):
-            _refuse_strangers(registry, owners - trusted)
-            return registry
-        if not owners <= trusted:
-            return None
-    return None
+    registry, strangers = nearest_registry(str(settings.cwd), settings.uid)
+    if registry is None:
+        return None
+    _refuse_strangers(Path(registry), strangers)
+    return Path(registry)
 
 
-def _owners(*paths: Path) -> Iterator[int]:
-    """Who could have put the registry there: owners of its folders, of a link and of what it points
-    to."""
-    folder, registry = paths
-    for path in (folder, registry.parent, registry):
-        for look in (path.lstat, path.stat):
-            try:
-                yield look().st_uid
-            except OSError:
-                continue
-
-
-def _refuse_strangers(registry: Path, strangers: set[int]) -> None:
+def _refuse_strangers(registry: Path, strangers: Collection[int]) -> None:
     if strangers:
         who = ", ".join(str(uid) for uid in sorted(strangers))
         raise Failure(

@@ -75,6 +75,4 @@ def _rewritten(context: Context, look: RegistryLook) -> set[str]:
     """The rows that were written during the look, or came, or went."""
     if context.registry.is_still(look):
         return set()
-    then = {row.name: row.data for row in look.usable}
-    now = {row.name: row.data for row in context.registry.look().usable}
-    return {name for name in then.keys() | now.keys() if then.get(name) != now.get(name)}
+    return look.differing(context.registry.look())

@@ -189,8 +189,8 @@ def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, 
 
 
 def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], wish: Launch) -> Changes:
-    changes = dict(revive_changes(set(row.data)))
-    known = {path: value for path, value in fields.items() if value is not None or _has(row, path)}
+    changes = dict(revive_changes(row.fields))
+    known = {path: value for path, value in fields.items() if value is not None or row.has(*path)}
     changes.update(
         {
             path: value
@@ -204,15 +204,6 @@ def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], wish: 
     return changes
 
 
-def _has(row: Row, path: tuple[str, ...]) -> bool:
-    within: object = row.data
-    for key in path:
-        if not isinstance(within, Mapping) or key not in within:
-            return False
-        within = within[key]
-    return True
-
-
 def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:
     """A new session begins a new conversation, a resumed or adopted one goes on with what is
     known."""
@@ -222,7 +213,7 @@ def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:
     known: list[tuple[str, Value]] = [(field_name, wish.conversation)]
     if wish.source is not None:
         known.append(("conversation_source", wish.source))
-    elif row is not None and "conversation_source" in row.data:
+    elif row is not None and row.has("conversation_source"):
         known.append(("conversation_source", None))
     return known
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from tmuxreap.interfaces.completion.sketch import Sketch, agents_of, rows_of
 from tmuxreap.interfaces.completion.vocabulary import AGENTS, FLAGS, VERBS
 from tmuxreap.system.environment import Settings, registry_path
+from tmuxreap.system.whereabouts import ledger_beside
 
 Offer = tuple[str, str]
 FILES: Offer = (":files", "")
@@ -145,7 +146,7 @@ def _named(line: _Line, rows: list[Sketch]) -> Iterator[Offer]:
 
 
 def _states(registry: Path, running: Sequence[str]) -> Mapping[str, str]:
-    if not running or not registry.resolve().with_suffix(".db").is_file():
+    if not running or not Path(ledger_beside(str(registry.resolve()))).is_file():
         return {}
     from tmuxreap.interfaces.completion import said  # with SQLite: only where there is a ledger
 

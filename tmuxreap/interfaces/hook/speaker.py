@@ -13,10 +13,10 @@ import stat
 import time
 
 from tmuxreap.agents.hooks.events import may_be_agent
+from tmuxreap.system.whereabouts import ledger_beside, nearest_registry, tmux_server_of
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 BUSY_S = 0.3  # a ledger that is locked for longer is given up
-REGISTRY = os.path.join(".hermes", "agent-sessions.yaml")  # noqa: PTH118 - pathlib is not worth its import here
 # Programs between an agent and us that are not the agent.
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "ash")
 BETWEEN = frozenset((*_SHELLS, "busybox", "env", "timeout", "nice", "uv", "uvx"))
@@ -135,8 +135,7 @@ def around_us() -> tuple[str, dict[int, tuple[str, int, int, int]]]:
 
 def _server() -> tuple[str, str]:
     """Its socket and its process, as tmux told those in its panes."""
-    socket, _, server = os.environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
-    return socket, server
+    return tmux_server_of(os.environ)
 
 
 def names(server: object, socket: str) -> bool:
@@ -231,25 +230,12 @@ def registry_here(folder: str | None) -> str | None:
     if marked:
         return marked
     here = os.path.realpath(folder or os.getcwd())  # noqa: PTH109
-    trusted = {0, os.getuid()}
-    while True:
-        registry = os.path.join(here, REGISTRY)  # noqa: PTH118
-        if os.stat(here).st_uid not in trusted:  # noqa: PTH116
-            return None
-        if os.path.lexists(registry):
-            around = (os.path.dirname(registry), registry)  # noqa: PTH120
-            owners = {look(path).st_uid for look in (os.lstat, os.stat) for path in around}
-            return registry if owners <= trusted else None
-        above = os.path.dirname(here)  # noqa: PTH120
-        if above == here:
-            return None
-        here = above
+    registry, strangers = nearest_registry(here, os.getuid())
+    return None if strangers else registry
 
 
 def ledger_path(registry: str) -> str:
-    real = os.path.realpath(os.path.expanduser(registry))  # noqa: PTH111
-    stem, ending = os.path.splitext(real)  # noqa: PTH122
-    return stem + ".db" if ending != ".db" else real + ".db"
+    return ledger_beside(os.path.realpath(os.path.expanduser(registry)))  # noqa: PTH111
 
 
 def ledger_of(registry: str | None) -> str | None:

@@ -30,7 +30,8 @@ from tmuxreap.interfaces.cli.boundary import heard
 from tmuxreap.interfaces.remote.mouth import Mouth
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.sessions.context import Context
-from tmuxreap.system.environment import REGISTRY, Settings
+from tmuxreap.system.environment import Settings
+from tmuxreap.system.whereabouts import REGISTRY
 
 LOOK_S = 0.1
 ENDING = ("stop", "kill", "forget", "interrupt")

@@ -1,0 +1,49 @@
+"""What a row says is asked of the row, not of the YAML that it was read from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tmuxreap
+from tmuxreap.core.model import StoppedBy
+from tmuxreap.registry.rows import read_row
+
+PACKAGE = Path(tmuxreap.__file__).parent
+# The mirror in the ledger holds rows as they are, for readers of its own.
+MAY = ("registry/", "core/model.py", "ledger/books.py", "ledger/ledger.py")
+FIELDS = re.compile(r"\b(row|other|twin|there|now|old)\.data\b")
+FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if not path.startswith(MAY)])
+def test_nobody_else_reads_the_data_of_a_row(path: str) -> None:
+    assert not FIELDS.search((PACKAGE / path).read_text(encoding="utf-8"))
+
+
+def test_a_field_that_others_wrote_in_their_way_is_what_it_can_be() -> None:
+    row = read_row(
+        0,
+        {
+            "name": "a",
+            "status": "stopped",
+            "ttl": 7,
+            "store": ["x"],
+            "stopped_at": "",
+            "terminated_at": "noon",
+            "stopped_by": "magic",
+            "pane": {"pid": None},
+        },
+    )
+    assert (row.ttl, row.store, row.ended_at, row.stopped_by) == ("7", None, "noon", None)
+    assert row.has("pane", "pid")
+    assert not row.has("pane", "cwd")
+    assert not row.has("name", "pane")
+    assert "store" in row.fields
+
+
+def test_who_ended_it_is_a_word_of_ours() -> None:
+    row = read_row(0, {"name": "a", "status": "stopped", "stopped_by": "hangup"})
+    assert row.stopped_by is StoppedBy.HANGUP
