@@ -39,7 +39,7 @@ class Newcomer:
 def newcomers(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> list[Newcomer]:
     """On the servers that were looked at for these rows."""
     servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
-    return _without_row(context, rows, sights, servers)
+    return without_row(context, rows, sights, servers)
 
 
 def all_newcomers(
@@ -50,7 +50,7 @@ def all_newcomers(
     more = [socket for socket in dict.fromkeys(sockets) if socket not in servers]
     if more:
         servers |= context.observer.look(more, 0, servers).servers
-    return _without_row(context, rows, sights, servers)
+    return without_row(context, rows, sights, servers)
 
 
 def near_sockets(context: Context) -> list[str]:
@@ -98,12 +98,13 @@ def not_registered(context: Context, target: str) -> Failure | None:
     return None
 
 
-def _without_row(
+def without_row(
     context: Context,
     rows: Sequence[Row],
     sights: Sequence[Sight],
     servers: Mapping[str, ServerLook],
 ) -> list[Newcomer]:
+    """On these servers, as they were looked at."""
     taken = {(sight.socket, sight.session.id) for sight in sights if sight.session is not None}
     names = {row.name for row in rows}.union(*(spellings(row.name) for row in rows))
     found: list[Newcomer] = []

@@ -21,9 +21,8 @@ from tmuxreap.core.errors import command
 from tmuxreap.core.model import Server, ServerLook, Terminal, Unreachable
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.panes import which_agent
+from tmuxreap.sessions.newcomers import without_row
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.sockets import lost_servers, socket_path
 
@@ -181,39 +180,11 @@ def _folder(patient: Patient) -> Iterator[Finding]:
 
 def check_unregistered(patient: Patient) -> Iterator[Finding]:
     """Agents in sessions that no row has, on any server that answers."""
-    context = patient.app
-    taken = {(s.socket, s.session.id) for s in patient.sights.values() if s.session is not None}
-    servers = {
-        socket: server for socket, server in patient.servers.items() if isinstance(server, Server)
-    }
-    strangers = [
-        (socket, s)
-        for socket, server in servers.items()
-        for s in server.sessions
-        if (socket, s.id) not in taken
-    ]
-    if not strangers:
-        return
-    names = {row.name for row in patient.rows}
-    world = context.observer.look({socket for socket, _ in strangers}, 0)
-    for socket, session in strangers:
-        agent = which_agent(session, context.profiles, world)
-        if (
-            agent is not None
-            and session.name not in names
-            and not owners_of(context, servers[socket], [session])
-        ):
-            hint = command("adopt", session.name, "--agent", agent, *_server_flag(patient, socket))
-            yield note(
-                "sessions", f"{session.name}: a {agent} runs in it and is not registered", hint
-            )
-
-
-def _server_flag(patient: Patient, socket: str) -> tuple[str, ...]:
-    folder, name = os.path.split(socket)
-    if folder != patient.folder:
-        return ("--server", socket)
-    return () if name == "default" else ("--server", name)
+    sights, context = list(patient.sights.values()), patient.app
+    for one in without_row(context, patient.rows, sights, patient.servers):
+        hint = command("adopt", one.name, "--agent", one.agent, *one.flag)
+        message = f"{one.name}: a {one.agent} runs in it and is not registered"
+        yield note("sessions", message, hint)
 
 
 def check_agents(patient: Patient) -> Iterator[Finding]:
