@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
 from benchmark.__main__ import told
 from benchmark.cases import Line
-from benchmark.page import page
+from benchmark.page import page, where
 from benchmark.plot import plotted
 from benchmark.timing import Samples, in_turns
 
@@ -62,3 +62,29 @@ def test_the_plot_rises_with_the_work() -> None:
     places = [tuple(map(float, place.split(","))) for place in line.attrib["points"].split()]
     assert places == sorted(places)
     assert [y for _, y in places] == sorted((y for _, y in places), reverse=True)
+
+
+def test_each_part_of_a_stop_is_what_it_costs_more_than_the_one_before() -> None:
+    parts = [
+        Line("python -c pass", "", 10.0, 10.0, 1.0),
+        Line("of these: typer alone", "", 50.0, 50.0, 5.0),
+        Line("of these: all that stop loads", "", 70.0, 70.0, 7.0),
+        Line("stop one, agent takes 100 ms", "tmuxreap --dry-run", 90.0, 90.0, 9.0),
+        Line("stop one, agent takes 100 ms", "tmuxreap", 105.0, 110.0, 10.5),
+    ]
+    told = [row.split(" | ")[1:] for row in where(parts).splitlines()[6:]]
+    assert [(float(ms), float(py.rstrip(" |"))) for ms, py in told] == [
+        (10.0, 1.0),
+        (40.0, 4.0),
+        (20.0, 2.0),
+        (20.0, 2.0),
+        (15.0, 1.5),
+    ]
+    assert where(parts[1:]) == ""
+
+
+def test_what_is_made_ready_before_a_turn_is_not_timed() -> None:
+    order: list[str] = []
+    ways = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
+    in_turns(ways, 2, before={"b": lambda: order.append("-")})
+    assert "".join(order) == "a-b-ba"

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 
+from benchmark import more
 from benchmark.cases import Case, Line
 from benchmark.page import page
 from benchmark.plot import plotted
@@ -36,7 +38,7 @@ def main() -> int:
     lines: list[Line] = []
     with World() as world:
         case = Case(world, asked.quick, asked.hcom)
-        for line in case.lines():
+        for line in chain(case.lines(), more.lines(case)):
             lines.append(line)
             print(told(line), file=sys.stderr if asked.json else sys.stdout, flush=True)
         about = {

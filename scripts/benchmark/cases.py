@@ -98,6 +98,9 @@ class Case:
                 "completion": lambda: self.spawn(["tmuxreap", "_complete", "stop", "o"]),
                 "--version": lambda: self.spawn(["tmuxreap", "--version"]),
                 "of these: typer alone": lambda: self.spawn([sys.executable, "-c", "import typer"]),
+                "of these: argparse alone": lambda: self.spawn(
+                    [sys.executable, "-c", "import argparse"]
+                ),
                 "of these: all that stop loads": lambda: self.spawn(_loading("stop")),
                 "of these: all that list loads": lambda: self.spawn(_loading("list")),
             },
@@ -119,6 +122,7 @@ class Case:
         )
         ways: dict[str, Callable[[str], object]] = {
             "tmuxreap": lambda name: self.spawn(["tmuxreap", "stop", name]),
+            "tmuxreap --dry-run": lambda name: self.spawn(["tmuxreap", "stop", name, "--dry-run"]),
             "script of the same libraries": lambda name: self.spawn(
                 [*naive, name], self.world.folder / "naive"
             ),
@@ -158,6 +162,7 @@ class Case:
         samples = in_turns(
             {who: lambda way=way: way(next(left)) for who, way in ways.items()}, turns, delay
         )
+        samples["tmuxreap --dry-run"].less = 0.0
         for who, found in samples.items():
             yield self.line(what, who, found, limit if who == "tmuxreap" else None)
         self.world.clear()

@@ -27,6 +27,13 @@ each on sessions of its own.
 | what | who | median | p95 | ratio | at most |
 |---|---|---|---|---|---|
 """
+WHERE = """
+Where the time of a stop goes, from the lines above. What overlaps with the agent's own time is no
+cost: the last part may be less than nothing.
+
+| part | ms | py |
+|---|---|---|
+"""
 TAIL = """
 `at most` is the limit that the project sets itself; above it stands **above**. How cost grows with
 the work:
@@ -37,7 +44,28 @@ the work:
 
 def page(lines: Sequence[Line], about: Mapping[str, str]) -> str:
     date = datetime.date.today().isoformat()
-    return HEAD.format(date=date, **about) + "".join(map(_row, lines)) + TAIL
+    return HEAD.format(date=date, **about) + "".join(map(_row, lines)) + where(lines) + TAIL
+
+
+def where(lines: Sequence[Line]) -> str:
+    """Where the time of a stop goes: what each part costs more than the one above it."""
+    found = {(line.what, line.who): line.milliseconds for line in lines}
+    stop = "stop one, agent takes 100 ms"
+    parts = (
+        ("Python itself", ("python -c pass", "")),
+        ("typer, which reads the command line", ("of these: typer alone", "")),
+        ("our own modules", ("of these: all that stop loads", "")),
+        ("the look at tmux and processes, and the plan", (stop, "tmuxreap --dry-run")),
+        ("intent, keys, proof and record, beyond what the agent takes", (stop, "tmuxreap")),
+    )
+    if not all(key in found for _, key in parts):
+        return ""
+    rows, before, py = [], 0.0, found["python -c pass", ""]
+    for what, key in parts:
+        spent = found[key] - before
+        rows.append(f"| {what} | {spent:.1f} | {spent / py:.1f} |\n")
+        before = found[key]
+    return "".join([WHERE, *rows])
 
 
 def _row(line: Line) -> str:

@@ -38,12 +38,18 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def in_turns(
-    contenders: Mapping[str, Callable[[], object]], turns: int, less: float = 0.0
+    contenders: Mapping[str, Callable[[], object]],
+    turns: int,
+    less: float = 0.0,
+    before: Mapping[str, Callable[[], object]] | None = None,
 ) -> dict[str, Samples]:
+    """`before`: what is done each time before a contender's turn, and not timed."""
     samples = {name: Samples(less=less) for name in contenders}
     for turn in range(turns):
         names = list(contenders)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            if before and name in before:
+                before[name]()
             samples[name].seconds.append(timed(contenders[name]))
     return samples
 

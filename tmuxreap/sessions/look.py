@@ -56,8 +56,11 @@ def look_at(
 
 def _marks(context: Context, rows: Sequence[Row]) -> Mapping[str, str]:
     """Of those whose session may not tell it itself."""
-    needed = [row.name for row in rows if row.status.ended or not row.tmux.known]
-    return context.books.marks(needed)
+    return context.books.marks([row.name for row in rows if _asked_for_mark(row)])
+
+
+def _asked_for_mark(row: Row) -> bool:
+    return row.status.ended or not row.tmux.known
 
 
 def _sight(
@@ -74,6 +77,7 @@ def _sight(
         return _sight(context, row, socket, world, before, briefly=briefly)
     if (
         before.mark is None
+        and not _asked_for_mark(row)
         and sight.live in (Live.GONE, Live.AGENT_GONE)
         and (mark := context.books.mark(row.name))
     ):

@@ -104,6 +104,8 @@ def see(
     if isinstance(session, Failure):
         live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
         return Sight(live, socket, server, trouble=session)
+    if session is None and row.status.ended and _nothing_left(row, server, world, past):
+        return Sight(Live.GONE, socket, server)
     whole = session
     pane = pick_pane(row, session, profile, world) if session else None
     foreign: tuple[Pane, ...] = ()
@@ -158,6 +160,18 @@ def see(
         nested=None if agent else nested_in(belongings, profile, world),
         leads=leads,
     )
+
+
+def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> bool:
+    """Nothing that is alive could be evidence of an ended row: so it is with nearly all of ten
+    thousand, and none of them is looked at more closely."""
+    index, pid = world.index, row.pane.pid
+    if past.first or past.remembered or past.leaders or past.mark in index.by_mark:
+        return False
+    if pid in index.processes or pid in index.children or pid in index.by_session:
+        return False
+    pane = f"{world.paths[server.socket]},{row.tmux.server_pid}", row.pane.id
+    return pane not in index.by_pane
 
 
 def _outlived(

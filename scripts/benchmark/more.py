@@ -1,0 +1,236 @@
+"""What is measured beside the plain cases: registries that another tool has just written, ten
+thousand rows, waiting, and other hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmark.cases import Case, Line
+from benchmark.timing import Samples, in_turns, peak_mb, timed
+
+PER_HUNDRED = 2.0  # py that a cold registry may cost for each hundred of its rows
+TICKS = os.sysconf("SC_CLK_TCK")
+HOOK = json.dumps({"hook_event_name": "PostToolUse", "session_id": "none", "cwd": "/"})
+
+
+def lines(case: Case) -> Iterator[Line]:
+    yield from foreign(case)
+    yield from cold_list(case)
+    yield from ten_thousand(case)
+    yield from waiting(case)
+    yield from other_hosts(case)
+
+
+def written_by_another(case: Case, rows: int) -> Callable[[], None]:
+    """What writes the registry as another tool does, with so many rows, and takes the ledger away:
+    a user's first call after that is *cold*."""
+    panes = [line.split()[:2] for line in case.world.panes()]
+    more = [(f"x{number}", str(4_194_305 + number)) for number in range(rows - len(panes))]
+    text = "tmux_sessions:\n" + "".join(
+        f"  - name: {name}\n    status: {status}\n    pane: {{pid: {pid}, cmd: sh, cwd: /}}\n"
+        for status, found in (("running", panes), ("stopped", more))
+        for name, pid in found
+    )
+
+    def write() -> None:
+        for ledger in case.world.registry.parent.glob("*.db*"):
+            ledger.unlink()
+        case.world.registry.write_text(text)
+
+    return write
+
+
+def foreign(case: Case) -> Iterator[Line]:
+    """Heartbeat, hook and stop of rows that no tmuxreap wrote, cold and warm."""
+    rows, turns = 100, 3 if case.quick else 9
+    stops = iter(range(2 * turns))
+    names = [f"f{number}" for number in range(2 * turns)]
+    case.world.sessions(names, f"{case.world.agent} 0.1")
+    write = written_by_another(case, rows)
+    told = {**case.world.env, "TMUX": f"{case.world.socket},1,0", "TMUX_PANE": "%0"}
+
+    def hook() -> None:
+        subprocess.run(
+            ["tmuxreap", "hook", "claude"], env=told, cwd=case.world.folder, input=HOOK,
+            text=True, capture_output=True, check=True,
+        )  # fmt: skip
+
+    def stop() -> None:
+        case.spawn(["tmuxreap", "stop", f"f{next(stops)}"])
+
+    ways = {
+        "heartbeat": lambda: case.spawn(["tmuxreap", "heartbeat", "f0"]),
+        "hook": hook,
+        "stop one, agent takes 100 ms": stop,
+    }
+    limits = {"heartbeat": 4.0, "hook": 4.0, "stop one, agent takes 100 ms": 11.0}
+    write()
+    case.world.run("list")
+    warm = in_turns(ways, turns)
+    before = dict.fromkeys(ways, _rewritten(case, write))
+    cold = in_turns(ways, turns, before=before)
+    for state, samples, more in (("warm", warm, 0.0), ("cold", cold, PER_HUNDRED * rows / 100)):
+        for name, found in samples.items():
+            found.less = 0.1 if name.startswith("stop") else 0.0
+            what = f"{name}, row of another tool among {rows}, {state}"
+            yield case.line(what, "tmuxreap", found, limits[name] + more)
+    case.world.clear()
+
+
+def _rewritten(case: Case, write: Callable[[], None]) -> Callable[[], None]:
+    """As above; who was stopped meanwhile stays so."""
+
+    def again() -> None:
+        text = case.world.registry.read_text()
+        write()
+        case.world.registry.write_text(text)
+
+    return again
+
+
+def cold_list(case: Case) -> Iterator[Line]:
+    count, turns = (100, 3) if case.quick else (1000, 5)
+    names = [f"c{number}" for number in range(count)]
+    case.world.sessions(names, f"{case.world.sleeper} 1000", prompt=False)
+    write = written_by_another(case, count)
+    ways = {
+        "tmux ls": lambda: case.spawn(["tmux", "ls"]),
+        "cold": lambda: case.spawn(["tmuxreap", "list", "--json"]),
+    }
+    samples = in_turns(ways, turns, before={"cold": write})
+    samples |= in_turns({"warm": ways["cold"]}, turns)
+    ls = samples["tmux ls"].median
+    for state, free in (("cold", 7 + PER_HUNDRED * count / 100), ("warm", 7.0)):
+        found = samples[state]
+        ratio = max((found.median - free * case.py) / ls, 0.0)
+        limit = 6.0 if count == 1000 else None
+        what = f"list --json, {count} sessions in rows of another tool, {state}"
+        unit = f"tmux ls, after {free:g} py"
+        times = (found.median * 1000, found.p95 * 1000)
+        yield Line(what, "tmuxreap", *times, ratio, unit, limit)
+    case.world.clear()
+
+
+def ten_thousand(case: Case) -> Iterator[Line]:
+    count, turns = (1000, 3) if case.quick else (10_000, 5)
+    case.world.register({f"r{number}": "bench" for number in range(count)})
+    names = iter(f"r{number}" for number in range(2 * turns + 1))
+
+    def forget() -> None:
+        case.world.run("forget", next(names))
+
+    cold = Samples([timed(forget)])
+    warm = in_turns({"t": forget}, turns)["t"]
+    limit = 20.0 + PER_HUNDRED * count / 100
+    yield case.line(f"one row changed among {count}, cold", "tmuxreap", cold, limit)
+    yield case.line(f"one row changed among {count}, warm", "tmuxreap", warm, 20.0)
+    peak = peak_mb(["tmuxreap", "forget", next(names)], case.world.env, case.world.folder)
+    what = f"one row changed among {count}, warm"
+    yield Line(what, "peak memory (MB)", peak, peak, peak / 80, "of 80 MB", 1.0)
+    yield from _at_rest(case, count)
+    text = case.world.registry.read_text().replace("status: stopped", "status: running")
+    case.world.registry.write_text(text)
+    dead = Samples([timed(lambda: case.spawn(["tmuxreap", "reconcile", "--quiet"]))])
+    what, times = f"{count} dead at once, recorded by reconcile", (dead.median * 1000, 0.0)
+    yield Line(what, "tmuxreap", *times, dead.median, "of 1 s", 1.0)
+
+
+def _at_rest(case: Case, count: int) -> Iterator[Line]:
+    """After the first look, which is that of a start."""
+    watch = subprocess.Popen(
+        ["tmuxreap", "watch", "--json"],
+        env=case.world.env,
+        cwd=case.world.folder,
+        stdout=subprocess.DEVNULL,
+    )
+    rest_s = 20 if case.quick else 40
+    try:
+        time.sleep(12)
+        before = _cpu_s(watch.pid)
+        time.sleep(rest_s)
+        share = 100 * (_cpu_s(watch.pid) - before) / rest_s
+        pages = int(Path(f"/proc/{watch.pid}/statm").read_text().split()[1])
+    finally:
+        watch.terminate()
+        watch.wait()
+    held = pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
+    what = f"watch at rest, {count} rows"
+    yield Line(what, "CPU (% of one core)", share, share, share / 0.5, "of 0.5 %", 1.0)
+    yield Line(what, "memory (MB)", held, held, held / 60, "of 60 MB", 1.0)
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / TICKS
+
+
+def waiting(case: Case) -> Iterator[Line]:
+    """From the last of many deaths until `wait` says so."""
+    count, turns = (10, 1) if case.quick else (100, 3)
+    samples = Samples()
+    for turn in range(turns):
+        names = [f"w{turn}-{number}" for number in range(count)]
+        case.world.sessions(names, f"{case.world.sleeper} 1000", prompt=False)
+        case.world.register()
+        pids = [int(line.split()[1]) for line in case.world.panes()]
+        wait = subprocess.Popen(
+            ["tmuxreap", "wait", "all", "--until", "gone", "--quiet"],
+            env=case.world.env,
+            cwd=case.world.folder,
+        )
+        time.sleep(3)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        samples.seconds.append(timed(wait.wait))
+        case.world.clear()
+    what = f"wait --until gone: {count} that die together, until it says so"
+    times = (samples.median * 1000, samples.p95 * 1000)
+    yield Line(what, "tmuxreap", *times, samples.median / 0.05, "of 50 ms", 1.0)
+
+
+def other_hosts(case: Case) -> Iterator[Line]:
+    """Hosts that are folders of this machine, reached by a command: all of them work on the same
+    cores, which many real ones do not."""
+    most, turns = (5, 3) if case.quick else (50, 3)
+    program = Path(sys.executable).with_name("tmuxreap")
+    hosts = {}
+    for number in range(most):
+        home = case.world.folder / f"host{number}"
+        (home / "t").mkdir(parents=True)
+        (home / ".hermes").mkdir()
+        (home / ".hermes" / "agent-sessions.yaml").write_text(
+            "tmux_sessions:\n  - {name: a, status: stopped}\n"
+        )
+        via = ["env", f"HOME={home}", f"TMUX_TMPDIR={home}/t"]
+        hosts[f"h{number}"] = {"via": via, "program": str(program)}
+    hosts["dead"] = {"via": ["false"], "program": str(program)}
+    file = case.world.folder / "home" / ".config" / "tmuxreap" / "hosts.yaml"
+    file.write_text(json.dumps({"hosts": hosts}))
+    home = case.world.folder / "host0"
+    alone = ["env", f"HOME={home}", f"TMUX_TMPDIR={home}/t", "tmuxreap", "list", "--json"]
+    alone += ["--registry", str(home / ".hermes" / "agent-sessions.yaml")]
+
+    def asked(*names: str) -> Callable[[], None]:
+        return lambda: case.spawn(["tmuxreap", "list", "--json", "--host", ",".join(names)])
+
+    counts = [count for count in (1, 5, 20, 50) if count <= most]
+    ways = {"alone": lambda: case.spawn(alone)}
+    ways |= {f"{count}": asked(*[f"h{n}" for n in range(count)]) for count in counts}
+    ways["dead"] = asked("dead", *[f"h{n}" for n in range(5)])
+    samples = in_turns(ways, turns)
+    one = samples.pop("alone").median
+    yield Line("list --json, there alone", "tmuxreap", one * 1000, one * 1000, 1.0, "itself")
+    for name, found in samples.items():
+        what = (
+            f"list --host of {name} hosts" if name != "dead" else "list --host of 5 and a dead one"
+        )
+        times = (found.median * 1000, found.p95 * 1000)
+        yield Line(f"{what}, on these same cores", "tmuxreap", *times, found.median / one, "of it")
+    file.unlink()
