@@ -21,7 +21,7 @@ WITHOUT = {
     "demo_agent.py": "another name of agents/demo.py",
     "core/answers/[!bn]*.py": "types only; tests/core/answers/test_base.py reads them",
     "core/ports.py": "types only; tests/contract holds the real ones and the fakes to them",
-    "hosts/[!f]*.py": "tests/hosts/test_verbs.py and test_faults.py ask through all of them",
+    "hosts/[!fr]*.py": "tests/hosts/test_verbs.py and test_faults.py ask through all of them",
     "interfaces/remote/*.py": "the far end of the same: tests/hosts/test_verbs.py",
     "interfaces/cli/commands.py": "tests/interfaces/cli/test_help.py reads every command by it",
     "ledger/requests.py": "tests/hosts/test_faults.py asks twice for one thing",

@@ -9,6 +9,7 @@ files, as the shell knows."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -138,6 +139,21 @@ def _targets(line: _Line) -> Iterator[Offer]:
     yield from ((value, _count(n)) for value, n in counted if value not in line.named)
     if rows and not line.named:
         yield ("all", _count(len(rows)))
+    yield from _elsewhere(line)
+
+
+def _elsewhere(line: _Line) -> Iterator[Offer]:
+    """What other hosts told of themselves within the last minute; none is asked."""
+    environ = Settings.from_environment().environ
+    path = Path(environ.get("XDG_RUNTIME_DIR") or "/nonexistent", "tmuxreap", "sessions.json")
+    if "--host" not in line.flags or not path.is_file():
+        return
+    from tmuxreap.hosts.remembered import remembered
+
+    wanted = WANTED.get(line.verb)
+    for target, status in remembered(path, time.time()):
+        if target not in line.named and (wanted is None or status in wanted):
+            yield (target, status)
 
 
 def _named(line: _Line, rows: list[Sketch]) -> Iterator[Offer]:

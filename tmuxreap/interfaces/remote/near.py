@@ -17,9 +17,11 @@ from tmuxreap.core.text import Voice
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts.choose import Errand, errands, hosts_of
 from tmuxreap.hosts.crowd import AT_ONCE, all_at_once
+from tmuxreap.hosts.engines import shared_folder
 from tmuxreap.hosts.file import Hosts, read_hosts
 from tmuxreap.hosts.link import Caller, Heard, ask
 from tmuxreap.hosts.merge import items_of, merged
+from tmuxreap.hosts.remembered import remember
 from tmuxreap.hosts.wire import Request
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import answered, on_terminal, question, targets_of, voice_of
@@ -191,6 +193,12 @@ class Near:
         except Failure:
             return self.context.settings.mark is not None
 
+    @property
+    def _is_partial(self) -> bool:
+        return any(self.words.get(word) for word in ("status", "live")) or any(
+            one.targets for one in self.errands
+        )
+
     # What is asked
 
     def request(self, errand: Errand, **changes: object) -> Request:
@@ -233,6 +241,8 @@ class Near:
         return all_at_once(works, self.at_once)
 
     def _merged(self, every: Sequence[Heard], items: Sequence[Item] = ()) -> Result:
+        if self.verb == "list" and not self._is_partial:
+            remember_sessions(self.context, every)
         result = merged(self.verb, self.context.clock.now(), every, items)
         if self.verb in ("list", "show"):
             from tmuxreap.interfaces.remote.sessions import shown
@@ -295,6 +305,18 @@ class Near:
             needs = "inside a registered session, 'all' and patterns need --yes"
             reason = f"could not {self.verb} there: {needs}"
         return Failure(Code.USAGE, reason, "check with --dry-run, then add --yes")
+
+
+def remember_sessions(context: Context, every: Sequence[Heard]) -> None:
+    """For a shell to offer."""
+    settings = context.settings
+    told = {one.host.name: _rows(one) for one in every if one.answer is not None}
+    folder = shared_folder(settings.environ, settings.uid)
+    remember(folder, told, context.clock.now())
+
+
+def _rows(one: Heard) -> list[Mapping[str, object]]:
+    return [item.facts for item in items_of(one)]
 
 
 def _is_name(target: str) -> bool:
