@@ -126,6 +126,16 @@ def test_what_one_host_has_not_stops_no_other(fleet: Fleet) -> None:
     assert said.hosts["a"]["exit_code"] == 3
 
 
+def test_a_tag_that_one_host_has_is_no_fault_of_the_others(fleet: Fleet) -> None:
+    said = fleet.run("stop", "d*", "--host", "a,b", "--json")
+    assert {one["target"]: one["outcome"] for one in said.results} == {"db@b": "stopped"}
+    assert (said.exit, said.hosts["a"]["ok"]) == (0, True)
+    said = fleet.run("stop", "x*", "--host", "a,b", "--json")  # and one that nobody has
+    assert (said.exit, len(said.results)) == (3, 2)
+    said = fleet.run("show", "d*@a", "web@b", "--json")  # b was not asked for it
+    assert (said.exit, said.results[0]["error"]["code"]) == (3, "session_not_registered")
+
+
 def test_other_verbs_go_there(fleet: Fleet) -> None:
     said = fleet.run("reconcile", "--host", "all", "--json").json
     assert {drift["host"] for drift in said["drifts"]} == {"a", "b"}

@@ -5,13 +5,16 @@ before it was made plain by who tells it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tmuxreap.core.answers.base import plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import plain
+from tmuxreap.core.values import replace
+from tmuxreap.hosts.choose import Errand
 from tmuxreap.hosts.link import Heard
+from tmuxreap.registry.targets import is_sweeping
 
 JOINED = ("drifts", "actions")
 
@@ -150,3 +153,40 @@ def _list(value: object) -> list[object]:
 
 def _hosted(entry: object, host: str) -> object:
     return {**entry, "host": host} if isinstance(entry, dict) else entry
+
+
+# A tag or a pattern that means nothing on one host may mean something on another.
+
+
+def found_somewhere(errands: Sequence[Errand], every: Sequence[Heard]) -> list[Heard]:
+    """Without what a host does not have, where another one that was asked for it does."""
+    absent = [_absent(one) for one in every]
+    there = {
+        target
+        for errand, heard, missing in zip(errands, every, absent, strict=True)
+        if heard.answer is not None
+        for target in set(errand.targets) - missing
+    }
+    return [_without(one, missing & there) for one, missing in zip(every, absent, strict=True)]
+
+
+def _absent(one: Heard) -> set[str]:
+    return {
+        item.name
+        for item in items_of(one)
+        if item.error is not None
+        and item.error.code == Code.SESSION_NOT_REGISTERED.text
+        and is_sweeping(item.name)
+    }
+
+
+def _without(one: Heard, names: Collection[str]) -> Heard:
+    if not names or one.answer is None:
+        return one
+    pairs = zip(items_of(one), one.texts, strict=True)
+    kept = [(item, lines) for item, lines in pairs if item.name not in names]
+    fine = all(item.error is None for item, _ in kept) and one.answer.get("error") is None
+    answer = {**one.answer, "results": [item.facts for item, _ in kept]}
+    if fine:
+        answer |= {"exit_code": 0, "ok": True}
+    return replace(one, answer=answer, texts=tuple(lines for _, lines in kept))

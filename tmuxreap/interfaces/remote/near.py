@@ -20,7 +20,7 @@ from tmuxreap.hosts.crowd import AT_ONCE, all_at_once
 from tmuxreap.hosts.engines import shared_folder
 from tmuxreap.hosts.file import Hosts, read_hosts
 from tmuxreap.hosts.link import Caller, Heard, ask
-from tmuxreap.hosts.merge import items_of, merged
+from tmuxreap.hosts.merge import found_somewhere, items_of, merged
 from tmuxreap.hosts.remembered import remember
 from tmuxreap.hosts.wire import Request
 from tmuxreap.interfaces.cli import commands as verbs
@@ -238,7 +238,7 @@ class Near:
             return lambda: _had(errand, ask(errand.host, request, self.caller, lasting=lasting))
 
         works = [work(errand, request) for errand, request in zip(self.errands, sent, strict=True)]
-        return all_at_once(works, self.at_once)
+        return found_somewhere(self.errands, all_at_once(works, self.at_once))
 
     def _merged(self, every: Sequence[Heard], items: Sequence[Item] = ()) -> Result:
         if self.verb == "list" and not self._is_partial:

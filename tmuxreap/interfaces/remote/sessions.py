@@ -12,7 +12,7 @@ from tmuxreap.core.model import Live, Status
 from tmuxreap.core.results import Item, RemoteResult
 from tmuxreap.core.values import replace
 
-TEXTS = ("agent", "tmux_server", "pane_id", "cwd", "conversation_id", "drift")
+TEXTS = ("agent", "tmux_server", "pane_id", "cwd", "conversation_id", "drift", "state")
 NUMBERS = ("pid", "idle_s", "heartbeat_age_s")
 
 
