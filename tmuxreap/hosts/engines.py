@@ -61,6 +61,17 @@ def engine_of(host: Host, environ: Mapping[str, str], uid: int, *, alone: bool =
     return Engine(("ssh", "-T", *flags, "--", host.ssh, host.program, AT), clean, shared=folder)
 
 
+def terminal_words(host: Host, name: str) -> tuple[str, ...] | None:
+    """What a terminal here becomes to sit in a session there; None where the engine carries none.
+    A person is there: ssh may ask him, and the shell there reads the name."""
+    if host.ssh is None:
+        return None
+    from shlex import quote
+
+    where = () if host.registry is None else ("--registry", quote(host.registry))
+    return ("ssh", "-t", "--", host.ssh, host.program, "attach", *where, "--", quote(name))
+
+
 def _there(host: Host) -> tuple[str, ...]:
     """A home is found by a shell alone; ssh brings one, other engines do not."""
     if not host.program.startswith("~/") or Path(host.via[0]).name == "ssh":

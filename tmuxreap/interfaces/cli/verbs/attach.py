@@ -27,13 +27,36 @@ def command(
         if not sys.stdin.isatty():
             reason = f"could not attach to {name}: this is no terminal"
             raise Failure(Code.USAGE, reason, f"see its screen with: tmuxreap show {name}")
-        words = run(context, name, (lambda: _resumed(context, name)) if on_terminal() else None)
+        words = _elsewhere(context, name) or run(
+            context, name, (lambda: _resumed(context, name)) if on_terminal() else None
+        )
         if words is not None:
             context.close()
             os.execvp(words[0], words)  # noqa: S606 - the terminal becomes tmux's
         return Result("attach", context.registry_name, context.clock.now())
 
     answer("attach", registry, json=False, quiet=True, work=work)
+
+
+def _elsewhere(context: Context, name: str) -> tuple[str, ...] | None:
+    """Of `NAME@HOST`; an exact row of this machine wins."""
+    if "@" not in name:
+        return None
+    look = context.registry_if_there()
+    if look is not None and look.named(name) is not None:
+        return None
+    from tmuxreap.hosts.choose import split
+    from tmuxreap.hosts.engines import terminal_words
+    from tmuxreap.hosts.file import read_hosts
+
+    found = split(name, read_hosts(context.settings))
+    if found is None:
+        return None
+    words = terminal_words(found[1], found[0])
+    if words is None:
+        reason = f"could not attach to {name}: {found[1].name} is not reached by ssh"
+        raise Failure(Code.USAGE, reason, f"run there, on a terminal: tmuxreap attach {found[0]}")
+    return words
 
 
 def _resumed(context: Context, name: str) -> bool:
