@@ -14,6 +14,7 @@ from importlib import import_module
 from tmuxreap.core.errors import Code, Exit, Failure, Unheard, interrupted
 
 OUT = ("stdout", "stderr")
+STARVED = (errno.EMFILE, errno.ENFILE)
 # Words that answer before a command line is built, and the module whose `main` does it.
 QUICK = {
     "hook": "tmuxreap.interfaces.hook.answer",
@@ -98,12 +99,20 @@ def _run(words: list[str]) -> int:
         return _told(words, interrupted())
     except Unheard:
         raise
+    except OSError as error:
+        return _told(words, _starved()) if error.errno in STARVED else _bug(words, error)
     except Exception as error:  # noqa: BLE001 - the boundary
         if type(error).__name__ == "Abort":
             return _told(words, interrupted())
         if hasattr(error, "format_message"):  # a usage error of the command line
             return _told(words, import_module("tmuxreap.interfaces.cli.words").usage(words, error))
         return _bug(words, error)
+
+
+def _starved() -> Failure:
+    """Nothing was seen of the world, or not all of it: unknown, not a bug."""
+    reason = "could not go on: this process may open no more files"
+    return Failure(Code.TMUX_UNREACHABLE, reason, "raise its limit with: ulimit -n 1024")
 
 
 def _flush() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tmuxreap.core.times import parse_duration, short_duration
+from tmuxreap.core.times import epoch_of, iso, parse_duration, short_duration
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,9 @@ def test_what_is_no_span(text: str) -> None:
 )
 def test_the_two_largest_units(seconds: float, text: str) -> None:
     assert short_duration(seconds) == text
+
+
+@pytest.mark.parametrize("now", [253_402_300_799, 253_402_300_800, 3e11, 1e300])
+def test_a_clock_beyond_all_calendars_says_their_last_moment(now: float) -> None:
+    assert iso(now) == "9999-12-31T23:59:59Z"
+    assert epoch_of(iso(now)) == 253_402_300_799

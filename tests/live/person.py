@@ -22,6 +22,7 @@ class Person:
         self.panes = {real.ask(HIS, "#{pane_id}"): real.pid(HIS)}  # his own, and what runs there
         self.renamed: dict[str, str] = {}  # what a session is called now, and was
         self.deeds = 0
+        self.log: list[str] = []
 
     def act(self) -> None:
         deed, name = self.random.choice(DEEDS), self.random.choice(self.names)
@@ -85,9 +86,6 @@ class Person:
         for pane in list(self.panes)[2:]:
             self.closes(pane)
         self.names_back()
-        for now in self.renamed:
-            self.asked("kill-session", "-t", f"={now}")
-        self.renamed.clear()
 
     def check(self) -> None:
         dead = {pane: pid for pane, pid in self.panes.items() if not alive(pid)}
@@ -95,5 +93,6 @@ class Person:
 
     def asked(self, *words: str) -> str:
         """What cannot be done just now is not done: he is in nobody's way."""
+        self.log.append(" ".join(words))
         where = ["tmux", "-N", "-S", self.real.socket, *words]
         return subprocess.run(where, capture_output=True, text=True, check=False).stdout.strip()

@@ -323,3 +323,15 @@ def test_a_number_too_long_for_a_pid_is_no_target(real: Real) -> None:
         3,
         "session_not_registered",
     )
+
+
+@pytest.mark.parametrize("limit", range(5, 10))
+def test_with_a_handful_of_descriptors_it_says_what_is_missing(real: Real, limit: int) -> None:
+    real.start()
+    before = real.registry.read_bytes()
+    words = [sys.executable, "-m", "tmuxreap", "stop", "acme", "--registry", str(real.registry)]
+    line = f"ulimit -n {limit}; exec {shlex.join([*words, '--dry-run'])}"
+    told = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert told.returncode in (0, 4, 6), told.stderr
+    assert "Traceback" not in told.stderr
+    assert (real.registry.read_bytes(), alive(real.pid())) == (before, True)

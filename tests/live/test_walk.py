@@ -89,6 +89,7 @@ class Walk:
             "stdout": subprocess.DEVNULL,
             "stderr": subprocess.PIPE,
         }
+        self.person.log.append(" ".join([verb, *words[:1]]))
         self.running.append(subprocess.Popen(line, **quiet))  # type: ignore[call-overload]
 
     def step(self) -> None:
@@ -171,13 +172,13 @@ class Walk:
         again = self.reconcile()
         assert again["actions"] == [], again
         told = {drift["name"] for drift in again["drifts"]}
-        sessions = self.real.sessions() - {"quiet", HIS}
+        there = self.real.sessions() - {"quiet", HIS}
+        sessions = {self.person.renamed.get(name, name) for name in there}
         running = {name for name, row in self.real.rows().items() if row["status"] == "running"}
         assert running ^ sessions <= told, (running, sessions, told)
-        for name in sessions:
-            assert self.real.tmux("show-options", "-p", "-t", f"={name}:") == "" or name in told, (
-                name
-            )
+        for name in there:
+            options = self.real.tmux("show-options", "-p", "-t", f"={name}:")
+            assert options == "" or self.person.renamed.get(name, name) in told, name
 
     def clear_up(self) -> None:
         """Also those that hear no hangup: the server alone would not end them."""
@@ -219,5 +220,7 @@ def test_walk(real: Real, seed: int) -> None:
         walk.clear_up()
         print(
             f"seed {seed}: {walk.steps} steps, {walk.killed} killed in the middle, {walk.note}"
-            f" writes by another, {walk.person.deeds} deeds of a person"
+            f" writes by another, {walk.person.deeds} deeds of a person; at last",
+            *walk.person.log[-30:],
+            sep="\n",
         )

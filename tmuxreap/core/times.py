@@ -36,8 +36,14 @@ def short_duration(seconds: float) -> str:
     return " ".join(parts[:2])
 
 
+LAST_MOMENT = 253_402_300_799  # 9999-12-31T23:59:59Z
+
+
 def iso(epoch: float) -> str:
-    return datetime.fromtimestamp(int(epoch), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """A clock that was set beyond all calendars says the last moment of them."""
+    return datetime.fromtimestamp(min(int(epoch), LAST_MOMENT), timezone.utc).strftime(
+        "%Y-%m-%dT%H:%M:%SZ"
+    )
 
 
 def epoch_of(told: object) -> float | None:
