@@ -48,6 +48,10 @@ class Person:
         elif deed == "leave" and len(self.panes) > 2:
             self.closes(mine)
 
+    def is_in(self, name: str) -> bool:
+        there = self.asked("list-panes", "-s", "-t", f"={name}:", "-F", "#{pane_id}").split()
+        return not self.panes.keys().isdisjoint(there)
+
     def opens(self, *words: str) -> None:
         made = self.asked(*words, "-P", "-F", "#{pane_id} #{pane_pid}", *WORK).split()
         if made:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,23 @@ def test_under_a_shell(real: Real) -> None:
     result = ended(real)
     assert result["stopped_by"] == "exit_keys"
     assert [one["name"] for one in result["swept"]] == ["sh"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("shell", ["bash --norc --noprofile", "zsh -f"])
+def test_a_kill_below_an_interactive_shell_is_no_sigkill(real: Real, shell: str) -> None:
+    """It hears no TERM; when the agent has left at TERM, the shell goes with its terminal."""
+    words = [*shell.split(), "-i"]
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"no {words[0]}")
+    real.bystander()
+    real.tmux("new-session", "-d", "-s", "acme", "-c", str(real.folder), *words)
+    real.keys("acme", " ".join(DEMO), "Enter")
+    real.shows("acme", "demo agent")
+    real.adopt()
+    result = answer(real.kill(grace_s=10.0))
+    assert (result["outcome"], result["stopped_by"]) == ("killed", "sigterm")
+    assert result["rungs"][0]["enough"] and result["rungs"][0]["waited_ms"] < 10_000
+    assert real.sessions() == {"quiet"}
 
 
 def test_stopped_by_c_z_with_another_program_in_front(real: Real) -> None:

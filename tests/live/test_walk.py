@@ -119,7 +119,7 @@ class Walk:
             self.begin(
                 deed, name, "--grace", "0.3", *(("--keys-timeout", "0.5") if deed == "stop" else ())
             )
-        elif deed == "adopt":
+        elif deed == "adopt" and not self.person.is_in(name):  # who adopts a session means it
             self.begin("adopt", name, "--agent", "demo", *server)
         elif deed == "reconcile":
             self.begin("reconcile")

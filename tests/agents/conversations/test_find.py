@@ -108,6 +108,9 @@ def test_the_last_banner_counts() -> None:
 def test_open_files_tell() -> None:
     held = f"/home/x/.gemini/antigravity-cli/presence/{ONE}.lock"
     assert found(Clues(open_files=("/dev/null", held)), AGY) == (ONE, "open-file")
+    held = f"/home/x/.codex/thread-writer-locks/{ONE}.lock"
+    codex = load_profiles(None).agents["codex"]
+    assert found(Clues(open_files=("/dev/null", held)), codex) == (ONE, "open-file")
 
 
 @pytest.mark.parametrize("argv", [("a", "--resume", TWO), ("a", f"--resume={TWO}")])

@@ -267,9 +267,9 @@ def test_kill_without_grace_sends_no_term(story: Story) -> None:
     assert story.signals_to(agent.process) == [SIGKILL]
 
 
-def test_a_shell_that_ignores_term_leaves_when_it_is_killed(story: Story) -> None:
+def test_a_shell_that_ignores_term_goes_with_its_terminal(story: Story) -> None:
     story.agent(shell=True)
-    assert facts(story.kill(), "outcome", "stopped_by") == ("killed", "sigkill")
+    assert facts(story.kill(), "outcome", "stopped_by") == ("killed", "sigterm")
     assert story.tmux.servers == {}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
+from tmuxreap.agents.programs import SHELLS
 from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Outcome, ProcessId, StoppedBy, Verb
 from tmuxreap.core.ports import Sent
@@ -142,7 +143,9 @@ def _settle(
             continue
         clean = 0
         fresh = left if signals is KILL else left - signalled
-        close = close or (bool(signalled) and _respawned(ending, fresh))
+        close = close or (
+            bool(signalled) and (_respawned(ending, fresh) or left <= _shells(ending))
+        )
         yield from _strike(ending, fresh, signals, close=there and (close or not left))
         signalled |= fresh
         now = ending.now
@@ -150,7 +153,14 @@ def _settle(
         if now >= deadline:
             return False
         step = deadline if left and signals is not KILL else now + LOOK_AGAIN_S
-        yield from ask(Wait(left, min(step, deadline)))
+        others = frozenset() if close else left - _shells(ending)
+        yield from ask(Wait(others or left, min(step, deadline)))
+
+
+def _shells(ending: Ending) -> frozenset[ProcessId]:
+    """Interactive ones hear no TERM: when the others have left, they go with their terminal."""
+    own = ending.sight.owned.own
+    return frozenset(one.process.id for one in own if one.process.comm in SHELLS)
 
 
 def _respawned(ending: Ending, fresh: frozenset[ProcessId]) -> bool:
