@@ -126,13 +126,9 @@ def _edited(
     context: Context, request: HooksRequest, hooks: Hooks, before: str | None
 ) -> str | None:
     if request.deed is Deed.REMOVE:
-        return (
-            None
-            if before is None
-            else settings_file.removed(before, request.agent)
-            if before.strip()
-            else before
-        )
+        if before is None or not before.strip():
+            return before
+        return settings_file.removed(before, request.agent)
     text = before if before is not None and before.strip() else "{}\n"
     return settings_file.installed(text, hooks, request.agent, program(context))
 

@@ -188,13 +188,9 @@ def unreachable(host: Host, reason: str) -> Failure:
 def _by_hand(host: Host) -> str:
     from shlex import join
 
-    return join(
-        ["ssh", host.ssh, "true"]
-        if host.ssh
-        else [*host.via, "true"]
-        if host.via
-        else ["tmuxreap", "doctor"]
-    )
+    if host.ssh:
+        return join(["ssh", host.ssh, "true"])
+    return join([*host.via, "true"] if host.via else ["tmuxreap", "doctor"])
 
 
 def incompatible(host: Host, reason: str) -> Failure:

@@ -91,7 +91,9 @@ def _sight(
 def _agent_seen(context: Context, sight: Sight, world: World) -> str | None:
     """The one known agent that runs in its pane; where that cannot be told, the only one in the
     session."""
-    panes = (sight.pane,) if sight.pane else sight.session.panes if sight.session else ()
+    panes = sight.session.panes if sight.session else ()
+    if sight.pane:
+        panes = (sight.pane,)
     agents = context.profiles.agents.values()
     found = [one.name for pane in panes for one in agents if agent_in(pane, one, world)]
     return found[0] if len(found) == 1 else None

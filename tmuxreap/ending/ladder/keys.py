@@ -215,7 +215,9 @@ def _sequence(
             seen = None
         if broken:
             left = yield from _left_by(ending, agent, 0, limit)
-            return _Way.LEFT if left else _Way.CUT if sent else _Way.BROKEN
+            if left:
+                return _Way.LEFT
+            return _Way.CUT if sent else _Way.BROKEN
         if left:
             return _Way.LEFT
         sent = sent or not isinstance(step, Pause)

@@ -157,7 +157,9 @@ def scope_of(whole_session: bool, pane_only: bool) -> Scope:
     if whole_session and pane_only:
         reason = "could not read the command: --whole-session and --pane-only cannot be combined"
         raise Failure(Code.USAGE, reason, "give one of them")
-    return Scope.SESSION if whole_session else Scope.PANE if pane_only else Scope.AGENT
+    if whole_session:
+        return Scope.SESSION
+    return Scope.PANE if pane_only else Scope.AGENT
 
 
 def task_status_of(word: str) -> str:

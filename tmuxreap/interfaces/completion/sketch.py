@@ -103,7 +103,9 @@ def _plain(value: str) -> str:
     """A name behind an anchor, an alias, a tag or an escape is no name that a line tells."""
     if value[:1] in ("'", '"') and value.endswith(value[0]) and len(value) > 1:
         inner = value[1:-1]
-        return inner.replace("''", "'") if value[0] == "'" else "" if "\\" in inner else inner
+        if value[0] == "'":
+            return inner.replace("''", "'")
+        return "" if "\\" in inner else inner
     return (
         "" if value[:1] in ("&", "*", "!", "|", ">", "{", "[") or value in ("null", "~") else value
     )

@@ -132,6 +132,12 @@ def _state_colour(one: Session) -> str | None:
     return STATE_COLOURS.get(_state(one))
 
 
+def _status_colour(one: Session) -> str | None:
+    if one.drift:
+        return "yellow"
+    return "green" if one.status == Status.RUNNING else None
+
+
 def _megabytes(megabytes: float) -> str:
     if megabytes >= GIGABYTE_MB:
         return f"{megabytes / GIGABYTE_MB:.1f} GB"
@@ -147,9 +153,7 @@ COLUMNS = (
         "STATUS",
         lambda one: one.status or NONE,
         keep=6,
-        colour=lambda one: (
-            "yellow" if one.drift else "green" if one.status == Status.RUNNING else None
-        ),
+        colour=_status_colour,
     ),
     Column("LIVE", lambda one: one.live or NONE, keep=7, colour=_live_colour),
     Column("STATE", lambda one: _state(one) or NONE, keep=8, colour=_state_colour),
