@@ -12,7 +12,7 @@ from typing import Any
 from tests.real_agents.bench import AGAIN, NAME, Bench
 from tests.real_agents.cases import UNANSWERED, answers, asking_first
 from tests.real_agents.jobs import Job
-from tests.real_agents.mock_model import TOOL
+from tests.real_agents.mock_model import LIMIT, TOOL
 from tests.real_agents.setups import SETUPS
 from tests.real_agents.states import DRAFT, QUEUED, SITUATIONS, WATCHED_S
 from tests.real_agents.stops import asked_more, brought, told
@@ -20,8 +20,10 @@ from tmuxreap.agents.screens import State
 
 STATES = ("idle", "draft", "busy", "streaming", "dialog", "queued")
 REST = {"idle": "", "draft": DRAFT}
+UNDER_WAY = (State.BUSY, State.DIALOG)
 RESTING = (State.IDLE.value, State.DRAFT.value)
 SLEEP = "sleep 77"
+CHOOSES = ("gemini",)  # no key closes its question but an answer
 
 
 def jobs() -> Iterator[Job]:
@@ -30,6 +32,9 @@ def jobs() -> Iterator[Job]:
         yield Job(agent, f"interrupt, {state}", play, SITUATIONS[state].allowed)
     for agent in SETUPS:
         yield Job(agent, "interrupt, tool", _a_tool, allowed=True)
+    for agent, setup in SETUPS.items():
+        if setup.tells_limit and agent not in CHOOSES:
+            yield Job(agent, "interrupt, limited", _limited)
     for agent in UNANSWERED:
         yield Job(agent, "interrupt, asks first", _asks_first)
 
@@ -92,6 +97,20 @@ def _a_tool(bench: Bench) -> str:
     _lives_at_rest(bench, before, asked)
     left = [words for words in bench.left().values() if words == SLEEP]
     return _word(item) + (", its command goes on" if left else "")
+
+
+def _limited(bench: Bench) -> str:
+    """Who goes on by himself when it is over, or asks whether to, does not any more."""
+    bench.environ.update(bench.setup.subscribed)
+    brought(bench, "idle")
+    bench.say(f"{LIMIT} please")
+    bench.until("the limit", lambda: bench.seen().limit is not None)
+    bench.settle()
+    held, before, asked = bench.seen().state in UNDER_WAY, _agent(bench), len(bench.model.asked)
+    item = bench.reap("interrupt", NAME)
+    assert item["outcome"] == ("interrupted" if held else "already_idle"), item
+    _lives_at_rest(bench, before, asked)
+    return _word(item)
 
 
 def _asks_first(bench: Bench) -> str:

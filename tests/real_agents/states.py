@@ -45,14 +45,25 @@ def _lines(bench: Bench) -> None:
     bench.type(LINES[1])
 
 
+def _asked(bench: Bench, word: str) -> None:
+    """The turn has begun when the model was asked, not when the screen says so."""
+    before = len(bench.model.asked)
+    bench.say(f"{word} please")
+    bench.until("its request", lambda: any(word in one for one in _turns(bench, before)))
+
+
+def _turns(bench: Bench, before: int) -> list[str]:
+    return [one for one in bench.model.asked[before:] if '"tools"' in one]
+
+
 def _streaming(bench: Bench) -> None:
-    bench.say(f"{STREAM} please")
+    _asked(bench, STREAM)
     time.sleep(1.5)
 
 
 def _queued(bench: Bench) -> None:
-    bench.say(f"{SLOW} please")
-    time.sleep(2)
+    _asked(bench, SLOW)
+    time.sleep(1.5)
     bench.type(QUEUED)
     bench.keys(bench.setup.queue)
     time.sleep(1)
@@ -88,7 +99,7 @@ SITUATIONS: dict[str, Situation] = {
     "idle": Situation(becomes=State.IDLE, killed=True),
     "draft": Situation(lambda bench: bench.type(DRAFT), State.DRAFT, (DRAFT,), killed=True),
     "lines": Situation(_lines, State.DRAFT, LINES),
-    "busy": Situation(lambda bench: bench.say(f"{SLOW} please"), State.BUSY, killed=True),
+    "busy": Situation(lambda bench: _asked(bench, SLOW), State.BUSY, killed=True),
     "dialog": Situation(lambda bench: bench.say(f"{TOOL} please"), State.DIALOG, killed=True),
     "menu": Situation(lambda bench: bench.type("/")),
     "copy-mode": Situation(lambda bench: bench.copy_mode()),

@@ -93,7 +93,7 @@ def take_back(ending: Ending, screen: Screen) -> Steps[Screen | None]:
         if screen.draft and ending.keys.clear_keys:
             screen = yield from _cleared(ending, screen)
         yield from type_keys(ending, ending.keys.unqueue_keys)
-        screen = yield from screen_when(ending, partial(_has_changed, before))
+        screen = yield from screen_when(ending, partial(_has_changed, before), ending.keys.leave_s)
         yield from _keep(ending, screen.draft)
     yield from _keep(ending, screen.queued)
     return None if screen.queued else screen
