@@ -18,6 +18,7 @@ from tests.command_line import tmuxreap
 from tests.fakes import Story
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
+from tmuxreap.interfaces.popup import view
 from tmuxreap.interfaces.popup.actions import Client, Desk
 from tmuxreap.interfaces.popup.app import Popup
 from tmuxreap.interfaces.popup.view import COLUMNS
@@ -449,3 +450,19 @@ def test_a_new_one_is_asked_for_and_started(story: Story) -> None:
 
     played(Starts(story.app), play)
     assert [one[:2] for one in asked] == [("xs", "demo")]
+
+
+def test_of_a_crowd_a_part_is_shown_and_the_filter_finds_the_rest(story: Story) -> None:
+    story.agent("acme")
+    with story.path.open("a") as file:
+        for number in range(view.MOST_ROWS + 50):
+            file.write(f"  - {{name: old-{number}, status: stopped, agent: demo}}\n")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("e")
+        await until(pilot, lambda: len(rows(popup)) == view.MOST_ROWS)
+        await until(pilot, lambda: "the first" in text(popup, "#folded"))
+        await pilot.press("slash", *"old-99", "enter")
+        await until(pilot, lambda: popup._table.names == ["old-99"])
+
+    played(Desk(story.app), play)

@@ -85,6 +85,8 @@ def test_what_is_not_in_the_table_is_counted_below_it() -> None:
     sessions = [SHOP, replace(SHOP, name="b")]
     assert under_the_table(2, sessions, Choices()).plain == ""
     assert under_the_table(1, sessions, Choices()).plain == "1 ended (e shows them)"
+    crowd = [replace(SHOP, name=str(number)) for number in range(300)]
+    assert under_the_table(300, crowd, Choices()).plain == "the first 200 of 300 (/ filters)"
     told = under_the_table(1, sessions, Choices("name", only="sh")).plain
     assert told == "1 of 2 match 'sh' · by name"
 

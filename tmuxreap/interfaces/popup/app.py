@@ -136,9 +136,9 @@ class Popup(Choosing):
         shown = arranged(self._seen.sessions, self._choices, {*self._told, *self._doing})
         width = self._table_width
         columns = view.columns(width, tagged=any(one.tags for one in shown))
-        names = [one.name for one in shown]
+        names = [one.name for one in shown[: view.MOST_ROWS]]
         room = view.name_cells(names, columns, width)
-        rows = [self._cells(one, room) for one in shown]
+        rows = [self._cells(one, room) for one in shown[: view.MOST_ROWS]]
         self._table.show(columns, names, [[row[column] for column in columns] for row in rows])
         folded = view.under_the_table(len(shown), self._seen.sessions, self._choices)
         self.query_one("#folded", Static).update(folded)

@@ -30,6 +30,7 @@ COLUMNS = ("", "NAME", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")
 WORTH = ("", "NAME", "STATE", "AGENT", "IDLE", "MEMORY", "TAGS")  # the last leaves first
 LEAST_CELLS = {"": 1, "NAME": 12, "STATE": 10, "IDLE": 7, "MEMORY": 7, "AGENT": 8, "TAGS": 12}
 PADDING = 2  # of each column
+MOST_ROWS = 200  # a table of thousands is slow, and nobody reads it
 MORE_NAME = 8  # cells that a name may take before any column but the state
 NAME_CELLS = 24
 RUNGS: dict[Enum, str] = {
@@ -112,6 +113,8 @@ def under_the_table(shown: int, sessions: Sequence[Session], choices: Choices) -
     parts = []
     if choices.only:
         parts.append(f"{shown} of {len(sessions)} match {choices.only!r}")
+    if shown > MOST_ROWS:
+        parts.append(f"the first {MOST_ROWS} of {shown} (/ filters)")
     hidden = len(sessions) - shown
     if hidden and not choices.only:
         parts.append(f"{hidden} ended (e shows them)")
