@@ -121,26 +121,27 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
             found = _with_start(context, found, rows, intent)
         found += _without_row(look, [intent for name, intent in left.items() if name not in starts])
     seen = tuple(zip(rows, sights, strict=True))
-    found = _with_their_server(found, seen)
+    found = _with_their_server(look, found, seen)
     confirmed = not any(
         row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
     )
     return Found(found, confirmed, seen, bool(others.passed))
 
 
-def _with_their_server(found: list[Drift], seen: Sequence[tuple[Row, Sight]]) -> list[Drift]:
-    """Several that are found dead at once, with their server gone, died of that: each may have left
-    in good order when its terminal was closed, and was heard of first."""
-    servers = {
-        row.name: row.tmux.server_pid
+def _with_their_server(
+    look: RegistryLook, found: list[Drift], seen: Sequence[tuple[Row, Sight]]
+) -> list[Drift]:
+    """One that is found dead with its server gone, as others that ran there must be, died of that:
+    it may have left in good order when its terminal was closed, and was heard of first."""
+    here = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
+    gone = {
+        row.name
         for row, sight in seen
-        if row.tmux.server_pid is not None and not _is_there(row, sight)
+        if here[row.tmux.server_pid] > 1 and row.tmux.known and not _is_there(row, sight)
     }
-    dead = [one for one in found if one.kind is DriftKind.DEAD and one.name in servers]
-    many = Counter(servers[one.name] for one in dead)
     return [
         replace(one, cause=one.cause or SERVER)
-        if one in dead and many[servers[one.name]] > 1
+        if one.kind is DriftKind.DEAD and one.name in gone
         else one
         for one in found
     ]
