@@ -119,6 +119,19 @@ def test_reap_and_reconcile_tell_what_they_found(opened: tmuxreap.Registry) -> N
     assert [event.kind for event in opened.events("shop")] == ["dead"]
 
 
+@pytest.mark.live
+def test_a_start_records_when_a_watch_brings_it_back(
+    live: tmuxreap.Registry, tmux_socket: str
+) -> None:
+    words = {"agent": "demo", "command": DEMO, "server": tmux_socket, "confirm": 0.05}
+    with pytest.raises(tmuxreap.Error, match="restart"):
+        live.start("shop", **words, restart="sometimes")
+    shop = live.start("shop", **words, restart="on-failure", restart_limit="2/1m")
+    assert shop.restart == "on-failure"
+    assert "restart_limit: 2/1m" in live.path.read_text()
+    live.kill("shop", check=True)
+
+
 def test_nothing_is_printed(opened: tmuxreap.Registry, capfd: pytest.CaptureFixture[str]) -> None:
     opened.stop("shop")
     opened.reconcile()

@@ -219,10 +219,14 @@ class Registry(Watching):
         confirm: float | str | None = None,
         replace: bool = False,
         terminal: str | None = None,
+        worktree: str | os.PathLike[str] | None = None,
+        restart: str | None = None,
+        restart_limit: str | None = None,
     ) -> Session:
         """Start an agent in a new tmux session, or by `terminal="none"` without tmux, and register
-        it. Raises EndingError with the code
-        `start_failed` where it does not live, `session_exists` where it is there already."""
+        it. `restart` ("on-failure", "always", "never") is for a watch that runs. Raises EndingError
+        with the code `start_failed` where it does not live, `session_exists` where it is there
+        already."""
         from tmuxreap.commands import start as verb
         from tmuxreap.commands.starting.row import CONFIRM_S
 
@@ -238,6 +242,9 @@ class Registry(Watching):
             replace=replace,
             command=tuple(command),
             terminal=terminal,
+            worktree=None if worktree is None else os.fspath(worktree),
+            restart=restart,
+            restart_limit=restart_limit,
         )
 
         def work(context: Context) -> Result:
