@@ -73,10 +73,15 @@ def foreign(case: Case) -> Iterator[Line]:
     limits = {"heartbeat": 4.0, "hook": 4.0, "stop one, agent takes 100 ms": 11.0}
     write()
     case.world.run("list")
-    warm = in_turns(ways, turns)
+    warm = case.turns(ways, turns)
+    warm_py = case.py
     before = dict.fromkeys(ways, _rewritten(case, write))
-    cold = in_turns(ways, turns, before=before)
-    for state, samples, more in (("warm", warm, 0.0), ("cold", cold, PER_HUNDRED * rows / 100)):
+    cold = case.turns(ways, turns, before=before)
+    cold_py, free = case.py, PER_HUNDRED * rows / 100
+    for state, samples, more, case.py in (
+        ("warm", warm, 0.0, warm_py),
+        ("cold", cold, free, cold_py),
+    ):
         for name, found in samples.items():
             found.less = 0.1 if name.startswith("stop") else 0.0
             what = f"{name}, row of another tool among {rows}, {state}"
@@ -102,13 +107,12 @@ def cold_list(case: Case) -> Iterator[Line]:
     write = written_by_another(case, count)
     ways = {
         "tmux ls": lambda: case.spawn(["tmux", "ls"]),
-        "cold": lambda: case.spawn(["tmuxreap", "list", "--json"]),
+        "list": lambda: case.spawn(["tmuxreap", "list", "--json"]),
     }
-    samples = in_turns(ways, turns, before={"cold": write})
-    samples |= in_turns({"warm": ways["cold"]}, turns)
-    ls = samples["tmux ls"].median
     for state, free in (("cold", 7 + PER_HUNDRED * count / 100), ("warm", 7.0)):
-        found = samples[state]
+        before = {"list": write} if state == "cold" else None
+        samples = case.turns(ways, turns, before=before)
+        found, ls = samples["list"], samples["tmux ls"].median
         ratio = max((found.median - free * case.py) / ls, 0.0)
         limit = 6.0 if count == 1000 else None
         what = f"list --json, {count} sessions in rows of another tool, {state}"
@@ -127,7 +131,7 @@ def ten_thousand(case: Case) -> Iterator[Line]:
         case.world.run("forget", next(names))
 
     cold = Samples([timed(forget)])
-    warm = in_turns({"t": forget}, turns)["t"]
+    warm = case.turns({"t": forget}, turns)["t"]
     limit = 20.0 + PER_HUNDRED * count / 100
     yield case.line(f"one row changed among {count}, cold", "tmuxreap", cold, limit)
     yield case.line(f"one row changed among {count}, warm", "tmuxreap", warm, 20.0)
