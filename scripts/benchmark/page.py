@@ -34,6 +34,12 @@ cost: the last part may be less than nothing.
 | part | ms | py |
 |---|---|---|
 """
+READER = """
+To import typer takes {typer:.1f} py with Python itself, argparse {other:.1f}. The difference is
+what a reader of our own would save of a stop or a list at most. It is not taken: agents and shells,
+who call with every step, go past it already (`heartbeat`, `hook`, completion); a stop or a list is
+called by a person or a script, for whom help, completion and messages of one make are worth more.
+"""
 TAIL = """
 `at most` is the limit that the project sets itself; above it stands **above**. How cost grows with
 the work:
@@ -65,7 +71,14 @@ def where(lines: Sequence[Line]) -> str:
         spent = found[key] - before
         rows.append(f"| {what} | {spent:.1f} | {spent / py:.1f} |\n")
         before = found[key]
-    return "".join([WHERE, *rows])
+    return "".join([WHERE, *rows]) + _reader(found)
+
+
+def _reader(found: Mapping[tuple[str, str], float]) -> str:
+    """What another reader of command lines would save, and why there is none."""
+    py, typer = found["python -c pass", ""], found["of these: typer alone", ""]
+    other = found.get(("of these: argparse alone", ""))
+    return "" if other is None else READER.format(typer=typer / py, other=other / py)
 
 
 def _row(line: Line) -> str:

@@ -65,6 +65,7 @@ class Deeds:
         self.wrong: list[str] = []
         self.lately: list[str] = []
         self.note = 0
+        self.slowest = (0.0, "")
         self.deaf = self.restarted = False
 
     # The program
@@ -99,6 +100,7 @@ class Deeds:
             self.wake()
             time.sleep(0.02)
         status, ended = verb.process.poll(), time.monotonic()
+        self.slowest = max(self.slowest, (ended - verb.begun, " ".join(verb.words)))
         if status is None:
             self.wrong.append(f"{verb.words} is not done after {HUNG_S:.0f} s: {verb.said()}")
         elif not verb.crashed:

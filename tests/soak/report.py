@@ -104,6 +104,7 @@ def report(minutes: list[Minute], deeds: Deeds, wrong: list[str], world: World, 
         "What was done: " + ", ".join(f"{n} {name}" for name, n in sorted(deeds.counts.items())),
         "How verbs left: "
         + ", ".join(f"{n} with {code}" for code, n in sorted(deeds.exits.items())),
+        f"The slowest was done after {deeds.slowest[0]:.0f} s: `{deeds.slowest[1]}`.",
         _table(minutes),
     ]
     return "\n\n".join([*parts, *wrong]) + "\n"
