@@ -17,6 +17,7 @@ from tests.soak.world import DEMO, NOTE, PROGRAM, Place, World, kill, lives, sta
 
 AT_ONCE = 4
 HUNG_S = 180.0
+LONGEST = 4000  # characters of an answer
 AFTER_S = 5.0  # who was asleep, or found no room, may say so a little later
 FINE = {0, 1, 3}
 TROUBLED = {4, 6}  # where the disk was full, or somebody was stopped, at the time
@@ -43,8 +44,11 @@ class Verb:
     crashed: bool = False
 
     def said(self) -> str:
+        """What went wrong, as people or as programs are told it."""
         self.err.seek(0)
-        return self.err.read().decode(errors="replace")
+        self.out.seek(0)
+        said = self.err.read().decode(errors="replace")
+        return said or self.out.read()[:LONGEST].decode(errors="replace")
 
     def end(self) -> None:
         self.process.kill()
@@ -82,7 +86,7 @@ class Deeds:
         return Verb(line[1:], process, out, err)
 
     def watch(self, place: Place) -> None:
-        told = (self.world.folder / f"watch-{place.letter}").open("ab")
+        told = (self.world.folder / f"watch-{place.letter}").open("ab+")
         err = (self.world.folder / f"watch-{place.letter}-errors").open("ab+")
         line = [str(PROGRAM), "watch", "--json", "--registry", str(place.registry)]
         process = subprocess.Popen(
