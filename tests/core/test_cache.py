@@ -39,8 +39,8 @@ def known(registry: Path) -> Path:
     with sqlite3.connect(ledger_of(registry)) as db:
         assert {what for (what,) in db.execute("SELECT what FROM readings")} == {
             "profiles",
-            "registry",
-            "registry/0",
+            "rows",
+            "rows/0",
         }
     return registry
 
@@ -78,7 +78,7 @@ def test_a_ledger_of_another_registry_says_nothing(known: Path, tmp_path: Path) 
     assert answer.json["results"][0]["name"] == "x000"
 
 
-@pytest.mark.parametrize("what", ["profiles", "registry", "registry/0"])
+@pytest.mark.parametrize("what", ["profiles", "rows", "rows/0"])
 @pytest.mark.parametrize(
     "data",
     [

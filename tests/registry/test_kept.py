@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.fakes import Story
 from tests.yaml_documents import KEYS, Made, documents
+from tmuxreap.core import cache
 from tmuxreap.core.model import BadRow
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry import edits, kept
@@ -223,3 +224,16 @@ def test_a_row_that_will_be_a_bad_one_is_told_as_such(
     fresh = RegistryLook(story.path, Content(story.path.read_bytes(), after.content.stamp))
     assert fresh.rows == after.rows == story.app().registry.look().rows
     assert any(isinstance(one, BadRow) for one in after.rows)
+
+
+def test_what_an_older_one_kept_under_another_name_is_no_reading(story: Story) -> None:
+    """It kept all rows in one list."""
+    story.path.write_text("tmux_sessions:\n- {name: a, status: stopped}\n")
+    app = story.app()
+    look = app.registry.look()
+    stamp = look.readings[0].stamp
+    old = cache.kept("registry", stamp, [{"name": "b", "status": "running"}])
+    assert old is not None
+    app.books.keep(old)
+    app.books.follow(look)
+    assert [row.name for row in story.app().registry.look().rows] == ["a"]

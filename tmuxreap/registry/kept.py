@@ -16,7 +16,7 @@ from tmuxreap.core.values import frozen
 if TYPE_CHECKING:
     from tmuxreap.registry.edits import Document
 
-READING = "registry"
+READING = "rows"  # under another name than those that were kept whole
 MANY = 256  # rows that are kept in one piece: a change writes one or two of these anew
 
 RowData = dict[str, object]
