@@ -17,7 +17,7 @@ from benchmark.page import page, where
 from benchmark.plot import plotted
 from benchmark.timing import Samples, in_turns
 
-ABOUT = {"python": "3.11", "tmux": "tmux 3.3a", "machine": "x86_64"}
+ABOUT = {"python": "3.11", "tmux": "tmux 3.3a", "machine": "x86_64", "cores": "2", "load": "1"}
 
 
 def test_what_the_agent_takes_is_taken_off() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -45,6 +46,8 @@ def main() -> int:
             "python": platform.python_version(),
             "tmux": world.tmux("-V").strip(),
             "machine": platform.machine(),
+            "cores": str(os.cpu_count()),
+            "load": f"{os.getloadavg()[0]:.0f}",
         }
     if asked.plot:
         asked.plot.write_text(plotted(case.points))

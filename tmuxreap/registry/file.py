@@ -115,8 +115,12 @@ class RegistryLook:
             self._known = kept.of_document(self.document)
         return kept.readings(self._known, _stamp(self.content)) if self._known else []
 
+    @cached_property
+    def _by_name(self) -> Mapping[str, Row]:
+        return {row.name: row for row in self.usable}  # of a name that stands twice none is usable
+
     def named(self, name: str) -> Row | None:
-        return next((row for row in self.usable if row.name == name), None)
+        return self._by_name.get(name)
 
     def spoilt(self, name: str) -> BadRow | None:
         """Find the bad row that may be the one of this name: as long as there is one, no row of it
@@ -126,7 +130,8 @@ class RegistryLook:
 
     def text_of(self, row: Row) -> str:
         """The row exactly as it stands in the file: the before-image of a change."""
-        excerpt = self._excerpt([row.index])
+        whole = "document" in vars(self)  # read already: of thousands no excerpts are made
+        excerpt = None if whole else self._excerpt([row.index])
         document = self.document if excerpt is None else excerpt.document
         span = document.rows[row.index if excerpt is None else excerpt.place(row.index)]
         return document.text[span.start : span.end]

@@ -68,8 +68,11 @@ def settle(
     if only is None and not dry_run:
         context.registry.sweep(lambda pid: context.processes.identify(pid) is not None)
     done = _Done(drifts) if dry_run else _settle(context, look, drifts)
+    settled = {id(drift) for drift in done.drifts}  # of thousands each is looked for
     drifts = [
-        _told(drift, done) for drift in drifts if drift.changes is None or _is_told(drift, done)
+        _told(drift, done)
+        for drift in drifts
+        if drift.changes is None or id(drift) in settled or drift.name in done.refused
     ]
     answers = [drift.answer for drift in drifts]
     result = Result(
@@ -206,10 +209,6 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed")) for drift in done
     ]
     return _Done(done, settled + finished, refused, written)
-
-
-def _is_told(drift: Drift, done: _Done) -> bool:
-    return drift in done.drifts or drift.name in done.refused
 
 
 def _told(drift: Drift, done: _Done) -> Drift:
