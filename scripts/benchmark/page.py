@@ -12,10 +12,10 @@ HEAD = """# Figures
 What `./scripts/bench` measured in one run, on {date}, with Python {python} and {tmux} on a small
 shared machine of {cores} cores ({machine}) with a load of {load} at its end: medians and 95th
 percentiles in milliseconds, and ratios. `py` is the time of `python -c pass` in the same minute.
-Trust the ratios; the milliseconds are of that machine. A load beyond its cores lengthens what waits for
-several others (tmux, a watch that is woken, many at once) more than it lengthens `py`. Where an
-agent takes its time to leave, that time is taken off: nobody can save it. Contenders take turns,
-each on sessions of its own.
+Trust the ratios; the milliseconds are of that machine. A load beyond its cores lengthens what
+waits for several others (tmux, a watch that is woken, many at once) more than it lengthens `py`.
+Where an agent takes its time to leave, that time is taken off: nobody can save it. Contenders
+take turns, each on sessions of its own.
 
 - *script of the same libraries*: what one writes in an afternoon with typer, libtmux, psutil and
   PyYAML. It kills by name, believes tmux and dumps the registry anew
