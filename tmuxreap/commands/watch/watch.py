@@ -45,6 +45,7 @@ SETTLE_S = (
 )  # tmux takes a moment to close what is left of an agent
 RETENTION_S, RETIRE_EVERY_S = 90 * 86400.0, 86400.0
 AGAIN_S = 0.1  # and sometimes a longer one
+LEAVING_S = 2.0  # what has closed its files is gone in no time, but on a busy machine
 
 
 @frozen
@@ -218,7 +219,7 @@ class _Watch:
         server = row.server
         if server is None or not (server in gone or self._is_over(server)):
             return own
-        self._app.processes.wait({server}, AGAIN_S)  # it is on its way out: its own end tells more
+        self._app.processes.wait({server}, LEAVING_S)  # on its way out: its own end tells more
         said = self._waiter.how_ended(server)
         if row.alone and own == GOOD_EXIT and said in (None, GOOD_EXIT):
             return own
