@@ -199,7 +199,10 @@ class _Watch:
                 self._leave(set(one.agent) - gone)
         _let_tmux_close(self._app, {one.socket for one in touched.values()}, gone)
         self._causes.update(
-            (name, cause) for name, one in touched.items() if (cause := self._cause(one, going))
+            (name, cause)
+            for name, one in touched.items()
+            if (cause := self._cause(one, going))
+            and not (cause == GOOD_EXIT and name in self._causes)
         )
         self._waiter.remember_memory()
         self._look(frozenset(touched))
@@ -212,10 +215,9 @@ class _Watch:
     def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
         """A server closes its files before it is dead, so its agents may be heard of first; and the
         server of the last agent leaves after it."""
-        own = next(
-            (said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))),
-            None,
-        )
+        ends = [said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))]
+        # Who was killed is the cause, not who left in good order when that hung up on him.
+        own = min(ends, key=lambda said: said == GOOD_EXIT, default=None)
         server = row.server
         if server is None or not (server in gone or self._is_over(server)):
             return own
