@@ -45,7 +45,7 @@ def look_at(
     world = context.observer.look(
         sockets.values(),
         _since(context, rows),
-        wanted=wanted_by(zip(rows, pasts, strict=True), everybody=strangers),
+        wanted=wanted_by(zip(rows, pasts, strict=True), strangers=strangers),
         closely=closely if briefly else None,
     )
     return [

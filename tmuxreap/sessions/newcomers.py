@@ -121,7 +121,7 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
     if not sessions:
         return []
     world = context.observer.latest  # just made, for the rows
-    if world is None or server.socket not in world.servers:
+    if world is None or not world.strangers or server.socket not in world.servers:
         world = context.observer.look([server.socket], 0)
     agents = {
         one.id: agent

@@ -14,7 +14,7 @@ from tmuxreap.core.ports import Processes, Tmux
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.ownership import Index, Trace
 from tmuxreap.sessions.world import (
-    EVERYBODY,
+    ANYBODY,
     Names,
     Wanted,
     World,
@@ -60,7 +60,7 @@ class Observer:
         since: int,
         known: Mapping[str, ServerLook] | None = None,
         *,
-        wanted: Wanted = EVERYBODY,
+        wanted: Wanted = ANYBODY,
         closely: Collection[int] | None = None,
     ) -> World:
         """`since`: no process that started before can be of interest beyond the tree of its pane.
@@ -96,6 +96,7 @@ class Observer:
             ttys=ttys,
             paths=paths,
             protected=callers(self._place.pid, processes),
+            strangers=wanted.strangers,
             places={socket: places_of(server, ttys) for socket, server in servers.items()},
         )
         return self.latest

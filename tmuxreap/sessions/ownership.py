@@ -26,6 +26,11 @@ class Trace:
     terminals: frozenset[str] = frozenset()  # /dev/pts/N behind its descriptors
     registry: str | None = None  # whose mark it is
 
+    @property
+    def tells(self) -> bool:
+        """Could it be evidence at all?"""
+        return bool(self.mark or self.pane or self.terminals)
+
 
 @frozen
 class Reach:

@@ -186,7 +186,7 @@ def _outlived(
     return tuple(process for process in alive if process.id in leaders)
 
 
-def wanted_by(known: Iterable[tuple[Row, Past]], *, everybody: bool = False) -> Wanted:
+def wanted_by(known: Iterable[tuple[Row, Past]], *, strangers: bool = False) -> Wanted:
     """All that these rows could mean."""
     sessions, pids, dated = set[str](), set[int](), set[int]()
     for row, past in known:
@@ -197,7 +197,7 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, everybody: bool = False) -> 
         pids.add(row.pane.pid or 0)
         if row.pane.created_epoch is not None:
             dated.add(row.pane.pid or 0)
-    return Wanted(frozenset(sessions), frozenset(pids - {0}), frozenset(dated - {0}), everybody)
+    return Wanted(frozenset(sessions), frozenset(pids - {0}), frozenset(dated - {0}), strangers)
 
 
 def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:

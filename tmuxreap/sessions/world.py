@@ -37,13 +37,14 @@ class Wanted:
     sessions: frozenset[str] = frozenset()  # ids and names
     pids: frozenset[int] = frozenset()
     dated: frozenset[int] = frozenset()  # those that are known by the time of their start
-    everybody: bool = False  # also sessions that nobody named
+    strangers: bool = False  # also sessions that nobody named
+    anybody: bool = False  # also what is in no session
 
     def means(self, session: Session) -> bool:
-        return self.everybody or not self.sessions.isdisjoint((session.id, session.name))
+        return self.strangers or not self.sessions.isdisjoint((session.id, session.name))
 
 
-EVERYBODY = Wanted(everybody=True)
+ANYBODY = Wanted(strangers=True, anybody=True)
 
 NAMELESS = Names((), None)
 
@@ -65,6 +66,7 @@ class World:
     ttys: Mapping[str, int]  # the device numbers of the panes' terminals
     paths: Mapping[str, str]  # the one path of each server's socket
     protected: frozenset[int]  # this program and those that called it
+    strangers: bool  # whether sessions that nobody named were looked at, too
     places: Mapping[str, Places] = field(default_factory=dict)  # by socket
 
     def names_of(self, process: Process) -> Names:
@@ -108,7 +110,9 @@ def concerned(
     found += (pid for leader in leaders for pid in index.by_session.get(leader, ()))
     found += (pid for tty in terminals - {0} for pid in index.by_tty.get(tty, ()))
     found += (
-        pid for pid, trace in index.traces.items() if (trace.tmux, trace.pane) not in strangers
+        pid
+        for pid, trace in index.traces.items()
+        if wanted.anybody or (trace.tells and (trace.tmux, trace.pane) not in strangers)
     )
     return _with_children(index, found)
 
