@@ -13,18 +13,17 @@ from tmuxreap.core.model import Row, Verb
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import failed_target
-from tmuxreap.registry.file import RegistryLook, not_editable
+from tmuxreap.registry.file import Registry, RegistryLook, not_editable
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, end_changes
-from tmuxreap.sessions.context import Context
 
 
 @contextlib.contextmanager
-def held(context: Context, policy: Policy) -> Iterator[None]:
+def held(registry: Registry, policy: Policy) -> Iterator[None]:
     """Hold the lock; a kill goes on without one where none can be made."""
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(context.registry.locked())
+            stack.enter_context(registry.locked())
         except Failure as failure:
             if policy.verb is not Verb.KILL or failure.code is not Code.REGISTRY_UNWRITABLE:
                 raise
@@ -32,14 +31,14 @@ def held(context: Context, policy: Policy) -> Iterator[None]:
 
 
 def recordable(
-    context: Context, look: RegistryLook, endings: Sequence[Ending], policy: Policy
+    registry: Registry, look: RegistryLook, endings: Sequence[Ending], policy: Policy
 ) -> list[Ending]:
     """Those whose end could be written; the others are answered. Failure where that of none could
     be."""
     if policy.verb is Verb.KILL:
         return list(endings)
-    context.registry.check_writable()
-    context.registry.check_room(look)
+    registry.check_writable()
+    registry.check_room(look)
     _check_words(policy)
     refused = not_editable(look, lambda row: _trial(row, policy), [it.row for it in endings])
     for ending in endings:

@@ -147,10 +147,10 @@ def _begin(
     if not endings:
         return [], [], []
 
-    with held(context, policy):
+    with held(context.registry, policy):
         now = context.registry.look()
         stale = [ending for ending in endings if not _unchanged(ending.row, now)]
-        fresh = recordable(context, now, [it for it in endings if it not in stale], policy)
+        fresh = recordable(context.registry, now, [it for it in endings if it not in stale], policy)
         news = [_new_intent(context, ending) for ending in fresh]
         answers = context.books.begin(
             news, lambda it: owner_alive(context, it), take_over=policy.verb is Verb.KILL

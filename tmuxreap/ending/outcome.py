@@ -311,7 +311,7 @@ def clear_up(context: Context, ending: Ending, result: EndResult) -> EndResult:
     if policy.cleanup and result.outcome != Outcome.SURVIVED:  # it may be at work in there
         from tmuxreap.ending.worktree import clean_up  # few endings ask for it
 
-        failure = clean_up(context, row) or failure
+        failure = clean_up(context.registry, context.settings.environ, row) or failure
     if policy.task_status is not None and row.task_id is not None:
         context.books.set_task(row.task_id, policy.task_status, killed_message(policy.reason))
     return replace(result, error=problem_of(failure) or result.error)
@@ -333,7 +333,10 @@ def answered(context: Context, ending: Ending) -> Item | None:
         return answer
     from tmuxreap.ending.worktree import clean_up_ended  # few endings ask for it
 
-    return replace(answer, error=problem_of(clean_up_ended(context, ending.row)))
+    return replace(
+        answer,
+        error=problem_of(clean_up_ended(context.registry, context.settings.environ, ending.row)),
+    )
 
 
 def clear_up_after(
@@ -348,7 +351,7 @@ def clear_up_after(
         return None
     from tmuxreap.ending.worktree import clean_up  # few endings ask for it
 
-    return clean_up(context, row)
+    return clean_up(context.registry, context.settings.environ, row)
 
 
 def killed_message(reason: str) -> str:

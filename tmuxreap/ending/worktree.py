@@ -5,15 +5,16 @@ nothing else on disk."""
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
-from tmuxreap.sessions.context import Context
+from tmuxreap.registry.file import Registry
 from tmuxreap.system.git import remove_worktree
 
 
-def clean_up(context: Context, row: Row) -> Failure | None:
+def clean_up(registry: Registry, environ: Mapping[str, str], row: Row) -> Failure | None:
     """None when it is removed, or when the row has none."""
     given = row.worktree
     if given is None or not given.strip():
@@ -23,25 +24,25 @@ def clean_up(context: Context, row: Row) -> Failure | None:
             row, f"{given} is told from a folder that the row does not name", "write its whole path"
         )
     whole = str(Path(row.pane.cwd or "/", given))
-    users = [other.name for other in _running(context, row) if _within(other, whole)]
+    users = [other.name for other in _running(registry, row) if _within(other, whole)]
     if users:
         return _stays(
             row,
             f"{', '.join(users)} works in {whole} too",
             f"stop that first: {command('stop', users[0])}",
         )
-    return remove_worktree(row.name, whole, context.settings.environ)
+    return remove_worktree(row.name, whole, environ)
 
 
-def clean_up_ended(context: Context, row: Row) -> Failure | None:
+def clean_up_ended(registry: Registry, environ: Mapping[str, str], row: Row) -> Failure | None:
     """Do it for a row that had ended before; a worktree that is gone already is as it should be."""
     given = row.worktree
     gone = given and not os.path.lexists(Path(row.pane.cwd or "/", given))
-    return None if gone else clean_up(context, row)
+    return None if gone else clean_up(registry, environ, row)
 
 
-def _running(context: Context, row: Row) -> list[Row]:
-    rows = [other for other in context.registry.look().rows if isinstance(other, Row)]
+def _running(registry: Registry, row: Row) -> list[Row]:
+    rows = [other for other in registry.look().rows if isinstance(other, Row)]
     return [other for other in rows if not other.status.ended and other.name != row.name]
 
 
