@@ -25,8 +25,8 @@ from tmuxreap.ending.outcome import (
     unrecorded,
     vanished,
 )
-from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.results import Draft, EndResult
+from tmuxreap.ending.plan import Policy, Rung
+from tmuxreap.ending.results import Draft, EndResult, RungReport
 from tmuxreap.registry.transitions import Event
 
 DONE = EndResult("acme", Outcome.STOPPED, Status.STOPPED, stopped_by=StoppedBy.EXIT_KEYS)
@@ -43,6 +43,20 @@ def left(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
 
 def stayed(story: Story, policy: Policy = STOP, **facts: object) -> Ending:
     return left(story, policy, outcome=Outcome.SURVIVED, stopped_by=None, **facts)
+
+
+def test_a_rung_is_told_in_milliseconds(story: Story) -> None:
+    story.agent()
+    app = story.app()
+    waited, skipped = (
+        RungReport(Rung.KEYS, 0.2504, enough=True),
+        RungReport(Rung.KILL, skipped="no"),
+    )
+    told = result_of(app, left(story, rungs=[waited, skipped])).as_json()["rungs"]
+    assert told == [
+        {"name": "keys", "waited_ms": 250, "enough": True, "skipped": None},
+        {"name": "kill", "waited_ms": 0, "enough": False, "skipped": "no"},
+    ]
 
 
 def test_what_an_ending_does_to_the_row(story: Story) -> None:
