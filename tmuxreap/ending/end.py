@@ -21,8 +21,6 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.before_keys import held, recordable
 from tmuxreap.ending.delegation import tell_begun
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.handover import hand_over
-from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.one_at_a_time import (
     called_off,
     join,
@@ -105,7 +103,7 @@ def _end_all(
             others = [ending for ending in begun if not ending.first.mine]
             _carry_out(context, others, policy, answers)
             mine = [ending for ending in begun if ending.first.mine]
-            answers.update(_hand_over(context, mine, policy))
+            answers.update(_hand_over(context, mine, policy) if mine else {})
         except BaseException:
             _release(context, begun, {})
             raise
@@ -271,6 +269,8 @@ def _carry_out(
 
 def _hand_over(context: Context, endings: Sequence[Ending], policy: Policy) -> dict[str, Item]:
     """The caller's own session: answered now, ended when the caller has left."""
+    from tmuxreap.ending.handover import hand_over  # few end themselves
+
     answers: dict[str, Item] = {}
     for ending in endings:
         try:
@@ -305,6 +305,8 @@ def _interrupted(name: str, policy: Policy) -> Failure:
 
 
 def _run(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
+    from tmuxreap.ending.ladder.execute import Executor  # what has ended needs none
+
     executor = Executor(
         context.observer,
         context.tmux,
