@@ -37,6 +37,7 @@ class Toll:
     faults: list[str] = field(default_factory=list)
     unbrought: list[str] = field(default_factory=list)  # states that never came, and were no stop
     said_lost: int = 0
+    too_late: int = 0  # stops that came when the tool had begun
 
     def told(self, agent: str) -> str:
         kinds = Counter(one.partition(":")[0] for one in self.faults)
@@ -46,7 +47,8 @@ class Toll:
         return (
             f"{agent}: {sum(self.states.values())} stops of {len(set(self.ids))} conversations"
             f" ({ways}; {states}): {counts}; {self.said_lost} said that a part was not kept;"
-            f" {len(self.unbrought)} times a state never came"
+            f" {len(self.unbrought)} times a state never came, {self.too_late} times a tool"
+            " had begun before the stop"
         )
 
 
@@ -88,6 +90,10 @@ def _round(bench: Bench, state: str, chance: random.Random, toll: Toll) -> None:
     answer = bench.answer("stop", NAME)
     number = sum(toll.states.values())
     toll.states[state] += 1
+    first_s = time.time() - answer["results"][0]["duration_ms"] / 1000
+    if bench.proof.exists() and bench.proof.stat().st_mtime < first_s:
+        toll.too_late += 1
+        bench.proof.unlink()
     _judge(bench, f"{number} {state}", situation, answer["results"][0], kept, token, again, toll)
 
 
