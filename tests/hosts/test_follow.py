@@ -26,11 +26,14 @@ class Listener:
         self.process = fleet.begin(*words, "--json")
         self.said: list[dict[str, Any]] = []
         self.talk: list[str] = []
+        self.readers: list[threading.Thread] = []
         for stream, take in (
             (self.process.stdout, self._take),
             (self.process.stderr, self.talk.append),
         ):
-            threading.Thread(target=_read, args=(stream, take), daemon=True).start()
+            reader = threading.Thread(target=_read, args=(stream, take), daemon=True)
+            reader.start()
+            self.readers.append(reader)
 
     def _take(self, line: str) -> None:
         found = json.loads(line)
@@ -44,6 +47,11 @@ class Listener:
         if self.process.poll() is None:
             self.process.send_signal(number)
         self.process.wait(30)
+        for reader in self.readers:
+            reader.join(30)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 def _read(stream: Any, take: Callable[[str], Any]) -> None:
@@ -91,9 +99,14 @@ def test_a_death_is_told_where_no_watch_runs_and_nothing_is_written(living: Flee
         os.kill(pid, signal.SIGKILL)
         until("the death", lambda: heard.told("live", "dead"))
         assert living.registry("a").read_bytes() == before
-    (only,) = [one for one in heard.said if one["name"] == "live"]
+    (only,) = [one for one in heard.said if one["name"] == "live" and one["event"] == "dead"]
     assert (only["host"], only["target"]) == ("a", "live@a")
     assert {one["host"] for one in heard.said} == {"a", "b"}
+
+
+def ends(heard: Listener) -> list[dict[str, Any]]:
+    """What was told of it, but for its start, which may have been a moment ago."""
+    return [one for one in heard.said if one["name"] == "live" and one["event"] != "started"]
 
 
 def test_what_a_watch_there_settles_is_told_once(living: Fleet) -> None:
@@ -106,12 +119,12 @@ def test_what_a_watch_there_settles_is_told_once(living: Fleet) -> None:
         until("the far looks", lambda: bool(there(living, "a", "at")))
         until("its news", lambda: bool(heard.said))
         os.kill(pid, signal.SIGKILL)
-        until("the death", lambda: any(one["name"] == "live" for one in heard.said))
+        until("the death", lambda: bool(ends(heard)))
         until("the row", lambda: living.rows("a")["live"]["status"] == "terminated")
         marker = living.run("forget", "web@a", "--yes", "--json")
         assert marker.exit == 0
         until("what came after", lambda: heard.told("web", "forgotten"))
-    assert len([one for one in heard.said if one["name"] == "live"]) == 1
+    assert len(ends(heard)) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -21,6 +21,7 @@ from tests.real import DEMO, until
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.ledger.ledger import Ledger
 
+SOCKETS = "[0-9a-f]*"
 SSHD, SSH = shutil.which("sshd", path="/usr/sbin:/usr/bin"), shutil.which("ssh")
 
 
@@ -83,7 +84,7 @@ def over_ssh(fleet: Fleet, relay: Relay) -> Iterator[Fleet]:
         wait_for(port)
         yield fleet
     finally:
-        for shared in (runtime / "tmuxreap").glob("*"):
+        for shared in (runtime / "tmuxreap").glob(SOCKETS):
             subprocess.run(
                 [SSH, "-O", "exit", "-o", f"ControlPath={shared}", "far"],
                 capture_output=True,
@@ -113,7 +114,7 @@ def test_verbs_go_over_ssh_and_the_connection_is_kept(over_ssh: Fleet) -> None:
     ]
     shared = Path(over_ssh.environ["XDG_RUNTIME_DIR"]) / "tmuxreap"
     assert shared.stat().st_mode & 0o777 == 0o700
-    assert len(list(shared.iterdir())) == 1
+    assert len(list(shared.glob(SOCKETS))) == 1
     said = over_ssh.run("stop", "all", "--host", "b,a", "--json")
     assert said.exit == 0
     assert {one["target"]: one["outcome"] for one in said.results} == {
@@ -161,7 +162,7 @@ def test_a_key_that_the_host_does_not_know(over_ssh: Fleet) -> None:
 
 def master(fleet: Fleet) -> int:
     """The process that keeps the connection to `far`."""
-    (shared,) = (Path(fleet.environ["XDG_RUNTIME_DIR"]) / "tmuxreap").glob("*")
+    (shared,) = (Path(fleet.environ["XDG_RUNTIME_DIR"]) / "tmuxreap").glob(SOCKETS)
     words = [str(SSH), "-O", "check", "-o", f"ControlPath={shared}", "far"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
     return int(said.split("pid=")[1].split(")")[0])
