@@ -54,6 +54,6 @@ def told(result: Result) -> dict[str, tuple[object, object]]:
 
 
 def kept(result: Result, name: str = "acme") -> str:
-    found = result.more["kept"]
+    found = result.as_json()["kept"]
     assert isinstance(found, list)
-    return "; ".join(one.why for one in found if one.name == name)
+    return "; ".join(one["why"] for one in found if one["name"] == name)

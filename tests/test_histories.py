@@ -498,7 +498,7 @@ class Histories(RuleBasedStateMachine):
         reconcile.run(apps[0])
         self.what_is_written_is_true()
         second = reconcile.run(apps[1])
-        assert self.unsettled(second.more["actions"]) == []
+        assert self.unsettled(second.as_json()["actions"]) == []
         told = {item.name for item in second.results}
         for name in NAMES:
             row, session = self.world.rows().get(name), self.session(name)

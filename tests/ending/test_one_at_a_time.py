@@ -78,7 +78,7 @@ def test_reconcile_of_another_finishes_it_while_its_owner_lives_on(story: Story)
         "night",
         "graceful",
     )
-    assert reconcile.run(story.app(OTHER_PID)).more["drifts"] == []
+    assert reconcile.run(story.app(OTHER_PID)).as_json()["drifts"] == []
 
 
 def test_an_interrupted_stop_is_nobodys_either(story: Story) -> None:

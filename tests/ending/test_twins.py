@@ -36,7 +36,7 @@ def test_the_other_row_is_recorded_with_it_and_named(story: Story) -> None:
     )
     assert twin["resumable"] is True
     assert story.row("quiet")["status"] == "running"
-    assert reconcile.run(story.app()).more["drifts"] == []
+    assert reconcile.run(story.app()).as_json()["drifts"] == []
 
 
 def test_a_row_of_another_tool_with_that_pid_is_one_too(story: Story) -> None:

@@ -70,7 +70,7 @@ def test_killed_at_any_step_the_next_reconcile_settles_it(real: Real, step: Step
     assert real.sessions() == {"quiet"}
     assert NEIGHBOUR in real.registry.read_text()
     with real.app() as app:
-        assert reconcile.run(app).more["drifts"] == []
+        assert reconcile.run(app).as_json()["drifts"] == []
 
 
 @pytest.mark.parametrize("fault", ["ENOSPC", "EIO", "EROFS"])

@@ -217,7 +217,7 @@ def test_a_row_of_another_tool_outlives_its_tmux_session(
     row = f"{{name: acme, status: running, tmux_server: {real.socket}, {pane}}}"
     real.registry.write_text(f"tmux_sessions:\n  - {row}\n")
     with real.app() as app:
-        found: Any = reconcile.run(app).more["drifts"]
+        found: Any = reconcile.run(app).as_json()["drifts"]
     assert [one["drift"] for one in found if one["name"]] == ["survivors"]
     told = answer(real.stop() if verb is Verb.STOP else real.kill())
     assert told["stopped_by"] == {"stop": "hangup", "kill": "sigterm"}[verb.value]

@@ -44,7 +44,7 @@ def told(result: Result) -> dict[str, tuple[object, object]]:
 
 
 def kept(result: Result) -> dict[str, str]:
-    found: Any = result.more["kept"]
+    found: Any = result.as_json()["kept"]
     return {one["name"]: one["why"] for one in found}
 
 

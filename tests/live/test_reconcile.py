@@ -30,7 +30,7 @@ def run(real: Real, *, dry_run: bool = False) -> Result:
 
 
 def drifts(result: Result) -> dict[str, str]:
-    found: Any = result.more["drifts"]
+    found: Any = result.as_json()["drifts"]
     assert result.exit == 0
     return {one["name"]: one["drift"] for one in found}
 
@@ -53,7 +53,7 @@ def test_a_session_that_died_is_recorded_once(real: Real) -> None:
         assert drifts(run(real, dry_run=True)) == {"acme": "dead"}
     result = run(real)
     assert result.more["tmux_confirmed"] is True
-    assert [action["name"] for action in result.more["actions"]] == ["acme"]  # type: ignore[attr-defined]
+    assert [action["name"] for action in result.as_json()["actions"]] == ["acme"]  # type: ignore[attr-defined]
     row = real.row()
     assert (row["status"], row["termination_mode"], row["resumable"]) == (
         "terminated",
@@ -159,7 +159,7 @@ def test_tmux_that_cannot_be_asked_says_nothing_of_death(real: Real) -> None:
         with unchanged(real):
             result = run(real)
         assert result.more["tmux_confirmed"] is False
-        assert (result.exit, result.more["drifts"]) == (4, [])
+        assert (result.exit, result.as_json()["drifts"]) == (4, [])
         assert [warning.partition(": ")[0] for warning in result.warnings] == [
             "could not look at acme"
         ]

@@ -85,7 +85,7 @@ def test_what_only_carries_the_mark_is_found_when_its_session_was_ended_by_hand(
     (row,) = real.list()
     assert (row["live"], row["drift"]) == ("gone", "survivors")
     with real.app() as app:
-        (drift,) = reconcile.run(app).more["drifts"]  # type: ignore[attr-defined]
+        (drift,) = reconcile.run(app).as_json()["drifts"]  # type: ignore[attr-defined]
     assert (drift["drift"], real.row()["status"]) == ("survivors", "running")
     result = answer(real.stop())
     assert (result["outcome"], result["stopped_by"]) == ("stopped", "already_gone")

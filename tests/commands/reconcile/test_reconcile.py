@@ -75,9 +75,9 @@ def test_reconcile_goes_past_a_row_that_cannot_be_edited(story: Story) -> None:
         story.processes.die(agent.process)
     explicit(story)
     result = reconcile.run(story.app())
-    told: Any = result.more["drifts"]
-    drifts = {one.name: one for one in told if one.name}
-    assert (drifts["other"].settled, drifts["acme"].settled) == (True, False)
-    assert "line" in drifts["acme"].evidence
+    told: Any = result.as_json()["drifts"]
+    drifts = {one["name"]: one for one in told if one["name"]}
+    assert (drifts["other"]["settled"], drifts["acme"]["settled"]) == (True, False)
+    assert "line" in drifts["acme"]["evidence"]
     assert story.row("other")["status"] == "terminated"
     assert story.row("acme")["status"] == "running"

@@ -207,7 +207,7 @@ def test_whatever_one_field_says_nobody_is_called_dead(
     assert listed["other"] is Live.ALIVE
     assert listed["odd"] in (Live.ALIVE, Live.UNKNOWN, Live.REPLACED)
     before = story.path.read_bytes()
-    told = reconcile.run(story.app()).more["drifts"]
+    told = reconcile.run(story.app()).as_json()["drifts"]
     assert not [one for one in told if one["drift"] in ("dead", "agent_gone", "survivors")]  # type: ignore[attr-defined]
     assert story.path.read_bytes() == before
     reap.run(story.app(), reap.ReapRequest((Kind.IDLE, Kind.ORPHAN), yes=True))
@@ -307,7 +307,7 @@ def test_start_refuses_a_name_that_tmux_would_change(name: str) -> None:
 def test_a_session_whose_name_tmux_has_changed_is_known_by_its_pid(story: Story) -> None:
     agent = story.agent("my.app")
     renamed(story, agent.pane, pid=True)
-    assert reconcile.run(story.app()).more["drifts"] == []
+    assert reconcile.run(story.app()).as_json()["drifts"] == []
     result = story.stop("my.app").results[0]
     assert isinstance(result, Ending)
     assert result.outcome is Outcome.STOPPED
@@ -318,7 +318,7 @@ def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) ->
     agent = story.agent("my.app")
     renamed(story, agent.pane, pid=False)
     before = story.path.read_bytes()
-    (drift,) = reconcile.run(story.app()).more["drifts"]  # type: ignore[misc]
+    (drift,) = reconcile.run(story.app()).as_json()["drifts"]  # type: ignore[misc]
     assert (drift["drift"], drift["hint"]) == ("replaced", "tmuxreap adopt my.app")
     result = story.stop("my.app").results[0]
     assert isinstance(result, Ending)
