@@ -119,8 +119,10 @@ class Walk:
             self.begin(
                 deed, name, "--grace", "0.3", *(("--keys-timeout", "0.5") if deed == "stop" else ())
             )
-        elif deed == "adopt" and not self.person.is_in(name):  # who adopts a session means it
+        elif deed == "adopt" and not self.person.is_in(name):
+            # Who adopts a session means what is in it: nobody moves in meanwhile.
             self.begin("adopt", name, "--agent", "demo", *server)
+            self.ended(self.running.pop())
         elif deed == "reconcile":
             self.begin("reconcile")
         elif deed == "write":
