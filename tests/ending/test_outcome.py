@@ -12,7 +12,6 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Outcome, Status, StoppedBy
 from tmuxreap.core.values import replace
-from tmuxreap.ending import outcome
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.outcome import (
     changes_of,
@@ -172,9 +171,3 @@ def test_what_could_not_be_written_says_who_will(intended: bool, hint: str) -> N
     assert told.error is not None
     assert told.error.message.startswith("could not write: full (acme itself was ended)")
     assert told.error.hint.endswith(hint)
-
-
-def test_a_rung_is_told_in_milliseconds() -> None:
-    told = outcome._rung(RungReport(Rung.KEYS, 0.2504, enough=True))
-    assert told.as_json() == {"name": "keys", "waited_ms": 250, "enough": True, "skipped": None}
-    assert outcome._rung(RungReport(Rung.KILL, skipped="--no-force")).skipped == "--no-force"
