@@ -16,9 +16,9 @@ from tmuxreap.ending.one_at_a_time import called_off, owner_alive
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.file import RegistryLook, unsafe
-from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import ended_epoch
 from tmuxreap.registry.targets import Wanted
+from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
 
 

@@ -24,10 +24,9 @@ from tmuxreap.core.model import Live, Outcome, Row, Terminal
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.registry.file import RegistryLook
-from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import ended_epoch, recorded_conversation
 from tmuxreap.registry.targets import Wanted
-from tmuxreap.registry.transitions import MODES, Event
+from tmuxreap.registry.transitions import MODES, Event, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import store_environment
 from tmuxreap.sessions.look import look_at

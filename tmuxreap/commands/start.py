@@ -17,9 +17,8 @@ from tmuxreap.core.results import Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.registry.file import RegistryLook
-from tmuxreap.registry.restarts import Restart, parse_limit, parse_restart, wants_restart
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
-from tmuxreap.registry.transitions import Event, Value
+from tmuxreap.registry.transitions import Event, Value, wants_restart
 from tmuxreap.sessions.caller import own_name
 from tmuxreap.sessions.context import Context
 
@@ -85,6 +84,10 @@ def run(context: Context, request: StartRequest) -> Result:
 
 def _check_restart(request: StartRequest, row: Row | None) -> None:
     """Before anything is made: words that mean nothing, and a limit of nothing."""
+    if request.restart is None and request.restart_limit is None:
+        return
+    from tmuxreap.registry.restarts import Restart, parse_limit, parse_restart
+
     flag = "--restart"
     try:
         when = None if request.restart is None else parse_restart(request.restart)

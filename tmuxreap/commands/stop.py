@@ -16,8 +16,8 @@ from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import counts, failed_target
 from tmuxreap.registry.file import RegistryLook
-from tmuxreap.registry.restarts import is_lost, wants_restart
 from tmuxreap.registry.targets import Chosen, Wanted
+from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_all_read
 from tmuxreap.sessions.look import look_at

@@ -13,7 +13,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import PaneOption, Plan
 from tmuxreap.ledger.records import START, Intent
 from tmuxreap.ledger.records import PaneOption as RecordedOption
-from tmuxreap.registry.restarts import is_lost, wants_restart
+from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION
 

@@ -10,7 +10,8 @@ from tmuxreap.core.model import Row
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import frozen
 from tmuxreap.registry.rows import ended_epoch
-from tmuxreap.registry.transitions import MODES, Event
+from tmuxreap.registry.transitions import is_lost as is_lost
+from tmuxreap.registry.transitions import wants_restart as wants_restart
 
 LONGEST_PAUSE_S = 300.0
 MOST = 1000  # a limit beyond this is none
@@ -61,11 +62,6 @@ def parse_limit(text: str) -> Limit:
     return Limit(count, within_s)
 
 
-def wants_restart(row: Row) -> bool:
-    """Whether the row says anything of restarts: asked of every row, so it is quick."""
-    return row.data.get("restart") not in (None, "", False, Restart.NEVER.value)
-
-
 def wish_of(row: Row) -> Wish | None:
     """None: it is not to be started again. ValueError where another tool's word means nothing."""
     if not wants_restart(row):
@@ -73,10 +69,6 @@ def wish_of(row: Row) -> Wish | None:
     when = parse_restart(str(row.data.get("restart")))
     limit = row.data.get("restart_limit")
     return Wish(when, Limit() if limit in (None, "") else parse_limit(str(limit)))
-
-
-def is_lost(row: Row) -> bool:
-    return row.status.ended and row.data.get("termination_mode") == MODES[Event.FOUND_DEAD]
 
 
 def loss_of(row: Row) -> str:

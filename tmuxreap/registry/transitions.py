@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
-from tmuxreap.core.model import Conversation, Remove, Status, StoppedBy, Verb
+from tmuxreap.core.model import Conversation, Remove, Row, Status, StoppedBy, Verb
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 
@@ -114,6 +114,15 @@ def revive_changes(present: set[str]) -> Changes:
     changes: dict[Path, Value] = {("status",): Status.RUNNING.value}
     changes.update({(name,): Remove.KEY for name in END_FIELDS if name in present})
     return changes
+
+
+def wants_restart(row: Row) -> bool:
+    """Whether the row says anything of restarts: asked of every row, so it is quick."""
+    return row.data.get("restart") not in (None, "", False, "never")
+
+
+def is_lost(row: Row) -> bool:
+    return row.status.ended and row.data.get("termination_mode") == MODES[Event.FOUND_DEAD]
 
 
 def _times(to: Status, at: float) -> Iterator[tuple[Path, Value]]:

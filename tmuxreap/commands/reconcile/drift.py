@@ -29,9 +29,15 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import START, Intent, PaneOption
 from tmuxreap.registry.file import RegistryLook
-from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import conversation_field, recorded_conversation
-from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, Event, end_changes
+from tmuxreap.registry.transitions import (
+    EVENT_OF_VERB,
+    Changes,
+    End,
+    Event,
+    end_changes,
+    wants_restart,
+)
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
 from tmuxreap.sessions.look import look_at

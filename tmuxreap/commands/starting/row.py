@@ -25,9 +25,8 @@ from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.file import RegistryLook, edited, row_invalid, unsafe
-from tmuxreap.registry.restarts import wants_restart
 from tmuxreap.registry.rows import bare_row, conversation_field, recorded_conversation
-from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes
+from tmuxreap.registry.transitions import Changes, Event, Value, revive_changes, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.results import session_result
 from tmuxreap.sessions.sight import Sight

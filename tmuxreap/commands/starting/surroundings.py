@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import NoServer, Row, Terminal, Unreachable
 from tmuxreap.core.ports import Surroundings
-from tmuxreap.registry.restarts import wants_restart
+from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_asked
 from tmuxreap.system.control_groups import way_out

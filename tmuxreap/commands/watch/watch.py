@@ -23,7 +23,7 @@ from tmuxreap.core.model import Live, ProcessId, Row, Server
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.records import NewEvent
-from tmuxreap.registry.restarts import wants_restart
+from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import GOOD_EXIT, SERVER
 from tmuxreap.sessions.sight import Sight
