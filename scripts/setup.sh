@@ -147,7 +147,7 @@ step() {
     say "$name took $((SECONDS - began)) s"
 }
 
-# In memory where there is room: thousands of tests make and remove a folder each.
+# In memory where there is room: thousands of tests make and remove a folder each. Its name is short, for sockets.
 quick_folder() {
     local free_kb
     free_kb=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) || free_kb=0
@@ -161,18 +161,19 @@ quick_folder() {
 # What runs from here on sees an empty HOME, no tmux but its own, no registry and no agent's store.
 enter_private_world() {
     local name
-    world=$(mktemp -d "$(quick_folder)/tmuxreap.XXXXXX")
+    world=$(mktemp -d /tmp/tmuxreap.XXXXXX)
     trap leave_private_world EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     trap 'exit 129' HUP
-    mkdir "$world/home" "$world/tmux" "$world/tmp"
+    scratch=$(mktemp -d "$(quick_folder)/t.XXXX")
+    mkdir "$world/home" "$world/tmux"
     while read -r name; do
         case $name in
             TMUX | TMUX_PANE | TMUXREAP_* | XDG_* | CLAUDE* | CODEX_* | GEMINI_* | OPENCODE_* | QWEN_* | COPILOT_*) unset "$name" ;;
         esac
     done < <(compgen -e)
-    export HOME=$world/home TMUX_TMPDIR=$world/tmux TMPDIR=$world/tmp PATH=$venv/bin:$PATH
+    export HOME=$world/home TMUX_TMPDIR=$world/tmux PATH=$venv/bin:$PATH
 }
 
 # The tmux servers in there are ours alone; nothing else is ended.
@@ -183,7 +184,7 @@ leave_private_world() {
             tmux -S "$socket" kill-server 2>/dev/null || true
         fi
     done
-    rm -rf "$world"
+    rm -rf "$world" "$scratch"
     exit "$status"
 }
 

@@ -17,7 +17,7 @@ from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (
     TRANSITIONS,
     Changes,
-    Ending,
+    End,
     Event,
     end_changes,
     revive_changes,
@@ -92,7 +92,7 @@ def changes_of(row: Row, event: Event) -> Changes:
     field = conversation_field(row.agent or "claude")
     return end_changes(
         row.status,
-        Ending(
+        End(
             event,
             1795000000,
             StoppedBy.SIGKILL,

@@ -19,7 +19,7 @@ WITHOUT = {
     "__main__.py": "tests/interfaces/cli/test_main.py begins there",
     "app.py": "puts real things together: everything in tests/live runs through it",
     "demo_agent.py": "another name of agents/demo.py",
-    "core/answers/[!bn]*.py": "types only; tests/core/answers/test_base.py reads them",
+    "core/answers/[!bc]*.py": "types only; tests/core/answers/test_base.py reads them",
     "core/ports.py": "types only; tests/contract holds the real ones and the fakes to them",
     "hosts/[!fr]*.py": "tests/hosts/test_verbs.py and test_faults.py ask through all of them",
     "interfaces/remote/*.py": "the far end of the same: tests/hosts/test_verbs.py",

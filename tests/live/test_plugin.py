@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.real import Real, alive, until
-from tmuxreap.commands.watch.status_line import ASKED, TOLD, Segment
+from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.core.model import Row
 from tmuxreap.sessions.sight import Sight
+from tmuxreap.system.tmux.commands import STATUS, STATUS_ASKED
 
 pytestmark = pytest.mark.live
 
@@ -217,7 +218,7 @@ def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
     real.tmux("new-session", "-d", "-s", "mine", "sleep 600")
 
     def status() -> str:
-        return real.tmux("show-options", "-gqv", TOLD)
+        return real.tmux("show-options", "-gqv", STATUS)
 
     with real.app() as app:
         from tmuxreap.sessions.look import look_at
@@ -229,7 +230,7 @@ def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
         segment = Segment(app)
         segment.tell(sights(), again=True)
         assert status() == ""
-        real.tmux("set-option", "-g", ASKED, "on")
+        real.tmux("set-option", "-g", STATUS_ASKED, "on")
         segment.tell(sights(), again=False)
         assert status() == ""  # nothing changed: no client was sent
         segment.tell(sights(), again=True)
@@ -244,7 +245,7 @@ def test_the_segment_is_told_where_it_is_asked_for(real: Real) -> None:
         real.tmux("set-option", "-gu", "@tmuxreap-registry")
         segment.leave()
         assert status() == ""
-        assert TOLD not in options(real)
+        assert STATUS not in options(real)
 
 
 def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Pat
     real.registry = real.folder / "agents.yaml"
     real.registry.write_text("tmux_sessions: []\n")
     real.start("acme")
-    real.tmux("set-option", "-g", ASKED, "on")
+    real.tmux("set-option", "-g", STATUS_ASKED, "on")
     real.tmux("set-option", "-g", "@tmuxreap-registry", str(real.registry))
     with real.app() as app:
         from tmuxreap.sessions.look import look_at
@@ -261,7 +262,7 @@ def test_a_registry_with_any_path_is_the_same_registry(real: Real, tmp_path: Pat
         segment = Segment(app)
         (row,) = app.registry.look().usable
         segment.tell([(row, sight) for sight, _ in look_at(app, [row])], again=True)
-    assert real.tmux("show-options", "-gqv", TOLD) == "1 idle"
+    assert real.tmux("show-options", "-gqv", STATUS) == "1 idle"
 
 
 def test_the_plugin_is_clean_shell() -> None:

@@ -10,7 +10,7 @@ from tests.fakes import Story
 from tests.restarting import die, kinds, lost, row_of, wanting, write
 from tmuxreap.commands import restart
 from tmuxreap.commands.watch.restarting import AT_ONCE, Restarts
-from tmuxreap.core.answers.news import Change
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.model import ProcessId
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import Pending

@@ -6,7 +6,8 @@ import pytest
 
 from tmuxreap.commands.watch import telling
 from tmuxreap.commands.watch.telling import MOURNING_S, Told, notice, troubles
-from tmuxreap.core.answers.news import Change, Drift
+from tmuxreap.core.answers.changes import Change
+from tmuxreap.core.answers.news import Drift
 
 
 class Heard:

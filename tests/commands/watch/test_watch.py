@@ -13,7 +13,7 @@ from tests.fakes import Story
 from tmuxreap.commands.watch import telling, waiting, watch
 from tmuxreap.commands.watch.status_line import Segment
 from tmuxreap.commands.watch.waiting import Waiter, Woken
-from tmuxreap.core.answers.news import Change
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.model import ProcessId
 from tmuxreap.ledger.books import Books
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tmuxreap.core.answers.base import Problem
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import Awaited, Protected
 from tmuxreap.core.answers.machine import Agent, Default
-from tmuxreap.core.answers.news import Change
 from tmuxreap.core.answers.sessions import Launched, Session, Shown
 from tmuxreap.core.answers.shapes import SHAPES
 from tmuxreap.core.results import Item

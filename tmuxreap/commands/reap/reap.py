@@ -9,8 +9,8 @@ from tmuxreap.commands.reap.candidates import nominate
 from tmuxreap.commands.reap.leftovers import Remnant, find_remnants, row_of, verdict_of
 from tmuxreap.commands.reap.verdicts import Kind, Limits, Verdict
 from tmuxreap.commands.targets import left_out, warned_of_children
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import Ending, Kept
-from tmuxreap.core.answers.news import Change
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row, Verb
 from tmuxreap.core.results import Item, Result

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from tmuxreap.commands.restart import give_up
 from tmuxreap.commands.starting.surroundings import keep
-from tmuxreap.core.answers.news import Change
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace

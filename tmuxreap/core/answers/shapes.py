@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tmuxreap.core.answers.base import Problem
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import (
     Awaited,
     Beat,
@@ -25,7 +26,7 @@ from tmuxreap.core.answers.machine import (
     Script,
     Skill,
 )
-from tmuxreap.core.answers.news import Change, Drift, Event, Reconciled
+from tmuxreap.core.answers.news import Drift, Event, Reconciled
 from tmuxreap.core.answers.sessions import Launched, Listed, Planned, Shown
 from tmuxreap.core.values import frozen
 

@@ -6,8 +6,9 @@ Holds no code. The names are loaded when the first of them is used."""
 from __future__ import annotations
 
 from tmuxreap.core.answers.base import Draft, Problem, Process
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import Awaited, Ending, Forgotten, Interrupted, Rung
-from tmuxreap.core.answers.news import Action, Change, Drift, Event, Reconciled
+from tmuxreap.core.answers.news import Action, Drift, Event, Reconciled
 from tmuxreap.core.model import Conversation
 from tmuxreap.interfaces.python.errors import (
     EndingError,

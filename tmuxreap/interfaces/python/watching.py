@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import Awaited
-from tmuxreap.core.answers.news import Change, Event
+from tmuxreap.core.answers.news import Event
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.python.calls import answers_of, check_free, context_of
 from tmuxreap.interfaces.python.options import seconds, wanted_state

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from tmuxreap.app import real_app
-from tmuxreap.core.answers.news import Change
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.hosts.wire import Request, Say
 from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.remote.mouth import Mouth

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable
 
 from tmuxreap.commands.watch.outlet import Outlet
-from tmuxreap.core.answers.news import Change
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.errors import Failure, Unheard
 from tmuxreap.core.text import Voice, plain_value
 from tmuxreap.sessions.context import Context

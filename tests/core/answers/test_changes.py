@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import Ending
-from tmuxreap.core.answers.news import Change
 
 ALWAYS = {"name", "event", "timestamp", "error"}
 DRIFT = {"drift", "evidence", "settled", "hint", "cause"}

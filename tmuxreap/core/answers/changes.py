@@ -1,0 +1,49 @@
+"""What watch answers, a line a change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tmuxreap.core.answers.base import Answer, Problem, as_json
+from tmuxreap.core.answers.endings import Ending
+from tmuxreap.core.values import frozen
+
+DRIFTED = ("drift", "evidence", "settled", "hint", "cause")
+TOLD = {"state": ("state", "source", "until", "before"), "dropped": (), "reaped": ()}
+IF_ANY = ("registry", "count", "attempt", "names")
+
+
+@frozen
+class Change(Answer):
+    """Tells what `watch` saw: a drift when it comes, or the end of a session that it reaped."""
+
+    UNTOLD = frozenset({"ending"})
+
+    name: str
+    event: str
+    timestamp: str
+    drift: str | None = None
+    evidence: str | Mapping[str, object] | None = None
+    settled: bool = False
+    hint: str | None = None
+    cause: str | None = None
+    registry: str | None = None
+    count: int | None = None
+    outcome: str | None = None
+    verdict: str | None = None
+    state: str | None = None
+    before: str | None = None
+    source: str | None = None
+    until: str | None = None
+    attempt: int | None = None
+    names: tuple[str, ...] = ()
+    error: Problem | None = None
+    ending: Ending | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Tell what belongs to an event of its kind; of one that was reaped the whole ending."""
+        fields = as_json(self)
+        told = ("name", "event", "timestamp", *TOLD.get(self.event, DRIFTED), "error")
+        more = [name for name in IF_ANY if fields[name] not in (None, [])]
+        ending = {} if self.ending is None else self.ending.as_json()
+        return {**ending, **{name: fields[name] for name in (*told, *more)}}
