@@ -104,7 +104,8 @@ def claim(context: Context, known: Pending) -> bool:
     """Take the next attempt; two that try at the same moment do not both get it."""
     moment = Moment(context.place.boot_id, context.clock.uptime(), context.clock.monotonic())
     attempt = known.tried + 1
-    facts = {"loss": known.loss, "attempt": attempt, **moment.as_data()}
+    by = {"pid": context.place.pid}  # whose watch tells what comes of it
+    facts = {"loss": known.loss, "attempt": attempt, **by, **moment.as_data()}
 
     def taken(events: Sequence[Event]) -> bool:
         tried = sum(one.kind == RESTARTING and _is_of(one, known.loss) for one in events)

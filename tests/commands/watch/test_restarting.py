@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.fakes import Story
@@ -19,10 +17,14 @@ from tmuxreap.sessions.restarts import Pending
 class FakeChild:
     """A process that did its work when it is asked for."""
 
-    def __init__(self, story: Story, work: Callable[[], object]) -> None:
+    def __init__(self, story: Story, one: Pending) -> None:
         self.id = story.processes.add("tmuxreap")
-        self.work = work
+        self.one = one
+        self.app = story.app(self.id.pid)
         self.closed = False
+
+    def work(self) -> None:
+        restart.run(self.app, self.one.name, self.one.loss, self.one.tried)
 
     def close(self) -> None:
         self.closed = True
@@ -38,8 +40,7 @@ class Desk:
         self.restarts = Restarts(story.app(), self.told.append, self._begin)  # type: ignore[arg-type]
 
     def _begin(self, context: Context, one: Pending) -> FakeChild:
-        app = self.story.app()
-        child = FakeChild(self.story, lambda: restart.run(app, one.name, one.loss, one.tried))
+        child = FakeChild(self.story, one)
         self.children.append(child)
         return child
 
@@ -131,6 +132,7 @@ def test_two_that_begin_in_the_same_moment_are_one(story: Story, desk: Desk) -> 
     child.work()
     other.end()
     assert kinds(story) == ["dead", "restarting", "restart_failed"]
+    assert other.events == []  # whose attempt it was tells what came of it
     assert round(other.due_in(), 3) == 2.0
 
 

@@ -24,6 +24,7 @@ from tmuxreap.sessions.restarts import (
     BEGINNINGS,
     FAILED,
     GIVEN_UP,
+    RESTARTING,
     NotKnown,
     Pending,
     pending,
@@ -132,14 +133,12 @@ class Restarts:
         """What came of these, and when the next attempt is due."""
         for one in [self._under_way.pop(process) for process in gone]:
             one.child.close()
-            told = [
-                event
-                for event in self._context.books.events({one.name}, None, one.latest)
-                if event.kind in (FAILED, GIVEN_UP) or "restart" in event.data
-            ]
-            self._vain[one.name] = 0 if told else self._vain[one.name] + 1
-            for event in told:
-                self._tell(event)
+            events = self._context.books.events({one.name}, None, one.latest)
+            came = [event for event in events if _is_outcome(event)]
+            self._vain[one.name] = 0 if came else self._vain[one.name] + 1
+            if _took(events, one.child.id):  # else another watch tells its own
+                for event in came:
+                    self._tell(event)
         self.see(self._context.registry.look().usable)
 
     def _start(self, known: Pending) -> None:
@@ -199,6 +198,14 @@ class Restarts:
 
     def _tell(self, event: Event) -> None:
         self._say(_said(event))
+
+
+def _is_outcome(event: Event) -> bool:
+    return event.kind in (FAILED, GIVEN_UP) or "restart" in event.data
+
+
+def _took(events: Iterable[Event], process: ProcessId) -> bool:
+    return any(one.kind == RESTARTING and one.data.get("pid") == process.pid for one in events)
 
 
 def _is_still(row: Row | None, loss: str) -> bool:
