@@ -46,8 +46,7 @@ def put_to_rest(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
     real.say("remember me")
     monkeypatch.setenv("TMUXREAP_REAP_IDLE_AFTER", "1s")
     with watching(real, "--interval", "1", "--reap", "idle") as watch:
-        event = watch.event()
-        assert (event["event"], event["verdict"]) == ("reaped", "idle")
+        assert watch.first("reaped")["verdict"] == "idle"
         watch.switches(after_s=2.0)
         assert watch.quiet()  # what was put to rest is not lost: nothing starts it again
     row = real.row()

@@ -90,8 +90,8 @@ def test_a_change_of_state_is_shown_to_those_who_look_at_that_session(
             until("idle known", lambda: watch.switches() == watch.switches(after_s=0.2))
             watch.switches(after_s=1.2)
             real.submit("/ask")
-            event = watch.event()
-            assert (event["event"], event["state"]) == ("state", "waiting")
+            event = watch.first("state")
+            assert event["state"] == "waiting", event
             until("the notice", lambda: "acme: state: idle -> waiting" in seat.screen())
     finally:
         seat.leave()

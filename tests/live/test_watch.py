@@ -68,6 +68,10 @@ class Watch:
         check_line("watch", event)
         return event
 
+    def first(self, kind: str) -> dict[str, Any]:
+        """The next of this kind; others may lawfully come before it."""
+        return next(event for event in iter(self.event, None) if event["event"] == kind)
+
     def quiet(self) -> bool:
         try:
             raise AssertionError(self._lines.get_nowait())

@@ -9,6 +9,7 @@ from tmuxreap.core.model import Live, Pane, Process, ProcessId
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.panes import (
     agent_in,
+    agents_in,
     in_front,
     is_busy,
     is_idle_shell,
@@ -16,7 +17,6 @@ from tmuxreap.sessions.panes import (
     listed,
     took_up_work,
     tree,
-    which_agent,
 )
 from tmuxreap.sessions.world import World
 
@@ -36,7 +36,7 @@ def test_the_agent_is_found_below_its_shell_too(story: Story) -> None:
     demo = story.app().profiles.agents["demo"]
     assert [one.id for one in agent_in(agent.pane.now, demo, world(story))] == [agent.process]
     session = world(story).servers[story.SOCKET].sessions[0]  # type: ignore[union-attr]
-    assert which_agent(session, story.app().profiles, world(story)) == "demo"
+    assert agents_in(session.panes, story.app().profiles, world(story)) == ["demo"]
 
 
 def test_a_dead_pane_holds_nobody(story: Story) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import tmuxreap
-from tests.real import Real
+from tests.real import Real, alive, until
 from tmuxreap.interfaces.python import api
 
 ROOT = Path(__file__).parents[3]
@@ -149,7 +149,9 @@ def test_the_monitor_loop_tells_who_was_lost(
 ) -> None:
     for name in ("lost", "there"):
         project.start(name, agent="demo", server=real.socket, confirm=0.05)
+    agent = real.pid("lost")
     real.tmux("kill-session", "-t", "=lost")
+    until("the end of what was hung up on", lambda: not alive(agent))
     run(MONITOR)
     assert capsys.readouterr().out == "lost: lost\n"
     assert project.session("lost").termination_mode == "lost"
