@@ -87,6 +87,12 @@ class _Agents(Mapping[str, Profile]):
             self._made[name] = _profile(name, self._blocks[name].only(BLOCK_KEYS))
         return self._made[name]
 
+    def programs(self) -> Iterator[tuple[str, str]]:
+        """Each program and the agent that it may be, without making a profile."""
+        for agent, block in self._blocks.items():
+            for program in block.words("process"):
+                yield program, agent
+
     def __contains__(self, name: object) -> bool:
         return name in self._blocks
 
@@ -99,7 +105,7 @@ class _Agents(Mapping[str, Profile]):
 
 @frozen
 class Profiles:
-    agents: Mapping[str, Profile]
+    agents: _Agents
     common_spare: tuple[Spare, ...]
     carriers: Carriers
     _known: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
@@ -108,9 +114,8 @@ class Profiles:
     def _programs(self) -> Mapping[str, Sequence[str]]:
         """Which agents a program may be one of: put together once, and asked of a thousand."""
         if not self._known:
-            for agent in self.agents.values():
-                for name in agent.process:
-                    self._known.setdefault(name, []).append(agent.name)
+            for program, agent in self.agents.programs():
+                self._known.setdefault(program, []).append(agent)
         return self._known
 
     def of(self, agent: str | None) -> Profile | None:

@@ -8,7 +8,7 @@ from tmuxreap.core.model import Live, Row
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import ended_as_pane
-from tmuxreap.sessions.panes import agent_in
+from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.sight import Past, Sight, past_of, see, wanted_by
 from tmuxreap.sessions.world import World
 
@@ -94,8 +94,7 @@ def _agent_seen(context: Context, sight: Sight, world: World) -> str | None:
     panes = sight.session.panes if sight.session else ()
     if sight.pane:
         panes = (sight.pane,)
-    agents = context.profiles.agents.values()
-    found = [one.name for pane in panes for one in agents if agent_in(pane, one, world)]
+    found = [name for pane in panes for name in agents_in((pane,), context.profiles, world)]
     return found[0] if len(found) == 1 else None
 
 

@@ -13,7 +13,7 @@ from tmuxreap.core.model import Row, Server, ServerLook, Session
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
-from tmuxreap.sessions.panes import which_agent
+from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.versions import spellings
 
@@ -124,9 +124,9 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
     if world is None or not world.strangers or server.socket not in world.servers:
         world = context.observer.look([server.socket], 0)
     agents = {
-        one.id: agent
+        one.id: found[0]
         for one in sessions
-        if (agent := which_agent(one, context.profiles, world)) is not None
+        if (found := agents_in(one.panes, context.profiles, world))
     }
     mine = [one for one in sessions if one.id in agents]
     anothers = owners_of(context, server, mine) if mine else {}

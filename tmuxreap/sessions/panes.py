@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import SHELLS, program_names
-from tmuxreap.core.model import Live, Pane, Process, Session
+from tmuxreap.core.model import Live, Pane, Process
 from tmuxreap.sessions.ownership import Index
 from tmuxreap.sessions.world import World
 
@@ -26,23 +26,25 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
     return () if is_idle_shell(pane, world) else tuple(below)
 
 
-def which_agent(session: Session, profiles: Profiles, world: World) -> str | None:
-    """The first of these that runs in one of its panes; most programs are none by their names."""
-    below = [one for pane in session.panes for one in tree(world.index, pane.pid or 0)]
+def agents_in(panes: Sequence[Pane], profiles: Profiles, world: World) -> list[str]:
+    """Those of the known agents that run in one of these panes, in the order of the file; most
+    programs are none by their names."""
     names = {
         name
-        for process in below
-        for called in (world.names_of(process),)
-        for name in program_names(called.argv, process.comm, called.executable)
+        for pane in panes
+        for process in tree(world.index, pane.pid or 0)
+        for name in _names_of(process, world)
     }
-    return next(
-        (
-            name
-            for name in profiles.called(names)
-            if any(agent_in(pane, profiles.agents[name], world) for pane in session.panes)
-        ),
-        None,
-    )
+    return [
+        name
+        for name in profiles.called(names)
+        if any(agent_in(pane, profiles.agents[name], world) for pane in panes)
+    ]
+
+
+def _names_of(process: Process, world: World) -> Sequence[str]:
+    called = world.names_of(process)
+    return program_names(called.argv, process.comm, called.executable)
 
 
 def is_idle_shell(pane: Pane, world: World) -> bool:
