@@ -7,6 +7,7 @@ value of its class is made."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -81,14 +82,22 @@ def slotted(cls: type[T]) -> type[T]:
 
 def replace(one: T, /, **changes: object) -> T:
     """The same with some fields changed."""
-    fields: dict[str, object] = type(one).__fields__  # type: ignore[attr-defined]
-    kept = {name: getattr(one, name) for name in fields if name not in changes}
-    return type(one)(**kept, **changes)
+    fields = {**as_dict(one), **changes}
+    return type(one)(**fields)
 
 
 def as_dict(one: object) -> dict[str, Any]:
     """Its fields by name, not those of the values in it."""
-    return {name: getattr(one, name) for name in type(one).__fields__}  # type: ignore[attr-defined]
+    names, values = _reader(type(one))  # type: ignore[arg-type]
+    return dict(zip(names, values(one), strict=True))
+
+
+@cache
+def _reader(cls: type) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, ...]]]:
+    """One that reads all fields at once: a list of a thousand asks for thirty of each."""
+    names = tuple(cls.__fields__)  # type: ignore[attr-defined]
+    read = attrgetter(*names) if names else lambda _: ()
+    return names, read if len(names) != 1 else lambda one: (read(one),)
 
 
 def _slotted(cls: type[T]) -> tuple[type[T], dict[str, object]]:

@@ -9,6 +9,7 @@ from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Termina
 from tmuxreap.core.times import epoch_of
 
 GREATEST_PID = 2**31 - 1
+_OWN = "_id_own"  # told at once from the other fields of a thousand rows
 _CONVERSATION_FIELD = re.compile(r"^(?P<agent>[A-Za-z0-9_]+?)_(?:session|conversation)_id_own$")
 
 
@@ -34,7 +35,9 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
         pane=_pane(data.get("pane")),
         tmux=_tmux(data.get("tmux")),
         conversations=tuple(
-            (k, _text(v)) for k, v in data.items() if _CONVERSATION_FIELD.match(str(k))
+            (k, _text(v))
+            for k, v in data.items()
+            if str(k).endswith(_OWN) and _CONVERSATION_FIELD.match(str(k))
         ),
         resumable=_flag(data.get("resumable")),
         stop_reason=_text(data.get("stop_reason")),

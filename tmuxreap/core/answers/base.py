@@ -8,10 +8,10 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import as_dict, frozen
 
 T = TypeVar("T")
-AS_THEY_ARE = (str, int, float, bool, type(None))
+AS_THEY_ARE = {str, int, float, bool, type(None)}
 
 
 class Answer:
@@ -60,16 +60,16 @@ class Draft(Answer):
 
 def as_json(one: Answer) -> dict[str, object]:
     """Tell the fields, also of the values in them."""
-    fields = {name: getattr(one, name) for name in type(one).__fields__}  # type: ignore[attr-defined]
+    fields = as_dict(one)
     for name in one.RARE:
         if fields[name] is None:
             del fields[name]
     for name in one.UNTOLD:
         del fields[name]
-    return {
-        name: value if value.__class__ in AS_THEY_ARE else plain_json(value)
-        for name, value in fields.items()
-    }
+    for name, value in fields.items():
+        if value.__class__ not in AS_THEY_ARE:
+            fields[name] = plain_json(value)
+    return fields
 
 
 def plain_json(value: object) -> object:

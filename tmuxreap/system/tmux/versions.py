@@ -14,6 +14,7 @@ from itertools import product
 from tmuxreap.core.model import Pane, Server, Session, Unread
 from tmuxreap.core.values import replace
 
+CHANGED = frozenset(".:\\$")
 DOLLARS = ("$", r"\$", r"\\$")
 ANYTHING = "[^:]*"
 NUMBER = r"\d{1,18}"
@@ -75,6 +76,8 @@ def server_of(socket: str, text: str) -> Server | None:
 def spellings(name: str) -> tuple[str, ...]:
     """Names that a session gets which is made with this one: before 3.6 without dots and colons,
     and everywhere with backslashes doubled and dollars behind one or two."""
+    if CHANGED.isdisjoint(name):
+        return (name,)
     undotted = name.translate({ord("."): "_", ord(":"): "_"})
     doubled = [each.replace("\\", "\\\\") for each in (name, undotted)]
     return tuple(
