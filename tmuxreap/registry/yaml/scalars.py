@@ -114,6 +114,7 @@ def _key(key: str) -> str:
     return _text(key)
 
 
+@lru_cache(maxsize=8192)  # thousands of rows get the same keys and words
 def _text(text: str, quote: str | None = None) -> str:
     if quote == "'" and re.match(_ALL_RAW, text):
         return "'" + text.replace("'", "''") + "'"
