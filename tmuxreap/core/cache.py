@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tmuxreap import __version__
@@ -49,9 +49,12 @@ def _summed(text: str) -> str:
     return f"{zlib.crc32(text.encode()):08x} {text}"
 
 
+LEAVES = {str, int, float, bool, type(None)}
+
+
 def _comes_back(value: object) -> bool:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return all(type(key) is str and _comes_back(item) for key, item in value.items())
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return type(value) is list and all(map(_comes_back, value))
-    return value is None or type(value) in (str, int, float, bool)
+    if isinstance(value, list):
+        return all(map(_comes_back, value))
+    return type(value) in LEAVES

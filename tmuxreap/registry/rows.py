@@ -13,6 +13,9 @@ _OWN = "_id_own"  # told at once from the other fields of a thousand rows
 _CONVERSATION_FIELD = re.compile(r"^(?P<agent>[A-Za-z0-9_]+?)_(?:session|conversation)_id_own$")
 
 
+NO_PANE, NO_TMUX = RecordedPane(), RecordedTmux()
+
+
 def conversation_field(agent: str) -> str:
     """Where an agent's conversation ID stands; claude and codex have names older than this
     program."""
@@ -104,8 +107,8 @@ def bare_row(
         task_id=None,
         tmux_server=tmux_server,
         start_command=None,
-        pane=pane or RecordedPane(),
-        tmux=tmux or RecordedTmux(),
+        pane=pane or NO_PANE,
+        tmux=tmux or NO_TMUX,
         conversations=(),
         resumable=None,
         stop_reason=None,
@@ -212,6 +215,8 @@ def _tags(value: object) -> tuple[str, ...]:
 
 def _pane(value: object) -> RecordedPane:
     pane = value if isinstance(value, Mapping) else {}
+    if not pane:
+        return NO_PANE
     return RecordedPane(
         pid=_pid(pane.get("pid")),
         cmd=_text(pane.get("cmd")),
@@ -225,6 +230,8 @@ def _pane(value: object) -> RecordedPane:
 
 def _tmux(value: object) -> RecordedTmux:
     tmux = value if isinstance(value, Mapping) else {}
+    if not tmux:
+        return NO_TMUX
     return RecordedTmux(
         socket=_text(tmux.get("socket")),
         host=_text(tmux.get("host")),

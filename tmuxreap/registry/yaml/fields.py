@@ -6,7 +6,6 @@ Sees one row without trouble and nothing around it; hands back text and the data
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from typing import Any, Final, TypeAlias, cast
 
 from tmuxreap.core.model import Remove
@@ -37,7 +36,7 @@ def changed(
     text: str, data: Mapping[str, object], changes: Changes, newline: str
 ) -> tuple[str, _Data]:
     """`text` is the row alone, indented as it stands in its file."""
-    result = deepcopy(dict(data))
+    result: dict[Any, Any] = {key: comes_back(value) for key, value in data.items()}
     for step in _steps(changes):
         edit = _Edit(text, newline)
         edit.plan(read_row(text), result, step, ())

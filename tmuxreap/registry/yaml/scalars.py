@@ -86,8 +86,13 @@ def nested(value: Mapping[str, Value], column: int, newline: str) -> str:
     )
 
 
-def comes_back(value: Value) -> object:
+LEAVES = {str, int, float, bool, type(None)}
+
+
+def comes_back(value: object) -> object:
     """The value as a loader will give it."""
+    if value.__class__ in LEAVES:
+        return value
     if isinstance(value, Mapping):
         return {key: comes_back(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
