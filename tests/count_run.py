@@ -3,6 +3,9 @@ fsyncs.
 
     python tests/count_run.py OUT.json tmuxreap.__main__:main --version
 
+With UNHURRIED the ladder's look stays fresh, however long all takes: else a slow machine looks once
+more.
+
 Nothing is imported here that a bare start has not: what is counted is the command's own. What
 SQLite writes is not seen, only that it was opened."""
 
@@ -22,6 +25,8 @@ CHANGES = {
     "sqlite3.connect",
 }
 SPAWNS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.exec", "os.system"}
+
+LADDER = "tmuxreap.ending.ladder.climb"
 
 processes: list[str] = []
 written: list[str] = []
@@ -86,6 +91,8 @@ def main(out: str, entry: str, *words: str) -> None:
     count_calls_of("fsync")
     count_calls_of("fdatasync")
     sys.addaudithook(hook)
+    if "UNHURRIED" in os.environ:
+        __import__(LADDER, fromlist=["FRESH_S"]).FRESH_S = float("inf")
     status = run(entry, list(words))
     if os.getpid() != us:  # a child that was forked counts for nothing
         os._exit(0)

@@ -70,6 +70,7 @@ class FakeProcesses:
         self.clock = clock
         self.table: dict[int, FakeProcess] = {}
         self.signals: list[tuple[int, Signals]] = []
+        self.scopes: dict[str, list[ProcessId]] = {}  # members of each, the dead too
         self.when_gone: list[Callable[[ProcessId], None]] = []
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
@@ -212,6 +213,12 @@ class FakeProcesses:
 
     def open_files(self, process: ProcessId) -> tuple[str, ...]:
         return self.table[process.pid].open_files if self.alive(process) else ()
+
+    def scope(self, process: ProcessId) -> str | None:
+        return next((name for name, held in self.scopes.items() if process in held), None)
+
+    def members(self, scope: str) -> Collection[int]:
+        return {one.pid for one in self.scopes.get(scope, ()) if self.alive(one)}
 
     def memory(self, process: ProcessId) -> int:
         return self.table[process.pid].memory if self.alive(process) else 0

@@ -73,6 +73,24 @@ def test_shared_programs(ours: Profiles) -> None:
     assert not spared(("node",), "node firefox")
 
 
+@pytest.mark.parametrize(
+    ("name", "command", "told"),
+    [
+        ("code", "/usr/share/code/code --no-sandbox", True),
+        ("code", "/srv/visual-studio-code/code .", True),
+        ("code", "/srv/bin/code --run", False),  # another program of that name
+        ("java", "/srv/idea/jbr/bin/java -Didea.paths.selector=IdeaIC2026.2 Main", True),
+        ("idea", "/srv/idea/bin/idea x.py", True),
+        ("idea", "idea", False),
+        ("gvim", "gvim x.py", True),
+        ("vim", "vim x.py", False),
+        ("redis-server", "redis-server *:6379", False),
+    ],
+)
+def test_a_persons_windows_are_shared(ours: Profiles, name: str, command: str, told: bool) -> None:
+    assert any(spare.matches((name,), command) for spare in ours.common_spare) is told
+
+
 def test_the_user_s_file_is_merged_over_ours(tmp_path: Path) -> None:
     mine = tmp_path / "agents.yaml"
     mine.write_text(

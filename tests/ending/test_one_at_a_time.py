@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from signal import SIGHUP, SIGTERM
 
@@ -221,11 +221,30 @@ class Heard:
     def waits(self, name: str, why: str) -> None:
         self.said.append(f"{name}: {why}")
 
+    def strays(self, name: str, programs: Sequence[str]) -> None:
+        self.said.append(f"{name}: also {', '.join(programs)}")
+
     def begin(self, total: int) -> None: ...
     def rung(self, name: str, rung: object) -> None: ...
     def turn(self, name: str) -> None: ...
     def done(self, name: str) -> None: ...
     def draw(self) -> None: ...
+
+
+def test_what_was_begun_in_the_background_is_named_before_it_is_ended(story: Story) -> None:
+    """A database, an editor's server: nobody looks for them in the agent's pane."""
+    agent = story.agent()
+    mark = {"TMUXREAP_ID": "mark-of-acme"}
+    helper = story.processes.add("mcp-server", parent=agent.process)
+    left = story.processes.add("redis-server", new_session=True, environ=mark)
+    below = story.processes.add("worker", parent=left)
+    spared = story.processes.add("gvim", new_session=True, environ=mark)
+    app, heard = story.app(), Heard()
+    app.progress = heard
+    stop.run(app, EndRequest(("acme",), Policy(Verb.STOP, "manual_stop")))
+    assert heard.said == [f"acme: also redis-server ({left.pid})"]
+    alive = {one for one in (helper, left, below, spared) if story.processes.alive(one)}
+    assert alive == {spared}
 
 
 def another_stop(story: Story, deadline_s: float, state: str = "S") -> FakeProcess:

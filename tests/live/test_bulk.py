@@ -309,7 +309,7 @@ def test_progress_off_a_terminal(real: Real) -> None:
     herd(real, ["slow"], "--exit-delay", "30")
     done = call(real, "stop", "slow", "--keys-timeout", "2.2", "--grace", "0.3")
     words = re.findall(r"slow: still there after \d s, (.*)\n", done.stderr)
-    assert words == ["closing its session", "sending SIGKILL"]
+    assert words == ["ending what is left of it", "sending SIGKILL"]
     assert "\r" not in done.stdout + done.stderr
 
 

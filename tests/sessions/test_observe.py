@@ -10,6 +10,7 @@ from tests.fakes import OWN_PID, FakeClock, FakeProcesses, FakeTmux
 from tmuxreap.core.model import NoServer, ProcessId, Server, Unreachable
 from tmuxreap.sessions.observe import Observer, Place, callers, terminal_number
 from tmuxreap.sessions.ownership import Trace
+from tmuxreap.sessions.world import Wanted
 
 SOCKET = "/tmp/s"
 
@@ -62,6 +63,25 @@ def test_what_a_process_carries(processes: Counted) -> None:
     assert traces[one.pid] == Trace("m", "/tmp/s,x,50", "%3")
     assert traces[two.pid] == Trace(terminals=frozenset({"/dev/pts/4", "/dev/pts/5 (deleted)"}))
     assert traces[three.pid] == Trace(terminals=frozenset({"/dev/pts/9"}))
+
+
+def test_whose_control_group_is_read(processes: Counted) -> None:
+    """That of a pane of who is wanted, and one that was seen before; of who only looks none."""
+    tmux = FakeTmux(processes)
+    ours, other = tmux.open(SOCKET, "acme", "sleep"), tmux.open(SOCKET, "b", "sleep")
+    lost, gone = processes.add("sleep"), processes.add("sleep")
+    processes.scopes = {
+        "acme's": [ours.panes[0].process, lost, gone],
+        "b's": [other.panes[0].process],
+        "old": [processes.add("sleep")],
+    }
+    processes.die(gone)
+    acme = Wanted(frozenset({"acme"}), scopes=frozenset({"old"}))
+    looking = observer(processes, tmux)
+    index = looking.look([SOCKET], 0, wanted=acme).index
+    assert set(index.by_scope) == {"acme's", "old"}
+    assert set(index.by_scope["acme's"]) == {ours.panes[0].process.pid, lost.pid}
+    assert looking.look([SOCKET], 0, wanted=acme, closely=()).index.by_scope == {}
 
 
 def test_what_is_called_is_asked_once_a_look_and_anew_in_the_next(processes: Counted) -> None:

@@ -12,6 +12,7 @@ from tmuxreap.sessions.ownership import Index, Owned, Reach, Trace, owned
 
 SERVER, LEADER, STRANGER = 50, 100, 900
 TMUX, MARK, TTY, PTS = "/tmp/s,50", "m-1", 34816, "/dev/pts/0"
+SCOPE = "/sys/fs/cgroup/tmux-spawn-1.scope/cgroup.procs"
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Table:
             "terminals": frozenset({PTS}),
             "mark": MARK,
             "remembered": frozenset(),
+            "scopes": frozenset({SCOPE}),
         }
         return Reach(**{**usual, **other})  # type: ignore[arg-type]
 
@@ -86,6 +88,8 @@ def test_the_pane_and_its_tree(table: Table) -> None:
         ({"sid": 777, "trace": Trace(mark=MARK)}, "mark"),
         ({"sid": 777, "trace": Trace(tmux=TMUX, pane="%0")}, "environment"),
         ({"sid": 777, "trace": Trace(terminals=frozenset({PTS}))}, "descriptor"),
+        ({"sid": 777, "trace": Trace(scope=SCOPE)}, "scope"),
+        ({"sid": 777, "trace": Trace(scope=SCOPE.replace("1", "2"))}, None),
         ({"sid": 777}, None),
         ({"sid": 777, "trace": Trace(mark="m-2")}, None),
         ({"sid": 777, "trace": Trace(tmux=TMUX, pane="%1")}, None),
@@ -106,6 +110,8 @@ def test_an_orphan_belongs_by_what_it_has_or_carries(
     [
         {"tty": TTY + 7, "trace": Trace(mark=MARK)},
         {"tty": TTY + 7, "trace": Trace(terminals=frozenset({PTS}))},
+        {"tty": TTY + 7, "trace": Trace(scope=SCOPE)},
+        {"trace": Trace(tmux="/tmp/nested,60", pane="%0", scope=SCOPE)},
         {"trace": Trace(mark=MARK, tmux="/tmp/nested,60", pane="%0")},
         {"trace": Trace(mark=MARK, tmux=TMUX, pane="%5")},
     ],
@@ -115,6 +121,22 @@ def test_what_is_carried_says_nothing_of_one_that_lives_elsewhere(
 ) -> None:
     table.add(500, 1, sid=777, **facts)  # type: ignore[arg-type]
     assert table.why(500) is None
+
+
+@pytest.mark.parametrize("holder", ["tmux: server", "screen", "zellij", "dtach", "abduco"])
+def test_a_control_group_in_which_a_server_holds_other_panes_says_nothing(
+    table: Table, holder: str
+) -> None:
+    """What was begun in those panes has nothing of this one but the group."""
+    table.add(500, 1, sid=777, trace=Trace(scope=SCOPE))
+    assert table.why(500) == "scope"
+    table.add(200, 1, comm=holder, sid=200, trace=Trace(scope=SCOPE))
+    assert table.why(500) is None
+
+
+def test_a_shared_daemon_in_the_control_group_is_spared(table: Table) -> None:
+    table.add(500, 1, comm="ssh-agent", sid=777, trace=Trace(scope=SCOPE))
+    assert [one.process.pid for one in table.owned().spared] == [500]
 
 
 def test_a_mark_without_a_pane_is_enough_when_the_leader_is_gone(table: Table) -> None:

@@ -7,10 +7,10 @@ import pytest
 from tests.fakes import DEMO, OWN_PID, Story
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.spared import Spares
-from tmuxreap.core.model import Live, Row
+from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.sight import Sight, spare_reason
+from tmuxreap.sessions.sight import Past, Sight, spare_reason
 
 
 def row_of(story: Story, name: str = "acme") -> Row:
@@ -68,6 +68,34 @@ def test_replaced_by_a_later_session_of_that_name(story: Story) -> None:
     story.tmux.open(story.SOCKET, "acme", *DEMO)
     seen = sight(story)
     assert (seen.live, code(seen), seen.owned.own) == (Live.REPLACED, "session_replaced", ())
+
+
+def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
+    story: Story,
+) -> None:
+    """Neither his mark nor his control group, with all that is in it."""
+    agent = story.agent()
+    other = story.agent("other").process
+    story.processes.scopes = {"other's": [other]}
+    known = Past(leaders=frozenset({ProcessId(other.pid, other.start - 1)}))
+    story.processes.die(agent.process)
+    seen = look_at(story.app(), [row_of(story)], known={"acme": known}, strangers=True)[0][0]
+    assert seen.reach is not None
+    assert (seen.reach.mark, seen.reach.scopes) == (None, frozenset())
+
+
+def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Story) -> None:
+    agent = story.agent(shell=True)
+    assert agent.shell is not None
+    story.processes.scopes = {"acme's": [agent.shell]}
+    app, row = story.app(), row_of(story)
+    past = look_at(app, [row])[0][1]
+    late = story.processes.add("sleep", new_session=True)
+    story.processes.scopes["acme's"].append(late)
+    story.processes.die(agent.process)
+    story.processes.die(agent.shell)
+    seen = look_at(app, [row], known={"acme": past})[0][0]
+    assert [(one.process.id, one.why) for one in seen.owned.own] == [(late, "scope")]
 
 
 @pytest.mark.parametrize("field", ["session_created", "server_pid", "server_started"])

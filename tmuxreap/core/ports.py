@@ -83,6 +83,13 @@ class Processes(Protocol):
         """Paths behind its descriptors, as the kernel names them (a vanished one ends in '
         (deleted)')."""
 
+    def scope(self, process: ProcessId) -> str | None:
+        """Name the control group that tmux made for this process and what it starts; None where the
+        machine has none, or it is another's."""
+
+    def members(self, scope: str) -> Collection[int]:
+        """Who is in that group now."""
+
     def memory(self, process: ProcessId) -> int:
         """Bytes resident, at the last look where that saw it; 0 when it is gone or not readable."""
 
@@ -146,6 +153,9 @@ class Progress(Protocol):
 
     def rung(self, name: str, rung: Enum) -> None:
         """It has come to this rung of its ladder."""
+
+    def strays(self, name: str, programs: Sequence[str]) -> None:
+        """These are going to be ended with it, though they have left its terminal."""
 
     def turn(self, name: str) -> None:
         """It may end its turn first."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from tmuxreap.core.model import Process, ServerLook
 from tmuxreap.core.ports import Processes, Tmux
-from tmuxreap.core.values import frozen
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.sessions.ownership import Index, Trace
 from tmuxreap.sessions.world import (
     ANYBODY,
@@ -80,7 +80,10 @@ class Observer:
         ]
         if closely is not None:
             young = [process for process in young if not process.tty or process.pid in closely]
-        index = Index.of(processes, {p.pid: self._trace(p) for p in young})
+        traces = {p.pid: self._trace(p) for p in young}
+        if closely is None:  # after the processes: who has such a pid now was not seen before
+            self._add_scopes(traces, processes, servers, wanted)
+        index = Index.of(processes, traces)
         ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
         paths = {socket: canonical(socket) for socket in servers}
         named = concerned(index, servers, ttys, paths, wanted) & processes.keys()
@@ -115,6 +118,20 @@ class Observer:
         processes = dict(self._processes.look())
         asking.join()
         return servers, processes
+
+    def _add_scopes(
+        self,
+        traces: dict[int, Trace],
+        processes: Mapping[int, Process],
+        servers: Mapping[str, ServerLook],
+        wanted: Wanted,
+    ) -> None:
+        meant = (pane.pid or 0 for _, one, pane in panes_of(servers.values()) if wanted.means(one))
+        leaders = [processes[pid].id for pid in meant if pid in processes]
+        told = {scope for leader in leaders if (scope := self._processes.scope(leader))}
+        for scope in told | wanted.scopes:
+            for pid in processes.keys() & self._processes.members(scope):
+                traces[pid] = replace(traces.get(pid, Trace()), scope=scope)
 
     def _names(self, process: Process) -> Names:
         """At each look anew: a program that another one was exec'd in place of is the same process

@@ -3,9 +3,10 @@ counter-evidence. Pure.
 
 A process belongs to a session by: the child tree of a pane, the kernel session of a pane's leader,
 the controlling terminal, our mark or tmux's own variables in its environment, an open descriptor on
-a pane's terminal, or because it was seen to belong at an earlier look. It is spared when it is a
-tmux server, a shared daemon, or below one; and an environment alone says nothing about a process
-that lives on another terminal or in another tmux."""
+a pane's terminal, the control group that tmux made for a pane, or because it was seen to belong at
+an earlier look. It is spared when it is a tmux server, a shared daemon, or below one; and what it
+was only given (its environment, its control group) says nothing about a process that lives on
+another terminal or in another tmux."""
 
 from __future__ import annotations
 
@@ -14,6 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.values import frozen
+
+TMUX_SERVER = "tmux: server"
+# who holds the terminals of others: all that was begun there is in the same control group
+CARRIED = ("mark", "environment", "descriptor", "scope")  # evidence that nothing else supports
+HOLDERS = frozenset({TMUX_SERVER, "screen", "zellij", "dtach", "abduco"})
 
 
 @frozen
@@ -25,11 +31,12 @@ class Trace:
     pane: str | None = None
     terminals: frozenset[str] = frozenset()  # /dev/pts/N behind its descriptors
     registry: str | None = None  # whose mark it is
+    scope: str | None = None  # the control group of a pane
 
     @property
     def tells(self) -> bool:
         """Could it be evidence at all?"""
-        return bool(self.mark or self.pane or self.terminals)
+        return bool(self.mark or self.pane or self.terminals or self.scope)
 
 
 @frozen
@@ -48,6 +55,7 @@ class Reach:
     registry: str | None = (
         None  # where the mark is known from the ledger alone: it counts for that one's processes
     )
+    scopes: frozenset[str] = frozenset()
 
 
 @frozen
@@ -62,6 +70,14 @@ class Owned:
 
     own: tuple[Belonging, ...] = ()
     spared: tuple[Belonging, ...] = ()
+
+    @property
+    def strays(self) -> tuple[Process, ...]:
+        """Begun from it, and out of its terminal and its tree: a person may think of them as apart
+        from it."""
+        pids = {one.process.pid for one in self.own}
+        found = (one.process for one in self.own if one.why in CARRIED)
+        return tuple(process for process in found if process.ppid not in pids)
 
     @property
     def ids(self) -> frozenset[ProcessId]:
@@ -80,16 +96,25 @@ class Index:
     by_mark: Mapping[str, list[int]]
     by_pane: Mapping[tuple[str, str], list[int]]
     by_terminal: Mapping[str, list[int]]
+    by_scope: Mapping[str, list[int]]
+
+    def living(self, one: ProcessId) -> Process | None:
+        """That very process."""
+        process = self.processes.get(one.pid)
+        return process if process is not None and process.id == one else None
 
     @classmethod
     def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
         group = _grouped(processes.values())
         marks, panes, terminals = defaultdict(list), defaultdict(list), defaultdict(list)
+        scopes = defaultdict(list)
         for pid, trace in traces.items():
             if trace.mark:
                 marks[trace.mark].append(pid)
             if trace.tmux and trace.pane:
                 panes[(trace.tmux, trace.pane)].append(pid)
+            if trace.scope:
+                scopes[trace.scope].append(pid)
             for terminal in trace.terminals:
                 terminals[terminal].append(pid)
         return cls(
@@ -101,6 +126,7 @@ class Index:
             by_mark=marks,
             by_pane=panes,
             by_terminal=terminals,
+            by_scope=scopes,
         )
 
 
@@ -163,7 +189,16 @@ def _carried(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
         ]
     for terminal in reach.terminals:
         found += [(pid, "descriptor") for pid in index.by_terminal.get(terminal, ())]
+    for scope in reach.scopes:
+        found += [(pid, "scope") for pid in _alone_in(index, scope)]
     return ((pid, why) for pid, why in found if not _elsewhere(index, reach, pid))
+
+
+def _alone_in(index: Index, scope: str) -> Iterable[int]:
+    """Who is in a pane's control group; nobody where a server in it holds others' panes, too."""
+    members = index.by_scope.get(scope, ())
+    shared = any(index.processes[pid].comm in HOLDERS for pid in members)
+    return () if shared else members
 
 
 def _is_ours(index: Index, reach: Reach, pid: int) -> bool:
@@ -189,10 +224,7 @@ def _same_or_gone(index: Index, leader: ProcessId) -> bool:
 
 
 def _living(index: Index, ids: Iterable[ProcessId]) -> Iterator[Process]:
-    for one in sorted(ids):
-        process = index.processes.get(one.pid)
-        if process is not None and process.id == one:
-            yield process
+    return (process for one in sorted(ids) if (process := index.living(one)))
 
 
 def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> None:

@@ -8,10 +8,9 @@ from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import SHELLS, program_names
 from tmuxreap.core.model import Live, Pane, Process
-from tmuxreap.sessions.ownership import Index
+from tmuxreap.sessions.ownership import TMUX_SERVER, Index
 from tmuxreap.sessions.world import World
 
-TMUX_SERVER = "tmux: server"
 TMUX_CLIENT = "tmux: client"
 
 

@@ -3,7 +3,7 @@ pane and which processes are the agent's. Pure: the look was made elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import program_names
@@ -30,9 +30,8 @@ from tmuxreap.sessions.identity import (
     same_server,
 )
 from tmuxreap.sessions.nested import Carried, Nested, carried_in, nested_in
-from tmuxreap.sessions.ownership import Owned, Reach, Trace, owned
+from tmuxreap.sessions.ownership import TMUX_SERVER, Owned, Reach, Trace, owned
 from tmuxreap.sessions.panes import (
-    TMUX_SERVER,
     agent_among,
     agent_in,
     leader_of,
@@ -62,6 +61,7 @@ class Past:
         False  # panes of others were seen in it: the session's mark is no evidence any more
     )
     registry: str | None = None  # of the mark, where the ledger alone tells it
+    scopes: frozenset[str] = frozenset()  # of its panes, also of those that are gone
 
 
 @frozen
@@ -189,15 +189,23 @@ def _outlived(
 def wanted_by(known: Iterable[tuple[Row, Past]], *, strangers: bool = False) -> Wanted:
     """All that these rows could mean."""
     sessions, pids, dated = set[str](), set[int](), set[int]()
+    scopes = set[str]()
     for row, past in known:
         sessions.update((row.name, *spellings(row.name), row.tmux.session_id or ""))
         if past.first is not None and past.first.session is not None:
             sessions.add(past.first.session.id)
         pids.update(one.pid for one in (*past.remembered, *past.leaders))
         pids.add(row.pane.pid or 0)
+        scopes |= past.scopes
         if row.pane.created_epoch is not None:
             dated.add(row.pane.pid or 0)
-    return Wanted(frozenset(sessions), frozenset(pids - {0}), frozenset(dated - {0}), strangers)
+    return Wanted(
+        frozenset(sessions),
+        frozenset(pids - {0}),
+        frozenset(dated - {0}),
+        frozenset(scopes),
+        strangers,
+    )
 
 
 def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
@@ -272,6 +280,7 @@ def past_of(sight: Sight, before: Past) -> Past:
         struck=before.struck,
         strangers=before.strangers or (before.first is not None and bool(sight.foreign)),
         registry=before.registry,
+        scopes=before.scopes | (sight.reach.scopes if sight.reach else frozenset()),
     )
 
 
@@ -442,6 +451,7 @@ def _reach(
         ),
         remembered=past.remembered,
         registry=past.registry,
+        scopes=past.scopes | _scopes_of(leaders, world),
     )
 
 
@@ -470,10 +480,19 @@ def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
 
 def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
     """The session's own mark, from the environment of the process that tmux started in the pane."""
-    marks = {
-        trace.mark for one in leaders if (trace := world.index.traces.get(one.pid)) and trace.mark
-    }
+    marks = {trace.mark for trace in _traces_of(leaders, world) if trace.mark}
     return marks.pop() if len(marks) == 1 else None
+
+
+def _scopes_of(leaders: Iterable[ProcessId], world: World) -> set[str]:
+    return {trace.scope for trace in _traces_of(leaders, world) if trace.scope}
+
+
+def _traces_of(leaders: Iterable[ProcessId], world: World) -> Iterator[Trace]:
+    """Of those that are still there: another one may have the pid of one that is gone."""
+    index = world.index
+    alive = (process.pid for one in leaders if (process := index.living(one)))
+    return (index.traces[pid] for pid in alive if pid in index.traces)
 
 
 def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:

@@ -37,6 +37,7 @@ class Wanted:
     sessions: frozenset[str] = frozenset()  # ids and names
     pids: frozenset[int] = frozenset()
     dated: frozenset[int] = frozenset()  # those that are known by the time of their start
+    scopes: frozenset[str] = frozenset()  # seen before: their first process may be gone
     strangers: bool = False  # also sessions that nobody named
     anybody: bool = False  # also what is in no session
 

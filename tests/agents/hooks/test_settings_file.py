@@ -27,6 +27,10 @@ TEXTS = (
     '{"model": "opus"}',
     '{\n  "model": "opus"\n}\n',
     '{\r\n\t"model": "opus",\r\n\t"n": 1.50e3\r\n}\r\n',
+    '{"hooks": {}}',
+    '{"hooks": {}, "model": "opus"}\n',
+    '{\n  "model": "opus",\n  "hooks": {\n    "PreToolUse": []\n  }\n}\n',
+    '{"hooks": {"SessionStart": [], "PreToolUse": []}}',
     f'{{"hooks": {{"PreToolUse": [{{"matcher": "Bash", "hooks": [{MINE}]}}]}}, "a": [1, {{}}]}}',
     (
         f'{{\n   "hooks": {{\n      "Stop": [\n         {{"hooks": [{MINE}]}}\n      ]\n   }},\n   '
@@ -45,19 +49,25 @@ def test_what_is_put_in_is_taken_out_again_to_the_byte(text: str) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_others_have_there_stays_and_ours_is_as_the_agent_wants_it(text: str) -> None:
     before, after = json.loads(text), json.loads(installed(text, HOOKS, "claude", "tmuxreap"))
-    ours = {"type": "command", "command": "tmuxreap hook claude 2>/dev/null || :", "timeout": 10}
+    command = "tmuxreap hook claude 2>/dev/null || :"
     others = before.get("hooks", {})
     assert {key: value for key, value in after.items() if key != "hooks"} == {
         key: value for key, value in before.items() if key != "hooks"
     }
-    assert after["hooks"] == {
-        **others,
-        **{event: [*others.get(event, []), {"hooks": [ours]}] for event in HOOKS.events},
-    }
+    assert after["hooks"].keys() == {**others, **dict.fromkeys(HOOKS.events)}.keys()
+    for event, entries in after["hooks"].items():
+        if event not in HOOKS.events:
+            assert entries == others[event]
+            continue
+        assert entries[:-1] == others.get(event, [])
+        (ours,) = entries[-1]["hooks"]
+        assert (ours["type"], ours["timeout"]) == ("command", 10)
+        assert ours["command"].partition(" # ")[0] == command
 
 
-def test_twice_is_once() -> None:
-    once = installed(TEXTS[6], HOOKS, "claude", "tmuxreap")
+@pytest.mark.parametrize("text", TEXTS)
+def test_twice_is_once(text: str) -> None:
+    once = installed(text, HOOKS, "claude", "tmuxreap")
     assert installed(once, HOOKS, "claude", "tmuxreap") == once
 
 

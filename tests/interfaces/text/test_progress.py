@@ -48,7 +48,7 @@ def test_off_a_terminal_only_what_takes_long_has_a_line() -> None:
     watched.after(5)
     watched.display.rung("one", Rung.HANGUP)
     watched.display.done("one")
-    assert watched.news().splitlines() == ["one: still there after 5 s, closing its session"]
+    assert watched.news().splitlines() == ["one: still there after 5 s, ending what is left of it"]
 
 
 def test_one_line_with_everybody_and_how_long_he_takes() -> None:

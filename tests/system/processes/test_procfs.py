@@ -94,3 +94,36 @@ def test_an_environment_may_hold_anything(
     overwritten = b"A=1\0nonsense\0\0=x\0B=a=b\0A=2\0C=\xff\0D=\0"
     monkeypatch.setattr(procfs, "read", lambda path: overwritten)
     assert procfs.environ_in("/proc/1") == {"A": "1", "B": "a=b", "C": "\udcff", "D": ""}
+
+
+SCOPE = "/user.slice/user@1.service/tmux-spawn-5e7e3043-7e67-435b-8b1a-80cba8dbd5ee.scope"
+
+
+@pytest.mark.parametrize(
+    ("told", "where"),
+    [
+        (f"0::{SCOPE}", f"/sys/fs/cgroup{SCOPE}/cgroup.procs"),
+        (f"1:name=systemd:{SCOPE}\n0::/", f"/sys/fs/cgroup/systemd{SCOPE}/cgroup.procs"),
+        (f"1:name=systemd:{SCOPE}\n0::{SCOPE}", f"/sys/fs/cgroup/unified{SCOPE}/cgroup.procs"),
+        (f"0::{SCOPE}", None),
+        (f"0::{SCOPE}/below", None),
+        (f"0::{SCOPE.replace('spawn', 'server')}", None),
+        ("0::/user.slice/session-3.scope", None),
+        ("0::/", None),
+    ],
+)
+def test_the_group_that_tmux_made_for_a_pane(
+    monkeypatch: pytest.MonkeyPatch, told: str, where: str | None
+) -> None:
+    """However control groups are mounted; in a container its list may be nowhere, or another's."""
+    files = {"/proc/7/cgroup": told, f"/sys/fs/cgroup{SCOPE}/cgroup.procs": "8\n"}
+    files |= {where: "0\n7\n9\n"} if where else {}
+
+    def read(path: str) -> bytes:
+        if path not in files:
+            raise FileNotFoundError
+        return files[path].encode()
+
+    monkeypatch.setattr(procfs, "read", read)
+    assert procfs.scope_in("/proc/7") == where
+    assert where is None or procfs.members_in(where) == {7, 9}

@@ -10,8 +10,10 @@ import pytest
 from tmuxreap.core.deeds import Created, LeaveMode, NewSession
 from tmuxreap.core.model import NoServer, Server, Unreachable
 from tmuxreap.system.processes.linux import LinuxProcesses
+from tmuxreap.system.tmux import server as server_module
+from tmuxreap.system.tmux.client import Answer, TooSlow
 from tmuxreap.system.tmux.commands import send_text
-from tmuxreap.system.tmux.server import RealTmux
+from tmuxreap.system.tmux.server import HUNG_S, TIMEOUT_S, RealTmux
 
 NASTY = [
     "a;",
@@ -58,6 +60,35 @@ def settle(path: Path, size: int) -> bytes:
             break
         LinuxProcesses().wait((), 0.01)
     return path.read_bytes() if path.exists() else b""
+
+
+def test_a_server_that_hangs_is_given_little_time_until_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that a verb of four questions does not take twenty seconds to say so."""
+    given: list[tuple[str, float]] = []
+    hung = {"/tmp/a": 2}
+
+    def ask(*words: object) -> Answer:
+        socket, limit_s = words[1][2], words[4]  # type: ignore[index]
+        given.append((socket, limit_s))  # type: ignore[arg-type]
+        hung[socket] = hung.get(socket, 0) - 1
+        if hung[socket] >= 0:
+            raise TooSlow
+        return Answer(True, b"", b"")
+
+    monkeypatch.setattr(server_module, "ask", ask)
+    asked = RealTmux({})
+    for socket in ("/tmp/a", "/tmp/b", "/tmp/a", "/tmp/a", "/tmp/a"):
+        asked.capture(socket, "%0")
+    assert given == [
+        ("/tmp/a", TIMEOUT_S),
+        ("/tmp/b", TIMEOUT_S),
+        ("/tmp/a", HUNG_S),
+        ("/tmp/a", HUNG_S),
+        ("/tmp/a", TIMEOUT_S),
+    ]
+    assert HUNG_S < TIMEOUT_S
 
 
 @pytest.mark.live

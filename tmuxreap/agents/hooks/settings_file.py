@@ -10,16 +10,22 @@ from collections.abc import Mapping
 from tmuxreap.agents.hooks.blocks import Hooks
 from tmuxreap.agents.hooks.jsonsplice import Node, parse, with_item, with_member, without
 
-HOOKS = "hooks"
+HOOKS, EVENT = "hooks", "event"
+EMPTY = " # was empty: "  # to the shell a comment: what had stood there empty, and so stays
+STAYS = {HOOKS: 2, EVENT: 3}  # so much of the way to an entry
 
 
 def installed(text: str, hooks: Hooks, agent: str, program: str) -> str:
     """The same text when all are there as they are due; else ours are made anew, after those of
     others."""
-    due = {event: entry_of(hooks, agent, program, event) for event in hooks.events}
+    before = removed(text, agent)
+    due = {
+        event: entry_of(hooks, agent, program, event, _empty(before, event))
+        for event in hooks.events
+    }
     if {event: [entry] for event, entry in due.items()} == _there(text, agent):
         return text
-    text = removed(text, agent)
+    text = before
     for key, value in hooks.base.items():
         text = with_member(text, (), key, value)
     text = with_member(text, (), HOOKS, {})
@@ -30,19 +36,33 @@ def installed(text: str, hooks: Hooks, agent: str, program: str) -> str:
 
 
 def removed(text: str, agent: str) -> str:
-    """Without ours, and what would stand empty without them; nothing else is touched."""
+    """Without ours, and what stands empty without them and did not before; nothing else is
+    touched."""
     while ways := _ways(text, agent):
         way = ways[-1]
-        while len(way) > 1 and len(way[-1][0].children) == 1:
+        stays = _stays(text, way)
+        while len(way) > stays and len(way[-1][0].children) == 1:
             way = way[:-1]
         text = without(text, *way[-1])
     return text
 
 
-def entry_of(hooks: Hooks, agent: str, program: str, event: str) -> object:
+def entry_of(
+    hooks: Hooks, agent: str, program: str, event: str, empty: str | None = None
+) -> object:
     """What is called never fails the agent, also when this program is not there any more."""
     word = "" if hooks.named else f" {event}"
-    return _filled(hooks.entry, f"{program} hook {agent}{word} 2>/dev/null || :")
+    remark = f"{EMPTY}{empty}" if empty else ""
+    return _filled(hooks.entry, f"{program} hook {agent}{word} 2>/dev/null || :{remark}")
+
+
+def _empty(text: str, event: str) -> str | None:
+    """What stands there for our entry of that event, with nothing in it."""
+    block = parse(text).child(HOOKS)
+    if block is None or not block.children:
+        return HOOKS if block else None
+    entries = block.child(event)
+    return EVENT if entries and not entries.children else None
 
 
 def _filled(value: object, command: str) -> object:
@@ -54,6 +74,13 @@ def _filled(value: object, command: str) -> object:
 
 
 Way = list[tuple[Node, int]]  # from the outside: each container, and which child of it
+
+
+def _stays(text: str, way: Way) -> int:
+    container, number = way[-1]
+    entry = container.children[number]
+    words = text[entry.start : entry.end]
+    return next((stays for word, stays in STAYS.items() if f"{EMPTY}{word}" in words), 1)
 
 
 def _ways(text: str, agent: str) -> list[Way]:

@@ -30,8 +30,7 @@ from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.observe import canonical
-from tmuxreap.sessions.ownership import Belonging, Reach, Trace, owned
-from tmuxreap.sessions.panes import TMUX_SERVER
+from tmuxreap.sessions.ownership import TMUX_SERVER, Belonging, Reach, Trace, owned
 from tmuxreap.sessions.sight import Past, Sight, spare_reason
 from tmuxreap.sessions.world import World
 from tmuxreap.system.environment import REGISTRY_MARK

@@ -77,6 +77,10 @@ class Executor:
         """Those that have ended, as they end."""
         if self._progress:
             self._progress.begin(len(endings))
+            for ending in endings:
+                left = [it for it in ending.sight.owned.strays if it not in ending.sight.agent]
+                if left:
+                    self._progress.strays(ending.name, [f"{it.comm} ({it.pid})" for it in left])
         for ending in endings:
             self._ladders[ending] = ladder(ending)
             self._go_on(ending, None)

@@ -4,7 +4,7 @@ lines elsewhere for what takes long."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TextIO
 
@@ -15,12 +15,13 @@ from tmuxreap.ending.plan import Rung
 
 WORDS: dict[Enum, str] = {
     Rung.KEYS: "sending its exit keys",
-    Rung.HANGUP: "closing its session",
+    Rung.HANGUP: "ending what is left of it",  # its session may be gone
     Rung.TERM: "sending SIGTERM",
     Rung.KILL: "sending SIGKILL",
 }
 
 
+SHOWN_NAMES = 6
 LONG_S = 2.0  # what takes less is told by its receipt alone, off a terminal
 
 
@@ -49,6 +50,10 @@ class Progress:
         if not self.live and now - started >= LONG_S:
             self._say(f"{name}: still there after {now - started:.0f} s, {WORDS[rung]}\n")
         self.draw()
+
+    def strays(self, name: str, programs: Sequence[str]) -> None:
+        shown = [*programs[:SHOWN_NAMES], *(["..."] if len(programs) > SHOWN_NAMES else [])]
+        self.waits(name, f"also ends what was begun from it in the background: {', '.join(shown)}")
 
     def turn(self, name: str) -> None:
         """It may end its turn first."""

@@ -114,6 +114,12 @@ class LinuxProcesses:
     def open_files(self, process: ProcessId) -> tuple[str, ...]:
         return self._of(process, procfs.open_files_in) or ()
 
+    def scope(self, process: ProcessId) -> str | None:
+        return self._of(process, procfs.scope_in)
+
+    def members(self, scope: str) -> Collection[int]:
+        return procfs.members_in(scope)
+
     def memory(self, process: ProcessId) -> int:
         pages = self._pages.get(process) or self._of(process, procfs.resident_pages) or 0
         return pages * resource.getpagesize()

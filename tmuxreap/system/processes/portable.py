@@ -75,6 +75,13 @@ class PsutilProcesses:
             self._of(process, lambda handle: tuple(file.path for file in handle.open_files())) or ()
         )
 
+    def scope(self, process: ProcessId) -> str | None:
+        """There are no control groups."""
+        return None
+
+    def members(self, scope: str) -> Collection[int]:
+        return ()
+
     def memory(self, process: ProcessId) -> int:
         return self._of(process, lambda handle: int(handle.memory_info().rss)) or 0
 

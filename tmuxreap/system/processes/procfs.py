@@ -11,6 +11,8 @@ from tmuxreap.core.model import Process, ProcessId
 
 READ_AT_ONCE = 1 << 16
 DELETED = " (deleted)"
+GROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
+MEMBERS = "cgroup.procs"
 FLAGS, START, EXIT_CODE = 6, 19, 49  # counted from the third field on
 EXITING = 0x4  # PF_EXITING: it closes its files, and comes back to nothing
 
@@ -160,6 +162,27 @@ def open_files_in(home: str) -> tuple[str, ...]:
         except OSError:
             continue
     return tuple(paths)
+
+
+def scope_in(home: str) -> str | None:
+    """Where the members of its group are listed, if that is one that tmux made for a pane: it makes
+    them with systemd, and calls each tmux-spawn-UUID.scope."""
+    pid = int(home.rpartition("/")[2])
+    for line in os.fsdecode(read(f"{home}/cgroup")).splitlines():
+        path = line.split(":", 2)[2]
+        name = path.rpartition("/")[2]
+        if name.startswith("tmux-spawn-") and name.endswith(".scope"):
+            lists = (f"{mounted}{path}/{MEMBERS}" for mounted in GROUPS)
+            return next((one for one in lists if pid in members_in(one)), None)
+    return None
+
+
+def members_in(scope: str) -> frozenset[int]:
+    """Those of another process namespace, which cannot be told apart, left out."""
+    try:
+        return frozenset(map(int, read(scope).split())) - {0}
+    except OSError:
+        return frozenset()
 
 
 def resident_pages(home: str) -> int:

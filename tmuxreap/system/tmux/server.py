@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tmuxreap.core.deeds import Created, Deed, NewSession
 
 TIMEOUT_S = 5.0
+HUNG_S = 1.0  # for one that has not answered in that time, until it answers again
 SETTLE_S = 0.5  # a server that is starting or leaving gives odd answers for a moment
 RETRY_S = 0.02
 NEVER_START = "-N"
@@ -32,6 +33,7 @@ class RealTmux:
         self._env = _outside(env)
         self._program = program
         self._timeout_s = timeout_s
+        self._hung: set[str] = set()
 
     def look(self, socket: str) -> ServerLook:
         settled_by = time.monotonic() + SETTLE_S
@@ -124,15 +126,19 @@ class RealTmux:
     def _ask(
         self, socket: str, *words: str, stdin: bytes = b"", within: Surroundings | None = None
     ) -> Answer | Unreachable:
+        limit_s = min(HUNG_S, self._timeout_s) if socket in self._hung else self._timeout_s
         try:
             line, env = [self._program, "-u", "-S", socket, *words], self._env
             if within is not None:  # the tmux is ours: another's PATH may lead to another one
                 own = found_program(self._program, self._env)
                 line, env = [*within.words, own, *line[1:]], _outside(within.environ)
-            return ask(line[0], line[1:], stdin, env, self._timeout_s)
+            answer = ask(line[0], line[1:], stdin, env, limit_s)
+            self._hung.discard(socket)
+            return answer
         except TooSlow:
+            self._hung.add(socket)
             hint = "the server may be stopped or busy: ps -o pid,stat,cmd -C 'tmux: server'"
-            return Unreachable(socket, f"no answer in {self._timeout_s:g} s", hint)
+            return Unreachable(socket, f"no answer in {limit_s:g} s", hint)
         except (FileNotFoundError, PermissionError):
             return Unreachable(
                 socket, "no tmux program on the PATH", "install tmux 3.2 or later", missing=True
