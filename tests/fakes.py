@@ -22,6 +22,7 @@ from tests.schemas import checked
 from tmuxreap.commands import stop as ending
 from tmuxreap.commands.stop import EndRequest
 from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
@@ -193,11 +194,14 @@ class Story:
         found: dict[str, object] = next(row for row in rows if row["name"] == name)
         return found
 
-    def app(self, pid: int = OWN_PID) -> Context:
+    def app(
+        self, pid: int = OWN_PID, *, tool: str = "cli", progress: Progress | None = None
+    ) -> Context:
         environ = {"HOME": str(self.folder), "TMUX_TMPDIR": "/tmp"}
         settings = Settings(environ=environ, cwd=self.folder, uid=1000, pid=pid, platform="linux")
         place = Place(self.HOST, self.BOOT, pid)
-        app = Context(settings, str(self.path), self.tmux, self.processes, self.clock, place)
+        ports = self.tmux, self.processes, self.clock, place
+        app = Context(settings, str(self.path), *ports, tool=tool, progress=progress)
         self.apps.append(app)
         return app
 

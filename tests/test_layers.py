@@ -28,8 +28,9 @@ ROOMS = {
     "ledger": "books records database schema copy",
     "agents": "blocks load profiles spared programs screens conversations.* hooks.*",
     "sessions": (
-        "context look sight conversation results observe world ownership panes identity shown"
-        " siblings elsewhere nested newcomers state caller configuration restarts"
+        "context look sight conversation results observe world ownership panes identity"
+        " siblings elsewhere nested newcomers state configuration restarts row_agents"
+        " servers"
     ),
     "ending": (
         "end interrupt plan results prepare outcome one_at_a_time delegation handover"
@@ -74,7 +75,6 @@ OWNERS: dict[str, set[str]] = {
         "system.headless",
         "ending.handover",
         "commands.watch.notifier",
-        "commands.watch.restarting",
         "commands.doctor.versions",
         "hosts.engines",
         "hosts.talk",

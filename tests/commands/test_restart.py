@@ -15,7 +15,6 @@ from tmuxreap.core.results import Result
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import NewIntent
 from tmuxreap.registry.restarts import loss_of
-from tmuxreap.sessions.restarts import cancel
 
 RESTARTED = ["dead", "restarting", "resumed"]
 
@@ -148,7 +147,7 @@ def test_one_that_is_cancelled_after_its_attempt_was_taken_is_not_made(
 
     def late(socket: str) -> object:
         if "restarting" in kinds(story):
-            cancel(story.app(), row, "stop")
+            (app := story.app()).restarts.cancel(row, "stop", app.caller)
         return made(socket)
 
     monkeypatch.setattr(story.tmux, "look", late)

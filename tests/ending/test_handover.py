@@ -4,7 +4,7 @@ begins."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -12,8 +12,10 @@ import pytest
 from tests.fakes import OWN_PID, Story
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import ProcessId, Scope, Verb
+from tmuxreap.core.ports import Processes
 from tmuxreap.ending import handover
 from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Intent, NewIntent
 from tmuxreap.sessions.context import Context
 
@@ -37,6 +39,15 @@ def begun(app: Context, owner: ProcessId) -> Intent:
     (answer,) = app.books.begin([new], lambda intent: True, take_over=False)
     assert isinstance(answer, Begun)
     return answer.intent
+
+
+def ports(app: Context) -> tuple[Books, Processes, Mapping[str, str]]:
+    return app.books, app.processes, app.settings.environ
+
+
+def left(app: Context, number: int) -> Intent | None:
+    me = app.place.pid
+    return handover.caller_has_left(app.books, app.processes, app.clock, me, number)
 
 
 def test_the_policy_goes_over_whole() -> None:
@@ -71,7 +82,7 @@ def test_the_finisher_stands_outside(story: Story, monkeypatch: pytest.MonkeyPat
     caller = story.processes.identify(OWN_PID)
     assert caller is not None
     intent = begun(app, caller)
-    handover.hand_over(app, intent, "acme", POLICY)
+    handover.hand_over(*ports(app), intent, "acme", POLICY)
 
     assert started.given["env"] == {
         "PATH": "/bin",
@@ -101,7 +112,7 @@ def test_one_that_does_not_live_is_no_finisher(
     caller = story.processes.identify(OWN_PID)
     assert caller is not None
     with pytest.raises(Failure) as failure:
-        handover.hand_over(app, begun(app, caller), "acme", POLICY)
+        handover.hand_over(*ports(app), begun(app, caller), "acme", POLICY)
     assert (failure.value.code, failure.value.message) == (
         Code.OWN_SESSION,
         "could not hand acme over: the finisher did not live",
@@ -114,7 +125,7 @@ def test_without_an_intent_nothing_is_handed_over(
     started = Started(story)
     monkeypatch.setattr(handover.subprocess, "Popen", started)
     with pytest.raises(Failure) as failure:
-        handover.hand_over(story.app(), None, "acme", POLICY)
+        handover.hand_over(*ports(story.app()), None, "acme", POLICY)
     assert (failure.value.code, started.words) == (Code.OWN_SESSION, ())
 
 
@@ -133,7 +144,7 @@ def test_it_begins_when_the_caller_has_left(story: Story) -> None:
     app, number, caller = handed(story)
     story.processes.after(1.5, lambda: story.processes.die(caller))
     before = app.clock.monotonic()
-    intent = handover.caller_has_left(app, number)
+    intent = left(app, number)
     assert intent is not None and intent.id == number
     assert app.clock.monotonic() - before == pytest.approx(1.5)
 
@@ -141,7 +152,7 @@ def test_it_begins_when_the_caller_has_left(story: Story) -> None:
 def test_a_caller_that_stays_has_five_seconds(story: Story) -> None:
     app, number, caller = handed(story)
     before = app.clock.monotonic()
-    assert handover.caller_has_left(app, number) is not None
+    assert left(app, number) is not None
     assert app.clock.monotonic() - before == pytest.approx(5.0)
     assert story.processes.again(caller) is not None
 
@@ -151,5 +162,5 @@ def test_what_is_not_its_own_it_leaves_alone(story: Story) -> None:
     caller = story.processes.add("tmuxreap", pid=777)
     app = story.app()
     number = begun(app, caller).id
-    assert handover.caller_has_left(app, number) is None
-    assert handover.caller_has_left(app, number + 1) is None
+    assert left(app, number) is None
+    assert left(app, number + 1) is None

@@ -265,8 +265,8 @@ def another_stop(story: Story, deadline_s: float, state: str = "S") -> FakeProce
 def test_who_waits_for_a_suspended_stop_is_told(story: Story) -> None:
     story.agent()
     another_stop(story, 40.0, "T")
-    app, heard = story.app(), Heard()
-    app.progress = heard
+    heard = Heard()
+    app = story.app(progress=heard)
     (item,) = stop.run(app, EndRequest(("acme",), Policy(Verb.STOP, "manual_stop"))).results
     told = item.as_json()
     (said,) = heard.said

@@ -52,7 +52,9 @@ def test_a_rung_is_told_in_milliseconds(story: Story) -> None:
         RungReport(Rung.KEYS, 0.2504, enough=True),
         RungReport(Rung.KILL, skipped="no"),
     )
-    told = result_of(app, left(story, rungs=[waited, skipped])).as_json()["rungs"]
+    told = result_of(
+        left(story, rungs=[waited, skipped]), app.clock, app.processes, app.finder
+    ).as_json()["rungs"]
     assert told == [
         {"name": "keys", "waited_ms": 250, "enough": True, "skipped": None},
         {"name": "kill", "waited_ms": 0, "enough": False, "skipped": "no"},
@@ -62,7 +64,7 @@ def test_a_rung_is_told_in_milliseconds(story: Story) -> None:
 def test_what_an_ending_does_to_the_row(story: Story) -> None:
     story.agent()
     found = left(story, replace(STOP, reason="done"), last_screen="line one\nline two")
-    changes = changes_of(story.app(), found, found.row, 0.0)
+    changes = changes_of(found, found.row, 0.0, story.app().agents, None)
     assert changes[("status",)] == "stopped"
     assert changes[("stop_reason",)] == "done"
     assert changes[("stopped_by",)] == "exit_keys"
@@ -70,7 +72,7 @@ def test_what_an_ending_does_to_the_row(story: Story) -> None:
     assert ("agent",) not in changes
     unsaid = replace(found.row, agent=None, name="x", start_command=None)
     unsaid = replace(unsaid, pane=replace(unsaid.pane, cmd=None))
-    assert changes_of(story.app(), found, unsaid, 0.0)[("agent",)] == "demo"
+    assert changes_of(found, unsaid, 0.0, story.app().agents, None)[("agent",)] == "demo"
 
 
 def test_of_an_ended_row_only_the_sweeping_is_told(story: Story) -> None:
@@ -127,14 +129,14 @@ def test_the_answer_tells_what_was_lost_left_and_not_finished(story: Story) -> N
     ended = left(story, policy, turn_cut=True, draft=Draft("x", 1), draft_lost="cut")
     ended.sight = replace(ended.sight, foreign=(OTHER,))
     ended.started = app.clock.monotonic() - 1.5
-    told = result_of(app, ended)
+    told = result_of(ended, app.clock, app.processes, app.finder)
     assert [warning.partition(":")[0] for warning in told.warnings] == [
         "turn_not_finished",
         "draft_lost",
         "foreign_panes",
     ]
     assert (told.duration_ms, told.freed_mb, told.termination_mode) == (1500, 1.0, "graceful")
-    assert result_of(app, stayed(story)).freed_mb == 0.0
+    assert result_of(stayed(story), app.clock, app.processes, app.finder).freed_mb == 0.0
 
 
 def test_an_event_notes_a_dialog_that_no_key_closed(story: Story) -> None:

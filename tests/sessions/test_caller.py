@@ -20,8 +20,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 def test_who_ended_it_stands_in_the_event_and_in_show(story: Story) -> None:
     story.agent()
-    app = story.app()
-    app.tool = "mcp"
+    app = story.app(tool="mcp")
     from tmuxreap.commands import stop
     from tmuxreap.core.model import Verb
     from tmuxreap.ending.plan import Policy

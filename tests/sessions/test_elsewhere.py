@@ -25,7 +25,7 @@ def marked(story: Story, status: str = "running") -> Story:
 def owners(story: Story) -> dict[str, Owner]:
     server = story.tmux.look(story.SOCKET)
     assert isinstance(server, Server)
-    return owners_of(story.app(), server, server.sessions)
+    return owners_of(story.tmux, story.path, story.BOOT, server, server.sessions)
 
 
 def test_a_running_row_of_another_registry_has_it(story: Story) -> None:
@@ -51,7 +51,7 @@ def test_without_both_marks_nobody_is_asked(story: Story) -> None:
         "TMUXREAP_REGISTRY=/r.yaml",
         "TMUXREAP_ID=x\nTMUXREAP_REGISTRY=/no",
     ):
-        assert owner_of(story.app(), server, server.sessions[0], environment) is None
+        assert owner_of(story.path, story.BOOT, server, server.sessions[0], environment) is None
 
 
 def test_the_refusal_names_the_command_there(story: Story) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.fakes import Story
 from tmuxreap.core.model import Live
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import BANNER_OPTION, Shown, look_at, shown_in
 from tmuxreap.sessions.sight import Past
 
 
@@ -33,12 +33,12 @@ def test_an_agent_that_no_row_names_is_seen_and_remembered(story: Story) -> None
     story.path.write_text(text)
     app = story.app()
     (row,) = app.registry.look().usable
-    assert app.agent_of(row) is None
+    assert app.agents.of(row) is None
     look_at(app, [row], briefly=True)
-    assert app.seen_agents == {}
+    assert app.agents.seen == {}
     look_at(app, [row])
-    assert app.seen_agents == {"acme": "demo"}
-    assert app.agent_of(row) == "demo"
+    assert app.agents.seen == {"acme": "demo"}
+    assert app.agents.of(row) == "demo"
 
 
 def test_what_is_told_of_the_past_takes_the_place_of_the_ledger(story: Story) -> None:
@@ -51,3 +51,25 @@ def test_what_is_told_of_the_past_takes_the_place_of_the_ledger(story: Story) ->
     assert look_at(app, [row])[0][0].owned.ids == set()
     told = {"acme": Past(remembered=frozenset({helper}))}
     assert look_at(app, [row], known=told)[0][0].owned.ids == {helper}
+
+
+def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -> None:
+    for name in ("one", "two", "gone"):
+        story.agent(name)
+    story.agents["one"].pane.screen = "first"
+    story.agents["two"].pane.screen = "second"
+    story.tmux.servers[story.SOCKET].sessions.pop()
+    story.processes.die(story.agents["gone"].process)
+    app = story.app()
+    sights = [sight for sight, _ in look_at(app, app.registry.look().usable)]
+    asked: list[int] = []
+    ask = story.tmux.ask
+    story.tmux.ask = lambda socket, questions, first=(): (  # type: ignore[method-assign]
+        asked.append(len(questions)) or ask(socket, questions, first)
+    )
+    found = shown_in(story.tmux, sights, [[BANNER_OPTION], [], []])
+    assert [one.text for one in found] == ["first", "second", None]
+    assert found[0].options == {BANNER_OPTION: None}
+    assert found[2] == Shown()
+    assert asked == [7]
+    assert "TMUXREAP_ID=mark-of-one" in (found[0].environment or "")

@@ -12,10 +12,6 @@ from tmuxreap.sessions.restarts import (
     REBOOT,
     UNTOLD,
     NotKnown,
-    cancel,
-    claim,
-    decide,
-    pending,
 )
 
 
@@ -36,9 +32,9 @@ def test_on_failure_goes_by_what_the_kernel_tells(
     story: Story, cause: str | None, comes: bool
 ) -> None:
     row = lost(story, cause=cause)
-    assert (pending(story.app(), row) is not None) is comes
+    assert (story.app().restarts.pending(row) is not None) is comes
     write(story, "acme", restart="always")
-    assert pending(story.app(), row_of(story)) is not None
+    assert story.app().restarts.pending(row_of(story)) is not None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +45,7 @@ def test_a_good_bye_by_hook_is_a_persons_end(story: Story, cause: str | None, co
     beat = Heartbeat("acme", story.clock.now(), "ended", "session_end", None, {})
     story.app().books.beat(beat)
     die(story, cause=cause)
-    assert (pending(story.app(), row_of(story)) is not None) is comes
+    assert (story.app().restarts.pending(row_of(story)) is not None) is comes
 
 
 def test_a_good_bye_of_another_life_says_nothing(story: Story) -> None:
@@ -59,7 +55,7 @@ def test_a_good_bye_of_another_life_says_nothing(story: Story) -> None:
     beat = Heartbeat("acme", story.clock.now() - 60, "ended", "session_end", None, {})
     story.app().books.beat(beat)
     die(story, cause=None)
-    assert pending(story.app(), row_of(story)) is not None
+    assert story.app().restarts.pending(row_of(story)) is not None
 
 
 def test_an_agent_that_left_its_shell_with_its_banner_said_good_bye(story: Story) -> None:
@@ -75,16 +71,16 @@ def test_an_agent_that_left_its_shell_with_its_banner_said_good_bye(story: Story
     story.processes.die(agent.shell)
     die(story, cause="SIGHUP")
     assert kinds(story) == ["agent_gone", "dead"]
-    assert pending(story.app(), row_of(story)) is None
+    assert story.app().restarts.pending(row_of(story)) is None
 
 
 def test_a_stopped_one_and_one_of_another_host_do_not_come_back(story: Story) -> None:
     wanting(story)
     story.stop()
-    assert pending(story.app(), row_of(story)) is None
+    assert story.app().restarts.pending(row_of(story)) is None
     row = lost(story, "other")
     write(story, "other", tmux={**row.data["tmux"], "host": "elsewhere"})  # type: ignore[dict-item]
-    assert pending(story.app(), row_of(story, "other")) is None
+    assert story.app().restarts.pending(row_of(story, "other")) is None
 
 
 def test_one_that_another_tool_wrote_goes_by_its_times(story: Story) -> None:
@@ -96,9 +92,8 @@ def test_one_that_another_tool_wrote_goes_by_its_times(story: Story) -> None:
         {"name": "late", **known, "terminated_at_epoch": 200, "pane": {"created_epoch": 200.9}}
     )
     story.add_row({"name": "never", **known})
-    come = [
-        name for name in ("early", "late", "never") if pending(story.app(), row_of(story, name))
-    ]
+    log = story.app().restarts
+    come = [name for name in ("early", "late", "never") if log.pending(row_of(story, name))]
     assert come == ["late"]
 
 
@@ -109,7 +104,7 @@ def test_without_its_ledger_nobody_knows_what_was_cancelled(story: Story) -> Non
     for file in story.folder.glob("*.db*"):
         file.unlink()
     with pytest.raises(ValueError, match=UNTOLD):
-        pending(story.app(), row)
+        story.app().restarts.pending(row)
 
 
 def test_with_a_ledger_that_cannot_be_had_it_is_asked_again_later(
@@ -118,31 +113,31 @@ def test_with_a_ledger_that_cannot_be_had_it_is_asked_again_later(
     row, app = lost(story), story.app()
     monkeypatch.setattr(app.books, "history", lambda name: None)
     with pytest.raises(NotKnown):
-        pending(app, row)
-    assert not cancel(app, row, "stop")
+        app.restarts.pending(row)
+    assert not app.restarts.cancel(row, "stop", app.caller)
     assert "restart_not_cancelled" in app.warnings[-1]
 
 
 def test_what_was_decided_of_one_loss_is_decided_once_and_of_no_other(story: Story) -> None:
     row = lost(story)
-    assert cancel(story.app(), row, "stop")
-    assert not cancel(story.app(), row, "stop")
-    assert pending(story.app(), row) is None
+    assert (app := story.app()).restarts.cancel(row, "stop", app.caller)
+    assert not (app := story.app()).restarts.cancel(row, "stop", app.caller)
+    assert story.app().restarts.pending(row) is None
     write(story, "acme", terminated_at_epoch=int(story.clock.now()) + 100)
     later = row_of(story)
-    known = pending(story.app(), later)
+    known = story.app().restarts.pending(later)
     assert known is not None
-    assert decide(story.app(), "acme", known.loss, GIVEN_UP, {})
-    assert not cancel(story.app(), later, "stop")
+    assert story.app().restarts.decide("acme", known.loss, GIVEN_UP, {})
+    assert not (app := story.app()).restarts.cancel(later, "stop", app.caller)
     assert kinds(story)[-2:] == ["restart_cancelled", "restart_given_up"]
 
 
 def test_an_attempt_is_taken_by_one(story: Story) -> None:
     row = lost(story)
-    known = pending(story.app(), row)
+    known = story.app().restarts.pending(row)
     assert known is not None
-    assert [claim(story.app(), known), claim(story.app(), known)] == [True, False]
-    again = pending(story.app(), row)
+    assert [story.app().restarts.claim(known), story.app().restarts.claim(known)] == [True, False]
+    again = story.app().restarts.pending(row)
     assert again is not None
     assert (again.tried, again.recent) == (1, 1)
 
@@ -150,29 +145,29 @@ def test_an_attempt_is_taken_by_one(story: Story) -> None:
 @pytest.mark.parametrize("hours", [-5, 5])
 def test_the_limit_goes_by_a_clock_that_nobody_sets(story: Story, hours: int) -> None:
     row = lost(story)
-    known = pending(story.app(), row)
+    known = story.app().restarts.pending(row)
     assert known is not None
-    claim(story.app(), known)
+    story.app().restarts.claim(known)
     story.clock.set_by(hours * 3600)
-    again = pending(story.app(), row)
+    again = story.app().restarts.pending(row)
     assert again is not None
     assert again.recent == 1
     story.clock.sleep(601)
-    later = pending(story.app(), row)
+    later = story.app().restarts.pending(row)
     assert later is not None
     assert (later.tried, later.recent) == (1, 0)
 
 
 def test_a_person_who_resumes_it_clears_the_account(story: Story) -> None:
     row = lost(story)
-    known = pending(story.app(), row)
+    known = story.app().restarts.pending(row)
     assert known is not None
-    claim(story.app(), known)
+    story.app().restarts.claim(known)
     story.app().books.note_all(
         [NewEvent("acme", "resumed", {"restart": 1}), NewEvent("acme", "dead")]
     )
-    assert (again := pending(story.app(), row)) is not None
+    assert (again := story.app().restarts.pending(row)) is not None
     assert again.recent == 1
     story.app().books.note_all([NewEvent("acme", "resumed", {}), NewEvent("acme", "dead")])
-    assert (again := pending(story.app(), row)) is not None
+    assert (again := story.app().restarts.pending(row)) is not None
     assert again.recent == 0

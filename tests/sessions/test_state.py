@@ -18,7 +18,7 @@ from tmuxreap.commands.watch.status_line import texts
 from tmuxreap.core.ports import Question
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.state import CROWD, FRESH_S, AgentState, Shows, States, judge, shows
+from tmuxreap.sessions.state import CROWD, FRESH_S, AgentState, Shows, judge, shows
 
 NOW = 10_000.0
 WORKING, WAITING, LIMITED = AgentState.WORKING, AgentState.WAITING, AgentState.LIMITED
@@ -153,7 +153,7 @@ def test_the_status_line_counts_who_is_at_what(story: Story) -> None:
     app = story.app()
     rows = app.registry.look().usable
     sights = [sight for sight, _ in look_at(app, rows)]
-    assert texts(sights, States(app).of(rows, sights)) == {story.SOCKET: "2 working, 1 waiting"}
+    assert texts(sights, app.states.of(rows, sights)) == {story.SOCKET: "2 working, 1 waiting"}
 
 
 def calls(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[list[Question]]:

@@ -30,7 +30,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
 from tmuxreap.sessions.identity import not_all_read, not_asked
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.newcomers import all_newcomers, near_sockets, told
+from tmuxreap.sessions.newcomers import all_newcomers, told
 from tmuxreap.sessions.panes import agent_in
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.versions import spellings
@@ -79,9 +79,9 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     look = context.registry_if_there()
     rows = look.usable if look is not None else ()
     sockets = (
-        [context.socket_named(context.server_named(request.server))]
+        [context.servers.socket(context.servers.named(request.server))]
         if request.server
-        else near_sockets(context)
+        else context.servers.near(context.default_server)
     )
     seen = [] if request.server else look_at(context, rows, strangers=True)
     sights = [sight for sight, _ in seen]
@@ -132,10 +132,10 @@ def _adopted(context: Context, request: AdoptRequest, look: RegistryLook | None)
     if request.pid is not None or request.pane is not None:
         row, sight, wish = _outside(context, request, look, old)
         return _recorded(context, request, look, row, sight, wish)
-    server_name = context.server_named(request.server) or (
+    server_name = context.servers.named(request.server) or (
         old.tmux_server if old else context.default_server
     )
-    server, session = _session(context, request.name, old, context.socket_named(server_name))
+    server, session = _session(context, request.name, old, context.servers.socket(server_name))
     if not request.force:
         _refuse_anothers(context, request.name, server, session)
     agent = (
@@ -164,7 +164,8 @@ def _recorded(
 
 
 def _refuse_anothers(context: Context, name: str, server: Server, session: Session) -> None:
-    owner = owners_of(context, server, [session]).get(session.id)
+    here = context.own_registry, context.place.boot_id
+    owner = owners_of(context.tmux, *here, server, [session]).get(session.id)
     if owner is not None:
         raise registered_elsewhere(
             "adopt", name, owner, "to record it here as well add --force; see it there with: "

@@ -11,10 +11,9 @@ from tmuxreap.sessions.context import Context
 
 def run(context: Context, number: int, policy: str) -> Result:
     context.observer.stand_outside()
-    intent = caller_has_left(context, number)
-    asked = from_text(policy)
-    context.asked_by = asked.asked_by
-    items: list[Item] = finish(context, intent, asked) if intent is not None else []
+    me = context.place.pid
+    intent = caller_has_left(context.books, context.processes, context.clock, me, number)
+    items: list[Item] = finish(context, intent, from_text(policy)) if intent is not None else []
     return Result(
         "finish", context.registry_name, context.clock.now(), items, tuple(context.warnings)
     )

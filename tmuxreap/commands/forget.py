@@ -12,7 +12,7 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.one_at_a_time import called_off, owner_alive
+from tmuxreap.ending.one_at_a_time import AtWork, called_off
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.file import RegistryLook, unsafe
@@ -100,7 +100,7 @@ def _check(context: Context, row: Row, request: ForgetRequest) -> None:
             f"stop it first: {command('stop', row.name)}, or forget it all the same with --force",
         )
     intent = context.books.open_intents().get(row.name)
-    if intent is not None and owner_alive(context, intent) and not request.force:
+    if intent is not None and AtWork.of(context).is_at(intent) and not request.force:
         raise Failure(
             Code.SESSION_ALIVE,
             f"could not forget {row.name}: it is being ended right now",

@@ -24,7 +24,7 @@ def run(context: Context, name: str | None, state: str | None) -> Result:
         reason = f"could not record a heartbeat of {meant!r}: there is no row of that name"
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see the names with: tmuxreap list")
     told = state or events.WORKING
-    moment = Moment(context.place.boot_id, context.clock.uptime(), context.clock.monotonic())
+    moment = Moment.now(context.place.boot_id, context.clock)
     context.books.beat(
         Heartbeat(meant, context.clock.now(), told, events.HEARTBEAT, None, moment.as_data())
     )

@@ -97,10 +97,9 @@ def _not_registered(
         return []
     from tmuxreap.sessions.newcomers import (
         all_newcomers,
-        near_sockets,
     )  # where all have a row nobody asks
 
-    near = [] if rows else near_sockets(context)
+    near = [] if rows else context.servers.near(context.default_server)
     return [one.as_json() for one in all_newcomers(context, rows, sights, near)]
 
 

@@ -17,23 +17,22 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import replace
-from tmuxreap.ending.one_at_a_time import busy_names
+from tmuxreap.ending.one_at_a_time import AtWork
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.restarts import Restart, loss_of
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, NotKnown, Pending, claim, decide, pending
+from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, NotKnown, Pending
 
 
 def run(context: Context, name: str, loss: str, tried: int) -> Result:
     """`tried`: the attempts that the watch knows of; one more was another's, who may be at it."""
-    context.tool = "watch"
     row = context.registry.look().named(name)
     items: list[Item] = []
-    if row is not None and name not in busy_names(context, context.books.open_intents()):
+    if row is not None and name not in AtWork.of(context).busy():
         with contextlib.suppress(ValueError, NotKnown):  # the watch tells
-            known = pending(context, row)
+            known = context.restarts.pending(row)
             is_same = known is not None and (known.loss, known.tried) == (loss, tried)
-            if known is not None and is_same and claim(context, known):
+            if known is not None and is_same and context.restarts.claim(known):
                 items = _tried(context, row, known)
     return Result(
         "restart", context.registry_name, context.clock.now(), items, tuple(context.warnings)
@@ -69,7 +68,7 @@ def give_up(
 ) -> bool:
     """Once: False where it was cancelled, or given up by another watch."""
     way_out = {"reason": reason, "hint": command("resume", name), **(facts or {})}
-    return decide(context, name, loss, GIVEN_UP, way_out)
+    return context.restarts.decide(name, loss, GIVEN_UP, way_out)
 
 
 def _wish(context: Context, row: Row, known: Pending) -> Launch:
@@ -84,7 +83,7 @@ def _wish(context: Context, row: Row, known: Pending) -> Launch:
 
     def check() -> None:
         now = context.registry.look().named(row.name)
-        still = now is not None and loss_of(now) == known.loss and pending(context, now)
+        still = now is not None and loss_of(now) == known.loss and context.restarts.pending(now)
         if not still or row.name not in context.books.open_intents():
             raise _Moot(Code.SESSION_EXISTS, f"could not start {row.name} again: not any more")
 

@@ -30,7 +30,6 @@ from tmuxreap.registry.transitions import MODES, Event, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import store_environment
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.restarts import cancel
 
 DAY_S = 86400.0
 
@@ -114,7 +113,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
     if request.dry_run:
         return replace(told, outcome=Outcome.PLANNED)
     if wants_restart(row):
-        cancel(context, row, "resume")
+        context.restarts.cancel(row, "resume", context.caller)
     resumed = launch(context, wish)
     if _was_asking(context, row):
         context.warnings.append(
@@ -137,7 +136,7 @@ def take_up(context: Context, row: Row) -> Launch:
         start_command=None,
         cwd=existing_folder(row.name, row.pane.cwd or str(context.settings.cwd)),
         server=row.tmux_server,
-        socket=context.socket_named(row.tmux_server),
+        socket=context.servers.socket(row.tmux_server),
         event=Event.RESUMED,
         conversation=conversation,
         environment=environment,
@@ -154,7 +153,7 @@ def _was_asking(context: Context, row: Row) -> bool:
 
 def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
     """The conversation that can be taken up; Failure with the reason when it cannot."""
-    agent = context.agent_of(row)
+    agent = context.agents.of(row)
     profile = context.profiles.of(agent)
     conversation = recorded_conversation(row, agent)
     reason = None
@@ -187,7 +186,7 @@ def _not_in_use(
         if isinstance(other, Row)
         and other.name != row.name
         and not other.status.ended
-        and recorded_conversation(other, context.agent_of(other)) == conversation
+        and recorded_conversation(other, context.agents.of(other)) == conversation
     ]
     for other, (sight, _) in zip(others, look_at(context, others), strict=True):
         if sight.live in (Live.ALIVE, Live.UNKNOWN):

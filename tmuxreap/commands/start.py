@@ -19,7 +19,6 @@ from tmuxreap.core.values import frozen
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import PREFIXES, RESERVED, is_pattern
 from tmuxreap.registry.transitions import Event, Value, wants_restart
-from tmuxreap.sessions.caller import own_name
 from tmuxreap.sessions.context import Context
 
 if TYPE_CHECKING:
@@ -53,10 +52,11 @@ def run(context: Context, request: StartRequest) -> Result:
     look = context.registry_if_there()
     row = registered(look, request.name)
     _check_restart(request, row)
-    server = context.server_named(request.server) or (
+    server = context.servers.named(request.server) or (
         row.tmux_server if row else context.default_server
     )
-    wish = _wish(context, request, row, server, None if look is None else own_name(context))
+    parent = None if look is None else context.caller.session(context.books)
+    wish = _wish(context, request, row, server, parent)
     make_way(context, look, row, wish, replace=request.replace)
     context.warnings.extend(_in_use(look, wish))
     if request.dry_run:
@@ -67,9 +67,7 @@ def run(context: Context, request: StartRequest) -> Result:
     if look is None:
         context.make_registry()
     if row is not None and wants_restart(row):
-        from tmuxreap.sessions.restarts import cancel  # few rows ask for it
-
-        cancel(context, row, "start")
+        context.restarts.cancel(row, "start", context.caller)
     started = launch(context, wish)
     more = {"registry_made": context.made_registry}
     return Result(
@@ -158,7 +156,7 @@ def _wish(
 ) -> Launch:
     agent = (
         request.agent
-        or (context.agent_of(row) if row else None)
+        or (context.agents.of(row) if row else None)
         or context.profiles.by_name_suffix(request.name)
     )
     agent = agent or context.profiles.by_command(request.command)
@@ -182,7 +180,7 @@ def _wish(
         start_command=recorded,
         cwd=_folder(request, folder) if tree is None else tree.path,
         server=server,
-        socket=context.socket_named(server),
+        socket=context.servers.socket(server),
         event=Event.STARTED,
         confirm_s=request.confirm_s,
         conversation=conversation if ours else None,

@@ -68,12 +68,11 @@ def _with_pending(
     lost = [row for row in look.usable if is_lost(row) and wants_restart(row)]
     if not (lost and chosen.sweeping):
         return chosen
-    from tmuxreap.sessions.restarts import may_come_back
 
     before = len(context.warnings)
     ended = choose_rows(context, look, request.targets, Wanted.ENDED, sparing=True).rows
     del context.warnings[before:]  # told when what runs was chosen
-    more = [row for row in ended if row not in chosen.rows and may_come_back(context, row)]
+    more = [row for row in ended if row not in chosen.rows and context.restarts.may_come_back(row)]
     return replace(chosen, rows=(*chosen.rows, *more))
 
 
@@ -164,7 +163,7 @@ def _strays(context: Context, names: Sequence[str], request: EndRequest) -> list
 
 
 def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
-    socket = context.socket_named(None)
+    socket = context.servers.socket(None)
     server = context.tmux.look(socket)
     session = server.named(name) if isinstance(server, Server) else None
     from tmuxreap.commands.starting.row import (

@@ -59,7 +59,7 @@ def choose_rows(
         return leftovers and row.status.ended and row.name in owners().values()
 
     ask = Questions(
-        row_of_pid=lambda pid: owners().get(pid), agent_of=context.agent_of, counts=has_leftovers
+        row_of_pid=lambda pid: owners().get(pid), agent_of=context.agents.of, counts=has_leftovers
     )
     chosen = choose(look.rows, targets, wanted, ask, sparing=sparing)
     if chosen.protected:

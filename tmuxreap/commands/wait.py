@@ -21,7 +21,7 @@ from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import States, Told
+from tmuxreap.sessions.state import Told
 
 SCREENS_EVERY_S = 1.0
 CLOSING_S, CLOSING_STEP_S = 0.5, 0.01  # so long tmux may take to close what a death leaves
@@ -108,7 +108,7 @@ class _Wait:
         self._request = request
         self._awaited = awaited
         self._ear = ear
-        self._states = States(context)
+        self._states = context.states
 
     def run(self) -> bool:
         """Whether it came in time."""

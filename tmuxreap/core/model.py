@@ -233,6 +233,10 @@ class RecordedTmux:
             and self.server_pid is not None
         )
 
+    def of_boot(self, boot_id: str) -> bool:
+        """Could be: who wrote no boot down may have meant this one."""
+        return self.boot_id in (None, boot_id)
+
 
 @frozen
 class Row:

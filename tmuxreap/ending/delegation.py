@@ -5,13 +5,14 @@ nothing."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import Outcome, Row, Verb
 from tmuxreap.core.values import replace
 from tmuxreap.ending.results import EndResult
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Intent, NewEvent
-from tmuxreap.sessions.context import Context
 
 if TYPE_CHECKING:
     from tmuxreap.ending.jobs import Word
@@ -25,20 +26,16 @@ def job_of(row: Row) -> str | None:
     return None if row.status.ended else row.delegate_job_id
 
 
-def tell_begun(context: Context, rows: Iterable[Row], *, recorded: bool) -> None:
-    """Before the first key. `recorded`: the ledger can be had; where not, it is not waited for once
-    more."""
-    words = [
-        _word(context, row, "progress", "terminating") for row in rows if job_of(row) is not None
-    ]
-    if words:
-        context.warnings.extend(_tell(context, words).values())
-        if recorded:
-            context.books.note_all([_event(word) for word in words])
+def tell_begun(books: Books, rows: Iterable[Row], at: float, *, recorded: bool) -> Iterable[str]:
+    """Before the first key; the warnings. `recorded`: the ledger can be had; where not, it is not
+    waited for once more."""
+    delegated = [row for row in rows if job_of(row) is not None]
+    words = [_word(row, at, "progress", "terminating") for row in delegated]
+    return _tell_and_note(books, words, recorded=recorded)
 
 
 def tell_ended(
-    context: Context, verb: Verb, results: Mapping[Row, EndResult]
+    registry: Path, at: float, verb: Verb, results: Mapping[Row, EndResult]
 ) -> tuple[dict[str, EndResult], list[NewEvent]]:
     """The results, with a warning where a job could not be told, and what the ledger gets."""
     told = {
@@ -46,39 +43,43 @@ def tell_ended(
         for row, one in results.items()
         if job_of(row) is not None and one.outcome not in SILENT
     }
-    words = [_word(context, row, *_end(verb, one)) for row, one in told.items()]
-    troubles = _tell(context, words) if words else {}
-    warned = {
-        row.name: (
-            replace(one, warnings=(*one.warnings, troubles[row.name]))
-            if row.name in troubles
-            else one
-        )
-        for row, one in results.items()
-    }
+    words = [_word(row, at, *_end(verb, one)) for row, one in told.items()]
+    troubles = _tell(registry, words)
+    warned = {row.name: one for row, one in results.items()}
+    for name, trouble in troubles.items():
+        warned[name] = replace(warned[name], warnings=(*warned[name].warnings, trouble))
     return warned, [_event(word) for word in words]
 
 
-def tell_finished(context: Context, endings: Iterable[tuple[Row, Intent]]) -> None:
-    """Of sessions that were ended, by one that died before it had said so."""
+def tell_finished(books: Books, endings: Iterable[tuple[Row, Intent]], at: float) -> Iterable[str]:
+    """Of sessions that were ended, by one that died before it had said so; the warnings."""
     ended = {verb.value: event for verb, event in ENDED.items()}
     known = [(row, it) for row, it in endings if job_of(row) is not None and it.verb in ended]
-    words = [_word(context, row, ended[intent.verb], intent.reason) for row, intent in known]
-    if words:
-        context.warnings.extend(_tell(context, words).values())
-        context.books.note_all([_event(word) for word in words])
+    words = [_word(row, at, ended[intent.verb], intent.reason) for row, intent in known]
+    return _tell_and_note(books, words)
 
 
-def _tell(context: Context, words: Sequence[Word]) -> Mapping[str, str]:
+def _tell_and_note(books: Books, words: Sequence[Word], *, recorded: bool = True) -> Iterable[str]:
+    if not words:
+        return ()
+    troubles = _tell(books.registry.resolved, words)
+    if recorded:
+        books.note_all([_event(word) for word in words])
+    return troubles.values()
+
+
+def _tell(registry: Path, words: Sequence[Word]) -> Mapping[str, str]:
+    if not words:
+        return {}
     from tmuxreap.ending.jobs import Jobs  # few rows have one
 
-    return Jobs(context.registry.resolved).tell(words)
+    return Jobs(registry).tell(words)
 
 
-def _word(context: Context, row: Row, event: str, detail: str | None) -> Word:
+def _word(row: Row, at: float, event: str, detail: str | None) -> Word:
     from tmuxreap.ending.jobs import Word  # few rows have a job
 
-    return Word(str(job_of(row)), row.name, event, detail, context.clock.now())
+    return Word(str(job_of(row)), row.name, event, detail, at)
 
 
 def _end(verb: Verb, result: EndResult) -> tuple[str, str | None]:

@@ -21,22 +21,17 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.before_keys import held, recordable
 from tmuxreap.ending.delegation import tell_begun
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.one_at_a_time import (
-    called_off,
-    join,
-    outcome_of_taker,
-    owner_alive,
-    under_way,
-    with_options,
-)
+from tmuxreap.ending.one_at_a_time import AtWork, called_off, under_way, with_options
 from tmuxreap.ending.outcome import answered, not_yet, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.record import record
 from tmuxreap.ending.results import EndResult, failed_target
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Begun, Busy, Closing, Intent, NewIntent, PaneOption
-from tmuxreap.registry.file import RegistryLook, row_invalid
+from tmuxreap.registry.file import Registry, RegistryLook, row_invalid
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.servers import Servers
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system.interrupts import undisturbed
 
@@ -52,10 +47,10 @@ def end_rows(
     """End these rows, all at the same time; the answers stand in the order of the rows.
     Interrupted, what was done is told, and what was not."""
     answers: dict[str, Item] = {}
-    with under_way(context) as begin:
+    with under_way(context.books) as begin:
         try:
             rows = called_off(context, rows, policy.verb.value)
-            first = _one_of_each_pane(context, rows)
+            first = _one_of_each_pane(context.servers, rows)
             _end_all(context, look, first, policy, answers, begin)
             if len(first) < len(
                 rows
@@ -70,12 +65,12 @@ def end_rows(
     return [answers[row.name] for row in rows]
 
 
-def _one_of_each_pane(context: Context, rows: Sequence[Row]) -> list[Row]:
+def _one_of_each_pane(servers: Servers, rows: Sequence[Row]) -> list[Row]:
     """Two rows of one pane are ended once."""
     by_pid: dict[int | None, list[Row]] = {}
     for row in rows:
         known = by_pid.setdefault(row.pane.pid, [])
-        if not any(context.same_pane(row, one) for one in known):
+        if not any(servers.same_pane(row, one) for one in known):
             known.append(row)
     first = {row.name for rows in by_pid.values() for row in rows}
     return [row for row in rows if row.name in first]
@@ -89,31 +84,31 @@ def _end_all(
     answers: dict[str, Item],
     begin: Ours,
 ) -> None:
-    todo = list(rows)
+    todo, others = list(rows), AtWork.of(context)
     for _ in range(TRIES):
         if not todo:
             break
         endings = prepare(context, todo, policy)
-        _check_free(context, endings, policy)
+        _check_free(endings, policy, lock_held=context.lock_held)
         wanted = [ending for ending in endings if ending.answer is None]
         begun, busy, stale = _begin(context, wanted, policy, begin)
-        told = {ending.name: answered(context, ending) for ending in endings}
+        environ = context.settings.environ
+        told = {it.name: answered(it, lambda: context.registry, environ) for it in endings}
         answers.update({name: answer for name, answer in told.items() if answer is not None})
         try:
-            others = [ending for ending in begun if not ending.first.mine]
-            _carry_out(context, others, policy, answers)
+            _carry_out(context, [it for it in begun if not it.first.mine], policy, answers)
             mine = [ending for ending in begun if ending.first.mine]
             answers.update(_hand_over(context, mine, policy) if mine else {})
         except BaseException:
-            _release(context, begun, {})
+            _release(context.books, begun, {})
             raise
-        _release(context, begun, answers)
-        _follow_takers(context, begun, policy, answers)
+        _release(context.books, begun, answers)
+        _follow_takers(others, begun, policy, answers)
         todo = []
         for intent in busy:
             if context.lock_held:
                 raise LockIsHeld(f"wait for the other {intent.verb} of {intent.name}")
-            joined = join(context, intent)
+            joined = others.join(intent)
             if joined is None:  # its owner died over it: it is ours to do
                 todo.append(next(row for row in rows if row.name == intent.name))
             else:
@@ -129,12 +124,13 @@ def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | No
     """What has no row: ended in the same way, and nothing is written of it. `past`: by what it is
     known."""
     (ending,) = prepare(context, [row], policy, {row.name: past} if past else None)
-    _check_free(context, [ending], policy)
+    _check_free([ending], policy, lock_held=context.lock_held)
     if ending.answer is not None:
         return ending.answer
     ending.started = context.clock.monotonic()
     for _ in _run(context, [ending]):
-        return replace(result_of(context, ending), status=None)
+        ports = context.clock, context.processes, context.finder
+        return replace(result_of(ending, *ports), status=None)
     raise AssertionError("a ladder always ends")
 
 
@@ -151,7 +147,7 @@ def _begin(
         fresh = recordable(context.registry, now, [it for it in endings if it not in stale], policy)
         news = [_new_intent(context, ending) for ending in fresh]
         answers = context.books.begin(
-            news, lambda it: owner_alive(context, it), take_over=policy.verb is Verb.KILL
+            news, AtWork.of(context).is_at, take_over=policy.verb is Verb.KILL
         )
         begin(answer.intent for answer in answers if isinstance(answer, Begun))
     started = context.clock.monotonic()
@@ -170,10 +166,10 @@ def _begin(
     return begun, busy, stale
 
 
-def _check_free(context: Context, endings: Sequence[Ending], policy: Policy) -> None:
+def _check_free(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) -> None:
     """Under a lock that the caller holds only what is gone already can be recorded."""
     living = [it.name for it in endings if it.answer is None and _lives(it.sight)]
-    if context.lock_held and living:
+    if lock_held and living:
         raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
 
 
@@ -186,13 +182,13 @@ def _unchanged(row: Row, look: RegistryLook) -> bool:
     return now is not None and (now.status, now.tmux, now.pane) == (row.status, row.tmux, row.pane)
 
 
-def _release(context: Context, begun: Sequence[Ending], answers: Mapping[str, Item]) -> None:
+def _release(books: Books, begun: Sequence[Ending], answers: Mapping[str, Item]) -> None:
     """What failed or was interrupted stays open for `reconcile`, also while this process lives on
     as a server."""
     done = {
         name for name, told in answers.items() if isinstance(told, EndResult) and not _failed(told)
     }
-    context.books.release(it.intent.id for it in begun if it.intent and it.name not in done)
+    books.release(it.intent.id for it in begun if it.intent and it.name not in done)
 
 
 def _failed(result: EndResult) -> bool:
@@ -200,7 +196,7 @@ def _failed(result: EndResult) -> bool:
 
 
 def _follow_takers(
-    context: Context, begun: Sequence[Ending], policy: Policy, answers: dict[str, Item]
+    others: AtWork, begun: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
     """The session is in another's hands: whether it ended as it was asked to, its taker knows."""
     for ending in begun:
@@ -208,7 +204,7 @@ def _follow_takers(
         if ending.intent is None or not isinstance(told, EndResult):
             continue
         if told.outcome is Outcome.TAKEN_OVER:
-            taker = outcome_of_taker(context, ending.intent.id)
+            taker = others.outcome_of_taker(ending.intent.id)
             error = taker.error if taker is not None else problem_of(_lost(name, policy))
             answers[name] = replace(told, error=error)
 
@@ -262,7 +258,9 @@ def _new_intent(context: Context, ending: Ending) -> NewIntent:
 def _carry_out(
     context: Context, endings: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
-    tell_begun(context, [it.row for it in endings], recorded=any(it.intent for it in endings))
+    recorded, rows = any(it.intent for it in endings), [it.row for it in endings]
+    told = tell_begun(context.books, rows, context.clock.now(), recorded=recorded)
+    context.warnings.extend(told)
     for batch in _run(context, endings):
         record(context, batch, policy, answers)
 
@@ -272,9 +270,11 @@ def _hand_over(context: Context, endings: Sequence[Ending], policy: Policy) -> d
     from tmuxreap.ending.handover import hand_over  # few end themselves
 
     answers: dict[str, Item] = {}
+    policy = replace(policy, asked_by=context.caller.as_recorded(context.books))
+    ports = context.books, context.processes, context.settings.environ
     for ending in endings:
         try:
-            hand_over(context, ending.intent, ending.name, policy)
+            hand_over(*ports, ending.intent, ending.name, policy)
         except Failure as failure:
             answers[ending.name] = failed_target(ending.name, failure)
         else:
@@ -315,12 +315,12 @@ def _run(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
         context.books,
         context.finder,
         context.progress,
-        partial(_ready_to_write, context, {ending.row.name for ending in endings}),
+        partial(_ready_to_write, context.registry, {ending.row.name for ending in endings}),
     )
     return executor.run(endings)
 
 
-def _ready_to_write(context: Context, names: Collection[str]) -> None:
+def _ready_to_write(registry: Registry, names: Collection[str]) -> None:
     """What the record will need takes as long as an agent takes to leave: YAML and patterns are
     loaded, the registry is parsed, and a write is rehearsed. An interruption in the middle of an
     import could be lost in it."""
@@ -329,7 +329,7 @@ def _ready_to_write(context: Context, names: Collection[str]) -> None:
 
         edits.rehearse()
         kept_screen("")
-        context.registry.look().make_ready(names)
+        registry.look().make_ready(names)
 
 
 def _restless(name: str) -> Failure:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import ProcessId, Scope, Verb
-from tmuxreap.core.values import as_dict, replace
+from tmuxreap.core.model import Scope, Verb
+from tmuxreap.core.ports import Clock, Processes
+from tmuxreap.core.values import as_dict
 from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Intent
-from tmuxreap.sessions.caller import caller
-from tmuxreap.sessions.context import Context
 
 FINISH = "_finish"
 LEAVE_S = 5.0
@@ -35,62 +35,64 @@ KEPT = (
 )
 
 
-def hand_over(context: Context, intent: Intent | None, name: str, policy: Policy) -> None:
+def hand_over(
+    books: Books,
+    processes: Processes,
+    environ: Mapping[str, str],
+    intent: Intent | None,
+    name: str,
+    policy: Policy,
+) -> None:
     """The finisher owns the intent when this returns; it begins when the caller has left."""
     if intent is None:
-        raise Failure(
-            Code.OWN_SESSION,
-            f"could not hand {name} over: the ledger that says so to the finisher could not be"
-            " written",
-            "call from another session",
-        )
-    text = to_text(replace(policy, asked_by=caller(context)))
-    words = [
-        sys.executable,
-        "-m",
-        "tmuxreap",
-        FINISH,
-        str(context.registry.resolved),
-        str(intent.id),
-        text,
-    ]
-    finisher = subprocess.Popen(
-        words,
+        raise _not_handed(name, "the ledger that says so to the finisher could not be written")
+    number, registry = str(intent.id), str(books.registry.resolved)
+    pid = start_outside((FINISH, registry, number, to_text(policy)), environ)
+    owner = processes.identify(pid)
+    if owner is None or not books.hand_over(intent.id, owner):
+        raise _not_handed(name, "the finisher did not live")
+
+
+def _not_handed(name: str, why: str) -> Failure:
+    hint = "call from another session"
+    return Failure(Code.OWN_SESSION, f"could not hand {name} over: {why}", hint)
+
+
+def start_outside(words: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Start this program where nothing of the caller's is: nobody here waits for it."""
+    started = popen_outside(words, environ)
+    started.returncode = 0
+    return started.pid
+
+
+def popen_outside(words: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tmuxreap", *words],
         cwd="/",
-        env=clean_environment(context.settings.environ),
+        env={name: environ[name] for name in KEPT if name in environ},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    owner = context.processes.identify(finisher.pid)
-    if owner is None or not context.books.hand_over(intent.id, owner):
-        raise Failure(
-            Code.OWN_SESSION,
-            f"could not hand {name} over: the finisher did not live",
-            "call from another session",
-        )
-    finisher.returncode = 0  # it outlives us: nobody here waits for it
 
 
-def caller_has_left(context: Context, number: int) -> Intent | None:
+def caller_has_left(
+    books: Books, processes: Processes, clock: Clock, pid: int, number: int
+) -> Intent | None:
     """In the finisher: the intent, once it is ours and whoever handed it over is gone or had his
     time."""
-    me = context.processes.identify(context.place.pid)
-    until = context.clock.monotonic() + LEAVE_S
-    while context.clock.monotonic() < until:
-        intent = context.books.intent(number)
+    me = processes.identify(pid)
+    until = clock.monotonic() + LEAVE_S
+    while clock.monotonic() < until:
+        intent = books.intent(number)
         if intent is not None and intent.owner == me:
-            _wait_for(context, intent.handed_from, until)
+            caller = processes.identify(intent.handed_from) if intent.handed_from else None
+            if caller is not None:
+                processes.wait({caller}, max(0.0, until - clock.monotonic()))
             return intent
-        context.processes.wait((), LOOK_S)
+        processes.wait((), LOOK_S)
     return None
-
-
-def _wait_for(context: Context, pid: int | None, until: float) -> None:
-    caller: ProcessId | None = context.processes.identify(pid) if pid else None
-    if caller is not None:
-        context.processes.wait({caller}, max(0.0, until - context.clock.monotonic()))
 
 
 def to_text(policy: Policy) -> str:
@@ -100,8 +102,3 @@ def to_text(policy: Policy) -> str:
 def from_text(text: str) -> Policy:
     words = json.loads(text)
     return Policy(**{**words, "verb": Verb(words["verb"]), "scope": Scope(words["scope"])})
-
-
-def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Without any trace of the session that we are called from."""
-    return {name: environ[name] for name in KEPT if name in environ}

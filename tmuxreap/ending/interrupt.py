@@ -16,12 +16,11 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.interrupt import RESTING, end_turn, refused, why_not
-from tmuxreap.ending.one_at_a_time import busy_names
+from tmuxreap.ending.one_at_a_time import AtWork
 from tmuxreap.ending.plan import Policy, why_no_keys
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import REFUSALS
 from tmuxreap.ledger.records import Heartbeat
-from tmuxreap.sessions.caller import caller
 from tmuxreap.sessions.context import Context
 
 POLICY = Policy(
@@ -32,7 +31,7 @@ POLICY = Policy(
 def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
     """The answers stand in the order of the rows."""
     endings = prepare(context, rows, POLICY)
-    busy = busy_names(context, context.books.open_intents())
+    busy = AtWork.of(context).busy()
     answers = {it.name: _answered(it, dry_run, busy=it.name in busy) for it in endings}
     todo = [ending for ending in endings if answers[ending.name] is None]
     executor = Executor(
@@ -49,7 +48,9 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
     for batch in executor.run(todo, end_turn):
         for ending in batch:
             took_ms = round((context.clock.monotonic() - began) * 1000)
-            answers[ending.name] = _told(context, ending, took_ms)
+            if ending.outcome is Outcome.INTERRUPTED:
+                _note(context, ending)
+            answers[ending.name] = _told(ending, took_ms)
     return [item for row in rows if (item := answers[row.name]) is not None]
 
 
@@ -105,12 +106,8 @@ def _keys(profile: Profile | None) -> list[str]:
     return [step.name for step in profile.turn_keys if isinstance(step, Key)] if profile else []
 
 
-def _told(context: Context, ending: Ending, took_ms: int) -> Item:
-    name, done = ending.name, ending.outcome is Outcome.INTERRUPTED
-    if done:
-        keys = _keys(ending.profile)
-        context.books.note(name, "interrupted", {"keys": keys, "asked_by": caller(context)})
-        _correct(context, name)
+def _told(ending: Ending, took_ms: int) -> Item:
+    done = ending.outcome is Outcome.INTERRUPTED
     rests = ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE)
     item = _item(
         ending,
@@ -123,11 +120,13 @@ def _told(context: Context, ending: Ending, took_ms: int) -> Item:
     return replace(item, draft=draft, duration_ms=took_ms)
 
 
-def _correct(context: Context, name: str) -> None:
+def _note(context: Context, ending: Ending) -> None:
     """Its last word was that it works; no agent's hook is called for a turn that was broken off."""
-    said = context.books.pulses().get(name)
+    books, name, keys = context.books, ending.name, _keys(ending.profile)
+    books.note(name, "interrupted", {"keys": keys, "asked_by": context.caller.as_recorded(books)})
+    said = books.pulses().get(name)
     if said is not None and said.state == "working":
-        context.books.beat(Heartbeat(name, context.clock.now(), "idle", "turn_end", None, {}))
+        books.beat(Heartbeat(name, context.clock.now(), "idle", "turn_end", None, {}))
 
 
 def _item(

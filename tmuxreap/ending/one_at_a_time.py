@@ -8,14 +8,17 @@ from pathlib import Path
 
 from tmuxreap.core.errors import Code, Failure, LockIsHeld, command
 from tmuxreap.core.model import Row
+from tmuxreap.core.ports import Clock, Processes, Progress
 from tmuxreap.core.results import Item
-from tmuxreap.core.values import replace
+from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import PaneOption, Plan
-from tmuxreap.ledger.records import START, Intent
+from tmuxreap.ledger.books import Books
+from tmuxreap.ledger.records import START, Intent, is_owned
 from tmuxreap.ledger.records import PaneOption as RecordedOption
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION
+from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
+from tmuxreap.sessions.observe import Place
 
 JOIN_LOOK_S = 0.05
 SUSPENDED = frozenset("Tt")  # states of a process: C-z, SIGSTOP, a debugger
@@ -24,16 +27,73 @@ SUSPENDED = frozenset("Tt")  # states of a process: C-z, SIGSTOP, a debugger
 _under_way: set[tuple[Path, int]] = set()  # in this very process, in whatever thread
 
 
-def owner_alive(context: Context, intent: Intent) -> bool:
-    """Also of one that lives on as a server: what it does no more has no owner."""
-    if intent.boot_id != context.place.boot_id or context.processes.again(intent.owner) is None:
-        return False
-    return intent.owner.pid != context.place.pid or (context.books.path, intent.id) in _under_way
+@frozen
+class AtWork:
+    """Those who begin and end sessions of the same registry, as its ledger names them."""
 
+    books: Books
+    processes: Processes
+    clock: Clock
+    place: Place
+    progress: Progress | None = None
 
-def busy_names(context: Context, intents: Mapping[str, Intent]) -> set[str]:
-    """Whom another is ending, or starting, at this moment: they are his."""
-    return {name for name, intent in intents.items() if owner_alive(context, intent)}
+    @classmethod
+    def of(cls, context: Context) -> AtWork:
+        ports = context.books, context.processes, context.clock, context.place
+        return cls(*ports, context.progress)
+
+    def is_at(self, intent: Intent) -> bool:
+        """Somebody is at it. One that lives on as a server may have ended what it did."""
+        if not is_owned(intent, self.processes, self.place.boot_id):
+            return False
+        return intent.owner.pid != self.place.pid or (self.books.path, intent.id) in _under_way
+
+    def busy(self, intents: Mapping[str, Intent] | None = None) -> set[str]:
+        """Whom another is ending, or starting, at this moment: they are his."""
+        known = self.books.open_intents() if intents is None else intents
+        return {name for name, intent in known.items() if self.is_at(intent)}
+
+    def join(self, intent: Intent) -> Item | None:
+        """Another stop is at it: send nothing, wait, report what came of it. None when its owner
+        died. Nobody waits for ever for one that does not come to its end."""
+        from tmuxreap.ending.results import failed_target
+
+        told = False
+        while True:
+            now = self.books.intent(intent.id)
+            if now is None or now.outcome is not None:
+                return _joined(now)
+            if not self.is_at(now):
+                return None
+            if self.clock.now() > now.deadline:
+                return failed_target(now.name, _stuck(now, suspended=self._is_suspended(now)))
+            if not told and self.progress is not None and self._is_suspended(now):
+                told = True
+                stuck = _stuck(now, suspended=True)
+                self.progress.waits(now.name, f"{stuck.message}; {stuck.hint}")
+            self.processes.wait({now.owner}, JOIN_LOOK_S)
+
+    def outcome_of_taker(self, number: int) -> Item | None:
+        """What came of a session at the hands of who took it over; None when nobody did, or did
+        not live to say."""
+        intent = self.books.intent(number)
+        while intent is not None and intent.taken_over_by is not None:
+            intent = self.books.intent(intent.taken_over_by)
+        return self.join(intent) if intent is not None and intent.id != number else None
+
+    def wait_for_start(self, name: str, *, lock_held: bool) -> None:
+        """As long as it may take, where one is under way."""
+        while (intent := self.books.open_intents().get(name)) is not None:
+            late = self.clock.now() > intent.deadline
+            if late or intent.verb != START or not self.is_at(intent):
+                break
+            if lock_held:
+                raise LockIsHeld(f"wait for the start of {name}")
+            self.processes.wait({intent.owner}, JOIN_LOOK_S)
+
+    def _is_suspended(self, intent: Intent) -> bool:
+        owner = self.processes.again(intent.owner)
+        return owner is not None and owner.state in SUSPENDED
 
 
 def called_off(context: Context, rows: Sequence[Row], verb: str) -> list[Row]:
@@ -45,61 +105,26 @@ def called_off(context: Context, rows: Sequence[Row], verb: str) -> list[Row]:
 
 
 def _called_off(context: Context, row: Row, verb: str) -> Row:
-    from tmuxreap.sessions.restarts import cancel  # few rows ask for it
-
-    if cancel(context, row, verb):
+    if context.restarts.cancel(row, verb, context.caller):
         context.warnings.append(f"restart_cancelled: {row.name} will not be started again")
-    while (intent := context.books.open_intents().get(row.name)) is not None:
-        late = context.clock.now() > intent.deadline
-        if late or intent.verb != START or not owner_alive(context, intent):
-            break
-        if context.lock_held:
-            raise LockIsHeld(f"wait for the start of {row.name}")
-        context.processes.wait({intent.owner}, JOIN_LOOK_S)
+    AtWork.of(context).wait_for_start(row.name, lock_held=context.lock_held)
     return context.registry.look().named(row.name) or row
 
 
 @contextlib.contextmanager
-def under_way(context: Context) -> Iterator[Callable[[Iterable[Intent]], None]]:
+def under_way(books: Books) -> Iterator[Callable[[Iterable[Intent]], None]]:
     """What is begun in here is ours until here; what was not brought to its end is nobody's from
     then on."""
     ours: set[tuple[Path, int]] = set()
 
     def begin(intents: Iterable[Intent]) -> None:
-        ours.update((context.books.path, intent.id) for intent in intents)
+        ours.update((books.path, intent.id) for intent in intents)
         _under_way.update(ours)
 
     try:
         yield begin
     finally:
         _under_way.difference_update(ours)
-
-
-def join(context: Context, intent: Intent) -> Item | None:
-    """Another stop is at it: send nothing, wait, report what came of it. None when its owner died.
-    Nobody waits for ever for one that does not come to its end."""
-    from tmuxreap.ending.results import failed_target
-
-    told = False
-    while True:
-        now = context.books.intent(intent.id)
-        if now is None or now.outcome is not None:
-            return _joined(now)
-        if not owner_alive(context, now):
-            return None
-        late = context.clock.now() > now.deadline
-        if late:
-            return failed_target(now.name, _stuck(now, suspended=_is_suspended(context, now)))
-        if not told and context.progress is not None and _is_suspended(context, now):
-            told = True
-            stuck = _stuck(now, suspended=True)
-            context.progress.waits(now.name, f"{stuck.message}; {stuck.hint}")
-        context.processes.wait({now.owner}, JOIN_LOOK_S)
-
-
-def _is_suspended(context: Context, intent: Intent) -> bool:
-    owner = context.processes.again(intent.owner)
-    return owner is not None and owner.state in SUSPENDED
 
 
 def _stuck(intent: Intent, *, suspended: bool) -> Failure:
@@ -114,15 +139,6 @@ def _stuck(intent: Intent, *, suspended: bool) -> Failure:
     return Failure(
         Code.STILL_RUNNING, message, f"take it over with: {command('kill', intent.name)}"
     )
-
-
-def outcome_of_taker(context: Context, number: int) -> Item | None:
-    """What came of a session at the hands of who took it over; None when nobody did, or did not
-    live to say."""
-    intent = context.books.intent(number)
-    while intent is not None and intent.taken_over_by is not None:
-        intent = context.books.intent(intent.taken_over_by)
-    return join(context, intent) if intent is not None and intent.id != number else None
 
 
 def _joined(closed: Intent | None) -> Item | None:

@@ -3,7 +3,7 @@ result. Writes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers.base import Draft, Problem, Process, problem_of
@@ -11,6 +11,7 @@ from tmuxreap.core.answers.endings import Rung
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Live, Outcome, Pane, Row, Scope, Status, StoppedBy, Terminal, Verb
+from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.results import Item, megabytes
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
@@ -18,7 +19,9 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, foreign_panes
 from tmuxreap.ending.prepare import no_purge, prepare
 from tmuxreap.ending.results import EndResult, RungReport, told
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NewEvent
+from tmuxreap.registry.file import Registry
 from tmuxreap.registry.rows import conversation_field
 from tmuxreap.registry.transitions import (
     EVENT_OF_VERB,
@@ -30,11 +33,13 @@ from tmuxreap.registry.transitions import (
     next_status,
 )
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import resume_command
+from tmuxreap.sessions.conversation import Finder, resume_command
 from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.panes import listed
+from tmuxreap.sessions.row_agents import RowAgents
 from tmuxreap.sessions.sight import Past
 
+DropDrawn = Callable[[str], tuple[str, ...]]
 OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
 
 
@@ -52,8 +57,10 @@ def stopped_by_of(ending: Ending) -> StoppedBy | None:
     return ending.swept_by if ending.swept or ending.purged is None else None
 
 
-def changes_of(context: Context, ending: Ending, row: Row, at: float) -> Changes:
-    """What is written into the row as it stands now."""
+def changes_of(
+    ending: Ending, row: Row, at: float, agents: RowAgents, drawn: str | None
+) -> Changes:
+    """What is written into the row as it stands now. `drawn`: the last of one without tmux."""
     policy, conversation, agent = ending.policy, ending.conversation, ending.agent
     in_part = policy.scope is Scope.PANE or ending.sight.foreign
     end = End(
@@ -65,25 +72,25 @@ def changes_of(context: Context, ending: Ending, row: Row, at: float) -> Changes
         conversation=conversation,
         conversation_field=conversation_field(agent) if agent else None,
         resumable=conversation.exists and not ending.cut_off,
-        screen=_last_screen(context, ending),
+        screen=_last_screen(ending, drawn),
     )
     changes = dict(end_changes(row.status, end))
     if ending.known.store and conversation.id and end.event is not Event.SWEPT:
         changes[("store",)] = ending.known.store
     # when it is gone nobody could tell any more
-    if agent is not None and context.told_agent(row) is None:
+    if agent is not None and agents.told(row) is None:
         changes[("agent",)] = agent
     return changes
 
 
-def _last_screen(context: Context, ending: Ending) -> str | None:
+def _last_screen(ending: Ending, drawn: str | None) -> str | None:
     """Of a row that had ended before, the one of that time stays."""
     row = ending.row
-    screen = context.drawn(row) if row.terminal is Terminal.NONE else ending.last_screen
+    screen = drawn if row.terminal is Terminal.NONE else ending.last_screen
     return None if row.status.ended or screen is None else kept_screen(screen)
 
 
-def result_of(context: Context, ending: Ending) -> EndResult:
+def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder) -> EndResult:
     row, policy, purged = ending.row, ending.policy, ending.purged
     gone = ending.stopped_by is not None
     event = event_of(ending)
@@ -99,7 +106,7 @@ def result_of(context: Context, ending: Ending) -> EndResult:
         stop_reason=policy.reason if event is not Event.SWEPT else row.stop_reason,
         termination_mode=MODES.get(event) if gone else None,
         task_id=row.task_id,
-        ended_at=iso(context.clock.now()) if gone else None,
+        ended_at=iso(clock.now()) if gone else None,
         grace_s=policy.grace,
         conversation=ending.conversation,
         resumable=ending.conversation.exists and not lost,
@@ -109,10 +116,10 @@ def result_of(context: Context, ending: Ending) -> EndResult:
         left=purged.left if purged else (),
         swept=told(ending.swept),
         spared=told(ending.first.owned.spared, why=True),
-        survivors=_survivors(context, ending),
+        survivors=_survivors(processes, ending),
         draft=_draft(ending),
         freed_mb=megabytes(ending.memory) if gone else 0.0,
-        duration_ms=round((context.clock.monotonic() - ending.started) * 1000),
+        duration_ms=round((clock.monotonic() - ending.started) * 1000),
         warnings=(
             *_turn(ending),
             *_draft_lost(ending),
@@ -120,7 +127,7 @@ def result_of(context: Context, ending: Ending) -> EndResult:
             *(_left_alone(ending.sight.foreign) if gone else ()),
             *ending.known.warnings,
             *_nothing_purged(ending),
-            *(context.finder.goes_on(ending.known, ending.profile) if gone else ()),
+            *(finder.goes_on(ending.known, ending.profile) if gone else ()),
         ),
         error=problem_of(failure_of(ending)),
     )
@@ -131,8 +138,8 @@ def _rung(report: RungReport) -> Rung:
     return Rung(report.rung.value, waited_ms, report.enough, report.skipped)
 
 
-def _survivors(context: Context, ending: Ending) -> tuple[Process, ...]:
-    started = context.processes.started_epoch
+def _survivors(processes: Processes, ending: Ending) -> tuple[Process, ...]:
+    started = processes.started_epoch
     return tuple(
         Process(one.process.pid, one.process.comm, started=round(started(one.process.id), 2))
         for one in ending.survivors
@@ -270,14 +277,16 @@ def renewed(result: EndResult) -> EndResult:
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
 
 
-def purge_if_asked(context: Context, ending: Ending) -> None:
+def purge_if_asked(
+    ending: Ending, registry: Registry, finder: Finder, drop_drawn: DropDrawn
+) -> None:
     """After the proof of death and before it is written: a crash between the two leaves what
     reconcile can tell. What is known of the conversation may have changed since the plan."""
     if not ending.policy.purge or ending.stopped_by is None:
         return
     from tmuxreap.agents.conversations.purge import Purged, purge  # few endings ask for it
 
-    failure = no_purge(context, ending) or _goes_on(context, ending)
+    failure = no_purge(ending, lambda: registry.look().usable) or _goes_on(finder, ending)
     if ending.cut_off:
         failure = _out_of_reach(ending)
     if failure is not None:
@@ -288,12 +297,12 @@ def purge_if_asked(context: Context, ending: Ending) -> None:
         store = ending.known.clues.store
         ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
     if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
-        drawn = context.drop_drawn(ending.name)  # it shows every word
+        drawn = drop_drawn(ending.name)  # it shows every word
         ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *drawn))
 
 
-def _goes_on(context: Context, ending: Ending) -> Failure | None:
-    on = context.finder.goes_on(ending.known, ending.profile)
+def _goes_on(finder: Finder, ending: Ending) -> Failure | None:
+    on = finder.goes_on(ending.known, ending.profile)
     if not on:
         return None
     reason = f"could not purge the conversation of {ending.name}: {on[0].partition(': ')[2]}"
@@ -301,29 +310,33 @@ def _goes_on(context: Context, ending: Ending) -> Failure | None:
     return Failure(Code.CONVERSATION_IN_USE, reason, hint)
 
 
-def clear_up(context: Context, ending: Ending, result: EndResult) -> EndResult:
+def clear_up(
+    ending: Ending, result: EndResult, books: Books, environ: Mapping[str, str]
+) -> EndResult:
     """After the proof of death: the pane of another terminal, the worktree, the task."""
     row, policy, failure = ending.row, ending.policy, None
     # A pane's number alone may name a stranger's by now: its process must have been seen in it.
     seen = ending.first.live is Live.ALIVE
     if row.terminal in OTHER_TERMINALS and row.pane.id is not None and seen:
-        failure = _closed(context, row, row.pane.id) or failure
+        failure = _closed(environ, row, row.pane.id) or failure
     if policy.cleanup and result.outcome != Outcome.SURVIVED:  # it may be at work in there
         from tmuxreap.ending.worktree import clean_up  # few endings ask for it
 
-        failure = clean_up(context.registry, context.settings.environ, row) or failure
+        failure = clean_up(books.registry, environ, row) or failure
     if policy.task_status is not None and row.task_id is not None:
-        context.books.set_task(row.task_id, policy.task_status, killed_message(policy.reason))
+        books.set_task(row.task_id, policy.task_status, killed_message(policy.reason))
     return replace(result, error=problem_of(failure) or result.error)
 
 
-def _closed(context: Context, row: Row, pane: str) -> Failure | None:
+def _closed(environ: Mapping[str, str], row: Row, pane: str) -> Failure | None:
     from tmuxreap.system.terminals import close_pane  # few sessions have such a pane
 
-    return close_pane(row.name, row.terminal, pane, context.settings.environ, row.pane.listen_on)
+    return close_pane(row.name, row.terminal, pane, environ, row.pane.listen_on)
 
 
-def answered(context: Context, ending: Ending) -> Item | None:
+def answered(
+    ending: Ending, registry: Callable[[], Registry], environ: Mapping[str, str]
+) -> Item | None:
     """Return what needs no ending; of a row that had ended before, the worktree goes where that was
     asked for."""
     answer = ending.answer
@@ -333,25 +346,23 @@ def answered(context: Context, ending: Ending) -> Item | None:
         return answer
     from tmuxreap.ending.worktree import clean_up_ended  # few endings ask for it
 
-    return replace(
-        answer,
-        error=problem_of(clean_up_ended(context.registry, context.settings.environ, ending.row)),
-    )
+    failure = clean_up_ended(registry(), environ, ending.row)
+    return replace(answer, error=problem_of(failure))
 
 
 def clear_up_after(
-    context: Context, row: Row, plan: Mapping[str, object], reason: str
+    books: Books, environ: Mapping[str, str], row: Row, plan: Mapping[str, object], reason: str
 ) -> Failure | None:
     """Do it for an ending whose owner died: the task is told, the worktree goes, as its recorded
     plan says."""
     status = plan.get("task_status")
     if isinstance(status, str) and row.task_id is not None:
-        context.books.set_task(row.task_id, status, killed_message(reason))
+        books.set_task(row.task_id, status, killed_message(reason))
     if plan.get("cleanup") is not True:
         return None
     from tmuxreap.ending.worktree import clean_up  # few endings ask for it
 
-    return clean_up(context.registry, context.settings.environ, row)
+    return clean_up(books.registry, environ, row)
 
 
 def killed_message(reason: str) -> str:

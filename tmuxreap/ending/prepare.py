@@ -3,7 +3,8 @@ nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from tmuxreap.agents.conversations.find import GUESS, wrote_nothing
 from tmuxreap.agents.profiles import Profile
@@ -18,9 +19,10 @@ from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import after_life, resume_command, screen_seen
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
-from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.shown import BANNER_OPTION, SIBLINGS_OPTION, Shown, shown_in
+from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, Shown, look_at, shown_in
 from tmuxreap.sessions.sight import Past, Sight
+
+Rows = Callable[[], Iterable[Row]]  # of the registry, read where they are asked for
 
 
 def prepare(
@@ -31,7 +33,7 @@ def prepare(
     pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
     sights = look_at(context, rows, pane_only=pane_only, whole_session=whole, known=known)
     options = [
-        list(_during_keys(sight, context.profile_of(row)))
+        list(_during_keys(sight, context.agents.profile(row)))
         for row, (sight, _) in zip(rows, sights, strict=True)
     ]
     shown = shown_in(context.tmux, [sight for sight, _ in sights], options)
@@ -47,8 +49,8 @@ def prepare(
 def _ending(
     context: Context, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy
 ) -> Ending:
-    profile, agent = context.profile_of(row), context.agent_of(row)
-    spares = context.spares_of(profile)
+    profile, agent = context.agents.profile(row), context.agents.of(row)
+    spares = context.agents.spares(profile)
     known = after_life(profile, context.finder.known_of(row, sight, profile), sight, shown.joined)
     screen = None
     if profile is not None and (sight.agent or sight.carrier):
@@ -67,20 +69,20 @@ def _ending(
         last_screen=shown.joined,
         memory=sum(context.processes.memory(one.process.id) for one in sight.owned.own),
     )
-    ending.answer = _answered(context, ending, shown)
+    other = _elsewhere(context.own_registry, context.place.boot_id, ending, shown)
+    ending.answer = _answered(ending, other, lambda: context.registry.look().usable)
     if ending.answer is None and policy.purge:
         purges, left = _doomed(ending)
         ending.plan = replace(ending.plan, purges=purges, left=left)
     return ending
 
 
-def _answered(context: Context, ending: Ending, shown: Shown) -> Item | None:
+def _answered(ending: Ending, other: Failure | None, rows: Rows) -> Item | None:
     """Of a session that must not be touched, or need not."""
     row, sight, policy = ending.row, ending.sight, ending.policy
-    failure = _elsewhere(context, ending, shown)
-    failure = failure or refusal(sight, row.status, policy, row.name)
+    failure = other or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
-        failure = no_purge(context, ending, told_later=_told_at_exit(ending))
+        failure = no_purge(ending, rows, told_later=_told_at_exit(ending))
     if failure is not None:
         told = failed_target(row.name, failure)
         return replace(told, status=row.status, agent=ending.agent, pid=row.pane.pid)
@@ -97,13 +99,13 @@ def _doomed(ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return found.paths, found.left
 
 
-def _elsewhere(context: Context, ending: Ending, shown: Shown) -> Failure | None:
+def _elsewhere(ours: Path | None, boot_id: str, ending: Ending, shown: Shown) -> Failure | None:
     """Another registry has this very session: it is not ours to end, whatever a row of ours
     says."""
     sight = ending.sight
     if sight.session is None or not isinstance(sight.server, Server):
         return None
-    owner = owner_of(context, sight.server, sight.session, shown.environment)
+    owner = owner_of(ours, boot_id, sight.server, sight.session, shown.environment)
     if owner is None:
         return None
     return registered_elsewhere(ending.policy.verb.value, ending.name, owner)
@@ -121,7 +123,7 @@ def _told_at_exit(ending: Ending) -> bool:
     return keyed and ending.profile is not None and ending.profile.tells_at_exit
 
 
-def no_purge(context: Context, ending: Ending, *, told_later: bool = False) -> Failure | None:
+def no_purge(ending: Ending, rows: Rows, *, told_later: bool = False) -> Failure | None:
     """The conversation must be certain, and this row's alone."""
     row, conversation = ending.row, ending.conversation
     if told_later and (conversation.id is None or conversation.source == GUESS):
@@ -132,7 +134,7 @@ def no_purge(context: Context, ending: Ending, *, told_later: bool = False) -> F
         return Failure(
             Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: {command('stop', row.name)}"
         )
-    users = _users(context, conversation.id, row.name) if conversation.id is not None else []
+    users = _users(rows(), conversation.id, row.name) if conversation.id is not None else []
     if users:
         reason = f"could not purge the conversation of {row.name}: {', '.join(users)} has it too"
         return Failure(
@@ -151,9 +153,9 @@ def no_purge(context: Context, ending: Ending, *, told_later: bool = False) -> F
     return why_not(row.name, ending.profile, ending.known.clues.store, conversation)
 
 
-def _users(context: Context, conversation: str, name: str) -> list[str]:
-    rows = [row for row in context.registry.look().usable if row.name != name]
-    return [row.name for row in rows if conversation in dict(row.conversations).values()]
+def _users(rows: Iterable[Row], conversation: str, name: str) -> list[str]:
+    others = (row for row in rows if row.name != name)
+    return [row.name for row in others if conversation in dict(row.conversations).values()]
 
 
 def already_stopped(ending: Ending) -> EndResult:

@@ -6,13 +6,13 @@ It decides one thing only: whether the row is still the one that the ending was 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.faults import Step
-from tmuxreap.core.model import Outcome, Row
+from tmuxreap.core.model import Outcome, Row, Terminal
 from tmuxreap.core.results import Item
 from tmuxreap.ending import outcome
 from tmuxreap.ending.delegation import tell_ended
@@ -20,11 +20,12 @@ from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.outcome import changes_of, clear_up
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import EndResult
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Closing, NewEvent, Survivor
 from tmuxreap.registry.file import RegistryLook, edited_where_safe, row_invalid
 from tmuxreap.registry.transitions import Changes
-from tmuxreap.sessions.caller import caller
 from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.servers import Servers
 from tmuxreap.system.interrupts import undisturbed
 
 
@@ -39,15 +40,20 @@ def record(
     if written is None:
         return
     results, fates, before, after = written
+    books = context.books
     told = [ending for ending in batch if ending.name in results]
     for ending in told:
         if fates[ending.name] is _Fate.WRITTEN:
-            results[ending.name] = clear_up(context, ending, results[ending.name])
+            result, environ = results[ending.name], context.settings.environ
+            results[ending.name] = clear_up(ending, result, context.books, environ)
     jobs_of = {it.row: results[it.name] for it in told if fates[it.name] in JOB_ENDS}
-    warned, jobs = tell_ended(context, policy.verb, jobs_of)
+    registry, at = context.registry.resolved, context.clock.now()
+    warned, jobs = tell_ended(registry, at, policy.verb, jobs_of)
     results.update(warned)
     answers.update(results)
-    _follow(context, before, after, told, results, jobs)
+    events = _events(before, told, results, policy.asked_by or context.caller.as_recorded(books))
+    closings = _closings(books, context.place.boot_id, told, results)
+    books.follow(after, [*events, *jobs], closings)
 
 
 Written = tuple[dict[str, EndResult], dict[str, "_Fate"], RegistryLook, RegistryLook]
@@ -68,24 +74,26 @@ def _write(
         wanted: dict[str, Changes] = {}
         for ending in batch:
             row = look.named(ending.name)
-            fate = fates[ending.name] = _fate(context, ending, row)
+            fate = fates[ending.name] = _fate(context.books, ending, row)
             if fate is _Fate.VANISHED and (bad := look.spoilt(ending.name)) is not None:
                 refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
-                wanted[row.name] = changes_of(context, ending, row, at)
-                ending.twins = _twins(context, look, row)
+                ending.twins = _twins(context.servers, look, row)
+                drawn, agents = _drawn(context, ending.row), context.agents
+                wanted[row.name] = changes_of(ending, row, at, agents, drawn)
                 for twin in ending.twins:
-                    wanted.setdefault(twin.name, changes_of(context, ending, twin, at))
+                    wanted.setdefault(twin.name, changes_of(ending, twin, at, agents, drawn))
         text, stuck = edited_where_safe(look, wanted)
         refused.update(stuck)
         return text
 
     for ending in batch:
         if ending.intent is None or context.books.still_open(ending.intent.id):
-            outcome.purge_if_asked(context, ending)
+            outcome.purge_if_asked(ending, context.registry, context.finder, context.drop_drawn)
     if policy.purge:
         faults.at(Step.PURGED)
-    plain = {ending.name: outcome.result_of(context, ending) for ending in batch}
+    ports = context.clock, context.processes, context.finder
+    plain = {ending.name: outcome.result_of(ending, *ports) for ending in batch}
     try:
         before, after = context.registry.change(edit)
     except Failure as failure:
@@ -116,44 +124,45 @@ def _unrecorded(
     }
 
 
-def _follow(
-    context: Context,
+def _events(
     before: RegistryLook,
-    after: RegistryLook,
     batch: Sequence[Ending],
     results: Mapping[str, EndResult],
-    jobs: Sequence[NewEvent],
-) -> None:
-    events: list[NewEvent] = []
-    closings: list[Closing] = []
-    ended_by = caller(context)
+    ended_by: Mapping[str, object],
+) -> Iterator[NewEvent]:
     for ending in batch:
-        name, result = ending.name, results[ending.name]
-        row, number = before.named(name), ending.intent.id if ending.intent else None
+        name, row = ending.name, before.named(ending.name)
+        for twin in ending.twins:
+            if twin.name not in results:
+                yield NewEvent(twin.name, "ended_with", {"session": name}, before.text_of(twin))
         image = before.text_of(row) if row else None
-        events += [
-            _of_twin(before, twin, name) for twin in ending.twins if twin.name not in results
-        ]
-        events.append(outcome.event_record(ending, result, image, ended_by))
+        yield outcome.event_record(ending, results[name], image, ended_by)
+
+
+def _closings(
+    books: Books, boot_id: str, batch: Sequence[Ending], results: Mapping[str, EndResult]
+) -> list[Closing]:
+    """What is finished; who survived is remembered."""
+    closings: list[Closing] = []
+    for ending in batch:
+        result, number = results[ending.name], ending.intent.id if ending.intent else None
         if number is not None and not _left_open(ending):
             closings.append(Closing(number, str(result.outcome), result.as_json()))
         if ending.survivors:
-            left = [
-                Survivor(one.process.id, context.place.boot_id, one.process.comm)
-                for one in ending.survivors
-            ]
-            context.books.remember_survivors(name, left, number)
-    context.books.follow(after, [*events, *jobs], closings)
+            alive = (one.process for one in ending.survivors)
+            left = [Survivor(one.id, boot_id, one.comm) for one in alive]
+            books.remember_survivors(ending.name, left, number)
+    return closings
 
 
-def _twins(context: Context, look: RegistryLook, row: Row) -> tuple[Row, ...]:
+def _drawn(context: Context, row: Row) -> str | None:
+    return context.drawn(row) if row.terminal is Terminal.NONE else None
+
+
+def _twins(servers: Servers, look: RegistryLook, row: Row) -> tuple[Row, ...]:
     """Running rows that mean the very pane that was ended: what is true of one is true of all."""
     others = (one for one in look.usable if one.name != row.name and not one.status.ended)
-    return tuple(one for one in others if not row.status.ended and context.same_pane(row, one))
-
-
-def _of_twin(before: RegistryLook, twin: Row, name: str) -> NewEvent:
-    return NewEvent(twin.name, "ended_with", {"session": name}, before.text_of(twin))
+    return tuple(one for one in others if not row.status.ended and servers.same_pane(row, one))
 
 
 def _left_open(ending: Ending) -> bool:
@@ -186,8 +195,8 @@ TOLD: dict[_Fate, Callable[[EndResult], EndResult]] = {
 }
 
 
-def _fate(context: Context, ending: Ending, row: Row | None) -> _Fate:
-    lost = ending.intent is not None and not context.books.still_open(ending.intent.id)
+def _fate(books: Books, ending: Ending, row: Row | None) -> _Fate:
+    lost = ending.intent is not None and not books.still_open(ending.intent.id)
     if lost or ending.outcome is Outcome.TAKEN_OVER:
         return _Fate.TAKEN_OVER
     if ending.stopped_by is None:

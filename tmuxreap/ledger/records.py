@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from tmuxreap.core.model import ProcessId
+from tmuxreap.core.ports import Clock, Processes
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 
@@ -160,6 +161,10 @@ class Moment:
     uptime: float
     awake: float
 
+    @classmethod
+    def now(cls, boot_id: str, clock: Clock) -> Moment:
+        return cls(boot_id, clock.uptime(), clock.monotonic())
+
     def as_data(self) -> dict[str, object]:
         return {"moment": [self.boot_id, self.uptime, self.awake]}
 
@@ -176,6 +181,20 @@ class Pulse:
     at: float
     conversation_id: str | None  # the last one that was told, by whichever event
     moment: Moment | None = None  # of who told it by these clocks
+
+
+class Owned(Protocol):
+    """What a process has begun and stands for, as long as it lives."""
+
+    @property
+    def owner(self) -> ProcessId: ...
+    @property
+    def boot_id(self) -> str: ...
+
+
+def is_owned(one: Owned, processes: Processes, boot_id: str) -> bool:
+    """By the same process, of this boot: a number alone may be a stranger's by now."""
+    return one.boot_id == boot_id and processes.again(one.owner) is not None
 
 
 def to_json(data: Mapping[str, object]) -> str:

@@ -5,41 +5,45 @@ from __future__ import annotations
 
 import pwd
 
-from tmuxreap.sessions.context import Context
-from tmuxreap.system.environment import pane_word
+from tmuxreap.core.values import frozen
+from tmuxreap.ledger.books import Books
+from tmuxreap.sessions.observe import Place
+from tmuxreap.system.environment import Settings, pane_word
 
 
-def caller(context: Context) -> dict[str, object]:
-    """As it is recorded with an ending; what was handed over keeps who asked for it."""
-    if context.asked_by is not None:
-        return dict(context.asked_by)
-    uid = context.settings.uid
-    try:
-        user = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        user = str(uid)
-    return {
-        "user": user,
-        "host": context.place.host,
-        "tool": context.tool,
-        "session": own_name(context),
-    }
+@frozen
+class Caller:
+    settings: Settings
+    place: Place
+    tool: str
 
+    def as_recorded(self, books: Books) -> dict[str, object]:
+        """As it is recorded with an ending."""
+        uid = self.settings.uid
+        try:
+            user = pwd.getpwuid(uid).pw_name
+        except KeyError:
+            user = str(uid)
+        return {
+            "user": user,
+            "host": self.place.host,
+            "tool": self.tool,
+            "session": self.session(books),
+        }
 
-def own_name(context: Context) -> str | None:
-    """Name the running row that we are called from: by the mark of its session, else by its
-    pane."""
-    mark, here = context.settings.mark, context.settings.pane
-    if mark is None and here is None:
-        return None
-    look = context.registry.look()
-    if mark is not None and (name := context.books.name_of(mark)) is not None:
-        row = look.named(name)
-        return name if row is not None and not row.status.ended else None
-    rows = (
-        row for row in look.usable if not row.status.ended and row.tmux.server_pid and row.pane.id
-    )
-    return next(
-        (row.name for row in rows if pane_word(row.tmux.server_pid, row.pane.id or "") == here),
-        None,
-    )
+    def session(self, books: Books) -> str | None:
+        """Name the running row that we are called from: by the mark of its session, else by its
+        pane."""
+        mark, here = self.settings.mark, self.settings.pane
+        if mark is None and here is None:
+            return None
+        look = books.registry.look()
+        if mark is not None and (name := books.name_of(mark)) is not None:
+            row = look.named(name)
+            return name if row is not None and not row.status.ended else None
+        panes = (
+            (pane_word(row.tmux.server_pid, row.pane.id), row.name)
+            for row in look.usable
+            if not row.status.ended and row.tmux.server_pid and row.pane.id
+        )
+        return next((name for pane, name in panes if pane == here), None)

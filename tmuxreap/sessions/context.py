@@ -4,14 +4,12 @@ nothing."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.load import Profiles, load_profiles
-from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.spared import Spares
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Clock, Processes, Progress, Tmux
@@ -19,10 +17,14 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.registry.file import Registry, RegistryLook
 from tmuxreap.sessions.observe import Observer, Place
 from tmuxreap.system.environment import Settings, registry_or_new, registry_path
-from tmuxreap.system.tmux.sockets import socket_path
 
 if TYPE_CHECKING:
+    from tmuxreap.sessions.caller import Caller
     from tmuxreap.sessions.conversation import Finder
+    from tmuxreap.sessions.restarts import RestartLog
+    from tmuxreap.sessions.row_agents import RowAgents
+    from tmuxreap.sessions.servers import Servers
+    from tmuxreap.sessions.state import States
 
 
 class Context:
@@ -35,8 +37,11 @@ class Context:
         clock: Clock,
         place: Place,
         *,
+        tool: str = "cli",
+        progress: Progress | None = None,
         lock_held: bool = False,
     ) -> None:
+        """`tool`: by which door the call came: cli, mcp, popup, watch, reap or python."""
         self.settings = settings
         self.given_registry = given_registry
         self.tmux = tmux
@@ -46,24 +51,20 @@ class Context:
         # by the caller himself: who waits for processes would keep it from all others
         self.lock_held = lock_held
         self.warnings: list[str] = []
-        self.progress: Progress | None = None
-        self.tool = (  # by which door the call came: cli, mcp, popup, watch, reap, python or remote
-            "cli"
-        )
-        self.asked_by: Mapping[str, object] | None = None  # of what another process was asked for
+        self.progress = progress
+        self.tool = tool
         self.made_registry = False
         self.defaults: Mapping[str, object] = {}  # the user's, by `configure`
-        self.seen_agents: dict[str, str] = {}  # what runs in the panes of rows that do not say it
-        self._spares: dict[str | None, Spares] = {}
 
     def with_own(self, **own: object) -> Context:
         """The same but for these, and for what was made of them."""
         from copy import copy  # few verbs have their own
 
         other = copy(self)
-        for name in ("registry", "profiles", "observer", "finder", "books"):
-            other.__dict__.pop(name, None)
-        other.__dict__.update(own, _spares={})
+        for name, kept in vars(Context).items():
+            if isinstance(kept, cached_property):
+                other.__dict__.pop(name, None)
+        other.__dict__.update(own)
         return other
 
     def configure(self, *, lenient: bool = False) -> None:
@@ -94,7 +95,7 @@ class Context:
 
     @property
     def default_server(self) -> str | None:
-        return self.server_named(self.default_word("server"))
+        return self.servers.named(self.default_word("server"))
 
     @cached_property
     def registry(self) -> Registry:
@@ -110,6 +111,14 @@ class Context:
         """For answers, also those that found none."""
         try:
             return str(self.registry.path)
+        except Failure:
+            return None
+
+    @property
+    def own_registry(self) -> Path | None:
+        """Also who has none may end sessions."""
+        try:
+            return self.registry.resolved
         except Failure:
             return None
 
@@ -142,9 +151,8 @@ class Context:
 
     @cached_property
     def finder(self) -> Finder:
-        from tmuxreap.sessions.conversation import (
-            Finder,
-        )  # with the agents' stores: no list needs them
+        # with the agents' stores: no list needs them
+        from tmuxreap.sessions.conversation import Finder
 
         return Finder(self.processes, self.books, self.settings.home)
 
@@ -152,31 +160,37 @@ class Context:
     def books(self) -> Books:
         return Books(self.registry, self.clock, self.warnings)
 
-    def socket_of(self, row: Row) -> str:
-        """Where its server listens: as recorded while this boot lasts, else by tmux's own rules."""
-        if row.tmux.socket and row.tmux.boot_id in (None, self.place.boot_id):
-            return row.tmux.socket
-        return self.socket_named(row.tmux_server)
+    # What follows is loaded by whom it serves: --version is for nobody's session.
 
-    def sockets_of(self, rows: Iterable[Row]) -> dict[str, str]:
-        """By the names of the rows; the rules are gone through once for each server."""
-        named: dict[str | None, str] = {}
-        found: dict[str, str] = {}
-        for row in rows:
-            if row.tmux.socket:
-                found[row.name] = self.socket_of(row)
-                continue
-            if row.tmux_server not in named:
-                named[row.tmux_server] = self.socket_of(row)
-            found[row.name] = named[row.tmux_server]
-        return found
+    @cached_property
+    def caller(self) -> Caller:
+        from tmuxreap.sessions.caller import Caller
 
-    def socket_named(self, server: str | None) -> str:
-        return socket_path(self.server_named(server), self.settings.environ, self.settings.uid)
+        return Caller(self.settings, self.place, self.tool)
 
-    def server_named(self, server: str | None) -> str | None:
-        """A path is recorded whole: the next command may come from another folder."""
-        return str(self.settings.cwd / server) if server and "/" in server else server
+    @cached_property
+    def servers(self) -> Servers:
+        from tmuxreap.sessions.servers import Servers
+
+        return Servers(self.settings, self.place.boot_id)
+
+    @cached_property
+    def agents(self) -> RowAgents:
+        from tmuxreap.sessions.row_agents import RowAgents
+
+        return RowAgents(self.profiles)
+
+    @cached_property
+    def states(self) -> States:
+        from tmuxreap.sessions.state import States  # with screens' patterns: nobody gone has one
+
+        return States(self.tmux, self.processes, self.clock, self.books, self.agents)
+
+    @cached_property
+    def restarts(self) -> RestartLog:
+        from tmuxreap.sessions.restarts import RestartLog  # few rows ask for it
+
+        return RestartLog(self.books, self.clock, self.place, self.warnings)
 
     def drawn(self, row: Row) -> str | None:
         """The last of what one without tmux has drawn in this life, as far as we started it."""
@@ -189,48 +203,3 @@ class Context:
         from tmuxreap.system.headless import drop_logs, log_path
 
         return drop_logs(log_path(self.registry.resolved, name))
-
-    def same_pane(self, one: Row, other: Row) -> bool:
-        """Whether two rows mean the same pane of the same session."""
-        if (
-            one.pane.pid is None
-            or one.pane.pid != other.pane.pid
-            or one.terminal is not other.terminal
-        ):
-            return False
-        if one.tmux.known and other.tmux.known:
-            return (one.tmux, one.pane.id) == (other.tmux, other.pane.id)
-        return self.socket_of(one) == self.socket_of(other)
-
-    def agent_of(self, row: Row) -> str | None:
-        """What the row tells; else what we saw there ourselves."""
-        return self.told_agent(row) or self.seen_agents.get(row.name)
-
-    def told_agent(self, row: Row) -> str | None:
-        """What the row says; else the last word of its name; else the program that it was started
-        with, or that other tools saw in its pane."""
-        if row.agent is not None:
-            return row.agent
-        said = self.profiles.by_name_suffix(row.name)
-        return said or self._by_commands(row.start_command, row.pane.cmd)
-
-    @cached_property
-    def _by_commands(self) -> Callable[[str | None, str | None], str | None]:
-        """A thousand rows name few programs, and each is asked about several times."""
-
-        @lru_cache(maxsize=1024)
-        def found(*commands: str | None) -> str | None:
-            agents = (self.profiles.by_command(command.split()) for command in commands if command)
-            return next((agent for agent in agents if agent is not None), None)
-
-        return found
-
-    def profile_of(self, row: Row) -> Profile | None:
-        return self.profiles.of(self.agent_of(row))
-
-    def spares_of(self, profile: Profile | None) -> Spares:
-        name = profile.name if profile else None
-        if name not in self._spares:
-            spared = (*self.profiles.common_spare, *(profile.spare if profile else ()))
-            self._spares[name] = Spares.of(*spared, carriers=self.profiles.carriers)
-        return self._spares[name]

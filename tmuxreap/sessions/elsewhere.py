@@ -11,11 +11,10 @@ from pathlib import Path
 
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row, Server, Session
-from tmuxreap.core.ports import Question
+from tmuxreap.core.ports import Question, Tmux
 from tmuxreap.core.values import frozen
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import Registry
-from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import MARK, REGISTRY_MARK
 
 
@@ -27,20 +26,21 @@ class Owner:
     name: str
 
 
-def owners_of(context: Context, server: Server, sessions: Sequence[Session]) -> dict[str, Owner]:
-    """Find by session id those that another registry has, with one question to their server."""
-    said = context.tmux.ask(
-        server.socket, [Question(session.id, environment=True) for session in sessions]
-    )
+def owners_of(
+    tmux: Tmux, ours: Path | None, boot_id: str, server: Server, sessions: Sequence[Session]
+) -> dict[str, Owner]:
+    """Find by session id those that another registry than ours has, with one question to their
+    server."""
+    said = tmux.ask(server.socket, [Question(session.id, environment=True) for session in sessions])
     found = {
-        session.id: owner_of(context, server, session, environment)
+        session.id: owner_of(ours, boot_id, server, session, environment)
         for session, environment in zip(sessions, said, strict=True)
     }
     return {number: owner for number, owner in found.items() if owner is not None}
 
 
 def owner_of(
-    context: Context, server: Server, session: Session, environment: str | None
+    ours: Path | None, boot_id: str, server: Server, session: Session, environment: str | None
 ) -> Owner | None:
     """Find who else has it. `environment`: the session's own, without what its server gives to
     all."""
@@ -49,11 +49,11 @@ def owner_of(
     if not mark or not registry:
         return None
     path = Path(os.path.realpath(registry))
-    if path == _ours(context):
+    if path == ours:
         return None
-    row = next(
-        (row for row in _running(path) if _has(context, path, row, server, session, mark)), None
-    )
+    here = (server.pid, session.id, session.created)
+    rows = (row for row in _running(path) if _has(path, row, here, boot_id, mark))
+    row = next(rows, None)
     return Owner(path, row.name) if row is not None else None
 
 
@@ -75,13 +75,6 @@ def _marks(environment: str) -> Mapping[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _ours(context: Context) -> Path | None:
-    """Also who has no registry may end sessions."""
-    with contextlib.suppress(Failure):
-        return context.registry.resolved
-    return None
-
-
 def _running(path: Path) -> list[Row]:
     """Read the rows there; a registry that cannot be read has none that we know of."""
     with contextlib.suppress(Failure):
@@ -89,18 +82,13 @@ def _running(path: Path) -> list[Row]:
     return []
 
 
-def _has(
-    context: Context, path: Path, row: Row, server: Server, session: Session, mark: str
-) -> bool:
+def _has(path: Path, row: Row, here: tuple[int, str, int], boot_id: str, mark: str) -> bool:
     """By the identity that it recorded; where another tool left that out, by the mark that its
     ledger has."""
     if not row.tmux.known:
         return _marked(path, row.name) == mark
-    here = (server.pid, session.id, session.created)
-    same_boot = row.tmux.boot_id in (None, context.place.boot_id)
-    return (
-        same_boot and (row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created) == here
-    )
+    recorded = (row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created)
+    return row.tmux.of_boot(boot_id) and recorded == here
 
 
 def _marked(path: Path, name: str) -> str | None:

@@ -221,9 +221,8 @@ def pick_pane(
 def same_server(row: Row, server: ServerLook, world: World) -> bool:
     if not isinstance(server, Server):
         return False
-    boot = row.tmux.boot_id is None or row.tmux.boot_id == world.boot_id
-    started = row.tmux.server_started is None or row.tmux.server_started == server.started
-    return boot and started and row.tmux.server_pid == server.pid
+    started = row.tmux.server_started in (None, server.started)
+    return row.tmux.of_boot(world.boot_id) and started and row.tmux.server_pid == server.pid
 
 
 def _replaced(row: Row, now: Session) -> Failure:

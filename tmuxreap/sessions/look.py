@@ -1,16 +1,23 @@
-"""Rows held against one look at the world: what `list` shows, and what every ending begins with."""
+"""Rows held against one look at the world, and what their panes show: how every ending begins."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tmuxreap.agents.load import Profiles
 from tmuxreap.core.model import Live, Row
-from tmuxreap.core.values import replace
+from tmuxreap.core.ports import Question, Tmux
+from tmuxreap.core.values import field, frozen, replace
+from tmuxreap.ledger.books import Books
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import ended_as_pane
 from tmuxreap.sessions.panes import agents_in
+from tmuxreap.sessions.row_agents import RowAgents
 from tmuxreap.sessions.sight import Past, Sight, past_of, see, wanted_by
 from tmuxreap.sessions.world import World
+
+BANNER_OPTION = "remain-on-exit"
+SIBLINGS_OPTION = "synchronize-panes"
 
 
 def look_at(
@@ -25,8 +32,8 @@ def look_at(
 ) -> list[tuple[Sight, Past]]:
     """One look for all of them; `briefly` only for who does nothing on what is seen. `strangers`:
     for who goes on to what has no row, too."""
-    sockets = context.sockets_of(rows)
-    marks = _marks(context, rows)
+    sockets = context.servers.of_all(rows)
+    marks = _marks(context.books, rows)
     survivors = context.books.survivors(context.place.boot_id)
     told = known or {}
 
@@ -44,19 +51,20 @@ def look_at(
     closely = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known}
     world = context.observer.look(
         sockets.values(),
-        _since(context, rows),
+        _since(context.place.boot_id, rows),
         wanted=wanted_by(zip(rows, pasts, strict=True), strangers=strangers),
         closely=closely if briefly else None,
     )
+    agents, books = context.agents, context.books
     return [
-        _sight(context, row, sockets[row.name], world, before, briefly=briefly)
+        _sight(agents, books, row, sockets[row.name], world, before, briefly=briefly)
         for row, before in zip(rows, pasts, strict=True)
     ]
 
 
-def _marks(context: Context, rows: Sequence[Row]) -> Mapping[str, str]:
+def _marks(books: Books, rows: Sequence[Row]) -> Mapping[str, str]:
     """Of those whose session may not tell it itself."""
-    return context.books.marks([row.name for row in rows if _asked_for_mark(row)])
+    return books.marks([row.name for row in rows if _asked_for_mark(row)])
 
 
 def _asked_for_mark(row: Row) -> bool:
@@ -64,45 +72,92 @@ def _asked_for_mark(row: Row) -> bool:
 
 
 def _sight(
-    context: Context, row: Row, socket: str, world: World, before: Past, *, briefly: bool
+    agents: RowAgents,
+    books: Books,
+    row: Row,
+    socket: str,
+    world: World,
+    before: Past,
+    *,
+    briefly: bool,
 ) -> tuple[Sight, Past]:
-    profile = context.profile_of(row)
-    sight = see(row, socket, profile, context.spares_of(profile), world, before)
+    profile = agents.profile(row)
+    sight = see(row, socket, profile, agents.spares(profile), world, before)
     if (
-        context.agent_of(row) is None
+        agents.of(row) is None
         and not briefly
-        and (seen := _agent_seen(context, sight, world)) is not None
+        and (seen := _agent_seen(agents.profiles, sight, world)) is not None
     ):
-        context.seen_agents[row.name] = seen
-        return _sight(context, row, socket, world, before, briefly=briefly)
+        agents.seen[row.name] = seen
+        return _sight(agents, books, row, socket, world, before, briefly=briefly)
     if (
         before.mark is None
         and not _asked_for_mark(row)
         and sight.live in (Live.GONE, Live.AGENT_GONE)
-        and (mark := context.books.mark(row.name))
+        and (mark := books.mark(row.name))
     ):
         # What tmux started in its pane tells the mark no more, and what was left behind may carry
         # nothing else.
-        told = replace(before, mark=mark, registry=str(context.registry.resolved))
-        return _sight(context, row, socket, world, told, briefly=briefly)
+        told = replace(before, mark=mark, registry=str(books.registry.resolved))
+        return _sight(agents, books, row, socket, world, told, briefly=briefly)
     return sight, past_of(sight, before)
 
 
-def _agent_seen(context: Context, sight: Sight, world: World) -> str | None:
+def _agent_seen(profiles: Profiles, sight: Sight, world: World) -> str | None:
     """The one known agent that runs in its pane; where that cannot be told, the only one in the
     session."""
     panes = sight.session.panes if sight.session else ()
     if sight.pane:
         panes = (sight.pane,)
-    found = [name for pane in panes for name in agents_in((pane,), context.profiles, world)]
+    found = [name for pane in panes for name in agents_in((pane,), profiles, world)]
     return found[0] if len(found) == 1 else None
 
 
-def _since(context: Context, rows: Sequence[Row]) -> int:
+def _since(boot_id: str, rows: Sequence[Row]) -> int:
     """The start of the oldest pane among them, when all of it was recorded in this boot."""
     known = [
-        row.pane.start_ticks
-        for row in rows
-        if row.pane.start_ticks and row.tmux.boot_id == context.place.boot_id
+        row.pane.start_ticks for row in rows if row.pane.start_ticks and row.tmux.boot_id == boot_id
     ]
     return min(known, default=0) if len(known) == len(rows) else 0
+
+
+@frozen
+class Shown:
+    """A screen as it stands and with wrapped lines joined, and what is set on its pane."""
+
+    text: str | None = None
+    joined: str | None = None
+    options: Mapping[str, str | None] = field(default_factory=dict)
+    environment: str | None = None  # of its session
+
+
+def shown_in(tmux: Tmux, sights: Sequence[Sight], options: Sequence[Sequence[str]]) -> list[Shown]:
+    """In the order of the sights, each with its options; nothing for those without a session."""
+    shown = [Shown()] * len(sights)
+    for socket in dict.fromkeys(sight.socket for sight in sights):
+        places = [
+            place for place, sight in enumerate(sights) if sight.socket == socket and sight.session
+        ]
+        asked = [one for place in places for one in _questions(sights[place], options[place])]
+        answers = iter(tmux.ask(socket, asked))
+        for place in places:
+            environment = next(answers)
+            screens = (next(answers), next(answers)) if sights[place].pane else (None, None)
+            shown[place] = Shown(
+                *screens, {option: next(answers) for option in options[place]}, environment
+            )
+    return shown
+
+
+def _questions(sight: Sight, options: Sequence[str]) -> list[Question]:
+    """Options are those of its pane: without one there are none."""
+    asked = [Question(sight.session.id, environment=True)] if sight.session else []
+    if sight.pane is None:
+        return asked
+    pane = sight.pane.id
+    return [
+        *asked,
+        Question(pane),
+        Question(pane, joined=True),
+        *(Question(pane, option) for option in options),
+    ]

@@ -5,7 +5,6 @@ A session that another registry has is none of them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from tmuxreap.core.errors import Code, Failure, command
@@ -53,24 +52,6 @@ def all_newcomers(
     return without_row(context, rows, sights, servers)
 
 
-def near_sockets(context: Context) -> list[str]:
-    """Of the default server, tmux's and the user's own, and of the one that we run in."""
-    mine = context.socket_named(context.default_server)
-    return list(
-        dict.fromkeys(
-            one for one in (context.socket_named(None), mine, context.settings.tmux_socket) if one
-        )
-    )
-
-
-def server_flag(context: Context, socket: str) -> tuple[str, ...]:
-    default = context.socket_named(None)
-    if socket == default:
-        return ()
-    folder, name = os.path.split(socket)
-    return ("--server", name if folder == os.path.dirname(default) else socket)  # noqa: PTH120
-
-
 def told(found: Sequence[Newcomer]) -> str:
     """For people: each with its agent."""
     names = [f"{one.name} ({one.agent})" for one in found[:TOLD]]
@@ -80,10 +61,10 @@ def told(found: Sequence[Newcomer]) -> str:
 
 def not_registered(context: Context, target: str) -> Failure | None:
     """Why a name means no row, where a session of that name is alive."""
-    for socket in near_sockets(context):
+    for socket in context.servers.near(context.default_server):
         server = context.tmux.look(socket)
         if isinstance(server, Server) and server.named(target) is not None:
-            flag = server_flag(context, socket)
+            flag = context.servers.flag(socket)
             adopt = f"register it with: {command('adopt', target, *flag)}"
             end = (
                 f", or end it without: {command('stop', target, '--unregistered')}"
@@ -129,8 +110,9 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
         if (found := agents_in(one.panes, context.profiles, world))
     }
     mine = [one for one in sessions if one.id in agents]
-    anothers = owners_of(context, server, mine) if mine else {}
-    flag = server_flag(context, server.socket)
+    ours, boot_id = context.own_registry, context.place.boot_id
+    anothers = owners_of(context.tmux, ours, boot_id, server, mine) if mine else {}
+    flag = context.servers.flag(server.socket)
     return [
         Newcomer(one.name, agents[one.id], server.socket, flag)
         for one in mine

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.hooks.events import SESSION_END
 from tmuxreap.core.model import Row
+from tmuxreap.core.ports import Clock
 from tmuxreap.core.values import frozen
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Event, Moment, NewEvent, moment_of
 from tmuxreap.registry.restarts import Restart, Wish, is_lost, loss_of, wish_of
 from tmuxreap.registry.rows import ended_epoch
-from tmuxreap.sessions.caller import caller
-from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.caller import Caller
+from tmuxreap.sessions.observe import Place
 
 RESTARTING, FAILED = "restarting", "restart_failed"
 CANCELLED, GIVEN_UP = "restart_cancelled", "restart_given_up"
@@ -47,71 +49,98 @@ class Pending:
         return self.recent >= self.wish.limit.count
 
 
-def pending(context: Context, row: Row) -> Pending | None:
-    """None where nothing is to come. ValueError where the row's words mean nothing, or nobody can
-    tell; NotKnown where it may be told later."""
-    if not is_lost(row) or row.tmux.host not in (None, context.place.host):
-        return None
-    wish = wish_of(row)
-    if wish is None:
-        return None
-    events = context.books.history(row.name)
-    if events is None:
-        raise NotKnown
-    loss = loss_of(row)
-    if is_decided(events, loss) or not _lost_since_start(row, events):
-        return None
-    if wish.when is Restart.ON_FAILURE and not _has_failed(context, row, events):
-        return None
-    tried = [event for event in events if event.kind == RESTARTING]
-    recent = [one for one in _since_person(events) if one.kind == RESTARTING]
-    near = [one for one in recent if _age_s(context, one) < wish.limit.within_s]
-    return Pending(row.name, loss, wish, sum(_is_of(one, loss) for one in tried), len(near))
+@frozen
+class RestartLog:
+    books: Books
+    clock: Clock
+    place: Place
+    warnings: list[str]
 
+    def pending(self, row: Row) -> Pending | None:
+        """None where nothing is to come. ValueError where the row's words mean nothing, or nobody
+        can tell; NotKnown where it may be told later."""
+        if not is_lost(row) or row.tmux.host not in (None, self.place.host):
+            return None
+        wish = wish_of(row)
+        if wish is None:
+            return None
+        events = self.books.history(row.name)
+        if events is None:
+            raise NotKnown
+        loss = loss_of(row)
+        if is_decided(events, loss) or not _lost_since_start(row, events):
+            return None
+        if wish.when is Restart.ON_FAILURE and not self._has_failed(row, events):
+            return None
+        tried = [event for event in events if event.kind == RESTARTING]
+        recent = [one for one in _since_person(events) if one.kind == RESTARTING]
+        near = [one for one in recent if self._age_s(one) < wish.limit.within_s]
+        return Pending(row.name, loss, wish, sum(_is_of(one, loss) for one in tried), len(near))
 
-def may_come_back(context: Context, row: Row) -> bool:
-    try:
-        return pending(context, row) is not None
-    except (ValueError, NotKnown):
-        return False
+    def may_come_back(self, row: Row) -> bool:
+        try:
+            return self.pending(row) is not None
+        except (ValueError, NotKnown):
+            return False
 
+    def cancel(self, row: Row, verb: str, caller: Caller) -> bool:
+        """Whether a restart of it was to come, and now is not."""
+        try:
+            known = self.pending(row)
+        except ValueError:
+            return False
+        except NotKnown:
+            self.warnings.append(
+                f"restart_not_cancelled: a watch may start {row.name} again, for the ledger could"
+                " not be read: repeat this when it can"
+            )
+            return False
+        if known is None:
+            return False
+        facts = {"by": verb, "ended_by": caller.as_recorded(self.books)}
+        return self.decide(row.name, known.loss, CANCELLED, facts)
 
-def cancel(context: Context, row: Row, verb: str) -> bool:
-    """Whether a restart of it was to come, and now is not."""
-    try:
-        known = pending(context, row)
-    except ValueError:
-        return False
-    except NotKnown:
-        context.warnings.append(
-            f"restart_not_cancelled: a watch may start {row.name} again, for the ledger could not"
-            " be read: repeat this when it can"
-        )
-        return False
-    if known is None:
-        return False
-    facts = {"by": verb, "ended_by": caller(context)}
-    return decide(context, row.name, known.loss, CANCELLED, facts)
+    def decide(self, name: str, loss: str, kind: str, facts: Mapping[str, object]) -> bool:
+        """End the matter of this loss; False where that was done before, or could not be
+        recorded."""
+        event = NewEvent(name, kind, {"loss": loss, **facts})
+        return self.books.note_unless(event, lambda events: is_decided(events, loss)) is True
 
+    def claim(self, known: Pending) -> bool:
+        """Take the next attempt; two that try at the same moment do not both get it."""
+        attempt = known.tried + 1
+        by = {"pid": self.place.pid}  # whose watch tells what comes of it
+        moment = Moment.now(self.place.boot_id, self.clock)
+        facts = {"loss": known.loss, "attempt": attempt, **by, **moment.as_data()}
 
-def decide(context: Context, name: str, loss: str, kind: str, facts: Mapping[str, object]) -> bool:
-    """End the matter of this loss; False where that was done before, or could not be recorded."""
-    event = NewEvent(name, kind, {"loss": loss, **facts})
-    return context.books.note_unless(event, lambda events: is_decided(events, loss)) is True
+        def taken(events: Sequence[Event]) -> bool:
+            tried = sum(one.kind == RESTARTING and _is_of(one, known.loss) for one in events)
+            return tried >= attempt or is_decided(events, known.loss)
 
+        return self.books.note_unless(NewEvent(known.name, RESTARTING, facts), taken) is True
 
-def claim(context: Context, known: Pending) -> bool:
-    """Take the next attempt; two that try at the same moment do not both get it."""
-    moment = Moment(context.place.boot_id, context.clock.uptime(), context.clock.monotonic())
-    attempt = known.tried + 1
-    by = {"pid": context.place.pid}  # whose watch tells what comes of it
-    facts = {"loss": known.loss, "attempt": attempt, **by, **moment.as_data()}
+    def _age_s(self, event: Event) -> float:
+        """By the clock that nobody sets, while the machine was not started anew."""
+        moment = moment_of(event.data)
+        if moment is not None and moment.boot_id == self.place.boot_id:
+            return self.clock.uptime() - moment.uptime
+        return max(0.0, self.clock.now() - event.at)
 
-    def taken(events: Sequence[Event]) -> bool:
-        tried = sum(one.kind == RESTARTING and _is_of(one, known.loss) for one in events)
-        return tried >= attempt or is_decided(events, known.loss)
+    def _has_failed(self, row: Row, events: Sequence[Event]) -> bool:
+        """What is known of how it ended; an end that nobody asked for leaves no good-bye."""
+        begun = max((one.id for one in events if one.kind in BEGINNINGS), default=0)
+        life = [one for one in events if one.id > begun]
+        if any(one.kind == AGENT_GONE and one.data.get("goodbye") for one in life):
+            return False
+        cause = next((one.data.get("cause") for one in reversed(life) if one.kind == DEAD), None)
+        if cause is not None and not str(cause).startswith("exit status"):
+            return True
+        return cause != GOOD_EXIT and not self._said_goodbye(row)
 
-    return context.books.note_unless(NewEvent(known.name, RESTARTING, facts), taken) is True
+    def _said_goodbye(self, row: Row) -> bool:
+        since = row.pane.created_epoch or 0.0
+        told = self.books.told(row.name)
+        return any(one.kind == SESSION_END and one.at >= since - SAME_MOMENT_S for one in told)
 
 
 def is_decided(events: Sequence[Event], loss: str) -> bool:
@@ -133,14 +162,6 @@ def _since_person(events: Sequence[Event]) -> Sequence[Event]:
     return events[begun[-1] :] if begun else events
 
 
-def _age_s(context: Context, event: Event) -> float:
-    """By the clock that nobody sets, while the machine was not started anew."""
-    moment = moment_of(event.data)
-    if moment is not None and moment.boot_id == context.place.boot_id:
-        return context.clock.uptime() - moment.uptime
-    return max(0.0, context.clock.now() - event.at)
-
-
 def _lost_since_start(row: Row, events: Sequence[Event]) -> bool:
     """By the order of what was recorded; where another tool wrote the loss, by the times."""
     lives = [one for one in events if one.kind in (*BEGINNINGS, DEAD)]
@@ -151,21 +172,3 @@ def _lost_since_start(row: Row, events: Sequence[Event]) -> bool:
     lost_at = ended_epoch(row)
     begun_at = lives[-1].at if lives else row.pane.created_epoch
     return lost_at is not None and (begun_at is None or lost_at >= int(begun_at))
-
-
-def _has_failed(context: Context, row: Row, events: Sequence[Event]) -> bool:
-    """What is known of how it ended; an end that nobody asked for leaves no good-bye."""
-    begun = max((one.id for one in events if one.kind in BEGINNINGS), default=0)
-    life = [one for one in events if one.id > begun]
-    if any(one.kind == AGENT_GONE and one.data.get("goodbye") for one in life):
-        return False
-    cause = next((one.data.get("cause") for one in reversed(life) if one.kind == DEAD), None)
-    if cause is not None and not str(cause).startswith("exit status"):
-        return True
-    return cause != GOOD_EXIT and not _said_goodbye(context, row)
-
-
-def _said_goodbye(context: Context, row: Row) -> bool:
-    since = row.pane.created_epoch or 0.0
-    told = context.books.told(row.name)
-    return any(one.kind == SESSION_END and one.at >= since - SAME_MOMENT_S for one in told)

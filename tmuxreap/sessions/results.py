@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from tmuxreap.core.answers.base import Process, problem_of, read
 from tmuxreap.core.answers.sessions import Author, Locator, Session, Shown
 from tmuxreap.core.model import Live, Row, Status, Terminal
-from tmuxreap.core.ports import Question
+from tmuxreap.core.ports import Processes, Question, Tmux
 from tmuxreap.core.results import megabytes
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.registry.rows import is_kept, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
@@ -46,9 +47,7 @@ def _states(
     """Of those that live: what tells them is loaded where one does."""
     if not any(sight.live is Live.ALIVE for sight in sights):
         return [None] * len(rows)
-    from tmuxreap.sessions.state import States
-
-    return States(context).of(rows, sights, said)
+    return context.states.of(rows, sights, said)
 
 
 def session_result(
@@ -62,7 +61,7 @@ def session_result(
     """`told`: what it is at, where somebody has looked at its screen already."""
     session, pane, now = sight.session, sight.pane, context.clock.now()
     activity = session.activity if session else None
-    agent = context.agent_of(row)
+    agent = context.agents.of(row)
     state = told or _states(context, [row], [sight], {})[0]
     memory = sum(context.processes.memory(one.process.id) for one in sight.owned.own)
     return Session(
@@ -122,40 +121,40 @@ def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -
     from tmuxreap.sessions.conversation import screen_of  # with the agents' stores
     from tmuxreap.sessions.state import shows, told_of
 
-    profile = context.profile_of(row)
+    profile = context.agents.profile(row)
     known = context.finder.known_of(row, sight, profile)
-    plain, text = _screens(context, sight)
+    plain, text = _screens(context.tmux, sight)
     screen = screen_of(profile, known, plain) if sight.agent else None
     if row.terminal is Terminal.NONE:
         text = context.drawn(row)
-    told = told_of(context, sight, said, shows(screen) if screen else None)
+    told = told_of(context.processes, context.clock, sight, said, shows(screen) if screen else None)
     found = known.conversation
     trouble = sight.trouble if sight.live is Live.UNKNOWN else None
     summary = as_dict(session_result(context, row, sight, said, told=told))
     return Shown(
         **{**summary, "error": problem_of(trouble)},
-        processes=tuple(_process(context, one) for one in sight.owned.own),
-        protected=tuple(_process(context, one) for one in sight.owned.spared),
+        processes=tuple(_process(context.processes, one) for one in sight.owned.own),
+        protected=tuple(_process(context.processes, one) for one in sight.owned.spared),
         pane_state=screen.state.value if screen else sight.live.value,
         locators=(Locator(**as_dict(found), candidates=tuple(known.candidates)),),
         screen=kept_screen(text) if text is not None else row.last_screen,
-        ended_by=_ended_by(context, row),
+        ended_by=_ended_by(context.books, row),
     )
 
 
-def _screens(context: Context, sight: Sight) -> Sequence[str | None]:
+def _screens(tmux: Tmux, sight: Sight) -> Sequence[str | None]:
     """Its pane's, line by line as it is cut there, and with the lines whole."""
     if sight.pane is None:
         return None, None
     pane = sight.pane.id
-    return context.tmux.ask(sight.socket, [Question(pane), Question(pane, joined=True)])
+    return tmux.ask(sight.socket, [Question(pane), Question(pane, joined=True)])
 
 
-def _ended_by(context: Context, row: Row) -> Author | None:
+def _ended_by(books: Books, row: Row) -> Author | None:
     """Who ended it; None of one that runs, and where nobody did."""
     if not row.status.ended:
         return None
-    told = [event for event in context.books.events({row.name}, None) if event.kind in LIVES]
+    told = [event for event in books.events({row.name}, None) if event.kind in LIVES]
     author = told[-1].data.get("ended_by") if told else None
     return read(Author, author) if isinstance(author, Mapping) else None
 
@@ -164,6 +163,6 @@ def _ended_by(context: Context, row: Row) -> Author | None:
 LIVES = frozenset({"stopped", "killed", "terminated", "dead", "started", "resumed", "adopted"})
 
 
-def _process(context: Context, one: Belonging) -> Process:
-    started = round(context.processes.started_epoch(one.process.id), 2)
+def _process(processes: Processes, one: Belonging) -> Process:
+    started = round(processes.started_epoch(one.process.id), 2)
     return Process(one.process.pid, one.process.comm, one.why, started)

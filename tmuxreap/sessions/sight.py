@@ -402,11 +402,7 @@ def _terminal_of(leader: Process | None) -> frozenset[str]:
 def _tracked(row: Row, world: World) -> Process | None:
     """The recorded process, if the one of that pid started when it should have."""
     process = world.index.processes.get(row.pane.pid or 0)
-    if (
-        process is None
-        or row.pane.created_epoch is None
-        or row.tmux.boot_id not in (None, world.boot_id)
-    ):
+    if process is None or row.pane.created_epoch is None or not row.tmux.of_boot(world.boot_id):
         return None
     same = abs(world.epochs[process.pid] - row.pane.created_epoch) <= SAME_START_S
     return process if same else None
@@ -462,9 +458,7 @@ def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int |
     if not row.tmux.known:
         return (first.pid or None) if isinstance(first, Server) else None
     again = isinstance(server, Server) and server.pid == row.tmux.server_pid
-    if row.tmux.boot_id not in (None, world.boot_id) or (
-        again and not same_server(row, server, world)
-    ):
+    if not row.tmux.of_boot(world.boot_id) or (again and not same_server(row, server, world)):
         return None
     return row.tmux.server_pid
 

@@ -16,10 +16,11 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
 from tmuxreap.core.cache import kept, recalled, stamped
 from tmuxreap.core.model import Live, Row
-from tmuxreap.core.ports import Question
+from tmuxreap.core.ports import Clock, Processes, Question, Tmux
 from tmuxreap.core.values import frozen
+from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Pulse
-from tmuxreap.sessions.context import Context
+from tmuxreap.sessions.row_agents import RowAgents
 from tmuxreap.sessions.sight import Sight
 
 FRESH_S = 120.0  # so long a word counts, though its agent has drawn something since
@@ -108,19 +109,25 @@ class States:
     """Tells them for many rows at once, and knows the screens that did not change since it was
     asked before."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
+    def __init__(
+        self, tmux: Tmux, processes: Processes, clock: Clock, books: Books, agents: RowAgents
+    ) -> None:
+        self._tmux = tmux
+        self._processes = processes
+        self._clock = clock
+        self._books = books
+        self._agents = agents
         self._known: dict[str, list[object]] | None = None
 
     def of(
         self, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse] | None = None
     ) -> list[Told]:
         """In the order of the rows. `said`: the last word of each, where it is known already."""
-        pulses = self._context.books.pulses() if said is None else said
-        profiles = [self._context.profile_of(row) for row in rows]
+        pulses = self._books.pulses() if said is None else said
+        profiles = [self._agents.profile(row) for row in rows]
         shown = self._shown(sights, profiles)
         return [
-            told_of(self._context, sight, pulses.get(row.name), one)
+            told_of(self._processes, self._clock, sight, pulses.get(row.name), one)
             for row, sight, one in zip(rows, sights, shown, strict=True)
         ]
 
@@ -151,7 +158,7 @@ class States:
             panes = [pane.id for at in here if (pane := sights[at].pane)]
             yield from zip(
                 here,
-                self._context.tmux.ask(socket, [Question(pane) for pane in panes]),
+                self._tmux.ask(socket, [Question(pane) for pane in panes]),
                 strict=True,
             )
 
@@ -159,25 +166,27 @@ class States:
         self, wanted: Sequence[int], profiles: Sequence[Profile | None]
     ) -> Mapping[str, list[object]]:
         if self._known is None and len(wanted) > CROWD:
-            self._known = recalled(self._context.books.reading, READING, _stamp(profiles))
+            self._known = recalled(self._books.reading, READING, _stamp(profiles))
         return self._known or {}
 
     def _keep(self, entries: dict[str, list[object]], profiles: Sequence[Profile | None]) -> None:
         """One that drew just now may draw again in the same second."""
-        before = self._context.clock.now() - STILL_S
+        before = self._clock.now() - STILL_S
         self._known = {
             key: one
             for key, one in entries.items()
             if isinstance(at := one[0], float) and at <= before
         }
-        self._context.books.keep(kept(READING, _stamp(profiles), self._known))
+        self._books.keep(kept(READING, _stamp(profiles), self._known))
 
 
-def told_of(context: Context, sight: Sight, said: Pulse | None, shown: Shows | None) -> Told:
+def told_of(
+    processes: Processes, clock: Clock, sight: Sight, said: Pulse | None, shown: Shows | None
+) -> Told:
     """The state of one whose screen was looked at."""
     if sight.live is not Live.ALIVE:
         return NOTHING
-    return judge(_of_this_life(context, said, sight), shown, _drawn_at(sight), context.clock.now())
+    return judge(_of_this_life(processes, said, sight), shown, _drawn_at(sight), clock.now())
 
 
 def _has_screen(sight: Sight, profile: Profile | None) -> bool:
@@ -221,10 +230,10 @@ def _stamp(profiles: Iterable[Profile | None]) -> str:
     return stamped(zlib.crc32("\n".join(patterns).encode()))
 
 
-def _of_this_life(context: Context, said: Pulse | None, sight: Sight) -> Pulse | None:
+def _of_this_life(processes: Processes, said: Pulse | None, sight: Sight) -> Pulse | None:
     """What was said before it was started is another agent's word."""
     if said is None:
         return None
     lives = sight.agent or tuple(one.process for one in sight.owned.own)
-    since = min((context.processes.started_epoch(process.id) for process in lives), default=0.0)
+    since = min((processes.started_epoch(process.id) for process in lives), default=0.0)
     return said if said.at >= since - SAME_MOMENT_S else None

@@ -7,7 +7,6 @@ from tmuxreap.commands.watch.status_line import Segment, texts
 from tmuxreap.core.model import Row
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import States
 
 
 def seen(story: Story) -> list[tuple[Row, Sight]]:
@@ -18,7 +17,7 @@ def seen(story: Story) -> list[tuple[Row, Sight]]:
 
 def told(story: Story) -> dict[str, str]:
     rows, sights = zip(*seen(story), strict=True)
-    return texts(sights, States(story.app()).of(list(rows), list(sights)))
+    return texts(sights, story.app().states.of(list(rows), list(sights)))
 
 
 def test_those_that_run_by_what_they_are_at_and_those_that_should(story: Story) -> None:

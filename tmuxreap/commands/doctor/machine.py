@@ -59,7 +59,7 @@ class Patient:
         found: dict[str, list[str]] = {}
         for row in self.rows:
             if not row.status.ended and row.terminal is Terminal.TMUX:
-                found.setdefault(self.app.socket_of(row), []).append(row.name)
+                found.setdefault(self.app.servers.of(row), []).append(row.name)
         return found
 
     @cached_property

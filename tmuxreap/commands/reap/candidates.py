@@ -20,7 +20,7 @@ from tmuxreap.commands.reap.verdicts import (
 from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import Live, Process, Row, Server
 from tmuxreap.core.times import parse_duration
-from tmuxreap.ending.one_at_a_time import busy_names
+from tmuxreap.ending.one_at_a_time import AtWork
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import screen_of
@@ -42,7 +42,7 @@ def nominate(
     sights = [sight for sight, _ in look_at(context, rows)]
     family = _Family(context, rows, sights)
     began = _beginnings(context, [row for row in rows if row.ttl is not None])
-    pulses, busy = context.books.pulses(), busy_names(context, context.books.open_intents())
+    pulses, busy = context.books.pulses(), AtWork.of(context).busy()
     return [
         judge(
             wanted,
@@ -154,7 +154,7 @@ def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer:
-    profile = context.profile_of(row)
+    profile = context.agents.profile(row)
     known = context.finder.known_of(row, sight, profile)
     text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
     screen = screen_of(profile, known, text)

@@ -77,7 +77,6 @@ def usual(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
 
 
 def run(context: Context, request: ReapRequest) -> Result:
-    context.tool = "reap" if context.tool == "cli" else context.tool
     look = context.registry.look()
     found, kept = _judged(context, look, request)
     if request.yes and not request.dry_run:

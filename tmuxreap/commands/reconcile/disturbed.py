@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.one_at_a_time import busy_names
+from tmuxreap.ending.one_at_a_time import AtWork
 from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
@@ -48,7 +48,7 @@ def begin(context: Context, look: RegistryLook) -> Before:
 def others_at_work(context: Context, before: Before) -> Others:
     """To be called after the world was looked at. The owners are asked for first and the ledger
     after them: an intent that is open still when its owner is dead was closed by nobody."""
-    busy = busy_names(context, before.intents)
+    busy = AtWork.of(context).busy(before.intents)
     now, begun = context.books.open_intents(), context.books.begun_since(before.latest)
     ended = {name for name, intent in before.intents.items() if not _is_same(intent, now.get(name))}
     return Others(frozenset(busy), frozenset(ended | begun | _rewritten(context, before.look)))
@@ -62,7 +62,7 @@ def is_behind(context: Context, look: RegistryLook) -> bool:
             context.processes.wait((), pause_s)
         if not (context.books.is_behind(look) and context.registry.is_still(look)):
             return False
-        if busy_names(context, context.books.open_intents()):
+        if AtWork.of(context).busy():
             return False
     return True
 

@@ -40,9 +40,8 @@ from tmuxreap.registry.transitions import (
 )
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import BANNER_OPTION, look_at
 from tmuxreap.sessions.restarts import REBOOT, SERVER
-from tmuxreap.sessions.shown import BANNER_OPTION
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK
 from tmuxreap.system.processes.procfs import is_leaving
@@ -288,7 +287,7 @@ def _is_leaving(context: Context, server: ServerLook) -> bool:
 
 def _said_goodbye(context: Context, row: Row, sight: Sight) -> bool:
     """Its exit banner is on the screen that it left."""
-    profile = context.profile_of(row)
+    profile = context.agents.profile(row)
     if profile is None or sight.pane is None:
         return False
     screen = context.tmux.capture(sight.socket, sight.pane.id, joined=True)
@@ -320,7 +319,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
             )
         ]
     if intent is not None:
-        known = context.finder.known_of(row, sight, context.profile_of(row)).conversation
+        known = context.finder.known_of(row, sight, context.agents.profile(row)).conversation
         ending = End(Event.PURGED, context.clock.now(), reason=intent.reason)
         changes = end_changes(row.status, ending) if _has_purged(intent, known) else {}
         return [
@@ -335,7 +334,11 @@ def _is_anothers(context: Context, sight: Sight) -> bool:
     """It has the name of an ended row, and another registry has it."""
     if sight.session is None or not isinstance(sight.server, Server):
         return False
-    return bool(owners_of(context, sight.server, [sight.session]))
+    return bool(
+        owners_of(
+            context.tmux, context.own_registry, context.place.boot_id, sight.server, [sight.session]
+        )
+    )
 
 
 def _has_purged(intent: Intent, conversation: Conversation) -> bool:
@@ -347,8 +350,8 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
     """Proven gone. With processes left of it nothing is written: gone means gone."""
     if sight.owned.own:
         return Drift(row.name, DriftKind.SURVIVORS, _who(sight), hint=command("stop", row.name))
-    conversation = context.finder.known_of(row, sight, context.profile_of(row)).conversation
-    agent = context.agent_of(row)
+    conversation = context.finder.known_of(row, sight, context.agents.profile(row)).conversation
+    agent = context.agents.of(row)
     event = EVENT_OF_VERB[Verb(intent.verb)] if intent is not None else Event.FOUND_DEAD
     if intent is not None and _has_purged(intent, conversation):
         event = Event.PURGED
@@ -366,7 +369,7 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
         else ""
     )
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
-    anew = row.tmux.boot_id not in (None, context.place.boot_id)
+    anew = not row.tmux.of_boot(context.place.boot_id)
     changes = end_changes(row.status, ending)
     return Drift(
         row.name, DriftKind.DEAD, evidence, changes, intent, cause=REBOOT if anew else None
@@ -397,8 +400,8 @@ def _stuck(row: Row, intent: Intent) -> Drift:
 
 def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
     """The agent itself says that it is in another conversation by now."""
-    agent = context.agent_of(row)
-    found = context.finder.known_of(row, sight, context.profile_of(row)).conversation
+    agent = context.agents.of(row)
+    found = context.finder.known_of(row, sight, context.agents.profile(row)).conversation
     recorded = recorded_conversation(row, agent)
     if agent is None or found.id in (None, recorded) or found.source not in FOLLOWING:
         return []

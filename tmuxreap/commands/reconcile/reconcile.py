@@ -173,14 +173,12 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     elif drifts:
         done[:] = [drift for drift in drifts if drift.changes is not None]
         context.books.follow(look, events(look), _closings(drifts))
-    tell_finished(
-        context,
-        [
-            (before[d.name], d.intent)
-            for d in done
-            if d.kind is DriftKind.DEAD and d.intent is not None
-        ],
-    )
+    dead = [
+        (before[d.name], d.intent)
+        for d in done
+        if d.kind is DriftKind.DEAD and d.intent is not None
+    ]
+    context.warnings.extend(tell_finished(context.books, dead, context.clock.now()))
     _finish_ended(
         context,
         [
@@ -249,7 +247,9 @@ def _finish_ended(context: Context, ended: Sequence[tuple[Row, Intent]]) -> None
     for row, intent in ended:
         from tmuxreap.ending.outcome import clear_up_after  # few drifts ask for it
 
-        failure = clear_up_after(context, row, json.loads(intent.plan), intent.reason)
+        failure = clear_up_after(
+            context.books, context.settings.environ, row, json.loads(intent.plan), intent.reason
+        )
         if failure is not None:
             context.warnings.append(f"{failure.code.text}: {failure.message}")
 

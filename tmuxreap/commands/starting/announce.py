@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope
-from tmuxreap.ending.one_at_a_time import owner_alive, under_way
+from tmuxreap.ending.one_at_a_time import AtWork, under_way
 from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewIntent
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK
@@ -25,7 +25,7 @@ def announced(context: Context, wish: Launch, mark: str) -> Iterator[Start]:
     older = _marks_of_dead(context, wish.name)
     where = {"socket": wish.socket, "server": wish.server, "terminal": wish.terminal.value}
     plan = json.dumps({**where, "agent": wish.agent, "marks": [mark, *older]})
-    with under_way(context) as ours:
+    with under_way(context.books) as ours:
         intent = _begun(context, wish.name, wish.event.value, plan)
         ours([intent] if intent else [])
         start = Start(wish.event.value, intent)
@@ -85,9 +85,7 @@ def _begun(context: Context, name: str, event: str, plan: str) -> Intent | None:
     deadline = context.clock.now() + LONGEST_S
     place = context.place.boot_id
     new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
-    (answer,) = context.books.begin(
-        [new], lambda intent: owner_alive(context, intent), take_over=False
-    )
+    (answer,) = context.books.begin([new], AtWork.of(context).is_at, take_over=False)
     if isinstance(answer, Busy):
         raise _busy(name, answer.intent)
     return answer.intent if answer else None

@@ -25,8 +25,7 @@ from tmuxreap.ledger.records import START
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_asked
-from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.shown import BANNER_OPTION
+from tmuxreap.sessions.look import BANNER_OPTION, look_at
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.interrupts import undisturbed
 

@@ -77,7 +77,7 @@ def living(context: Context, name: str, pid: int | None) -> ProcessId:
 def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[Row, Sight]:
     """The row with the agent that runs there, and the look at it; what belongs to another row is
     refused."""
-    world = context.observer.look([context.socket_of(row)], 0)
+    world = context.observer.look([context.servers.of(row)], 0)
     leader = world.index.processes.get(row.pane.pid or 0)
     if leader is not None and row.terminal is Terminal.NONE:
         _not_in_tmux(context, row, leader)
@@ -109,7 +109,7 @@ def outside_launch(context: Context, row: Row, sight: Sight) -> Launch:
         start_command=None,
         cwd=cwd or str(context.settings.cwd),
         server=None,
-        socket=context.socket_of(row),
+        socket=context.servers.of(row),
         event=Event.ADOPTED,
     )
 

@@ -5,8 +5,6 @@ and is told from there. Never starts a session itself."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -16,7 +14,7 @@ from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.model import ProcessId, Row
 from tmuxreap.core.times import short_duration
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.handover import clean_environment
+from tmuxreap.ending.handover import popen_outside
 from tmuxreap.ledger.records import Event
 from tmuxreap.registry.restarts import is_lost, loss_of, pause_s, wants_restart
 from tmuxreap.sessions.context import Context
@@ -27,7 +25,6 @@ from tmuxreap.sessions.restarts import (
     RESTARTING,
     NotKnown,
     Pending,
-    pending,
 )
 
 RESTART = "_restart"
@@ -48,15 +45,7 @@ class Child:
     def __init__(self, context: Context, known: Pending) -> None:
         of_it = (known.name, known.loss, str(known.tried))
         words = (RESTART, "--", str(context.registry.resolved), *of_it)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tmuxreap", *words],
-            cwd="/",
-            env=clean_environment(context.settings.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._process = popen_outside(words, context.settings.environ)
         found = context.processes.identify(self._process.pid)
         self.id = found or ProcessId(self._process.pid, 0)
 
@@ -170,7 +159,7 @@ class Restarts:
 
     def _pending(self, row: Row) -> Pending | None:
         try:
-            known = pending(self._context, row)
+            known = self._context.restarts.pending(row)
         except NotKnown:
             return None  # asked again at the next look
         except ValueError as error:

@@ -14,14 +14,14 @@ from tmuxreap.core.deeds import SetStatus
 from tmuxreap.core.model import Live, Row, Server
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import NOTHING, AgentState, States, Told
+from tmuxreap.sessions.state import NOTHING, AgentState, Told
 
 
 class Segment:
     def __init__(self, context: Context) -> None:
         self._app = context
         self._told: dict[str, str] = {}
-        self._states = States(context)
+        self._states = context.states
 
     def tell(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, Told]:
         """What each is at. `again`: also where nothing changed."""

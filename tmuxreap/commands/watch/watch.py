@@ -62,7 +62,6 @@ class WatchRequest:
 
 def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | None = None) -> None:
     """Until it is asked to end. `waiter`: the caller's, who ends the watch by it."""
-    context.tool = "watch"
     waiter = waiter or Waiter(context.processes, context.registry.resolved)
     segment = Segment(context) if request.settle else None
     try:

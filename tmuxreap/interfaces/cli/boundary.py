@@ -6,6 +6,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from tmuxreap.app import real_app
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure, interrupted
 from tmuxreap.core.model import Scope, Verb
+from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice, pad, plain, width
 from tmuxreap.core.times import parse_duration
@@ -29,17 +31,24 @@ if TYPE_CHECKING:
 _listeners: list[Callable[[Result], None]] = []  # the last hears instead of people and scripts
 LENIENT = ("stop", "kill", "finish")  # a bad file of settings is told, and in nobody's way
 UNCONFIGURED = ("hook", "heartbeat")  # agents call them all the time: they have no defaults
+TOOLS = {"watch": "watch", "restart": "watch", "reap": "reap"}  # else it is the command line
 TASK_STATUSES = ("failed", "ready", "cancelled")
 
 
 def answer(
-    command: str, registry: str | None, json: bool, quiet: bool, work: Callable[[Context], Result]
+    command: str,
+    registry: str | None,
+    json: bool,
+    quiet: bool,
+    work: Callable[[Context], Result],
+    progress: Progress | None = None,
 ) -> None:
     """The boundary of every verb: what it could not do becomes an answer too."""
     settings = Settings.from_environment()
     voice = voice_of(settings, json, quiet)
     faults.arm(settings.fault)
-    result = answered(command, real_app(settings, registry), work)
+    context = real_app(settings, registry, TOOLS.get(command, "cli"), progress=progress)
+    result = answered(command, context, work)
     if _listeners:
         _listeners[-1](result)
     else:
@@ -92,10 +101,10 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     one."""
     if verb in ("start", "adopt") or context.given_registry or context.settings.homeless:
         return failure
-    from tmuxreap.sessions.newcomers import all_newcomers, near_sockets, told
+    from tmuxreap.sessions.newcomers import all_newcomers, told
 
     try:
-        found = all_newcomers(context, (), (), near_sockets(context))
+        found = all_newcomers(context, (), (), context.servers.near(context.default_server))
     except Failure:
         return failure
     if not found:
@@ -124,12 +133,6 @@ def end(
         from tmuxreap.commands.stop import EndRequest, run
 
         heed_signals()
-        if not (json or quiet or dry_run):
-            from tmuxreap.interfaces.text.progress import Progress
-
-            context.progress = Progress(
-                sys.stderr, context.clock.monotonic, live=sys.stderr.isatty()
-            )
         wish = policy(context)
         ask = (
             question(voice_of(context.settings, json, quiet), purge=wish.purge)
@@ -138,7 +141,15 @@ def end(
         )
         return run(context, EndRequest(targets_of(targets), wish, dry_run, yes, ask))
 
-    answer(verb.value, registry, json, quiet, work)
+    answer(verb.value, registry, json, quiet, work, _progress(told=not (json or quiet or dry_run)))
+
+
+def _progress(*, told: bool) -> Progress | None:
+    if not told:
+        return None
+    from tmuxreap.interfaces.text import progress  # who scripts sees none
+
+    return progress.Progress(sys.stderr, monotonic, live=sys.stderr.isatty())
 
 
 def heed_signals() -> None:

@@ -131,14 +131,14 @@ class Calls:
                 await anyio.sleep(LOOK_S / 10)
         return busy
 
-    def context(self, *, looks: bool) -> Context:
-        context = real_app(Settings.from_environment(), self._registry, "mcp")
+    def context(self, *, looks: bool, progress: Progress | None = None) -> Context:
+        context = real_app(Settings.from_environment(), self._registry, "mcp", progress=progress)
         leaving = self._unheard if looks else self._leaving
         return context.with_own(processes=Interruptible(context.processes, leaving))
 
     def _answer(self, going: Going) -> dict[str, Any]:
-        tool, context = going.tool, self.context(looks=going.tool.read_only)
-        context.progress = going.progress
+        tool = going.tool
+        context = self.context(looks=tool.read_only, progress=going.progress)
         try:
             result = answered(tool.verb, context, lambda one: self._run(tool, going.asked, one))
             return told(tool, going.asked, result)

@@ -50,7 +50,7 @@ class Seen:
 
 
 class Desk:
-    def __init__(self, new_app: Callable[[], Context], client: Client | None = None) -> None:
+    def __init__(self, new_app: Callable[..., Context], client: Client | None = None) -> None:
         self._new_app = new_app
         self._client = client
 
@@ -72,12 +72,11 @@ class Desk:
         """Asked and agreed is before this."""
 
         def work(context: Context) -> Result:
-            context.progress = progress
             return stop.run(
                 context, stop.EndRequest(_exact(names), Policy(verb, REASONS[verb]), yes=True)
             )
 
-        return self._answer(verb.value, work)
+        return self._answer(verb.value, work, progress)
 
     def resume(self, names: Sequence[str]) -> Result:
         return self._answer(
@@ -117,8 +116,10 @@ class Desk:
 
         return self._answer("jump", work)
 
-    def _answer(self, command: str, work: Callable[[Context], Result]) -> Result:
-        context = self._new_app()
+    def _answer(
+        self, command: str, work: Callable[[Context], Result], progress: Progress | None = None
+    ) -> Result:
+        context = self._new_app(progress=progress) if progress else self._new_app()
         try:
             return work(context)
         except Failure as failure:
@@ -189,7 +190,7 @@ def _screen(context: Context, one: Session) -> str:
     row = _row(context, one.name)
     if one.live in ON_A_SERVER and one.pane_id:
         return kept_screen(
-            context.tmux.capture(context.socket_of(row), one.pane_id, joined=True) or ""
+            context.tmux.capture(context.servers.of(row), one.pane_id, joined=True) or ""
         )
     return kept_screen(row.last_screen or "")
 

@@ -28,10 +28,10 @@ LOCKS = "tmuxreap.interfaces.python.locks"
 
 
 @contextlib.contextmanager
-def context_of(registry: Path) -> Iterator[Context]:
+def context_of(registry: Path, tool: str = "python") -> Iterator[Context]:
     """Give the context of one call, with the lock that the calling thread may hold."""
     context = real_app(
-        Settings.from_environment(), str(registry), "python", lock_held=is_held(registry)
+        Settings.from_environment(), str(registry), tool, lock_held=is_held(registry)
     )
     try:
         with left_alone():

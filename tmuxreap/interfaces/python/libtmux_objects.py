@@ -46,7 +46,7 @@ def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
     seen = _seen(server, wanted) if isinstance(server, Server) else None
     if seen is None or not isinstance(server, Server):
         raise _not_there(str(wanted))
-    rows = [row for row in context.registry.look().usable if context.socket_of(row) == socket]
+    rows = [row for row in context.registry.look().usable if context.servers.of(row) == socket]
     name = _row_of(server, seen, rows)
     if name is None:
         raise Failure(
@@ -79,8 +79,8 @@ def _socket(context: Context, server: libtmux.Server) -> str:
     if server.socket_path:
         return str(server.socket_path)
     if server.socket_name:
-        return context.socket_named(server.socket_name)
-    return context.settings.tmux_socket or context.socket_named(None)
+        return context.servers.socket(server.socket_name)
+    return context.settings.tmux_socket or context.servers.socket(None)
 
 
 def _not_there(name: str) -> Failure:

@@ -55,7 +55,7 @@ class Watching:
         interval_s = max(seconds(interval) or 0.0, verb.LEAST_INTERVAL_S)
 
         def work(tell: Tell, ending: StreamEnding) -> None:
-            with context_of(self.path) as context:
+            with context_of(self.path, "watch") as context:
                 context.registry.look()  # what cannot be read now is raised
                 waiter = Waiter(context.processes, context.registry.resolved, signals=False)
                 ending.wake = waiter.ring

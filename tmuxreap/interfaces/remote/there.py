@@ -29,6 +29,7 @@ from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.cli.boundary import heard
 from tmuxreap.interfaces.remote.mouth import Mouth
 from tmuxreap.interfaces.text.report import lines
+from tmuxreap.ledger.records import is_owned
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 from tmuxreap.system.whereabouts import REGISTRY
@@ -228,11 +229,7 @@ def _tell_outcome(mouth: Mouth, request: Request) -> None:
                 return mouth.say(Say.UNKNOWN if asked is None else Say.NEVER)
             if asked.answer is not None:
                 return mouth.say(Say.ANSWER, id=wanted, **json.loads(asked.answer))
-            alive = (
-                asked.boot_id == context.place.boot_id
-                and context.processes.again(asked.owner) is not None
-            )
-            if not alive:
+            if not is_owned(asked, context.processes, context.place.boot_id):
                 return mouth.say(Say.UNKNOWN)
             context.processes.wait({asked.owner}, LOOK_S)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -58,7 +59,5 @@ def _screenful(
         ) from None
     from tmuxreap.interfaces.popup.actions import Client, Desk
 
-    desk = Desk(
-        lambda: real_app(settings, registry, "popup"), Client(socket, client) if socket else None
-    )
-    run(desk)
+    new_app = partial(real_app, settings, registry, "popup")
+    run(Desk(new_app, Client(socket, client) if socket else None))

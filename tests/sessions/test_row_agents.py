@@ -1,0 +1,25 @@
+"""Which agent a row has."""
+
+from __future__ import annotations
+
+from tests.fakes import Story
+from tmuxreap.core.model import Row
+from tmuxreap.core.values import replace
+
+
+def row_of(story: Story) -> Row:
+    row = story.app().registry.look().named("acme")
+    assert row is not None
+    return row
+
+
+def test_the_agent_is_what_the_row_says_else_its_name_else_its_command(story: Story) -> None:
+    story.agent()
+    app, row = story.app(), replace(row_of(story), agent=None, name="acme", start_command=None)
+    row = replace(row, pane=replace(row.pane, cmd=None))
+    assert app.agents.told(replace(row, agent="mine")) == "mine"
+    assert app.agents.told(replace(row, name="shop-claude")) == "claude"
+    assert app.agents.told(replace(row, start_command="codex --model x")) == "codex"
+    assert app.agents.told(row) is None
+    app.agents.seen["acme"] = "demo"
+    assert app.agents.of(row) == "demo"

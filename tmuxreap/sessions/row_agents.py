@@ -1,0 +1,45 @@
+"""Which agent a row has, with its profile and with what is spared for it. Looks at no process."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tmuxreap.agents.load import Profiles
+from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.spared import Spares
+from tmuxreap.core.model import Row
+
+
+class RowAgents:
+    def __init__(self, profiles: Profiles) -> None:
+        self.profiles = profiles
+        self.seen: dict[str, str] = {}  # what runs in the panes of rows that do not say it
+        # A thousand rows name few programs, and each is asked about several times.
+        self._by_command = lru_cache(maxsize=1024)(self._started_with)
+        self._spares: dict[str | None, Spares] = {}
+
+    def of(self, row: Row) -> str | None:
+        """What the row tells; else what was seen there."""
+        return self.told(row) or self.seen.get(row.name)
+
+    def told(self, row: Row) -> str | None:
+        """What the row says; else the last word of its name; else the program that it was started
+        with, or that other tools saw in its pane."""
+        if row.agent is not None:
+            return row.agent
+        said = self.profiles.by_name_suffix(row.name)
+        return said or self._by_command(row.start_command, row.pane.cmd)
+
+    def profile(self, row: Row) -> Profile | None:
+        return self.profiles.of(self.of(row))
+
+    def spares(self, profile: Profile | None) -> Spares:
+        name = profile.name if profile else None
+        if name not in self._spares:
+            spared = (*self.profiles.common_spare, *(profile.spare if profile else ()))
+            self._spares[name] = Spares.of(*spared, carriers=self.profiles.carriers)
+        return self._spares[name]
+
+    def _started_with(self, *commands: str | None) -> str | None:
+        agents = (self.profiles.by_command(command.split()) for command in commands if command)
+        return next((agent for agent in agents if agent is not None), None)
