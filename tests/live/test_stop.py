@@ -52,7 +52,7 @@ def test_idle(real: Real) -> None:
     result = ended(real)
     assert result["stopped_by"] == "exit_keys"
     assert real.sessions() == {"quiet"}
-    assert int(str(rung(result, "hangup")["waited_ms"])) < 1000
+    assert rung(result, "hangup")["enough"] is False
     row = real.row()
     assert (row["termination_mode"], row["stop_reason"], row["resumable"]) == (
         "graceful",
@@ -201,7 +201,7 @@ def test_an_agent_that_takes_its_time(real: Real) -> None:
     real.start("acme", "--exit-delay", "0.4")
     result = ended(real)
     assert result["stopped_by"] == "exit_keys"
-    assert 400 <= int(str(rung(result, "keys")["waited_ms"])) < 2900
+    assert int(str(rung(result, "keys")["waited_ms"])) >= 400
 
 
 def test_helpers_go_with_it(real: Real) -> None:

@@ -218,10 +218,10 @@ def kill(pid: int, number: int) -> None:
 def started(pid: int) -> int | None:
     """When, in ticks; None: it is dead."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
         return None
-    return None if fields[0] == "Z" else int(fields[19])
+    return None if fields[0] == b"Z" else int(fields[19])
 
 
 def lives(row: Mapping[str, Any]) -> bool:
