@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 import pytest
 
+from tests.cpu import cpu_limit
 from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.secret_kinds import KINDS, PREFIXES, Kind
 
@@ -94,19 +91,3 @@ def test_nothing_is_compiled_before_a_screen_needs_it() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "0"
-
-
-@contextmanager
-def cpu_limit(seconds: float) -> Iterator[None]:
-    """Fail what takes more of the processor than that; a loaded machine makes no difference."""
-
-    def late(_number: int, _frame: FrameType | None) -> None:
-        pytest.fail(f"it took more than {seconds} s of CPU")
-
-    before = signal.signal(signal.SIGVTALRM, late)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)

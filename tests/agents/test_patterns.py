@@ -1,0 +1,44 @@
+"""The patterns of screens are never slow, whatever a screen shows: one that is stops every verb
+that looks at such a session."""
+
+# ruff: noqa: RUF001 - what agents draw
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from tests.cpu import cpu_limit
+from tmuxreap.agents.load import load_profiles
+
+AGENTS = load_profiles(None).agents
+CPU_S = 1.0  # hundredths are needed; what tries every way to share out the lines needs ages
+LINES, SCREENS = 60, 40
+ANY = (
+    *("", " ", "  ", "─" * 120, "─── a", "│", "│ a", "┃", "> ", "❯ ", "❯", "› ", "! a", "/a"),
+    *("● 1. a", "a" * 160, " a b c ", "a:", "(a)", "[a]", "•", "1", "? a", "■", "⠋ a", "…"),
+)
+PATTERNS = {
+    f"{agent.name}-{word}": pattern
+    for agent in AGENTS.values()
+    for word, pattern in (*agent.marks.items(), *((s.value, p) for s, p in agent.screens.items()))
+}
+
+
+def words_of(pattern: str) -> list[str]:
+    """The plain words in it: a screen of these comes furthest into it before it fails."""
+    plain = re.sub(r"\\[a-zA-Z]|\(\?[^)]*?[:=!>]|[\\^$*+?{}()\[\]|.]", "\0", pattern)
+    return [word for word in plain.split("\0") if len(word) > 1]
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_no_screen_makes_a_pattern_slow(name: str) -> None:
+    pattern, chance = PATTERNS[name], random.Random(name)
+    words = words_of(pattern.pattern)
+    own = [*words, *(f"  {word} a" for word in words), *(f"a {word}" for word in words)]
+    with cpu_limit(CPU_S):
+        for turn in range(SCREENS):
+            few = chance.sample([*own, *ANY], k=min(2 + turn % 7, len(own) + len(ANY)))
+            pattern.search("\n".join(chance.choices(few, k=LINES)))
