@@ -60,6 +60,25 @@ def test_two_agents_in_one_session_have_to_be_told_apart(story: Story) -> None:
     assert story.row()["agent"] == "demo"
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_what_shows_no_agent_is_taken_with_a_warning(story: Story, dry_run: bool) -> None:
+    """It may be behind a carrier that nobody knows; or a person's own, which a kill would end."""
+    story.tmux.open(story.SOCKET, "notes", "bash")
+    (session,) = story.tmux.servers[story.SOCKET].sessions
+    shell = session.panes[0].process
+    editor = story.processes.add("vim", parent=shell, foreground=True)
+    told = run(story.app(), AdoptRequest("notes", agent="demo", dry_run=dry_run))
+    (warning,) = told.warnings
+    assert warning.startswith("agent_not_seen: no demo is seen in notes, only ")
+    assert f"bash ({shell.pid}), vim ({editor.pid})" in warning
+    assert "tmuxreap forget notes --force" in warning
+
+
+def test_an_agent_that_is_seen_is_no_reason_to_warn(story: Story) -> None:
+    agent_without_a_row(story)
+    assert run(story.app(), AdoptRequest("acme", agent="demo")).warnings == ()
+
+
 def test_an_ended_row_runs_again_with_the_new_session(story: Story) -> None:
     story.agent(status="stopped")
     story.tmux.servers[story.SOCKET].sessions.clear()

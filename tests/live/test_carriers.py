@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -174,25 +174,60 @@ def test_a_person_who_went_elsewhere_from_the_agents_shell(
 # What this kernel can see
 
 
-def sudo(real: Real) -> tuple[str, ...]:
+def demo_behind(real: Real) -> tuple[str, ...]:
+    """The demo agent with the environment that a carrier may take from it."""
     environ = (
         f"TMUXREAP_DEMO_HOME={real.store}",
         f"PYTHONPATH={os.environ['PYTHONPATH']}",
         "TERM=screen",
     )
-    return ("sudo", "-n", "env", *environ, *DEMO)
+    return ("env", *environ, *DEMO)
+
+
+def by_sudo(real: Real) -> tuple[str, ...]:
+    return ("sudo", "-n", *demo_behind(real))
+
+
+def by_doas(real: Real) -> tuple[str, ...]:
+    """With rules of the test's own, which this pane alone sees."""
+    rules = real.folder / "doas.conf"
+    rules.write_text("permit nopass root\n")
+    rules.chmod(0o600)
+    see = f"mount -t tmpfs none /mnt && cp -a /etc/. /mnt && cp -p {rules} /mnt/doas.conf"
+    words = " ".join(demo_behind(real))
+    enter = f"{see} && chown 0:0 /mnt/doas.conf && mount --bind /mnt /etc && exec doas {words}"
+    return ("unshare", "--mount", "sh", "-c", enter)
+
+
+def by_bwrap(real: Real) -> tuple[str, ...]:
+    alone = ("--unshare-pid", "--proc", "/proc", "--die-with-parent")
+    return ("bwrap", "--dev-bind", "/", "/", *alone, *demo_behind(real))
 
 
 @pytest.mark.parametrize("keys", [None, 0.0])
-def test_real_sudo(real: Real, keys: float | None) -> None:
-    real.start(command=sudo(real), confirm_s=1.0)
-    (file,) = (real.store / "sessions").glob("*.json")
-    agent = int(file.stem)
-    result = answer(real.stop(keys_timeout_s=keys))
+@pytest.mark.parametrize(
+    ("carrier", "behind"),
+    [("sudo", by_sudo), ("doas", by_doas), ("bwrap", by_bwrap)],
+    ids=["sudo", "doas", "bwrap"],
+)
+def test_what_this_kernel_sees_behind_it_is_proven(
+    real: Real, carrier: str, behind: Callable[[Real], tuple[str, ...]], keys: float | None
+) -> None:
+    if shutil.which(carrier) is None:
+        pytest.skip(f"no {carrier}")
+    if carrier == "doas" and os.getuid():
+        pytest.skip("only root can give doas rules of a test's own")
+    real.bystander()
+    real.start(command=behind(real), confirm_s=1.0)
+    inside = descendants(real.pid())
+    assert any(Path(f"/proc/{pid}/comm").read_text().startswith("python") for pid in inside)
+    result = answer(real.stop(keys_timeout_s=keys, grace_s=1.0))
     assert (result["outcome"], result["error"]) == ("stopped", None)
-    assert result["stopped_by"] == ("exit_keys" if keys is None else "hangup")
-    assert not alive(agent)
+    if keys is None:
+        assert result["stopped_by"] == "exit_keys", result
+    assert [pid for pid in inside if alive(pid)] == []
     assert not any("beyond_reach" in warning for warning in result["warnings"])
+    assert real.sessions() == {"quiet"}
 
 
 @pytest.mark.parametrize("keys", [None, 0.0])
@@ -308,3 +343,51 @@ def test_a_real_ssh_that_is_cut_off(real: Real, far: Far) -> None:
     assert (result["outcome"], result["error"]["code"]) == ("survived", "beyond_reach")
     assert alive(agent)
     os.kill(agent, signal.SIGKILL)
+
+
+# A real mosh, by that sshd
+
+
+def over_mosh(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
+    """The agent's pid. Its server is a daemon: no child of the sshd."""
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    store = f"{real.folder}/far"
+    environ = (f"TMUXREAP_DEMO_HOME={store}", f"PYTHONPATH={os.environ['PYTHONPATH']}")
+    ssh = " ".join(far.client()[:-3])
+    words = ("mosh", f"--ssh={ssh}", "127.0.0.1", "--", "env", *environ, *DEMO, *options)
+    real.start(command=words)
+    (file,) = Path(store, "sessions").glob("*.json")
+    return int(file.stem)
+
+
+def server_of(agent: int) -> int:
+    return int(Path(f"/proc/{agent}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.skipif(shutil.which("mosh") is None, reason="no mosh")
+def test_over_a_real_mosh(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = over_mosh(real, far, monkeypatch)
+    server = server_of(agent)
+    result = answer(real.stop())
+    assert (result["outcome"], result["stopped_by"], result["error"]) == (
+        "stopped",
+        "exit_keys",
+        None,
+    ), result
+    assert "behind mosh" in result["warnings"][0]
+    until("the end of the agent and its server", lambda: not (alive(agent) or alive(server)))
+
+
+@pytest.mark.skipif(shutil.which("mosh") is None, reason="no mosh")
+def test_a_real_mosh_that_is_cut_off(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that has to go closes the terminal far away; who does not mind lives on there."""
+    agent = over_mosh(real, far, monkeypatch, "--ignore", "hup,term,int")
+    server = server_of(agent)
+    try:
+        result = answer(real.kill(grace_s=1.0))
+        assert (result["outcome"], result["error"]["code"]) == ("survived", "beyond_reach")
+        assert alive(agent)
+    finally:
+        for pid in (server, agent):
+            if alive(pid):
+                os.kill(pid, signal.SIGKILL)

@@ -35,6 +35,8 @@ from tmuxreap.sessions.panes import agent_in
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.versions import spellings
 
+SHOWN_NAMES = 3
+
 
 @frozen
 class AdoptRequest:
@@ -156,11 +158,23 @@ def _recorded(
     sight: Sight,
     wish: Launch,
 ) -> Item:
+    if not sight.agent and sight.carrier is None:
+        context.warnings.append(_not_seen(request.name, wish.agent, sight))
     if request.dry_run:
         return _planned(wish, row, sight)
     if look is None:
         context.make_registry()
     return record_session(context, row, sight, wish, None)
+
+
+def _not_seen(name: str, agent: str, sight: Sight) -> str:
+    """What is taken for an agent's may be a person's own."""
+    there = [f"{it.process.comm} ({it.process.pid})" for it in sight.owned.own][:SHOWN_NAMES]
+    return (
+        f"agent_not_seen: no {agent} is seen in {name}, only {', '.join(there) or 'a dead pane'}:"
+        " a stop or kill ends that; if it is somebody's own, drop the row:"
+        f" {command('forget', name, '--force')}"
+    )
 
 
 def _refuse_anothers(context: Context, name: str, server: Server, session: Session) -> None:
