@@ -9,6 +9,7 @@ import pytest
 
 from tests.command_line import Answer
 from tests.command_line import tmuxreap as run
+from tmuxreap.agents.load import load_profiles
 
 
 @pytest.fixture
@@ -29,8 +30,8 @@ def test_each_agent_says_what_it_can(mine: Path) -> None:
     assert (claude["exit_keys"], claude["takes_an_id"], claude["purge"]) == (True, True, True)
     assert claude["resume"] == "claude --resume {id}"
     assert claude["locators"][0] in ("hook", "pidfile")
-    aider = of(answer, "aider")
-    assert (aider["exit_keys"], aider["resume"], aider["locators"]) == (False, None, [])
+    droid = of(answer, "droid")
+    assert (droid["exit_keys"], droid["purge"], droid["locators"]) == (False, False, ["argv"])
 
 
 def test_a_new_agent_is_one_block_and_no_code(mine: Path) -> None:
@@ -54,6 +55,27 @@ def test_a_word_of_an_agent_s_block_is_changed_and_the_others_stay(mine: Path) -
     after = of(run("agents", "--json"), "claude")
     assert (after.pop("about"), before.pop("about")) == ("ours", "Claude Code")
     assert after == before
+
+
+def test_a_fork_has_the_block_of_what_it_is_like_and_is_not_verified_by_that(mine: Path) -> None:
+    mine.write_text(
+        "agents:\n  fork: {about: a fork, like: claude, process: [fork], command: [fork],"
+        " store: {default: ~/.fork}}\n"
+    )
+    profiles = load_profiles(mine)
+    fork, claude = profiles.agents["fork"], profiles.agents["claude"]
+    assert (fork.screens, fork.safe_keys) == (claude.screens, claude.safe_keys)
+    assert (fork.process, fork.store_default, fork.verified) == (("fork",), "~/.fork", None)
+    assert profiles.called(["claude"]) == ["claude"]
+
+
+@pytest.mark.parametrize("like", ["nobody", "kilo"])
+def test_who_is_like_nobody_or_like_a_fork_is_told(mine: Path, like: str) -> None:
+    mine.write_text(f"agents:\n  fork: {{like: {like}, process: [fork]}}\n")
+    answer = run("agents", "--json")
+    assert answer.error["message"].endswith(
+        f"{mine}: line 2, column 16: agents.fork.like: {like!r} is no agent with a block of its own"
+    )
 
 
 def test_a_fault_in_the_user_s_file_is_told_with_its_place(mine: Path) -> None:

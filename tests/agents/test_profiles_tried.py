@@ -1,5 +1,5 @@
-"""What was on the screens of pi and Hermes when they were run, shortened to what the patterns look
-at."""
+"""What was on the screens of those that are neither of the first six when they were run, shortened
+to what the patterns look at."""
 
 # ruff: noqa: RUF001 - the screens as they are
 
@@ -29,6 +29,57 @@ HERMES_ASKS = (
     "  ↑/↓ to select, Enter to confirm  (53s)\n"
 )
 HERMES_BUSY = "⚕ ❯ msg=interrupt · /queue · /bg · /steer · Ctrl+C cancel"
+# aider: how it begins, and one turn before
+AIDER = (
+    f"{RULE}\nAider v0.86.2\nModel: openai/mock with diff edit format\n{RULE}\n"
+    "diff> please remember the blue teapot\n\nThe mock has read it.\n\n"
+    f"Tokens: 2.3k sent, 6 received.\n{RULE}\n{{prompt}}"
+)
+AIDER_ASKS = (
+    "diff> run it please\n\ntouch proof\n\nTokens: 2.4k sent, 21 received.\n\n"
+    "touch proof\nRun shell command? (Y)es/(N)o/(D)on't ask again [Yes]:"
+)
+AIDER_ADDS = (
+    "diff> /run echo hi\n\nAdd 0.0k tokens of command output to the chat? (Y)es/(N)o [Yes]:"
+)
+AIDER_STREAMS = "diff> say it\n\nThe teapot is blue, as was said before, and so it goes on"
+AIDER_BUSY = "diff> slowly please\n\n ░█        Waiting for openai/mock"
+AIDER_MENU = (
+    "> /\n  /add              /ask              /clear\n  /architect        /chat-mode        >"
+)
+BOX = "─" * 38
+GROK = (
+    "  > hello\n\n  ⏺ The mock has read it.\n\n{above}"
+    f"  ╭{BOX}╮\n  │ ❯ {{prompt:<35}}│\n  ╰{BOX}╯\n\n"
+    "  ⏸ auto-edit: off (shift + tab)  ≋ mock{below}"
+)
+GROK_WORKS = "  - Computing... (2s · ↑ 792 tokens · esc to interrupt)\n\n"
+GROK_ASKS = (
+    "  Do you want to proceed with this operation?\n\n   1. Yes\n   3. No\n\n"
+    "  ↑↓ navigate • Enter select • Esc cancel"
+)
+GROK_MENU = "\n\n   /help Show help information\n\n  ↑↓ navigate • Enter/Tab select • Esc cancel"
+GROK_EMPTY = "Ask me anything..."
+CN = (
+    "● hello\n\n● The mock has read it.\n\n{above}"
+    f"╭{BOX}╮\n{{prompt}}\n╰{BOX}╯\n  /shop ⊦master        ◉ Continue CLI"
+)
+CN_EMPTY = "│ ● ▋Ask anything, @ for context, / for sl  │"
+CN_WORKS = " ⠃⠡⠔  ( 2s • esc to interrupt )\n"
+CN_QUEUE = f"● slowly\n\n  run it\n  and more\n\n{CN_WORKS}"
+CN_ASKS = (
+    "│  Would you like to continue?         │\n│  > Continue (tab)                    │\n"
+    "│    No, and tell Continue what to do differently (esc) │"
+)
+KILO = (
+    "  ┃  hello\n  ┃\n\n     The mock has read it.\n\n     ▣  Code · Mock · 2.3s\n\n"
+    "  ┃\n  ┃{prompt}\n  ┃\n  ┃  Code  · Mock Mock\n  ╹▀▀▀▀▀▀▀▀▀▀\n{below}"
+)
+KILO_ASKS = "  ┃\n  ┃  △ Permission required\n  ┃    $ touch proof\n  ┃\n"
+KILO_SNAPSHOTS = (
+    "  ┃  Do you want to disable Snapshots for this repository?\n  ┃\n"
+    "  ┃  1. Continue with snapshots\n  ┃\n  ┃  ↑↓ select  enter submit  esc dismiss\n  ┃\n"
+)
 LONG = "a" * 38 + " and so it goes"  # the edge is in the middle of it
 
 
@@ -50,6 +101,33 @@ def seen(agent: str, screen: str) -> Screen:
         ("hermes", HERMES.format(above="", prompt="❯ half"), State.DRAFT, "half"),
         ("hermes", HERMES.format(above="", prompt=HERMES_BUSY), State.BUSY, ""),
         ("hermes", HERMES.format(above=HERMES_ASKS, prompt="⚠ ❯"), State.DIALOG, ""),
+        ("aider", AIDER.format(prompt="diff>"), State.IDLE, ""),
+        ("aider", AIDER.format(prompt="src/a.py src/b.py\nask>"), State.IDLE, ""),
+        ("aider", AIDER.format(prompt=">"), State.IDLE, ""),
+        ("aider", AIDER.format(prompt="diff> half"), State.DRAFT, "half"),
+        ("aider", AIDER.format(prompt="diff> one\ndiff>\ndiff> two"), State.DRAFT, "one\n\ntwo"),
+        ("aider", AIDER.format(prompt=AIDER_MENU), State.DRAFT, "/"),
+        ("aider", AIDER.format(prompt=AIDER_BUSY), State.BUSY, ""),
+        ("aider", AIDER.format(prompt=AIDER_STREAMS), State.BUSY, ""),
+        ("aider", AIDER.format(prompt=AIDER_ASKS), State.DIALOG, ""),
+        ("aider", AIDER.format(prompt=AIDER_ADDS), State.DIALOG, ""),
+        ("grok", GROK.format(above="", prompt=GROK_EMPTY, below=""), State.IDLE, ""),
+        ("grok", GROK.format(above="", prompt="half", below=""), State.DRAFT, "half"),
+        ("grok", GROK.format(above="", prompt="/", below=GROK_MENU), State.DRAFT, "/"),
+        ("grok", GROK.format(above=GROK_WORKS, prompt=GROK_EMPTY, below=""), State.BUSY, ""),
+        ("grok", f"  ⏺ I will run it.\n\n{GROK_ASKS}", State.DIALOG, ""),
+        ("cn", CN.format(above="", prompt=CN_EMPTY), State.IDLE, ""),
+        ("cn", CN.format(above="", prompt="│ ● half    │"), State.DRAFT, "half"),
+        ("cn", CN.format(above="", prompt="│ ● one    │\n│   two    │"), State.DRAFT, "one\ntwo"),
+        ("cn", CN.format(above="", prompt="│ $ !ls     │"), State.DRAFT, "!ls"),
+        ("cn", CN.format(above=CN_WORKS, prompt=CN_EMPTY), State.BUSY, ""),
+        ("cn", CN.format(above=CN_WORKS, prompt=CN_ASKS), State.DIALOG, ""),
+        ("kilo", KILO.format(prompt="", below=""), State.IDLE, ""),
+        ("kilo", KILO.format(prompt='  Ask anything... "What?"', below=""), State.IDLE, ""),
+        ("kilo", KILO.format(prompt="  half", below=""), State.DRAFT, "half"),
+        ("kilo", KILO.format(prompt="", below="   ⬝⬝⬝⬝⬝⬝⬝⬝  esc interrupt"), State.BUSY, ""),
+        ("kilo", KILO_ASKS, State.DIALOG, ""),
+        ("kilo", KILO_SNAPSHOTS, State.DIALOG, ""),
         (
             "hermes",
             HERMES.format(above="", prompt=f"❯ {LONG[:38]}\n{LONG[38:]}"),
@@ -67,12 +145,41 @@ def test_what_pi_was_told_while_it_worked_is_seen() -> None:
     assert seen("pi", PI.format(above=PI_QUEUE, prompt="")).queued == "run it"
 
 
+def test_what_cn_was_told_while_it_worked_is_seen() -> None:
+    assert seen("cn", CN.format(above=CN_QUEUE, prompt=CN_EMPTY)).queued == "run it\nand more"
+
+
 def test_a_draft_that_pi_shows_a_part_of_is_told_from_a_whole_one() -> None:
     pasted = seen("pi", PI.format(above="", prompt="[paste #1 +30 lines]"))
     assert (pasted.state, pasted.partial) == (State.DRAFT, True)
     above = f"─── ↑ 48 more {RULE}\nline 49\nline 50\n{RULE}\n/shop"
     tall = seen("pi", f" hello\n\n{above}")
     assert (tall.state, tall.draft, tall.partial) == (State.DRAFT, "line 49\nline 50", True)
+
+
+def test_a_draft_that_aider_wrapped_under_a_prompt_of_its_own_is_one_line() -> None:
+    wrapped = f"diff> {'a' * 34}\ndiff> {'a' * 28} word\ndiff> and more"
+    whole = f"{'a' * 62} word and more"
+    assert seen("aider", AIDER.format(prompt=wrapped)).draft == whole
+
+
+def test_a_draft_that_cn_wrapped_is_one_line() -> None:
+    wrapped = "│ ● one two three four five six and so  │\n│    seven eight    │"
+    found = seen("cn", CN.format(above="", prompt=wrapped))
+    assert found.draft == "one two three four five six and so seven eight"
+
+
+def test_a_draft_that_grok_draws_beside_its_place_is_told_as_a_part() -> None:
+    broken = f"  ╭{BOX}╮\n  │❯ first half│ s    │\n  ╰────────────e{BOX}╯\n              c\n"
+    found = seen("grok", broken)
+    assert (found.state, found.partial) == (State.DRAFT, True)
+    assert found.draft.startswith("first half")
+
+
+def test_a_draft_that_cn_draws_into_its_frame_is_told_as_a_part() -> None:
+    whole = CN.format(above="", prompt="│ ● one     │\n│   two of  │")
+    found = seen("cn", whole.replace(f"╰{BOX}╯", f"╰───it {BOX}"))
+    assert (found.state, found.draft, found.partial) == (State.DRAFT, "one\ntwo of", True)
 
 
 @pytest.mark.parametrize(("prompt", "draft"), [("one\ntwo", "one\ntwo"), ("b" * 38, "b" * 38)])

@@ -66,3 +66,22 @@ def test_never_two_agents_in_one_conversation(story: Story) -> None:
         "conversation_in_use",
         "stop it first: tmuxreap stop other",
     )
+
+
+@pytest.mark.parametrize("folder", ["its own", "of the other"])
+def test_one_history_for_each_folder_is_in_use_in_that_folder_alone(
+    story: Story, folder: str
+) -> None:
+    """Its file has the same name in all of them."""
+    history = ".aider.chat.history.md"
+    (story.folder / history).write_text("\n#### hello  \n")
+    story.agent("other")
+    text = story.path.read_text().replace("demo_conversation_id_own", "aider_conversation_id_own")
+    story.path.write_text(text.replace('"agent": "demo"', '"agent": "aider"'))
+    known = {"status": "stopped", "agent": "aider", "aider_conversation_id_own": history}
+    cwd = str(story.folder) if folder == "its own" else "/"
+    story.path.write_text(story.path.read_text().replace(CONVERSATION, history))
+    story.add_row({"name": "acme", **known, "store": str(story.folder), "pane": {"cwd": cwd}})
+    (told,) = run(story.app(), ResumeRequest(("acme",), dry_run=True)).results
+    code = told.error.code if told.error else None
+    assert code == (None if folder == "its own" else "conversation_in_use")

@@ -37,7 +37,7 @@ class Bench:
         self.agent, self.setup, self.profile = agent, setup, profile
         self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
         self.proof = self.folder / "proof-that-it-ran"
-        self.model = MockModel(setup.command.format(proof=self.proof))
+        self.model = MockModel(setup.command.format(proof=self.proof), spoken=setup.spoken)
         place = Place(self.folder / "home", self.folder / "project", self.model.url)
         place.home.mkdir()
         place.project.mkdir()
@@ -165,6 +165,13 @@ class Bench:
         found = books.execute("select data from events where kind = 'draft'").fetchall()
         books.close()
         return [json.loads(data)["text"] for (data,) in found]
+
+    def turns(self, asked: int) -> list[str]:
+        """The requests since then. An agent may ask for a title of its own; a turn is asked for
+        with the tools that it may use, where it has any."""
+        later = self.model.asked[asked:]
+        turns = later if self.setup.spoken else [one for one in later if '"tools"' in one]
+        return [one for one in turns if self.setup.aside not in one]
 
     # The terminal
 

@@ -15,7 +15,7 @@ from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import LIMIT, TOOL
 from tests.real_agents.setups import SETUPS
 from tests.real_agents.states import DRAFT, QUEUED, SITUATIONS, WATCHED_S
-from tests.real_agents.stops import asked_more, brought, told
+from tests.real_agents.stops import brought, told
 from tmuxreap.agents.screens import State
 
 STATES = ("idle", "draft", "busy", "streaming", "dialog", "queued")
@@ -62,7 +62,7 @@ def _lives_at_rest(bench: Bench, before: set[int], asked: int) -> None:
     time.sleep(WATCHED_S)
     must: list[tuple[str, Callable[[], bool]]] = [
         ("the tool ran", lambda: not bench.proof.exists()),
-        ("the model was asked to go on", lambda: not asked_more(bench, asked)),
+        ("the model was asked to go on", lambda: not bench.turns(asked)),
         ("the agent is another one", lambda: _agent(bench) == before),
         ("it is at work", lambda: bench.pane_state() in RESTING),
     ]

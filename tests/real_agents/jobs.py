@@ -37,7 +37,7 @@ def wanted(jobs: Iterable[Job], words: Sequence[str]) -> list[Job]:
     return [
         job
         for job in jobs
-        if not set(job.row.split(", ")) & set(SETUPS[job.agent].lacks)
+        if not {job.row, *job.row.split(", ")} & set(SETUPS[job.agent].lacks)
         and (
             not asked or any(job.agent == agent and job.row.startswith(row) for agent, row in asked)
         )

@@ -12,6 +12,7 @@ from tests.real_agents.bench import MESSAGE, Bench
 from tests.real_agents.setups import SETUPS
 from tests.real_agents.states import SITUATIONS
 from tmuxreap.agents.load import load_profiles
+from tmuxreap.agents.screens import State
 
 
 def main(agent: str, program: str, states: list[str]) -> None:
@@ -20,15 +21,15 @@ def main(agent: str, program: str, states: list[str]) -> None:
         with Bench(agent, SETUPS[agent], profile, Path(program)) as bench:
             try:
                 bench.start()
+                bench.until("a screen", lambda: _begun(bench))  # some take long to draw their first
+                bench.settle(4.0)
+                if state != "fresh":
+                    bench.say(MESSAGE)
+                    bench.settle(3.0)
+                    SITUATIONS[state].bring(bench)
+                    time.sleep(3)
             except AssertionError as error:
-                print(error)
-                continue
-            bench.settle(4.0)
-            if state != "fresh":
-                bench.say(MESSAGE)
-                bench.settle()
-                SITUATIONS[state].bring(bench)
-                time.sleep(3)
+                print(error)  # and shown all the same
             show(bench, state)
             if state == states[0]:
                 print(*bench.left().items(), sep="\n")
@@ -41,6 +42,12 @@ def main(agent: str, program: str, states: list[str]) -> None:
                 len(bench.model.asked),
                 bench.proof.exists(),
             )
+
+
+def _begun(bench: Bench) -> bool:
+    if State.IDLE in bench.profile.screens:
+        return bench.seen().state is State.IDLE
+    return bool(bench.screen())
 
 
 def show(bench: Bench, state: str) -> None:

@@ -1,6 +1,6 @@
 """The real agents against the mock model: all that is played with them, and its table.
 
-python -m tests.real_agents.matrix FOLDER [--write] [AGENT[:ROW]...]
+python -m tests.real_agents.matrix FOLDER [--write] [--at-once=N] [AGENT[:ROW]...]
 
 FOLDER/AGENT is where each is installed; --write puts the table into docs/agents.md. Exit
 0 when every cell is as it must be, 1 when one is not."""
@@ -28,12 +28,13 @@ def write(text: str) -> None:
 
 def main(folder: Path, words: list[str]) -> int:
     every = chain(stops.jobs(), cases.jobs(), interrupts.jobs(), turns.jobs())
-    jobs = wanted(every, [word for word in words if word != "--write"])
+    jobs = wanted(every, [word for word in words if not word.startswith("--")])
+    at_once = [int(word.partition("=")[2]) for word in words if word.startswith("--at-once=")]
     found: list[Cell] = []
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts what it does not wait for deaf
         signal.signal(number, signal.default_int_handler)
     try:
-        for cell in played(jobs, folder):
+        for cell in played(jobs, folder, *at_once):
             found.append(cell)
             said = (cell.agent, cell.row, cell.fault or cell.word)
             print(*said, sep=": ", file=sys.stderr, flush=True)

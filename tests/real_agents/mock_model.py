@@ -60,9 +60,10 @@ class Reply:
 
 
 class MockModel:
-    def __init__(self, command: str, *, asks: bool = True) -> None:
-        """`asks`: the agent is to ask a person first, where a tool call itself can make it."""
-        self.command, self.asks = command, asks
+    def __init__(self, command: str, *, asks: bool = True, spoken: str = "") -> None:
+        """`asks`: the agent is to ask a person first, where a tool call itself can make it.
+        `spoken`: how a command is said to an agent that offers no tools."""
+        self.command, self.asks, self.spoken = command, asks, spoken
         self.asked: list[str] = []  # the body of every request
         self.closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -79,11 +80,13 @@ class MockModel:
         self._server.server_close()
 
     def reply(self, body: dict[str, Any]) -> Reply:
-        said = _last_words(body)
         tools = tools_of(body)
+        said = _last_words(body) if tools or self.spoken else ""
+        talk = TALK if STREAM in said else ()
+        if self.spoken and (TOOL in said or talk):
+            return Reply(self.spoken.format(command=self.command), talk=talk)
         shell = next((name for name in SHELLS if name in tools), None)
         if shell and (TOOL in said or STREAM in said):
-            talk = TALK if STREAM in said else ()
             return Reply(
                 "I will run it.",
                 shell,
@@ -94,10 +97,9 @@ class MockModel:
 
 
 def _last_words(body: dict[str, Any]) -> str:
-    """What the person said last; nothing when a tool has answered since, or when the agent asks for
-    itself."""
+    """What the person said last; nothing when a tool has answered since."""
     turns = body.get("messages") or body.get("input") or body.get("contents") or []
-    if not isinstance(turns, list) or not turns or not tools_of(body):
+    if not isinstance(turns, list) or not turns:
         return ""
     last = json.dumps(turns[-1])
     answered = re.search(

@@ -38,12 +38,15 @@ class Setup:
     options: tuple[str, ...] = ()
     allowing: tuple[str, ...] = ()  # instead of them: all tools run without asking
     aside: str = "\0"  # in what it asks the model for itself, between turns
+    queue_by: str = "exit_keys"  # how one is stopped that has a prompt queued
     keeps_queue: bool = False  # what is queued is part of its conversation at once
     allowing_environ: tuple[tuple[str, str], ...] = ()
     subscribed: tuple[tuple[str, str], ...] = ()  # as one whose plan has limits
     tells_limit: bool = True  # its screen says that it met one
     tells_until: bool = True  # and for how long
     command: str = "touch {proof}"  # what the tool would run: something that it asks for
+    spoken: str = ""  # how a model that is given no tools names a command to be run
+    remembers: bool = True  # it keeps conversations
     lacks: tuple[str, ...] = ()  # states that it does not have
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
 
@@ -127,14 +130,14 @@ def _qwen(place: Place) -> dict[str, str]:
     return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{place.url}/v1", "OPENAI_MODEL": "mock"}
 
 
-def _opencode(place: Place) -> dict[str, str]:
+def _of_a_provider(place: Place) -> dict[str, object]:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "Mock",
         "options": {"baseURL": f"{place.url}/v1", "apiKey": KEY},
         "models": {"mock": {"name": "Mock"}},
     }
-    settings = {
+    return {
         "provider": {"mock": provider},
         "model": "mock/mock",
         "small_model": "mock/mock",
@@ -142,8 +145,16 @@ def _opencode(place: Place) -> dict[str, str]:
         "autoupdate": False,
         "share": "disabled",
     }
-    place.json(".config/opencode/opencode.json", settings)
+
+
+def _opencode(place: Place) -> dict[str, str]:
+    place.json(".config/opencode/opencode.json", _of_a_provider(place))
     return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+
+def _kilo(place: Place) -> dict[str, str]:
+    place.json(".config/kilo/kilo.json", {**_of_a_provider(place), "snapshot": False})
+    return {"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_MODELS_FETCH": "1"}
 
 
 def _copilot(place: Place) -> dict[str, str]:
@@ -182,6 +193,42 @@ def _hermes(place: Place) -> dict[str, str]:
     }
     place.json(".hermes/config.yaml", settings)
     return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{place.url}/v1"}
+
+
+def _aider(place: Place) -> dict[str, str]:
+    settings = {
+        "model": "openai/mock",
+        "check-update": False,
+        "show-model-warnings": False,
+        "show-release-notes": False,
+        "analytics-disable": True,
+        "gitignore": False,
+        "map-tokens": 0,
+        "edit-format": "diff",  # the one in which it runs commands
+    }
+    place.json(".aider.conf.yml", settings)
+    place.write(".gitconfig", "[user]\nname = a\nemail = a@example.org\n")
+    return {"OPENAI_API_KEY": KEY, "OPENAI_API_BASE": f"{place.url}/v1"}
+
+
+def _grok(place: Place) -> dict[str, str]:
+    return {"GROK_API_KEY": KEY, "GROK_BASE_URL": f"{place.url}/v1", "GROK_MODEL": "mock"}
+
+
+def _cn(place: Place) -> dict[str, str]:
+    model = {
+        "name": "mock",
+        "provider": "openai",
+        "model": "mock",
+        "apiBase": f"{place.url}/v1",
+        "apiKey": KEY,
+        "roles": ["chat"],
+        "capabilities": ["tool_use"],
+    }
+    config = {"name": "mock", "version": "1.0.0", "schema": "v1", "models": [model]}
+    place.json(".continue/config.yaml", config)
+    place.write(".continue/.onboarding_complete", "")
+    return {"CONTINUE_TELEMETRY_ENABLED": "0"}
 
 
 ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
@@ -228,6 +275,13 @@ SETUPS = {
         allowing=("--allow-all-tools",),
         tells_until=False,
     ),
+    "kilo": Setup(
+        "@kilocode/cli",
+        "kilo",
+        _kilo,
+        keeps_queue=True,
+        allowing_environ=(("KILO_CONFIG_CONTENT", ALLOWED),),
+    ),
     "pi": Setup(
         "@mariozechner/pi-coding-agent", "pi", _pi, tells_limit=False, lacks=("dialog", "start-up")
     ),
@@ -241,5 +295,26 @@ SETUPS = {
         tells_limit=False,
         lacks=("queued", "asks first"),  # another prompt ends the turn that it is in
         fast_s=12,
+    ),
+    "aider": Setup(
+        "pypi:aider-chat",
+        "aider",
+        _aider,
+        newline="M-Enter",
+        spoken="```bash\n{command}\n```\n",
+        tells_limit=False,
+        lacks=("queued",),  # what is typed while it works is shown nowhere
+        fast_s=7,
+    ),
+    "grok": Setup(
+        "@vibe-kit/grok-cli",
+        "grok",
+        _grok,
+        remembers=False,
+        tells_limit=False,
+        lacks=("queued", "by another tool", "killed of another tool", "crashed"),
+    ),
+    "cn": Setup(
+        "@continuedev/cli", "cn", _cn, allowing=("--auto",), queue_by="hangup", tells_limit=False
     ),
 }

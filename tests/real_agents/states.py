@@ -49,11 +49,7 @@ def _asked(bench: Bench, word: str) -> None:
     """The turn has begun when the model was asked, not when the screen says so."""
     before = len(bench.model.asked)
     bench.say(f"{word} please")
-    bench.until("its request", lambda: any(word in one for one in _turns(bench, before)))
-
-
-def _turns(bench: Bench, before: int) -> list[str]:
-    return [one for one in bench.model.asked[before:] if '"tools"' in one]
+    bench.until("its request", lambda: any(word in one for one in bench.turns(before)))
 
 
 def _streaming(bench: Bench) -> None:

@@ -72,14 +72,17 @@ def _hold(
     left = {pid: words for pid, words in bench.left().items() if not words.startswith("tmux ")}
     later = "".join(bench.model.asked[asked:])
     situation, said = SITUATIONS[state], "\n".join(bench.drafts())
-    due = not situation.silent
-    more = asked_more(bench, asked) if situation.watched_s else 0
+    due = bench.setup.remembers and not situation.silent
+    more = len(bench.turns(asked)) if situation.watched_s else 0
     must: list[tuple[str, Callable[[], bool]]] = [
         (
             f"it is {item['outcome']}",
             lambda: item["outcome"] == ("stopped" if verb == "stop" else "killed"),
         ),
-        (f"stopped by {item['stopped_by']}", lambda: item["stopped_by"] in _due(verb)),
+        (
+            f"stopped by {item['stopped_by']}",
+            lambda: item["stopped_by"] in _due(bench, state, verb),
+        ),
         (f"left behind: {left}", lambda: set(left) <= spared),
         (f"a shared daemon was ended: {spared}", lambda: spared <= set(left)),
         ("the tool was approved", lambda: not bench.proof.exists()),
@@ -120,19 +123,10 @@ def lost(item: dict[str, Any]) -> bool:
     return any(warning.startswith("draft_lost") for warning in item["warnings"])
 
 
-def asked_more(bench: Bench, asked: int) -> int:
-    """An agent may ask for a title of its own; a turn is asked for with the tools that it may
-    use."""
-    turns = [
-        one
-        for one in bench.model.asked[asked:]
-        if '"tools"' in one and bench.setup.aside not in one
-    ]
-    return len(turns)
-
-
-def _due(verb: str) -> tuple[str, ...]:
-    return ("exit_keys",) if verb == "stop" else ("sigterm", "sigkill")
+def _due(bench: Bench, state: str, verb: str) -> tuple[str, ...]:
+    if verb == "kill":
+        return ("sigterm", "sigkill")
+    return (bench.setup.queue_by if state == "queued" else "exit_keys",)
 
 
 def _load() -> float:

@@ -13,7 +13,6 @@ from tests.real_agents.bench import MESSAGE, NAME, Bench
 from tests.real_agents.cases import by_hand
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import TOOL, Reply, _arguments, tools_of
-from tests.real_agents.stops import asked_more
 from tmuxreap.agents.screens import State
 
 TOOL_S = 3
@@ -63,7 +62,7 @@ def _played(bench: Bench) -> str:
     assert not item["warnings"], item["warnings"]
     assert ended.exists(), "the tool call was cut off"
     assert not other.exists(), "another tool was started"
-    assert not asked_more(bench, asked), "the model was asked again"
+    assert not bench.turns(asked), "the model was asked again"
     assert item["resumable"], "the conversation cannot be taken up"
     assert item["conversation"]["source"] == "hook", item["conversation"]
     assert b"ended" in Path(item["conversation"]["path"]).read_bytes(), (

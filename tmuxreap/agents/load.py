@@ -41,6 +41,7 @@ LOCATOR_NEEDS = {
 READING = "profiles"
 BLOCK_KEYS = (
     "about",
+    "like",
     "verified",
     "process",
     "command",
@@ -84,7 +85,7 @@ class _Agents(Mapping[str, Profile]):
 
     def __getitem__(self, name: str) -> Profile:
         if name not in self._made:
-            self._made[name] = _profile(name, self._blocks[name].only(BLOCK_KEYS))
+            self._made[name] = _profile(name, self._whole(self._blocks[name].only(BLOCK_KEYS)))
         return self._made[name]
 
     def programs(self) -> Iterator[tuple[str, str]]:
@@ -92,6 +93,16 @@ class _Agents(Mapping[str, Profile]):
         for agent, block in self._blocks.items():
             for program in block.words("process"):
                 yield program, agent
+
+    def _whole(self, block: Block) -> Block:
+        """Its program has a name of its own, and what was seen of the other is no proof."""
+        like = block.text("like")
+        if like is None:
+            return block
+        if like not in self._blocks or "like" in self._blocks[like].data:
+            raise block.bad("like", f"{like!r} is no agent with a block of its own")
+        under = {**self._blocks[like].data, "process": None, "verified": None}
+        return Block(yamlblocks.merged(under, block.data), block.path)
 
     def __contains__(self, name: object) -> bool:
         return name in self._blocks

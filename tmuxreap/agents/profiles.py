@@ -140,6 +140,11 @@ class Profile:
         return bool(self.idle_keys or self.safe_keys)
 
     @property
+    def of_a_folder(self) -> bool:
+        """Its conversation is one for each folder, and has no ID but the name of its file."""
+        return bool(self.artifact and not self.query and "{id" not in self.artifact)
+
+    @property
     def tells_at_exit(self) -> bool:
         return any(locator.kind == "exit-banner" for locator in self.locators)
 

@@ -21,6 +21,7 @@ class State(Enum):
 
 
 FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
+RIGHT = re.compile(r" *│?$", re.MULTILINE)  # of a frame around it
 # A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading
 # wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
@@ -88,8 +89,8 @@ def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
 
 
 def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str, inside: bool) -> str:
-    """As it was typed: without the indent, or the frame, that puts its later lines under the first,
-    and without the ends of lines where it was wrapped; a command for the shell with its sign.
+    """As it was typed: without the indent, the frame or the prompt before its later lines, and
+    without the ends of lines where it was wrapped; a command for the shell with its sign.
     `inside`: it is wrapped inside of words."""
     found = pattern.search(text) if pattern else None
     if found is None:
@@ -99,22 +100,28 @@ def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str, inside: 
     if draft is None:
         return found.group(0)
     start = found.start(group)
-    indent = start - (text.rfind("\n", 0, start) + 1)
+    prompt = text[text.rfind("\n", 0, start) + 1 : start]
     if inside:
-        draft = _rejoined(draft, indent, text)
-    frame = re.compile(rf"\n[^\w\n]{{1,{indent}}}") if indent else None
-    draft = frame.sub("\n", draft) if frame else draft
+        draft = _rejoined(draft, prompt, text)
+    if prompt:
+        bare = f"{re.escape(prompt.rstrip())}$|" if prompt.strip() else ""
+        before = rf"(?m)\n(?:{re.escape(prompt)}|{bare}[^\w\n]{{1,{len(prompt)}}})"
+        draft = re.sub(before, "\n", draft)
+    draft = RIGHT.sub("", draft) if "│" in prompt else draft
     return ("!" if groups.get("shell") else "") + (draft if inside else _unwrapped(draft, text))
 
 
-def _rejoined(draft: str, indent: int, text: str) -> str:
-    """A line that reaches the edge, as the widest of the screen does, goes on in the next."""
+def _rejoined(draft: str, prompt: str, text: str) -> str:
+    """A line that reaches the edge, as the widest of the screen does, goes on in the next; one that
+    is a sign shorter ends with a space."""
     room = max(len(line) for line in text.split("\n"))
     first, *rest = draft.split("\n")
-    joined, full = first, indent + len(first) >= room
+    joined, width = first, len(prompt) + len(first)
     for line in rest:
-        joined += line if full else f"\n{line}"
-        full = len(line) >= room
+        again = prompt.strip() and line.startswith(prompt.rstrip())
+        between = {0: "", 1: " "}.get(max(room - width, 0), "\n")
+        joined += between + (line[len(prompt) :] if again else line)
+        width = len(line)
     return joined
 
 
@@ -126,9 +133,10 @@ def _unwrapped(draft: str, text: str) -> str:
         return draft
     joined = lines[:1]
     for before, line in pairwise(lines):
-        word = line.partition(" ")[0]
+        rest = line.removeprefix(" ")  # some leave the space before the word that did not fit
+        word = rest.partition(" ")[0]
         if before and word and len(before) + 1 + len(word) > width:
-            joined[-1] += " " + line
+            joined[-1] += " " + rest
         else:
             joined.append(line)
     return "\n".join(joined)

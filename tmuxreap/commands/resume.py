@@ -187,6 +187,7 @@ def _not_in_use(
         and other.name != row.name
         and not other.status.ended
         and recorded_conversation(other, context.agents.of(other)) == conversation
+        and (not profile.of_a_folder or other.pane.cwd == row.pane.cwd)
     ]
     for other, (sight, _) in zip(others, look_at(context, others), strict=True):
         if sight.live in (Live.ALIVE, Live.UNKNOWN):

@@ -313,3 +313,18 @@ def test_a_database_of_unknown_form_without_a_row_is_no_conversation(tmp_path: P
         db.execute("INSERT INTO steps VALUES ('hello')")
         db.commit()
     assert checked(AGY, tmp_path, ONE, None).exists
+
+
+def test_the_history_of_a_folder_is_its_conversation(tmp_path: Path) -> None:
+    """One that was not written to since the agent began is of an earlier one."""
+    aider = load_profiles(None).agents["aider"]
+    history = tmp_path / ".aider.chat.history.md"
+    history.write_text("\n#### hello  \n")
+    clues = Clues((AGENT,), store=tmp_path, cwd=str(tmp_path))
+    conversation = locate(aider, clues).conversation
+    assert (conversation.id, conversation.path) == (history.name, str(history))
+    assert conversation.exists
+    os.utime(history, (999.0, 999.0))
+    assert found(clues, aider) == (None, None)
+    history.write_text("# aider chat started at 2026-11-19\n")
+    assert not checked(aider, tmp_path, history.name, None).exists

@@ -136,7 +136,7 @@ def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[P
     }  # one that is named by its beginning holds the whole ID
     pattern = re.sub(r"\{id8?\}", lambda found: glob.escape(named[found[0]]), profile.artifact)
     paths = [store / name for name in _matching(store, pattern) if os.path.isfile(store / name)]  # noqa: PTH113
-    if "{id}" in profile.artifact or profile.query:
+    if "{id}" in profile.artifact or profile.query or profile.of_a_folder:
         return paths
     return [path for path in paths if _holds(path, re.escape(conversation))]
 
