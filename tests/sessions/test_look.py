@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.fakes import Story
+import pytest
+
+from tests.fakes import DEMO, Story
 from tmuxreap.core.model import Live
 from tmuxreap.sessions.look import BANNER_OPTION, Shown, look_at, shown_in
 from tmuxreap.sessions.sight import Past
@@ -39,6 +41,44 @@ def test_an_agent_that_no_row_names_is_seen_and_remembered(story: Story) -> None
     look_at(app, [row])
     assert app.agents.seen == {"acme": "demo"}
     assert app.agents.of(row) == "demo"
+
+
+@pytest.mark.parametrize(
+    ("dies", "there", "live", "left"),
+    [
+        (("shell", "process"), "nothing", Live.GONE, 0),
+        (("process",), "its session", Live.AGENT_GONE, 1),
+        ((), "its agent", Live.ALIVE, 2),
+        (("shell", "process"), "one of its name", Live.REPLACED, 0),
+    ],
+)
+def test_an_ended_row_is_over_where_nothing_of_it_is_there(
+    story: Story,
+    monkeypatch: pytest.MonkeyPatch,
+    dies: tuple[str, ...],
+    there: str,
+    live: Live,
+    left: int,
+) -> None:
+    """What is told at once of ten thousand is what a closer look would say."""
+    agent = story.agent(shell=True, status="stopped")
+    story.agent("other")
+    for name in dies:
+        story.processes.die(getattr(agent, name))
+    if there == "one of its name":
+        story.processes.wait((), 5.0)
+        story.tmux.open(story.SOCKET, "acme", *DEMO)
+
+    def seen() -> tuple[Live, int]:
+        app = story.app()
+        row = app.registry.look().named("acme")
+        assert row is not None
+        sight = look_at(app, [row])[0][0]
+        return sight.live, len(sight.owned.own)
+
+    assert seen() == (live, left), there
+    monkeypatch.setattr("tmuxreap.sessions.look.is_over", lambda *_: False)
+    assert seen() == (live, left), there
 
 
 def test_what_is_told_of_the_past_takes_the_place_of_the_ledger(story: Story) -> None:

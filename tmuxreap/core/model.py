@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tmuxreap.core.answers.base import Answer
 from tmuxreap.core.values import field, frozen
@@ -172,9 +172,16 @@ class Server:
     started: int
     sessions: tuple[Session, ...]
     unread: tuple[Unread, ...] = ()
+    _by_name: dict[str | None, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def named(self, name: str) -> Session | None:
-        return next((s for s in self.sessions if s.name == name), None)
+        """Put together once: it is asked for thousands of rows."""
+        if self._by_name.get(None) is not self.sessions:
+            self._by_name.clear()
+            self._by_name.update({one.name: one for one in reversed(self.sessions)})
+            self._by_name[None] = self.sessions
+        found: Session | None = self._by_name.get(name)
+        return found
 
     def may_hide(self, session: str | None, name: str) -> bool:
         """That it is not among the sessions says nothing."""

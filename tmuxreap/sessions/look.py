@@ -13,7 +13,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import ended_as_pane
 from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.row_agents import RowAgents
-from tmuxreap.sessions.sight import Past, Sight, past_of, see, wanted_by
+from tmuxreap.sessions.sight import Past, Sight, is_over, past_of, see, wanted_by
 from tmuxreap.sessions.world import World
 
 BANNER_OPTION = "remain-on-exit"
@@ -81,6 +81,10 @@ def _sight(
     *,
     briefly: bool,
 ) -> tuple[Sight, Past]:
+    server = world.servers[socket]
+    if row.status.ended and is_over(row, server, world, before):
+        gone = Sight(Live.GONE, socket, server)
+        return gone, past_of(gone, before)
     profile = agents.profile(row)
     sight = see(row, socket, profile, agents.spares(profile), world, before)
     if (

@@ -11,6 +11,7 @@ from tmuxreap.agents.spared import Spares
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import (
     Live,
+    NoServer,
     Pane,
     Process,
     ProcessId,
@@ -104,8 +105,6 @@ def see(
     if isinstance(session, Failure):
         live = Live.REPLACED if session.code is Code.SESSION_REPLACED else Live.UNKNOWN
         return Sight(live, socket, server, trouble=session)
-    if session is None and row.status.ended and _nothing_left(row, server, world, past):
-        return Sight(Live.GONE, socket, server)
     whole = session
     pane = pick_pane(row, session, profile, world) if session else None
     foreign: tuple[Pane, ...] = ()
@@ -162,9 +161,28 @@ def see(
     )
 
 
-def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> bool:
-    """Nothing that is alive could be evidence of an ended row: so it is with nearly all of ten
+def is_over(row: Row, server: ServerLook, world: World, past: Past) -> bool:
+    """Whether nothing that lives could be evidence of an ended row: so it is with nearly all of ten
     thousand, and none of them is looked at more closely."""
+    if row.terminal is not Terminal.TMUX or row.tmux.host not in (None, world.host):
+        return False
+    return _not_listed(row, server, world) and _nothing_left(row, server, world, past)
+
+
+def _not_listed(row: Row, server: ServerLook, world: World) -> bool:
+    """By no word that tmux could know it by."""
+    if isinstance(server, Server):
+        recorded = server.socket, row.tmux.session_id, row.tmux.session_created
+        return not (
+            server.unread
+            or server.named(row.name)
+            or recorded in world.sessions
+            or row.pane.id in world.places.get(server.socket, Places()).ids
+        )
+    return isinstance(server, NoServer)
+
+
+def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> bool:
     index, pid = world.index, row.pane.pid
     if past.first or past.remembered or past.leaders or past.mark in index.by_mark:
         return False
