@@ -55,6 +55,7 @@ LEDGER = (Step.LEDGER, Step.INTENT_CLOSED)
 MADE = (Step.INTENT, Step.CREATED, Step.CONFIRMED, *WRITE, *LEDGER)
 PASSED = {
     "start": (Step.READ, *MADE),
+    "headless": (Step.READ, *MADE),
     "adopt": (Step.READ, *WRITE, *LEDGER),
     "resume": (Step.READ, *MADE),
     "stop": (
@@ -202,7 +203,7 @@ class Bench:
                 "--id",
                 "11111111-2222-4333-8444-555555555555",
             )
-        elif verb != "start":
+        elif verb not in ("start", "headless"):
             stubborn = ("--", "env", "STUBBORN=1", self.toy) if verb == "kill" else ()
             self.done(
                 "start",
@@ -225,8 +226,10 @@ class Bench:
         assert answer.exit == 0, answer
 
     def words(self, verb: str) -> tuple[str, ...]:
+        start = ("start", "a", "--agent", "toy", "--confirm", "0.02")
         return {
-            "start": ("start", "a", "--agent", "toy", "--confirm", "0.02", "--server", self.socket),
+            "start": (*start, "--server", self.socket),
+            "headless": (*start, "--terminal", "none"),
             "adopt": ("adopt", "a", "--agent", "toy", "--server", self.socket),
             "resume": ("resume", "a", "--confirm", "0.02"),
             "stop": ("stop", "a", "--reason", "why", "--yes"),
@@ -244,7 +247,7 @@ class Bench:
             text=True,
             check=False,
         )
-        for pid in map(int, listed.stdout.split()):
+        for pid in [*map(int, listed.stdout.split()), *self.headless()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         subprocess.run(
@@ -256,7 +259,23 @@ class Bench:
     # What is to be seen
 
     def alive(self) -> bool:
-        return "a" in self.tmux("list-sessions", "-F", "#{session_name}").split()
+        """In tmux, or without."""
+        names = self.tmux("list-sessions", "-F", "#{session_name}").split()
+        return "a" in names or bool(self.headless())
+
+    def headless(self) -> list[int]:
+        """Agents and keepers that no terminal shows."""
+        found = []
+        for home in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (home / "cmdline").read_bytes().split(b"\0")
+                ours = (
+                    self.toy.encode() in words
+                    or f"{self.registry.parent}/".encode() in b" ".join(words)
+                )
+                if ours and b"tmux" not in words[0] and int(home.name) != os.getpid():
+                    found.append(int(home.name))
+        return found
 
     def row(self) -> dict[str, Any] | None:
         text = re.sub(r"!x ", "", self.registry.read_bytes().decode())
@@ -343,7 +362,8 @@ def _checked(bench: Bench, verb: str, step: Step, fault: str) -> str:
         told = row is not None and row["status"] == "running" and not drifts
         strange = verb == "adopt" and row is None  # of a server that the registry does not name
         assert told or "a" in drifts or strange, (answer, first.out, second.out, row)
-        assert bench.tmux("show-options", "-p", "-t", "=a:") == "", (answer, first, second)
+        if verb != "headless":
+            assert bench.tmux("show-options", "-p", "-t", "=a:") == "", (answer, first, second)
     else:
         assert row is None or row["status"] != "running", (answer, first.out, row)
         assert drifts == {}, second
