@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.fakes import Story
-from tests.restarting import kinds, lost, row_of, write
+from tests.restarting import die, kinds, lost, row_of, wanting, write
 from tmuxreap.commands import forget, resume, start, stop
 from tmuxreap.commands.restart import run
 from tmuxreap.core.model import Verb
@@ -127,6 +127,26 @@ def test_a_deliberate_act_cancels_what_was_to_come(story: Story, verb: str) -> N
     run(story.app(), "acme", loss, 0)
     assert kinds(story).count("restart_cancelled") == 1
     assert "restarting" not in kinds(story)
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill", "purge"])
+def test_one_that_is_lost_while_it_is_being_ended_does_not_come_back(
+    story: Story, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """It ran when the registry was read; a watch records its death before the intent is."""
+    wanting(story)
+    made, dies = story.tmux.look, iter([True])
+
+    def meanwhile(socket: str) -> object:
+        if next(dies, False):
+            die(story)
+        return made(socket)
+
+    monkeypatch.setattr(story.tmux, "look", meanwhile)
+    act: Callable[[Story], object] = BY[verb]
+    act(story)
+    assert kinds(story).count("restart_cancelled") == 1
+    assert story.app().restarts.pending(row_of(story)) is None
 
 
 def test_a_look_or_a_plan_cancels_nothing(story: Story) -> None:

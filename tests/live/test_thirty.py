@@ -117,12 +117,21 @@ class Day:
 
     # What is true in the end
 
-    def at_rest(self) -> bool:
+    def untrue(self) -> list[str]:
+        """Those that are not as they are to be."""
         rows = self.real.rows()
-        return all(
-            (rows[name]["status"] == "running" and alive(rows[name]["pane"]["pid"])) is wanted
-            for name, wanted in self.wanted.items()
-        )
+        runs = {
+            name: row["status"] == "running" and alive(row["pane"]["pid"])
+            for name, row in rows.items()
+        }
+        return [name for name, wanted in self.wanted.items() if runs[name] is not wanted]
+
+    def why(self) -> str:
+        """What is known of them, for who reads the failure."""
+        rows, names = self.real.rows(), self.untrue()
+        done = [what for what in self.done if what.split()[-1] in names]
+        facts = [(self.wanted[name], rows[name], self.history(name)[-12:]) for name in names]
+        return "\n".join(str(one) for one in (names, *facts, done[-20:], self.done[-20:]))
 
     def history(self, name: str) -> list[tuple[str, Any]]:
         with Ledger.open(ledger_path(self.real.registry), now=time.time()) as ledger:
@@ -144,11 +153,11 @@ def test_every_row_is_true_at_the_end_and_every_event_stands_once(real: Real) ->
     with watching(real, "--interval", "2") as one, watching(real, "--interval", "2") as two:
         day.go_on()
         end = time.monotonic() + QUIET_S
-        while not day.at_rest():
-            assert time.monotonic() < end, (day.wanted, real.rows(), day.done)
+        while day.untrue():
+            assert time.monotonic() < end, day.why()
             time.sleep(0.1)
         one.switches(after_s=3.0)  # nothing more comes of it
-        assert day.at_rest(), (day.wanted, day.done)
+        assert not day.untrue(), day.why()
         told = [*heard(one), *heard(two)]
     sessions = {name for name in real.sessions() if name in day.wanted}
     assert sessions == {name for name, wanted in day.wanted.items() if wanted}

@@ -49,7 +49,6 @@ def end_rows(
     answers: dict[str, Item] = {}
     with under_way(context.books) as begin:
         try:
-            rows = called_off(context, rows, policy.verb.value)
             first = _one_of_each_pane(context.servers, rows)
             _end_all(context, look, first, policy, answers, begin)
             if len(first) < len(
@@ -88,6 +87,7 @@ def _end_all(
     for _ in range(TRIES):
         if not todo:
             break
+        todo = called_off(context, todo, policy.verb.value)  # also of one that was lost just now
         endings = prepare(context, todo, policy)
         _check_free(endings, policy, lock_held=context.lock_held)
         wanted = [ending for ending in endings if ending.answer is None]
