@@ -28,6 +28,8 @@ WITHOUT = {
     "interfaces/cli/verbs/*": "declarations only; tests/interfaces/cli/test_help.py reads them",
     "interfaces/completion/vocabulary.py": "written by scripts/vocabulary, which a test compares",
     "interfaces/popup/choosing.py": "tests/interfaces/popup/test_app.py presses its keys",
+    "interfaces/popup/drawing.py": "the same: what it sees is what they drew",
+    "interfaces/popup/looking.py": "the same, and tests/hosts/test_popup.py",
     "interfaces/popup/patient.py": "the same: closing waits for what was begun",
     "interfaces/python/api.py": "names only; tests/interfaces/python/test_reference.py reads them",
     "interfaces/python/calls.py": "tests/interfaces/python/test_registry.py calls through it",

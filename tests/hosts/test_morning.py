@@ -3,6 +3,7 @@ commands say. One sshd stands for the three, each with a key, a HOME and a tmux 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -44,8 +45,8 @@ def environ(fleet: Fleet, host: str) -> dict[str, str]:
     return {**kept, "HOME": str(home), "TMUX_TMPDIR": f"{home}/t"}
 
 
-@pytest.fixture
-def morning(tmp_path: Path) -> Iterator[Morning]:
+@contextlib.contextmanager
+def begun(tmp_path: Path) -> Iterator[Morning]:
     assert SSHD
     assert SSH
     fleet, port = Fleet(tmp_path), free_port()
@@ -104,6 +105,12 @@ def morning(tmp_path: Path) -> Iterator[Morning]:
         daemon.kill()
         daemon.wait()
         relay.close()
+
+
+@pytest.fixture
+def morning(tmp_path: Path) -> Iterator[Morning]:
+    with begun(tmp_path) as found:
+        yield found
 
 
 def _start(fleet: Fleet, host: str, name: str, tag: str, *flags: str) -> None:

@@ -72,6 +72,20 @@ def terminal_words(host: Host, name: str) -> tuple[str, ...] | None:
     return ("ssh", "-t", "--", host.ssh, host.program, "attach", *where, "--", quote(name))
 
 
+def sit_in(words: tuple[str, ...]) -> tuple[int, str]:
+    """Give the terminal away until that program leaves it: its status, and what it said last on
+    stderr. Nobody's Ctrl-C ends us meanwhile."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        done = subprocess.run(words, stderr=subprocess.PIPE, check=False)
+    except OSError as error:
+        return (127, f"{words[0]}: {error.strerror}")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    said = done.stderr.decode(errors="replace").strip()
+    return (done.returncode, said.rpartition("\n")[2].strip())
+
+
 def _there(host: Host) -> tuple[str, ...]:
     """A home is found by a shell alone; ssh brings one, other engines do not."""
     if not host.program.startswith("~/") or Path(host.via[0]).name == "ssh":

@@ -7,20 +7,26 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from tests.command_line import tmuxreap
 from tests.fakes import Story
+from tests.interfaces.text.test_report import SHOP
+from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Verb
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import RemoteResult, Result
+from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view
 from tmuxreap.interfaces.popup.actions import Client, Desk
 from tmuxreap.interfaces.popup.app import Popup
+from tmuxreap.interfaces.popup.choices import recalled
+from tmuxreap.interfaces.popup.far import There
 from tmuxreap.interfaces.popup.view import COLUMNS
 from tmuxreap.interfaces.popup.widgets import Question, Sessions
 from tmuxreap.interfaces.text.progress import Progress
@@ -466,3 +472,137 @@ def test_of_a_crowd_a_part_is_shown_and_the_filter_finds_the_rest(story: Story) 
         await until(pilot, lambda: popup._table.names == ["old-99"])
 
     played(Desk(story.app), play)
+
+
+async def burst(pilot: Pilot[None], popup: Popup, *pressed: str) -> None:
+    """Keys that are there at once, as of one who types ahead on a busy machine."""
+    for key in pressed:
+        popup.post_message(Key(key, {"slash": "/"}.get(key, key)))
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("first", ["slash", "n"])
+def test_what_is_typed_ahead_is_no_command(story: Story, first: str) -> None:
+    story.agent("acme")
+    desk = Held(story)
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: popup._table.names == ["acme"])
+        await burst(pilot, popup, first, "x", "s", "r", "a")
+        await until(pilot, lambda: isinstance(popup.focused, Input))
+
+    played(desk, play)
+    assert desk.ended == []
+    assert story.row("acme")["status"] == "running"
+
+
+class Hosted(Held):
+    """One with other hosts: what each tells, in turn; one that has nothing to tell does not
+    answer."""
+
+    def __init__(self, story: Story, **told: list[There]) -> None:
+        super().__init__(story)
+        self.told = told
+        self.may_answer = threading.Event()
+        self.ended_there: list[tuple[Verb | None, tuple[str, ...]]] = []
+        self.choices = story.folder / "state" / "popup.json"
+
+    def choices_file(self) -> Path:
+        return self.choices
+
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(self.told)
+
+    def look_there(self, host: str, before: There) -> There:
+        if not self.told[host]:
+            self.may_answer.wait(PATIENCE_S)
+            return before
+        return self.told[host].pop(0) if len(self.told[host]) > 1 else self.told[host][0]
+
+    def screen_there(self, target: str) -> str:
+        return f"what {target} shows"
+
+    def end_there(self, verb: Verb | None, targets: Sequence[str]) -> Result:
+        self.ended_there.append((verb, tuple(targets)))
+        parted = [(one, *one.split("@")) for one in targets]
+        far = [
+            RemoteResult(name, host, {"outcome": "stopped"}, (f"{one}: stopped",))
+            for one, name, host in parted
+        ]
+        return Result("stop", None, 0.0, far)
+
+
+def there(*names: str) -> There:
+    return There(tuple(replace(SHOP, name=name, state="idle") for name in names))
+
+
+def test_other_hosts_are_shown_after_a_key_and_one_that_hangs_holds_up_none(story: Story) -> None:
+    story.agent("acme")
+    desk = Hosted(story, gpu=[there("web@gpu")], dead=[])
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        assert "HOST" not in cells(popup)
+        await pilot.press("h")
+        await until(pilot, lambda: popup._table.names == ["acme", "web@gpu"])
+        assert "HOST" in cells(popup)
+        assert [row.split()[:2] for row in rows(popup)] == [["acme", "-"], ["web", "gpu"]]
+        assert "asking 1 host ..." in text(popup, "#folded")
+        await pilot.press("j")
+        await until(pilot, lambda: "what web@gpu shows" in cells(popup))
+        await pilot.press("h")
+        await until(pilot, lambda: popup._table.names == ["acme"])
+        assert "HOST" not in cells(popup)
+        await pilot.press("h")
+        await until(pilot, lambda: "web@gpu" in popup._table.names)
+        desk.may_answer.set()
+
+    played(desk, play)
+    assert recalled(desk.choices).hosts
+
+    async def again(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: "web@gpu" in popup._table.names)  # as it was left
+
+    played(desk, again, SMALL)
+
+
+def test_in_a_small_window_the_name_says_the_host(story: Story) -> None:
+    story.agent("acme")
+    desk = Hosted(story, gpu=[there("web@gpu")])
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("h")
+        await until(pilot, lambda: any(row.startswith("web@gpu") for row in rows(popup)))
+
+    played(desk, play, SMALL)
+
+
+def test_an_ending_goes_to_each_host_by_itself_with_its_receipt(story: Story) -> None:
+    story.agent("acme")
+    desk = Hosted(story, gpu=[there("web@gpu", "api@gpu")], dev=[there("web@dev")])
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("h")
+        await until(pilot, lambda: len(rows(popup)) == 4)
+        await pilot.press("a", "s", "y")
+        await until(pilot, lambda: len(popup._told) == 4)
+        assert str(popup._told["web@gpu"]) == "web@gpu: stopped"
+
+    played(desk, play)
+    assert desk.ended == [(Verb.STOP, ("acme",))]
+    assert sorted(desk.ended_there, key=str) == [
+        (Verb.STOP, ("api@gpu", "web@gpu")),
+        (Verb.STOP, ("web@dev",)),
+    ]
+
+
+def test_what_is_wrong_with_a_host_is_told_below_the_table(story: Story) -> None:
+    story.agent("acme")
+    down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
+    desk = Hosted(story, gpu=[There((), down)])
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await pilot.press("h")
+        await until(pilot, lambda: "reach gpu: no route" in text(popup, "#folded"))
+        assert rows(popup)
+
+    played(desk, play)

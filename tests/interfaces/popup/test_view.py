@@ -7,14 +7,17 @@ from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.endings import Ending
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Outcome, Status, StoppedBy
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Rung
 from tmuxreap.interfaces.popup.choices import Choices
 from tmuxreap.interfaces.popup.view import (
     COLUMNS,
+    about_hosts,
     columns,
+    did_not_attach,
     help_page,
+    label,
     name_cells,
     question,
     receipts,
@@ -67,11 +70,45 @@ def test_of_a_screen_the_end_is_shown_and_nothing_commands_the_terminal() -> Non
 
 
 def test_where_there_is_room_all_columns_stand_and_else_the_worthiest() -> None:
-    assert columns(106, tagged=True) == COLUMNS
-    assert columns(106, tagged=False) == COLUMNS[:-1]
+    assert columns(106, tagged=True, hosted=True) == COLUMNS
+    here = tuple(name for name in COLUMNS if name != "HOST")
+    assert columns(106, tagged=True) == here
+    assert columns(106, tagged=False) == here[:-1]
+    assert columns(72, tagged=False, hosted=True) == ("", "NAME", "HOST", "STATE", "IDLE", "AGENT")
+    assert columns(39, tagged=False, hosted=True) == ("", "NAME", "STATE")
     assert columns(71, tagged=True) == ("", "NAME", "STATE", "IDLE", "MEMORY", "AGENT")
     assert columns(39, tagged=True) == ("", "NAME", "STATE")
     assert columns(5, tagged=True) == ("",)
+
+
+def test_the_host_stands_in_its_column_or_else_in_the_name() -> None:
+    there = replace(SHOP, name="web@gpu")
+    assert label(there, "gpu", columns(106, tagged=False, hosted=True)) == "web"
+    assert label(there, "gpu", columns(39, tagged=False, hosted=True)) == "web@gpu"
+    assert label(replace(SHOP, name="a@b"), "", COLUMNS) == "a@b"  # a name of this machine
+
+
+def test_what_is_wrong_with_hosts_is_told_first() -> None:
+    down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: \x1b[31mno route")
+    told = under_the_table(1, [SHOP, SHOP], Choices(), about_hosts([down], 2)).plain
+    assert told == "asking 2 hosts ... · could not reach gpu: \\x1b[31mno route · 1 ended (e shows them)"
+    assert about_hosts([], 0) == []
+
+
+def test_a_terminal_that_could_not_go_there_says_why() -> None:
+    told = did_not_attach("web@gpu", 255, "Connection refused").plain.splitlines()
+    assert told == [
+        "could not attach to web@gpu: Connection refused",
+        "hint: try it alone: tmuxreap attach web@gpu",
+    ]
+    assert "exit status 3" in did_not_attach("web@gpu", 3, "").plain
+
+
+def test_of_a_host_that_does_not_answer_a_summary_says_so() -> None:
+    down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: no route")
+    assert summary(Result("stop", None, 0.0, (), others=(down,))).plain == down.message
+    far = RemoteResult("web", "gpu", {"outcome": "stopped"}, ("web@gpu: stopped",))
+    assert [*receipts(result(far))] == ["web@gpu"]
 
 
 def test_a_long_name_pushes_no_column_out() -> None:

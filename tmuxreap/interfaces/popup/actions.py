@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from tmuxreap.commands import adopt, resume, start, stop
 from tmuxreap.commands import list as listing
@@ -20,12 +21,16 @@ from tmuxreap.core.model import Live, Row, Server, Status, Verb
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.hosts.file import read_hosts
+from tmuxreap.interfaces.popup import far
 from tmuxreap.interfaces.popup.choices import place
+from tmuxreap.interfaces.remote.terminal import way_to
 from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.registry.targets import RESERVED
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 
+T = TypeVar("T")
 ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
 
 
@@ -94,18 +99,41 @@ class Desk:
 
     def agents(self) -> list[str]:
         """Those that can be started here."""
-        context = self._new_app()
-        try:
-            return start.installed(context)
-        finally:
-            context.close()
+        return self._with(start.installed)
 
     def choices_file(self) -> Path | None:
-        context = self._new_app()
-        try:
-            return place(context.settings.environ, context.settings.home)
-        finally:
-            context.close()
+        return self._with(lambda context: place(context.settings.environ, context.settings.home))
+
+    # Of other hosts
+
+    def hosts(self) -> tuple[str, ...] | Failure:
+        """Those that the user has listed."""
+
+        def work(context: Context) -> tuple[str, ...]:
+            found = read_hosts(context.settings)
+            if found.found:
+                return tuple(found.found)
+            reason = f"could not show other hosts: none is listed in {found.path or 'hosts.yaml'}"
+            raise Failure(Code.USAGE, reason, "docs/hosts.md says how one is listed")
+
+        return self._tried(work)
+
+    def look_there(self, host: str, before: far.There) -> far.There:
+        return self._with(lambda context: far.look(context, host, before))
+
+    def screen_there(self, target: str) -> str:
+        found = self._tried(lambda context: far.screen(context, target))
+        return "" if isinstance(found, Failure) else found
+
+    def end_there(self, verb: Verb | None, targets: Sequence[str]) -> Result:
+        def work(context: Context) -> Result:
+            _exact([target.rpartition("@")[0] for target in targets])
+            return far.end(context, verb, targets)
+
+        return self._answer(verb.value if verb else "resume", work)
+
+    def way_there(self, target: str) -> tuple[str, ...] | Failure | None:
+        return self._tried(lambda context: way_to(context, target))
 
     def jump(self, name: str) -> Result:
         """Bring the client to that session, if it is still the one that was seen."""
@@ -115,6 +143,19 @@ class Desk:
             return Result("jump", context.registry_name, context.clock.now())
 
         return self._answer("jump", work)
+
+    def _with(self, work: Callable[[Context], T]) -> T:
+        context = self._new_app()
+        try:
+            return work(context)
+        finally:
+            context.close()
+
+    def _tried(self, work: Callable[[Context], T]) -> T | Failure:
+        try:
+            return self._with(work)
+        except Failure as failure:
+            return failure
 
     def _answer(
         self, command: str, work: Callable[[Context], Result], progress: Progress | None = None

@@ -6,8 +6,6 @@ done: whoever closes the popup, or pulls its terminal away, lets it finish first
 from __future__ import annotations
 
 import signal
-import time
-from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
 from rich.text import Text
@@ -18,31 +16,24 @@ from textual.containers import Container, Vertical
 from textual.events import Resize
 from textual.widgets import DataTable, Static
 
-from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
-from tmuxreap.core.text import plain
+from tmuxreap.hosts.engines import sit_in
+from tmuxreap.interfaces.popup import far
 from tmuxreap.interfaces.popup import view as view
 from tmuxreap.interfaces.popup.actions import Desk, Seen, silent_progress
-from tmuxreap.interfaces.popup.choices import arranged
-from tmuxreap.interfaces.popup.choosing import Choosing
+from tmuxreap.interfaces.popup.drawing import WIDE, Drawing
 from tmuxreap.interfaces.popup.keys import KEYS, line
-from tmuxreap.interfaces.popup.widgets import (
-    Doing,
-    Filter,
-    Question,
-    Sessions,
-)
+from tmuxreap.interfaces.popup.widgets import Doing, Filter, Question, Sessions
 
 T = TypeVar("T")
-LOOK_S = 1.0
+LOOK_S, FAR_S = 1.0, 3.0  # here, and at other hosts
 DRAW_S = 0.2
-WIDE = 150  # from here on list and screen stand beside each other
 HIGH = 16  # and below it there is place for one of them only
 
 
-class Popup(Choosing):
+class Popup(Drawing):
     ENABLE_COMMAND_PALETTE = False
     # As Textual declares them.
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
@@ -52,14 +43,6 @@ class Popup(Choosing):
         Binding("ctrl+c,ctrl+q", "leave", show=False),
     ]
     CSS_PATH = "popup.tcss"
-
-    def __init__(self, desk: Desk, monotonic: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(desk)
-        self._monotonic = monotonic
-        self._doing: dict[str, Doing] = {}
-        self._told: dict[str, Text] = {}
-        self._looking = False
-        self._leaving = False
 
     def compose(self) -> ComposeResult:
         with Container(id="both"):
@@ -81,113 +64,13 @@ class Popup(Choosing):
         self._recall()
         self.query_one(Sessions).focus()
         self.set_interval(LOOK_S, self._look)
+        self.set_interval(FAR_S, self._look_there)
         self.set_interval(DRAW_S, self._draw_doing)
         self._look()
 
-    # Looking
-
-    def _look(self) -> None:
-        if not self._looking:
-            self._looking = True
-            chosen = self._chosen
-            self._ask(
-                lambda: self._desk.look(chosen), lambda seen: self._show(seen, chosen), daemon=True
-            )
-
     def _show(self, seen: Seen, chosen: str | None) -> None:
-        self._looking = False
-        self._seen = seen
-        self._marked &= {one.name for one in seen.sessions}
-        self._draw()
-        if self._is_there and self._chosen != chosen:
-            self._look()  # another was chosen meanwhile: its screen
-
-    # Drawing
-
-    @property
-    def _is_there(self) -> bool:
-        """A thread may have its answer before the table is made, or when the popup is closing
-        already."""
-        return self.is_running and bool(self.query(Sessions))
-
-    @property
-    def _table(self) -> Sessions:
-        return self.query_one(Sessions)
-
-    @property
-    def _chosen(self) -> str | None:
-        return self._table.chosen if self._is_there else None
-
-    def _session(self, name: str | None) -> Session | None:
-        return next((one for one in self._seen.sessions if one.name == name), None)
-
-    def _draw(self) -> None:
-        if not self._is_there or len(self.screen_stack) > 1:
-            return
-        self._draw_table()
-        self._draw_beside()
-        self._draw_said()
-
-    def _draw_doing(self) -> None:
-        if self._doing:
-            self._draw()
-
-    def _draw_table(self) -> None:
-        shown = arranged(self._seen.sessions, self._choices, {*self._told, *self._doing})
-        width = self._table_width
-        columns = view.columns(width, tagged=any(one.tags for one in shown))
-        names = [one.name for one in shown[: view.MOST_ROWS]]
-        room = view.name_cells(names, columns, width)
-        rows = [self._cells(one, room) for one in shown[: view.MOST_ROWS]]
-        self._table.show(columns, names, [[row[column] for column in columns] for row in rows])
-        folded = view.under_the_table(len(shown), self._seen.sessions, self._choices)
-        self.query_one("#folded", Static).update(folded)
-        self.query_one("#folded").display = bool(folded)
-
-    @property
-    def _table_width(self) -> int:
-        """Without the scroll bar, which may come."""
-        width = self.size.width
-        return (width * 6 // 10 if width >= WIDE else width) - 1
-
-    def _cells(self, one: Session, room: int) -> dict[str, Text]:
-        doing = self._doing.get(one.name)
-        word = (
-            view.under_way(doing.word, doing.progress.at.get(plain(one.name)), self._monotonic())
-            if doing
-            else None
-        )
-        return view.cells(one, marked=one.name in self._marked, under_way=word, name=room)
-
-    def _draw_beside(self) -> None:
-        chosen = self._session(self._chosen)
-        told = self._told.get(chosen.name) if chosen else None
-        self.query_one("#facts", Static).update(view.facts(chosen) if chosen else "")
-        why = plain(self._seen.why) if chosen and chosen.drift else ""
-        self.query_one("#why", Static).update(Text(why, style="red"))
-        self.query_one("#why").display = bool(why)
-        self.query_one("#told", Static).update(told or "")
-        self.query_one("#told").display = told is not None
-        screen = self.query_one("#screen", Static)
-        screen.update(view.screen(self._seen.screen if chosen else "", screen.size.height))
-
-    def _draw_said(self) -> None:
-        self.query_one("#said", Static).update(self._line())
-
-    def _line(self) -> Text:
-        if self._seen.failure is not None:
-            return Text("\n").join(view.failure_lines(self._seen.failure))
-        if self._leaving:
-            return Text("closes when what is under way is through", style="yellow")
-        if self._said is not None:
-            return self._said
-        if self._seen.warnings:
-            return Text(plain(self._seen.warnings[0]), style="yellow")
-        return Text(
-            ""
-            if self._seen.sessions
-            else "no sessions yet; n starts one, as tmuxreap start NAME --agent AGENT does"
-        )
+        self._marked &= {one.name for one in (*seen.sessions, *self._sessions)}
+        super()._show(seen, chosen)
 
     # Keys
 
@@ -196,6 +79,7 @@ class Popup(Choosing):
         if self._is_there:
             self._draw_beside()
             self._look()
+            self._read_there()
 
     @on(DataTable.RowSelected)
     def _entered(self) -> None:
@@ -233,15 +117,27 @@ class Popup(Choosing):
             self._begin("resuming", names, None)
 
     def _begin(self, word: str, names: list[str], verb: Verb | None) -> None:
-        doing = Doing(word, verb, silent_progress(self._monotonic))
-        self._doing.update(dict.fromkeys(names, doing))
+        """Each host by itself: none waits for another."""
         self._said = None
+        for host, mine in far.by_host(names, self._host_of).items():
+            self._begin_on(host, Doing(word, verb, silent_progress(self._monotonic)), mine)
+        self._draw()
+
+    def _begin_on(self, host: str, doing: Doing, names: list[str]) -> None:
+        self._doing.update(dict.fromkeys(names, doing))
 
         def work() -> Result:
-            return self._desk.end(verb, names, doing.progress) if verb else self._desk.resume(names)
+            if host:
+                return self._desk.end_there(doing.verb, names)
+            if doing.verb:
+                return self._desk.end(doing.verb, names, doing.progress)
+            return self._desk.resume(names)
 
-        self._ask(work, lambda result: self._done(doing, result))
-        self._draw()
+        def told(result: Result) -> None:
+            self._done(doing, result)
+            self._look_there()
+
+        self._ask(work, told)
 
     def _done(self, doing: Doing, result: Result) -> None:
         """What was hurried by a kill is told by the kill."""
@@ -265,8 +161,25 @@ class Popup(Choosing):
 
     def action_jump(self) -> None:
         name = self._chosen
-        if name is not None:
+        if name in self._host_of:
+            self._ask(
+                lambda: self._desk.way_there(str(name)),
+                lambda way: self._sit_in(str(name), way),
+                daemon=True,
+            )
+        elif name is not None:
             self._ask(lambda: self._desk.jump(name), self._jumped, daemon=True)
+
+    def _sit_in(self, name: str, way: tuple[str, ...] | Failure | None) -> None:
+        """This terminal is that session's until it is left, and the popup's again."""
+        if isinstance(way, Failure):
+            self._said = Text("\n").join(view.failure_lines(way))
+        elif way is not None:
+            with self.suspend():
+                status, said = sit_in(way)
+            self._said = None if status == 0 else view.did_not_attach(name, status, said)
+        self._look_there()
+        self._draw()
 
     def _jumped(self, result: Result) -> None:
         if result.failure is None:

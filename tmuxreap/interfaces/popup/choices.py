@@ -1,5 +1,6 @@
-"""What the person at the popup has chosen: the order, whether ended sessions show, the filter. The
-first two are remembered from one popup to the next. Pure, but for the file that remembers them."""
+"""What the person at the popup has chosen: the order, the filter, whether ended sessions show, and
+those of other hosts. All but the filter is remembered from one popup to the next. Pure, but for the
+file that remembers it."""
 
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ class Choices:
     sort: str = "attention"
     ended: bool = False
     only: str = ""
+    hosts: bool = False
 
     def next_sort(self) -> Choices:
         names = [*SORTS]
@@ -84,7 +86,8 @@ def recalled(path: Path | None) -> Choices:
         return Choices()
     if not isinstance(found, dict) or str(found.get("sort")) not in SORTS:
         return Choices()
-    return Choices(str(found["sort"]), found.get("ended") is True)
+    ended, hosts = (found.get(flag) is True for flag in ("ended", "hosts"))
+    return Choices(str(found["sort"]), ended, hosts=hosts)
 
 
 def remember(path: Path | None, choices: Choices) -> None:
@@ -93,5 +96,5 @@ def remember(path: Path | None, choices: Choices) -> None:
         return
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        words = {"sort": choices.sort, "ended": choices.ended}
+        words = {"sort": choices.sort, "ended": choices.ended, "hosts": choices.hosts}
         path.write_text(json.dumps(words) + "\n", encoding="utf-8")

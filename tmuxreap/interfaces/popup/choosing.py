@@ -1,5 +1,5 @@
-"""What the popup shows and means, chosen by keys: marks, order, filter, ended ones; and what it
-asks for: a session to start, one to register. Ends nothing."""
+"""What the popup shows and means, chosen by keys: marks, order, filter, ended ones, hosts; and what
+it asks for: a session to start, one to register. Ends nothing."""
 
 from __future__ import annotations
 
@@ -7,43 +7,64 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.text import Text
 from textual import on
+from textual.events import Key
 from textual.widgets import Input
 
+from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view as view
-from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk, Seen
+from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk
 from tmuxreap.interfaces.popup.choices import Choices, recalled, remember
-from tmuxreap.interfaces.popup.patient import Patient
+from tmuxreap.interfaces.popup.looking import Looking
 from tmuxreap.interfaces.popup.widgets import Filter, New, Page, Question, Sessions, Wish
 
 
-class Choosing(Patient):
+class Choosing(Looking):
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
-        self._seen = Seen()
-        self._said: Text | None = None
+        super().__init__(desk)
         self._marked: set[str] = set()
         self._choices = Choices()
         self._choices_file: Path | None = None
-
-    def _draw(self) -> None:
-        raise NotImplementedError
-
-    def _look(self) -> None:
-        raise NotImplementedError
+        self._ahead: str | None = None  # typed while the form of a new one is made
 
     def _recall(self) -> None:
         self._choices_file = self._desk.choices_file()
         self._choices = recalled(self._choices_file)
+        if self._choices.hosts:
+            self._ask(self._desk.hosts, self._hosts_are, daemon=True)
+
+    def action_hosts(self) -> None:
+        """Show the sessions of other hosts too, or of this machine alone."""
+        if self._hosts.names:
+            self._hosts.forget()
+            self._choose(replace(self._choices, hosts=False))
+        else:
+            self._ask(self._desk.hosts, self._hosts_chosen, daemon=True)
+
+    def _hosts_chosen(self, found: tuple[str, ...] | Failure) -> None:
+        self._hosts_are(found)
+        if self._hosts.names:
+            self._choose(replace(self._choices, hosts=True))
 
     def action_filter(self) -> None:
         filter_ = self.query_one(Filter)
         filter_.display = True
-        filter_.focus()
+        self.screen.set_focus(filter_)  # at once: the next key is meant for it
+
+    def on_key(self, event: Key) -> None:
+        """Typed ahead of a field that was on its way, when keys were still heard by the table:
+        meant for the field, and no command."""
+        if not event.is_printable or not event.character:
+            return
+        if isinstance(self.focused, Input):
+            self.focused.insert_text_at_cursor(event.character)
+        elif self._ahead is not None:
+            self._ahead += event.character
+        else:
+            return
+        event.prevent_default()
 
     @on(Input.Changed, "#filter")
     def _filtered(self, event: Input.Changed) -> None:
@@ -91,10 +112,13 @@ class Choosing(Patient):
                 work = self._desk.start
                 self._ask(lambda: work(wish.name, wish.agent, wish.folder), self._told_of)
 
+        self._ahead = ""
         self._ask(self._desk.agents, lambda agents: self._ask_for_new(agents, asked), daemon=True)
 
     def _ask_for_new(self, agents: list[str], asked: Callable[[Wish | None], None]) -> None:
-        self.push_screen(New(agents, os.getcwd()), asked)  # noqa: PTH109 - a string for a field
+        typed, self._ahead = self._ahead or "", None
+        folder = os.getcwd()  # noqa: PTH109 - a string for a field
+        self.push_screen(New(agents, folder, typed), asked)
 
     def _told_of(self, result: Result) -> None:
         self._said = view.summary(result)
@@ -111,7 +135,7 @@ class Choosing(Patient):
     def action_mark_all(self) -> None:
         """All that run; none, when they are marked already."""
         running = {
-            one.name for one in self._seen.sessions if not one.ended and one.drift != UNREGISTERED
+            one.name for one in self._sessions if not one.ended and one.drift != UNREGISTERED
         }
         self._marked = set() if running <= self._marked else running
         self._draw()

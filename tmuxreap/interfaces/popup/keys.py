@@ -30,6 +30,9 @@ KEYS = (
     Key("slash", "/", "filter", "Filter", "show only names, tags, agents, states with this", 4),
     Key("o", "o", "sort", "Sort", "another order: attention, name, idle, memory, agent", 0),
     Key("e", "e", "fold", "Ended", "show ended sessions, or fold them away", 0),
+    Key(
+        "h", "h", "hosts", "Hosts", "show sessions of other hosts too, or of this machine alone", 0
+    ),
     Key("v", "v", "turn", "View", "the screen alone, or the list again", 2),
     Key("question_mark", "?", "help", "Help", "this page", 9),
     Key("q,escape", "q", "leave", "Close", "close; what was begun is finished first", 10),

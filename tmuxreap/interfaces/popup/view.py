@@ -13,9 +13,9 @@ from rich.text import Text
 
 from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.answers.sessions import Session
-from tmuxreap.core.errors import Failure
+from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live
-from tmuxreap.core.results import Result
+from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.text import Voice, cut_middle, plain, plain_value
 from tmuxreap.core.text import width as cells_of
 from tmuxreap.core.times import short_duration
@@ -26,9 +26,18 @@ from tmuxreap.interfaces.text.report import lines
 from tmuxreap.sessions.state import AgentState
 
 MARKED = "*"
-COLUMNS = ("", "NAME", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")
-WORTH = ("", "NAME", "STATE", "AGENT", "IDLE", "MEMORY", "TAGS")  # the last leaves first
-LEAST_CELLS = {"": 1, "NAME": 12, "STATE": 10, "IDLE": 7, "MEMORY": 7, "AGENT": 8, "TAGS": 12}
+COLUMNS = ("", "NAME", "HOST", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")
+WORTH = ("", "NAME", "STATE", "HOST", "AGENT", "IDLE", "MEMORY", "TAGS")  # the last leaves first
+LEAST_CELLS = {
+    "": 1,
+    "NAME": 12,
+    "HOST": 10,
+    "STATE": 10,
+    "IDLE": 7,
+    "MEMORY": 7,
+    "AGENT": 8,
+    "TAGS": 12,
+}
 PADDING = 2  # of each column
 MOST_ROWS = 200  # a table of thousands is slow, and nobody reads it
 MORE_NAME = 8  # cells that a name may take before any column but the state
@@ -48,10 +57,11 @@ STATE_COLOURS: dict[str, str] = {
 NAMES_ASKED = 8
 
 
-def columns(width: int, *, tagged: bool) -> tuple[str, ...]:
-    """Those that fit: all of them from 79 cells on; tags only where there are any."""
+def columns(width: int, *, tagged: bool, hosted: bool = False) -> tuple[str, ...]:
+    """Those that fit: all of them from 91 cells on; tags and hosts only where there are any."""
     kept, left = set[str](), width
-    for name in WORTH if tagged else WORTH[:-1]:
+    absent = {name for name, has in (("TAGS", tagged), ("HOST", hosted)) if not has}
+    for name in (name for name in WORTH if name not in absent):
         left -= LEAST_CELLS[name] + PADDING
         if left < (MORE_NAME if name in WORTH[3:] else 0):
             break
@@ -66,14 +76,26 @@ def name_cells(names: Iterable[str], shown: Sequence[str], width: int) -> int:
     return min(max((cells_of(plain(name)) for name in names), default=room), room)
 
 
+def label(one: Session, host: str, shown: Sequence[str]) -> str:
+    """Its name; with its host, where no column tells that."""
+    return one.name.removesuffix(f"@{host}") if host and "HOST" in shown else one.name
+
+
 def cells(
-    one: Session, *, marked: bool, under_way: str | None, name: int = NAME_CELLS
+    one: Session,
+    *,
+    marked: bool,
+    under_way: str | None,
+    name: int = NAME_CELLS,
+    label: str = "",
+    host: str = "",
 ) -> dict[str, Text]:
     """By column."""
     tags = cut_middle(plain(" ".join(one.tags)), LEAST_CELLS["TAGS"])
     return {
         "": Text(MARKED if marked else " ", style="bold"),
-        "NAME": Text(cut_middle(plain(one.name), name), style="bold" if marked else ""),
+        "NAME": Text(cut_middle(plain(label or one.name), name), style="bold" if marked else ""),
+        "HOST": Text(cut_middle(plain(host or "-"), LEAST_CELLS["HOST"])),
         "STATE": Text(under_way, style="yellow") if under_way else state(one),
         "IDLE": Text(_idle(one), justify="right"),
         "MEMORY": Text(f"{one.memory_mb:.0f} MB" if one.memory_mb else "-", justify="right"),
@@ -103,16 +125,23 @@ def under_way(verb: str, rung: tuple[Enum, float] | None, now: float) -> str:
     return f"{verb} ..." if rung is None else f"{RUNGS[rung[0]]} {max(0.0, now - rung[1]):.1f} s"
 
 
+def about_hosts(troubles: Sequence[Failure], waiting: int) -> list[str]:
+    asked = [f"asking {waiting} host{'s' if waiting > 1 else ''} ..."] if waiting else []
+    return [*asked, *(one.message for one in troubles)]
+
+
 def facts(one: Session) -> Text:
     known = [one.agent, one.cwd, one.conversation_id and f"conversation {one.conversation_id[:8]}"]
     return Text(plain(" · ".join(str(fact) for fact in known if fact)), style="dim")
 
 
-def under_the_table(shown: int, sessions: Sequence[Session], choices: Choices) -> Text:
-    """What is not to be seen in the table: who is folded away, and which order that is."""
-    parts = []
-    if choices.only:
-        parts.append(f"{shown} of {len(sessions)} match {choices.only!r}")
+def under_the_table(
+    shown: int, sessions: Sequence[Session], choices: Choices, hosts: Sequence[str] = ()
+) -> Text:
+    """What is not to be seen in the table: what is wrong with hosts, who is folded away, and which
+    order that is."""
+    parts = [f"{shown} of {len(sessions)} match {choices.only!r}"] if choices.only else []
+    parts += [plain(one) for one in hosts]
     if shown > MOST_ROWS:
         parts.append(f"the first {MOST_ROWS} of {shown} (/ filters)")
     hidden = len(sessions) - shown
@@ -144,7 +173,8 @@ def receipts(result: Result) -> dict[str, Text]:
         said = [Text.from_ansi(line) for line in lines(alone, Voice(colour=True))]
         if item.error is not None:
             said += failure_lines(item.error)
-        told[item.name] = Text("\n").join(said)
+        target = item.target if isinstance(item, RemoteResult) else item.name
+        told[target] = Text("\n").join(said)
     return told
 
 
@@ -153,10 +183,19 @@ def failure_lines(failure: Failure | Problem) -> list[Text]:
     return [*said, Text(f"hint: {plain(failure.hint)}")] if failure.hint else said
 
 
+def did_not_attach(name: str, status: int, said: str) -> Text:
+    reason = plain(said) or f"exit status {status}"
+    hint = f"try it alone: {command('attach', name)}"
+    return Text("\n").join(
+        failure_lines(Failure(Code.HOST_UNREACHABLE, f"could not attach to {name}: {reason}", hint))
+    )
+
+
 def summary(result: Result) -> Text:
     """In one line, however many there were."""
-    if result.failure is not None:
-        return failure_lines(result.failure)[0]
+    of_all = result.failure or next(iter(result.others), None)
+    if of_all is not None:
+        return failure_lines(of_all)[0]
     failures = [item.error for item in result.results if item.error is not None]
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""

@@ -161,15 +161,15 @@ class New(ModalScreen[Wish | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "leave")]
 
-    def __init__(self, agents: Sequence[str], folder: str) -> None:
+    def __init__(self, agents: Sequence[str], folder: str, name: str = "") -> None:
         super().__init__()
-        self._agents, self._folder = agents, folder
+        self._agents, self._folder, self._wanted = agents, folder, name
 
     def compose(self) -> ComposeResult:
         known = ", ".join(self._agents) or "see tmuxreap agents"
         with Vertical():
             yield Static("start an agent  (Enter starts, Esc closes)", markup=False)
-            yield Input(placeholder="name", id="name", compact=True)
+            yield Input(self._wanted, placeholder="name", id="name", compact=True)
             yield Input(
                 self._agents[0] if self._agents else "",
                 placeholder=f"agent: {known}",

@@ -39,24 +39,11 @@ def command(
 
 
 def _elsewhere(context: Context, name: str) -> tuple[str, ...] | None:
-    """Of `NAME@HOST`; an exact row of this machine wins."""
     if "@" not in name:
         return None
-    look = context.registry_if_there()
-    if look is not None and look.named(name) is not None:
-        return None
-    from tmuxreap.hosts.choose import split
-    from tmuxreap.hosts.engines import terminal_words
-    from tmuxreap.hosts.file import read_hosts
+    from tmuxreap.interfaces.remote.terminal import way_to
 
-    found = split(name, read_hosts(context.settings))
-    if found is None:
-        return None
-    words = terminal_words(found[1], found[0])
-    if words is None:
-        reason = f"could not attach to {name}: {found[1].name} is not reached by ssh"
-        raise Failure(Code.USAGE, reason, f"run there, on a terminal: tmuxreap attach {found[0]}")
-    return words
+    return way_to(context, name)
 
 
 def _resumed(context: Context, name: str) -> bool:

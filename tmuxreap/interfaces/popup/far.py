@@ -1,0 +1,118 @@
+"""What the popup asks of other hosts: each time one host, as `--host` does. Draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from tmuxreap.core.answers.sessions import Session
+from tmuxreap.core.errors import Failure, command
+from tmuxreap.core.masking import kept_screen
+from tmuxreap.core.model import Live, Verb
+from tmuxreap.core.results import Item, RemoteResult, Result
+from tmuxreap.core.values import frozen, replace
+from tmuxreap.interfaces.remote.near import over_hosts
+from tmuxreap.sessions.context import Context
+
+
+@frozen
+class There:
+    """What one host told last; after a failure its sessions are those that it told of before, and
+    nobody knows how they are."""
+
+    sessions: tuple[Session, ...] = ()
+    failure: Failure | None = None
+
+
+def look(context: Context, host: str, before: There) -> There:
+    try:
+        result = over_hosts(context, "list", [host], {"targets": []})
+    except Failure as failure:
+        return There(_unknown(before), failure)
+    assert result is not None  # noqa: S101 - a host was named
+    wrong = result.failure or next(iter(result.others), None)
+    found = tuple(one for item in result.results if (one := _shown(item)) is not None)
+    return There(found or _unknown(before), wrong) if wrong else There(found)
+
+
+def _shown(item: Item) -> Session | None:
+    return item.shown if isinstance(item, RemoteResult) else None
+
+
+def _unknown(before: There) -> tuple[Session, ...]:
+    return tuple(replace(one, live=Live.UNKNOWN, state=None, drift=None) for one in before.sessions)
+
+
+def screen(context: Context, target: str) -> str:
+    """As `show` there tells it; nothing where that host does not answer."""
+    result = over_hosts(context, "show", None, {"targets": [target]})
+    first = next(iter(result.results), None) if result else None
+    text = first.facts.get("screen") if isinstance(first, RemoteResult) else None
+    return kept_screen(text) if isinstance(text, str) else ""
+
+
+def end(context: Context, verb: Verb | None, targets: Sequence[str]) -> Result:
+    """End them there, or resume them. Asked and agreed is before this."""
+    word = verb.value if verb else "resume"
+    result = over_hosts(context, word, None, {"targets": [*targets], "yes": True})
+    return result or Result(word, None, context.clock.now())
+
+
+class Hosts:
+    """The other hosts as they were heard last, each by itself: one that hangs holds up nobody."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self._heard: dict[str, There] = {}
+        self._asked: set[str] = set()
+
+    def before(self, host: str) -> There:
+        return self._heard.get(host, There())
+
+    def due(self, at_once: int) -> list[str]:
+        """Those that may be asked now, and are from now on."""
+        free = max(at_once - len(self._asked), 0)
+        hosts = [host for host in self.names if host not in self._asked][:free]
+        self._asked.update(hosts)
+        return hosts
+
+    def tell(self, host: str, there: There) -> None:
+        self._asked.discard(host)
+        if host in self.names:
+            self._heard[host] = there
+
+    def forget(self) -> None:
+        self.names, self._heard = (), {}
+
+    def of(self, here: Collection[str]) -> dict[str, str]:
+        """By target the host of each session there; a row of this machine wins."""
+        return {
+            one.name: host
+            for host, there in self._heard.items()
+            for one in there.sessions
+            if one.name not in here
+        }
+
+    def sessions(self, here: Collection[str]) -> list[Session]:
+        return [
+            one for there in self._heard.values() for one in there.sessions if one.name not in here
+        ]
+
+    def troubles(self) -> list[Failure]:
+        return [there.failure for there in self._heard.values() if there.failure is not None]
+
+    def waiting(self) -> int:
+        """How many have not answered yet."""
+        return sum(host not in self._heard for host in self.names)
+
+
+def by_host(targets: Iterable[str], hosts: Mapping[str, str]) -> dict[str, list[str]]:
+    """What each host is asked about; "" is this machine."""
+    found: dict[str, list[str]] = {}
+    for target in targets:
+        found.setdefault(hosts.get(target, ""), []).append(target)
+    return found
+
+
+def why(one: Session, host: str) -> str:
+    """Why its row there is not true is told there."""
+    return f"{one.drift}; see: {command('reconcile', '--host', host, '--dry-run')}"
