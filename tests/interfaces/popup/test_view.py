@@ -91,7 +91,10 @@ def test_the_host_stands_in_its_column_or_else_in_the_name() -> None:
 def test_what_is_wrong_with_hosts_is_told_first() -> None:
     down = Failure(Code.HOST_UNREACHABLE, "could not reach gpu: \x1b[31mno route")
     told = under_the_table(1, [SHOP, SHOP], Choices(), about_hosts([down], 2)).plain
-    assert told == "asking 2 hosts ... · could not reach gpu: \\x1b[31mno route · 1 ended (e shows them)"
+    assert (
+        told
+        == "asking 2 hosts ... · could not reach gpu: \\x1b[31mno route · 1 ended (e shows them)"
+    )
     assert about_hosts([], 0) == []
 
 
