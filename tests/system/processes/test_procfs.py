@@ -14,7 +14,7 @@ import pytest
 from tests.real import until
 from tmuxreap.core.model import ProcessId
 from tmuxreap.system.processes import procfs
-from tmuxreap.system.processes.linux import LinuxProcesses
+from tmuxreap.system.processes.linux import LinuxProcesses, stat
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def test_a_process_whose_first_thread_has_ended_is_alive(processes: LinuxProcess
 
 def test_who_is_dying_is_told_from_who_lives_and_from_a_stranger_of_that_pid() -> None:
     child = started("sh", "-c", "echo; exec sleep 60")
-    facts = procfs.facts_of(child.pid)
-    assert facts is not None
-    process = procfs.process_of(child.pid, facts).id
+    found = stat(child.pid)
+    assert found is not None
+    process = found.id
     assert not procfs.is_leaving(process)
     child.kill()
     until("a zombie", lambda: procfs.exit_status(process) is not None)
@@ -127,3 +127,35 @@ def test_the_group_that_tmux_made_for_a_pane(
     monkeypatch.setattr(procfs, "read", read)
     assert procfs.scope_in("/proc/7") == where
     assert where is None or procfs.members_in(where) == {7, 9}
+
+
+NUMBERS = "1 2 3 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 {threads} 0 4711 100 42 0"
+
+
+@pytest.mark.parametrize("name", ["sh", "tmux: server", "a) S 1 (b", ""])
+def test_a_name_may_hold_anything(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    line = f"7 ({name}) S {NUMBERS.format(threads=1)}".encode()
+    monkeypatch.setattr(procfs, "read", lambda path: line)
+    told = procfs.facts_of(7)
+    assert told is not None
+    called, numbers = told
+    assert called.decode() == name
+    assert [int(numbers[at]) for at in (procfs.PPID, procfs.START, procfs.PAGES)] == [1, 4711, 42]
+
+
+@pytest.mark.parametrize(
+    ("state", "threads", "dead"), [("S", 1, False), ("Z", 1, True), ("Z", 2, False), ("X", 1, True)]
+)
+def test_of_a_zombie_with_threads_only_the_first_has_ended(
+    state: str, threads: int, dead: bool
+) -> None:
+    numbers = f"{state} {NUMBERS.format(threads=threads)}".encode().split()
+    assert procfs.is_dead(numbers) is dead
+
+
+def test_this_process_is_there_and_a_number_without_one_is_not() -> None:
+    told = procfs.facts_of(os.getpid(), whole=True)
+    assert told is not None
+    assert int(told[1][procfs.PPID]) == os.getppid()
+    assert len(told[1]) > procfs.EXIT_CODE
+    assert procfs.facts_of(2**22 + 1) is None

@@ -13,16 +13,15 @@ import stat
 import time
 
 from tmuxreap.agents.hooks.events import may_be_agent
+from tmuxreap.system.processes import procfs
 from tmuxreap.system.whereabouts import ledger_beside, nearest_registry, tmux_server_of
 
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 BUSY_S = 0.3  # a ledger that is locked for longer is given up
 # Programs between an agent and us that are not the agent.
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "ash")
 BETWEEN = frozenset((*_SHELLS, "busybox", "env", "timeout", "nice", "uv", "uvx"))
 TMUX_SERVER = "tmux: server"
 DEPTH = 6
-DEAD = (b"Z", b"X", b"x")
 
 Facts = dict[str, object]
 Speaker = tuple[int, int, int, str]  # pid, start, terminal, program
@@ -203,21 +202,11 @@ def _above() -> dict[int, tuple[str, int, int, int]]:
 
 
 def _process(pid: int) -> tuple[str, int, int, int] | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - as above
-            text = file.read()
-    except OSError:
+    found = procfs.facts_of(pid)
+    if found is None or procfs.is_dead(found[1]):
         return None
-    head, _, rest = text.rpartition(b")")
-    fields = rest.split()
-    if fields[0] in DEAD:
-        return None
-    return (
-        head.partition(b"(")[2].decode("utf-8", "replace"),
-        int(fields[1]),
-        int(fields[19]),
-        int(fields[4]),
-    )
+    ppid, start, terminal = (int(found[1][at]) for at in (procfs.PPID, procfs.START, procfs.TTY))
+    return found[0].decode("utf-8", "replace"), ppid, start, terminal
 
 
 # The ledger.
@@ -261,14 +250,8 @@ def moment() -> Facts:
     """Now, by the clocks that nobody sets (see `ledger_records.Moment`); nothing where the kernel
     has none of them."""
     try:
-        with open(BOOT_ID, encoding="ascii") as file:  # noqa: PTH123 - as above
-            return {
-                "moment": [
-                    file.read().strip(),
-                    time.clock_gettime(time.CLOCK_BOOTTIME),
-                    time.monotonic(),
-                ]
-            }
+        up, awake = time.clock_gettime(time.CLOCK_BOOTTIME), time.monotonic()
+        return {"moment": [procfs.boot_id(), up, awake]}
     except (OSError, AttributeError):
         return {}
 
@@ -277,8 +260,7 @@ def lives(pid: int, start: int, boot_id: str) -> bool:
     found = _process(pid)
     if found is None:
         return not os.path.exists("/proc/self") and _answers(pid)  # noqa: PTH110
-    with open(BOOT_ID, encoding="ascii") as file:  # noqa: PTH123
-        return found[2] == start and file.read().strip() == boot_id
+    return found[2] == start and procfs.boot_id() == boot_id
 
 
 def _answers(pid: int) -> bool:

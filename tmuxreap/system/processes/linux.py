@@ -37,7 +37,7 @@ def real_processes() -> Processes:
 def boot_id() -> str:
     """Names this run of the machine, so that a recorded pid is never compared across a boot."""
     try:
-        return procfs.read("/proc/sys/kernel/random/boot_id").decode().strip()
+        return procfs.boot_id()
     except OSError:
         from tmuxreap.system.processes.portable import boot_id as without_proc
 
@@ -75,19 +75,19 @@ class LinuxProcesses:
         return found
 
     def _seen(self, pid: int) -> Process | None:
-        facts = procfs.facts_of(pid)
-        if facts is None:
+        found = procfs.facts_of(pid)
+        if found is None:
             return None
-        process = procfs.process_of(pid, facts)
-        self._pages[process.id] = int(facts.numbers[21])
+        process = process_of(pid, *found)
+        self._pages[process.id] = int(found[1][procfs.PAGES])
         return process
 
     def identify(self, pid: int) -> ProcessId | None:
-        found = procfs.stat(pid)
+        found = stat(pid)
         return found.id if found and not found.dead else None
 
     def again(self, process: ProcessId) -> Process | None:
-        found = procfs.stat(process.pid)
+        found = stat(process.pid)
         return found if found and not found.dead and found.id == process else None
 
     def argv(self, process: ProcessId) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class LinuxProcesses:
     def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
         # The start time is compared after the pidfd was opened: from then on the pid cannot go to a
         # stranger unseen.
-        found = procfs.stat(process.pid)
+        found = stat(process.pid)
         if found is None:
             # Gone, or hidden from us (hidepid): without its start time it cannot be told from a
             # stranger.
@@ -196,7 +196,7 @@ class LinuxProcesses:
                 unwatched.add(process)
                 continue
             self._watched[process] = pidfd
-            found = procfs.stat(process.pid)
+            found = stat(process.pid)
             if found is not None and found.id != process:
                 gone.add(process)
         return gone, unwatched
@@ -240,3 +240,16 @@ def _more_descriptors() -> bool:
         return False
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return True
+
+
+def stat(pid: int) -> Process | None:
+    """One process, zombies too; None when it is gone or hidden."""
+    facts = procfs.facts_of(pid)
+    return None if facts is None else process_of(pid, *facts)
+
+
+def process_of(pid: int, name: bytes, numbers: list[bytes]) -> Process:
+    ppid, pgrp, sid, tty, tpgid = map(int, numbers[procfs.PPID : procfs.PPID + 5])
+    identity = ProcessId(pid, int(numbers[procfs.START]))
+    state, called = procfs.state_in(numbers).decode(), name.decode("utf-8", "surrogateescape")
+    return Process(identity, ppid, pgrp, sid, tty, tpgid, state, called)

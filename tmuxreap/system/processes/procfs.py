@@ -1,72 +1,77 @@
-"""Reads /proc: what the kernel tells of one process. Signals nobody, and compares nothing but where
-it says so."""
+"""Reads /proc: what the kernel tells of one process, and the name of this boot. Signals nobody, and
+compares nothing but where it says so. On the way of every hook of an agent: imports next to
+nothing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import NamedTuple
 
-from tmuxreap.core.model import Process, ProcessId
+TYPE_CHECKING = False  # typing itself costs a millisecond
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
+    from tmuxreap.core.model import ProcessId
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 READ_AT_ONCE = 1 << 16
+# Counted from the third field on, the state.
+STATE, PPID, TTY, FLAGS, THREADS, START, PAGES, EXIT_CODE = 0, 1, 4, 6, 17, 19, 21, 49
+DEAD = (b"Z", b"X", b"x")
 DELETED = " (deleted)"
 GROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 MEMBERS = "cgroup.procs"
-FLAGS, START, EXIT_CODE = 6, 19, 49  # counted from the third field on
 EXITING = 0x4  # PF_EXITING: it closes its files, and comes back to nothing
 
 
-class Facts(NamedTuple):
-    name: bytes
-    numbers: list[bytes]  # from the third field on: the state first
-
-
-def stat(pid: int) -> Process | None:
-    """One process, zombies too; None when it is gone or hidden."""
-    facts = facts_of(pid)
-    return None if facts is None else process_of(pid, facts)
-
-
-def facts_of(pid: int) -> Facts | None:
+def facts_of(pid: int, *, whole: bool = False) -> tuple[bytes, list[bytes]] | None:
+    """Its name and its numbers, as far as its pages or of the `whole` line, zombies too; None when
+    it is gone or hidden."""
     try:
         text = read(f"/proc/{pid}/stat")
     except OSError:
         return None
-    name, _, rest = text.partition(b"(")[2].rpartition(
-        b")"
-    )  # a name may hold spaces and parentheses
-    return Facts(name, rest.split(None, 22))
-
-
-def process_of(pid: int, facts: Facts) -> Process:
-    ppid, pgrp, sid, tty, tpgid = map(int, facts.numbers[1:6])
-    identity, name = (
-        ProcessId(pid, int(facts.numbers[19])),
-        facts.name.decode("utf-8", "surrogateescape"),
-    )
-    return Process(identity, ppid, pgrp, sid, tty, tpgid, state_in(facts.numbers).decode(), name)
+    # a name may hold spaces and parentheses
+    name, _, rest = text.partition(b"(")[2].rpartition(b")")
+    return name, rest.split(None, -1 if whole else PAGES + 1)
 
 
 def state_in(numbers: list[bytes]) -> bytes:
     """Of a zombie with other threads only the first thread has ended."""
-    return b"S" if numbers[0] == b"Z" and int(numbers[17]) > 1 else numbers[0]
+    state = numbers[STATE]
+    return b"S" if state == b"Z" and int(numbers[THREADS]) > 1 else state
+
+
+def is_dead(numbers: list[bytes]) -> bool:
+    return state_in(numbers) in DEAD
+
+
+def boot_id() -> str:
+    return read(BOOT_ID).decode("ascii").strip()
+
+
+def read(path: str) -> bytes:
+    # a third of the time of a file object, thousands of times
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        found = part = os.read(descriptor, READ_AT_ONCE)
+        while len(part) == READ_AT_ONCE:  # the kernel fills what it can: less is the end
+            part = os.read(descriptor, READ_AT_ONCE)
+            found += part
+        return found
+    finally:
+        os.close(descriptor)
 
 
 def is_still(process: ProcessId) -> bool:
-    """The same, and alive: `stat` in short, since it is asked after each thing that is read of a
-    process."""
-    try:
-        facts = read(f"/proc/{process.pid}/stat").rpartition(b")")[2].split(None, 20)
-    except OSError:
-        return False
-    return int(facts[19]) == process.start and state_in(facts) not in (b"Z", b"X", b"x")
+    """The same, and alive: asked after each thing that is read of a process."""
+    facts = facts_of(process.pid)
+    return facts is not None and int(facts[1][START]) == process.start and not is_dead(facts[1])
 
 
 def is_gone(process: ProcessId) -> bool:
-    found = stat(process.pid)
-    if found is not None:
-        return found.dead or found.id != process
+    facts = facts_of(process.pid)
+    if facts is not None:
+        return int(facts[1][START]) != process.start or is_dead(facts[1])
     try:
         os.kill(process.pid, 0)
     except ProcessLookupError:
@@ -79,36 +84,26 @@ def is_gone(process: ProcessId) -> bool:
 def is_leaving(process: ProcessId) -> bool:
     """Tell that it is dying: what it held is closed already, and it is still there."""
     facts = facts_of(process.pid)
-    if facts is None or int(facts.numbers[START]) != process.start:
+    if facts is None or int(facts[1][START]) != process.start:
         return False
-    return bool(int(facts.numbers[FLAGS]) & EXITING)
+    return bool(int(facts[1][FLAGS]) & EXITING)
 
 
 def exit_status(process: ProcessId) -> int | None:
     """Of a zombie, as its parent will be told; None of all others, and where the kernel shows it to
     its own alone."""
+    facts = facts_of(process.pid, whole=True)
+    if facts is None:
+        return None
+    numbers = facts[1]
+    if int(numbers[START]) != process.start or state_in(numbers) != b"Z":
+        return None
     try:
-        numbers = read(f"/proc/{process.pid}/stat").rpartition(b")")[2].split()
-        owner = os.stat(f"/proc/{process.pid}").st_uid  # noqa: PTH116 - as cheaply as the rest
+        if os.stat(f"/proc/{process.pid}").st_uid != os.geteuid():  # noqa: PTH116 - as cheaply as the rest
+            return None
     except OSError:
         return None
-    if int(numbers[START]) != process.start or state_in(numbers) != b"Z" or owner != os.geteuid():
-        return None
     return int(numbers[EXIT_CODE]) if len(numbers) > EXIT_CODE else None
-
-
-def read(path: str) -> bytes:
-    descriptor = os.open(
-        path, os.O_RDONLY | os.O_CLOEXEC
-    )  # a third of the time of a file object, thousands of times
-    try:
-        found = part = os.read(descriptor, READ_AT_ONCE)
-        while len(part) == READ_AT_ONCE:  # the kernel fills what it can: less is the end
-            part = os.read(descriptor, READ_AT_ONCE)
-            found += part
-        return found
-    finally:
-        os.close(descriptor)
 
 
 def boot_epoch() -> int:
