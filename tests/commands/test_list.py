@@ -34,6 +34,20 @@ def test_those_of_a_status_and_those_that_live(rows: Story) -> None:
     assert names(rows, targets=("a", "nobody")) == ["a", "nobody"]
 
 
+def test_a_shell_that_its_agent_has_left_is_no_live_session(rows: Story) -> None:
+    agent = rows.agent("d", shell=True)
+    assert names(rows, live=True) == ["b", "a", "d"]
+    assert agent.shell is not None
+    rows.processes.put_in_front(agent.shell)
+    rows.processes.die(agent.process)
+    assert names(rows, live=True) == ["b", "a"]
+    told = {
+        one.as_json()["name"]: one.as_json()["drift"]
+        for one in run(rows.app(), ListRequest()).results
+    }
+    assert told == {"b": None, "c": None, "a": None, "d": "agent_gone"}
+
+
 @pytest.mark.parametrize("request_", [{"sort": "size"}, {"status": "archived"}])
 def test_a_word_that_means_nothing_is_refused(rows: Story, request_: dict[str, str]) -> None:
     with pytest.raises(Failure, match="unknown value") as caught:

@@ -10,13 +10,17 @@ import subprocess
 
 from tests.real import Real, alive
 
-WORK = ("sleep", "600")
+WORK = ("sleep", "7200")  # longer than any walk
 HIS = "desk"
 DEEDS = ("split", "split", "window", "join", "visit", "swap", "break", "respawn", "rename", "leave")
 
 
 class Person:
-    def __init__(self, real: Real, chance: random.Random, names: tuple[str, ...]) -> None:
+    def __init__(
+        self, real: Real, chance: random.Random, names: tuple[str, ...], neighbour: int
+    ) -> None:
+        """`neighbour`: what runs in a pane that is nobody's here, and is swapped about, too."""
+        self.neighbour = neighbour
         self.real, self.random, self.names = real, chance, names
         real.tmux("new-session", "-d", "-s", HIS, "-x", "200", "-y", "50", *WORK)
         self.panes = {real.ask(HIS, "#{pane_id}"): real.pid(HIS)}  # his own, and what runs there
@@ -49,8 +53,9 @@ class Person:
             self.closes(mine)
 
     def is_in(self, name: str) -> bool:
-        there = self.asked("list-panes", "-s", "-t", f"={name}:", "-F", "#{pane_id}").split()
-        return not self.panes.keys().isdisjoint(there)
+        """Or the neighbour is, by him."""
+        there = self.asked("list-panes", "-s", "-t", f"={name}:", "-F", "#{pane_pid}").split()
+        return not {*self.panes.values(), self.neighbour}.isdisjoint(map(int, there))
 
     def opens(self, *words: str) -> None:
         made = self.asked(*words, "-P", "-F", "#{pane_id} #{pane_pid}", *WORK).split()

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.person import HIS, Person
+from tests.live.person import HIS, WORK, Person
 from tests.real import DEMO, Real, alive
 
 pytestmark = [pytest.mark.live, pytest.mark.long]
@@ -70,8 +70,8 @@ class Walk:
         self.names: set[str] = set()
         self.steps = self.killed = self.note = 0
         real.registry.write_bytes(ABOVE.encode())
-        self.bystander = real.bystander()
-        self.person = Person(real, self.random, NAMES)
+        self.bystander = real.bystander("quiet", *WORK)
+        self.person = Person(real, self.random, NAMES, self.bystander)
 
     def begin(self, verb: str, *words: str) -> None:
         # Before the words: behind -- it would be the agent's.

@@ -22,8 +22,12 @@ import pytest
 
 from tests.real import DEMO, Real, alive, until
 from tests.schemas import check_line
+from tmuxreap.system.processes.linux import LinuxProcesses
 
 pytestmark = pytest.mark.live
+DEATHS = int(os.environ.get("DEATHS", "0"))
+CROWD = 50
+WARM = 1000  # deaths, until all that is loaded late is there
 
 
 class Watch:
@@ -288,3 +292,48 @@ def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
         for kind in ("intent", "dead", "unregistered", "ledger")
         for event in real.events(kind)
     ]
+
+
+def crowd(real: Real) -> list[subprocess.Popen[bytes]]:
+    """As many agents of another tool, without a terminal, and their rows in the place of all."""
+    processes = [subprocess.Popen(["sleep", "600"]) for _ in range(CROWD)]
+    clock = LinuxProcesses()
+    known = [identity for one in processes if (identity := clock.identify(one.pid))]
+    rows = [
+        {
+            "name": f"n{number}",
+            "status": "running",
+            "terminal": "none",
+            "pane": {"pid": one.pid, "created_epoch": clock.started_epoch(one)},
+        }
+        for number, one in enumerate(known)
+    ]
+    part = real.registry.with_suffix(".part")
+    part.write_text("tmux_sessions:\n" + "".join(f"  - {json.dumps(row)}\n" for row in rows))
+    part.rename(real.registry)
+    return processes
+
+
+def resident_kb(watch: Watch) -> int:
+    text = Path(f"/proc/{watch.process.pid}/status").read_text()
+    return int(text.split("VmRSS:")[1].split()[0])
+
+
+@pytest.mark.long
+@pytest.mark.skipif(DEATHS < WARM + CROWD, reason="asked for by DEATHS: thousands of them")
+def test_its_memory_stays_over_thousands_of_deaths(real: Real) -> None:
+    seen: dict[int, int] = {}
+    with watching(real, "--interval", "1h") as watch:
+        for died in range(CROWD, DEATHS + 1, CROWD):
+            processes = crowd(real)
+            watch.rests()
+            for one in processes:
+                one.kill()
+                one.wait()
+            until(
+                "all recorded", lambda: real.registry.read_text().count("terminated_at:") == CROWD
+            )
+            seen[died] = resident_kb(watch)
+    print({died: kb for died, kb in seen.items() if died % 500 == 0})
+    grown_kb = seen[max(seen)] - seen[WARM]
+    assert grown_kb < 0.1 * (max(seen) - WARM), seen

@@ -42,6 +42,16 @@ def test_a_draft_is_kept_before_it_is_cleared_and_never_sent(story: Story) -> No
     assert agent.submitted == []
 
 
+def test_a_draft_that_reads_as_the_word_to_leave_is_a_draft(story: Story) -> None:
+    agent = story.agent(draft="/exit")
+    (told,) = story.stop().results
+    with story.ledger() as ledger:
+        kept = [event.data["text"] for event in ledger.events() if event.kind == "draft"]
+    assert kept == ["/exit"]
+    assert told.as_json()["draft"]["chars"] == 5  # type: ignore[index]
+    assert agent.submitted == []
+
+
 def test_a_prompt_typed_at_the_last_moment_is_not_sent(story: Story) -> None:
     """Somebody types between our /exit and our Enter."""
     agent = story.agent()

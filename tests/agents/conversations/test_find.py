@@ -217,6 +217,16 @@ OPENCODE = load_profiles(None).agents["opencode"]
 # On disk
 
 
+def test_an_agent_whose_messages_nobody_knows_promises_nothing_of_an_empty_one(
+    store: Path,
+) -> None:
+    """Of such an agent its file has to hold something that was said, at least."""
+    mute = replace(DEMO, message=None)
+    path = talk(store, ONE)
+    path.write_text("")
+    assert not checked(mute, store, ONE, "argv").exists
+
+
 def test_it_exists_with_a_message_only(store: Path) -> None:
     path = talk(store, ONE)
     assert checked(DEMO, store, ONE, "argv") == Conversation(ONE, "argv", str(path), exists=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import sqlite3
@@ -95,6 +96,17 @@ def test_a_ledger_that_is_behind_is_found_and_left_alone(registry: Path) -> None
     assert contents(registry.parent) == before
     assert tmuxreap("reconcile", "--json").exit == 0
     assert of(doctor(), "ledger", "ok")
+
+
+def test_a_ledger_that_mirrors_nothing_does_not_agree_with_rows(registry: Path) -> None:
+    for verb in (("protect", "shop"), ("reconcile",)):
+        assert tmuxreap(*verb, "--json").exit == 0
+    with contextlib.closing(sqlite3.connect(registry.with_suffix(".db"))) as db:
+        for table in ("sessions", "mirrored"):
+            db.execute(f"DELETE FROM {table}")
+        db.commit()
+    found = the_only(doctor(), "ledger")
+    assert found["message"].endswith("mirrors another state of the registry")
 
 
 @pytest.mark.parametrize("rubbish", [b"no database", b"SQLite format 3\0" + b"\xff" * 2000])
