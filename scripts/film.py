@@ -16,6 +16,7 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+NBSP = "\u00a0"  # browsers make one of several spaces, whatever xml:space says
 CELL, LINE, SIZE, EDGE = 8.4, 17, 14, 12
 LAST_MS = 1500  # the last picture stands a little longer
 GROUND, INK = "181820", "d0d0d8"
@@ -49,9 +50,10 @@ def drawn(line: str, at: int) -> str:
 
 
 def _colour(style: Style, *, ground: bool) -> str:
-    colour = style.bgcolor if ground != bool(style.reverse) else style.color
-    found = colour.get_truecolor(THEME, foreground=not ground) if colour else None
-    default = THEME.background_color if ground != bool(style.reverse) else THEME.foreground_color
+    is_ink = ground == bool(style.reverse)
+    colour = style.color if is_ink else style.bgcolor
+    found = colour.get_truecolor(THEME, foreground=is_ink) if colour else None
+    default = THEME.foreground_color if is_ink else THEME.background_color
     return (found or default).hex
 
 
@@ -72,7 +74,7 @@ def _span(text: str, style: Style, column: int, cells: int, y: float) -> str:
     x, base = EDGE + (column + lead) * CELL, y + LINE - 4.5
     return (
         f'{box}<text x="{x:.1f}" y="{base:.1f}" textLength="{width * CELL:.1f}"{marks}>'
-        f"{html.escape(shown)}</text>"
+        f"{html.escape(shown).replace(' ', NBSP)}</text>"
     )
 
 
@@ -122,7 +124,7 @@ def main(folder: Path, columns: int, rows: int) -> None:
     print(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
         f' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="{SIZE}"'
-        f' xml:space="preserve" role="img">'
+        f' role="img">'
         "<title>three agents, one waiting: listed, stopped, and one resumed</title>"
         f'<rect width="100%" height="100%" rx="8" fill="{ground}"/>'
     )

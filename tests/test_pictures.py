@@ -77,3 +77,22 @@ def test_each_picture_is_there_and_shows_nothing_from_elsewhere(page: str) -> No
         svg = ((ROOT / page).parent / link).read_text(encoding="utf-8")
         assert not re.search(r"url\([\"']?https?:|href=", svg)
         assert svg.startswith("<svg")
+
+
+@pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.stem)
+def test_a_browser_makes_no_two_spaces_one(path: Path) -> None:
+    texts = re.findall(r"<text [^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
+    assert [text for text in texts if "  " in text] == []
+
+
+def test_nothing_in_the_film_has_the_colour_of_what_is_behind_it() -> None:
+    """A word that is drawn the other way round stands on a box of its own."""
+    ground = re.escape('fill="#181820"')
+    words = re.findall(rf"<text [^>]*{ground}[^>]*>", (PICTURES / "film.svg").read_text())
+    boxed = re.findall(
+        rf'<rect x="[^"]*" y="[^"]*" [^>]*/>(?=<text [^>]*{ground})',
+        (PICTURES / "film.svg").read_text(),
+    )
+    assert words
+    assert [box for box in boxed if 'fill="#181820"' in box] == []
+    assert len(boxed) == len(words)

@@ -2,7 +2,9 @@
 somebody stops, resumes, protects, interrupts and waits for them. In the end every row is true, and
 every event stands there once.
 
-Short here; by scripts/test-long THIRTY_S seconds with THIRTY agents, and another WALK_SEED."""
+Short here; by scripts/test-long THIRTY_S seconds with THIRTY agents, and another WALK_SEED. With
+THIRTY_REAL, where scripts/test-agents has installed them, claude, codex and gemini are among them,
+each with a prompt in its command."""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from queue import Empty
 from typing import Any
 
@@ -18,6 +21,7 @@ import pytest
 
 from tests.live.test_watch import Watch, watching
 from tests.real import Real, alive
+from tests.real_agents.guests import Guest, guests
 from tests.schemas import checked
 from tmuxreap.commands import interrupt, protect, resume, wait
 from tmuxreap.core.results import Result
@@ -31,23 +35,27 @@ LONG_S = float(os.environ.get("THIRTY_S", "8"))
 SEED = int(os.environ.get("WALK_SEED", "1"))
 BEGINNINGS = ("started", "resumed")
 ENDS = ("dead", "stopped", "killed")
+WITH = os.environ.get("THIRTY_REAL")
 QUIET_S = 120.0  # for all that is pending at the end, on a busy machine
 
 
 class Day:
-    def __init__(self, real: Real) -> None:
-        self.real = real
+    def __init__(self, real: Real, guests: Mapping[str, Guest]) -> None:
+        self.real, self.guests = real, guests
         self.chance = random.Random(SEED)
-        self.names = [f"n{number:02}" for number in range(AGENTS)]
+        self.demos = [f"n{number:02}" for number in range(AGENTS)]
+        self.names = [*self.demos, *guests]
         self.wanted = dict.fromkeys(self.names, True)  # to run
         self.kept: set[str] = set()
         self.done: list[str] = []
 
     def begin(self) -> None:
         self.real.bystander()
-        for name in self.names:
+        for name in self.demos:
             self.real.start(name, restart="on-failure", restart_limit="900/1s")
             self.real.say(f"this is {name}", name)
+        for guest in self.guests.values():
+            guest.begin()
 
     # What happens
 
@@ -73,7 +81,9 @@ class Day:
         self.call(lambda: self.real.stop(f"*{name[-1]}"))
 
     def resume(self, name: str) -> None:
-        if not self.wanted[name]:
+        if not self.wanted[name] and name in self.guests:
+            self.wanted[name] = self.guests[name].resume()
+        elif not self.wanted[name]:
             answer = self.by(lambda app: resume.run(app, resume.ResumeRequest((name,))))
             self.wanted[name] = answer.results[0].error is None
 
@@ -88,7 +98,7 @@ class Day:
 
     def wait(self, name: str) -> None:
         """Somebody waits for one that is to run: it is idle, or gone just now."""
-        request = wait.WaitRequest((name,), wait.Until.IDLE, timeout_s=30.0)
+        request = wait.WaitRequest((name,), wait.Until.IDLE, timeout_s=120.0)
         answer = self.by(lambda app: wait.run(app, request))
         failures = [one.error.code for one in answer.results if one.error]
         assert set(failures) <= {"gone"}, failures
@@ -148,7 +158,12 @@ def heard(watch: Watch) -> list[dict[str, Any]]:
 
 
 def test_every_row_is_true_at_the_end_and_every_event_stands_once(real: Real) -> None:
-    day = Day(real)
+    with guests(Path(WITH) if WITH else None, real.registry) as found:
+        lived(Day(real, found))
+
+
+def lived(day: Day) -> None:
+    real = day.real
     day.begin()
     with watching(real, "--interval", "2") as one, watching(real, "--interval", "2") as two:
         day.go_on()
@@ -159,8 +174,9 @@ def test_every_row_is_true_at_the_end_and_every_event_stands_once(real: Real) ->
         one.switches(after_s=3.0)  # nothing more comes of it
         assert not day.untrue(), day.why()
         told = [*heard(one), *heard(two)]
-    sessions = {name for name in real.sessions() if name in day.wanted}
-    assert sessions == {name for name, wanted in day.wanted.items() if wanted}
+    there = {name for name in real.sessions() if name in day.demos}
+    there |= {name for name, guest in day.guests.items() if guest.is_there()}
+    assert there == {name for name, wanted in day.wanted.items() if wanted}
     for name in day.names:
         history = day.history(name)
         lives = [kind for kind, _ in history if kind in (*BEGINNINGS, *ENDS)]
@@ -176,5 +192,8 @@ def test_every_row_is_true_at_the_end_and_every_event_stands_once(real: Real) ->
         assert len(dead) == lives.count("dead"), name
         back = [event for event in told if (event["event"], event["name"]) == ("restarted", name)]
         assert len(back) == len(again), name
+    for name in day.demos:
         said = [text for role, text in real.said() if role == "user" and text.endswith(name)]
         assert said == [f"this is {name}"]
+    for name, guest in day.guests.items():
+        guest.holds(wanted=day.wanted[name])

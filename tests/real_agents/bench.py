@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Bench:
         self, agent: str, setup: Setup, profile: Profile, program: Path, *, allowed: bool = False
     ) -> None:
         """`allowed`: it runs its tools without asking."""
-        self.agent, self.setup, self.profile = agent, setup, profile
+        self.agent, self.setup, self.profile, self.name = agent, setup, profile, NAME
         self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
         self.proof = self.folder / "proof-that-it-ran"
         self.model = MockModel(setup.command.format(proof=self.proof), spoken=setup.spoken)
@@ -138,12 +138,16 @@ class Bench:
             raise AssertionError(f"tmuxreap {' '.join(words)}: {item['error']['message']}")
         return item
 
-    def start(self, *command: str) -> dict[str, Any]:
+    def start(self, *command: str, flags: Sequence[str] = ()) -> dict[str, Any]:
         words = command or (self.setup.program, *self.options)
-        where = ("--server", self.socket, "--cwd", str(self.place.project))
-        item = self.reap("start", NAME, "--agent", self.agent, *where, "--", *words)
-        self.tmux("resize-window", "-t", f"={NAME}:", "-x", "120", "-y", "40")
+        where = ("--server", self.socket, "--cwd", str(self.place.project), *flags)
+        item = self.reap("start", self.name, "--agent", self.agent, *where, "--", *words)
+        self.resize()
         return item
+
+    def resize(self) -> None:
+        """As patterns were tried: what is resumed has the size of tmux's own choice."""
+        self.tmux("resize-window", "-t", f"={self.name}:", "-x", "120", "-y", "40")
 
     @property
     def line(self) -> str:
@@ -152,11 +156,17 @@ class Bench:
 
     def pane_state(self) -> str:
         """As the program tells it: by the agent's own word too."""
-        return str(self.reap("show", NAME)["pane_state"])
+        return str(self.reap("show", self.name)["pane_state"])
 
     def row(self) -> dict[str, Any]:
         rows: list[dict[str, Any]] = yaml.safe_load(self.registry.read_text())["tmux_sessions"]
-        return rows[0]
+        return next(row for row in rows if row["name"] == self.name)
+
+    @property
+    def prompted(self) -> tuple[str, ...]:
+        """Its command with a prompt in it."""
+        first = [word.format(prompt=MESSAGE) for word in self.setup.first]
+        return (self.setup.program, *self.options, *first)
 
     def drafts(self) -> list[str]:
         import sqlite3
@@ -188,7 +198,7 @@ class Bench:
         return done.stdout.rstrip("\n ")
 
     def screen(self) -> str:
-        return self.tmux("capture-pane", "-p", "-t", f"={NAME}:")
+        return self.tmux("capture-pane", "-p", "-t", f"={self.name}:")
 
     def seen(self) -> Screen:
         return read_screen(self.screen(), self.profile.screens, self.profile.marks)
@@ -221,11 +231,11 @@ class Bench:
             time.sleep(0.1)
 
     def type(self, text: str) -> None:
-        self.tmux("send-keys", "-l", "-t", f"={NAME}:", text)
+        self.tmux("send-keys", "-l", "-t", f"={self.name}:", text)
         time.sleep(BURST_S)
 
     def keys(self, *keys: str) -> None:
-        self.tmux("send-keys", "-t", f"={NAME}:", *keys)
+        self.tmux("send-keys", "-t", f"={self.name}:", *keys)
 
     def say(self, text: str) -> None:
         """As a person does, who looks: an agent that starts, or takes a conversation up, on a busy
@@ -249,4 +259,4 @@ class Bench:
         return held
 
     def copy_mode(self) -> None:
-        self.tmux("copy-mode", "-t", f"={NAME}:")
+        self.tmux("copy-mode", "-t", f"={self.name}:")

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from tests.real_agents.bench import MESSAGE, NAME, Bench
+from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
 from tests.real_agents.jobs import Job
 from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL
 from tests.real_agents.setups import KEY, SETUPS
@@ -134,6 +134,29 @@ def answers(bench: Bench) -> list[Path]:
     return [path for path in files if answer in path.read_text(errors="replace")]
 
 
+def begun_with_a_prompt(bench: Bench) -> None:
+    """It stands in its command, between flags: who takes the conversation up has the flags, and
+    does not say it again."""
+    bench.start(*bench.prompted)
+    bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
+    bench.settle(3.0)
+    assert bench.model.prompted(MESSAGE) == 1, "it was never said"
+    for verb in ("stop", "kill"):
+        item = bench.reap(verb, NAME)
+        assert item["resumable"], item["conversation"]
+        bench.reap("resume", NAME)
+        bench.resize()
+        bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
+        bench.settle(3.0)
+        assert bench.model.prompted(MESSAGE) == 1, f"it was said again after a {verb}"
+        command = Path(f"/proc/{bench.row()['pane']['pid']}/cmdline").read_bytes().split(b"\0")
+        assert {word.encode() for word in bench.options} <= set(command), command
+    bench.say(AGAIN)
+    bench.until("the next word", lambda: bench.model.prompted(AGAIN))
+    assert bench.model.prompted(MESSAGE) == 1, "it was said again"
+    assert MESSAGE in bench.model.asked[-1], "another conversation"
+
+
 def stashed(bench: Bench) -> None:
     """A draft that a person has laid aside is kept, or named as lost."""
     _talked(bench)
@@ -208,6 +231,7 @@ CASES: dict[str, tuple[Callable[[Bench], None], tuple[str, ...]]] = {
     "by another tool": (by_another_tool, ALL),
     "killed of another tool": (killed_of_another_tool, ALL),
     "crashed": (crashed, ALL),
+    "begun with a prompt": (begun_with_a_prompt, ("claude", "codex", "gemini")),
     "rival elsewhere": (rival_elsewhere, ("codex", "opencode")),
     "in it already": (in_it_already, ("claude", "codex", "qwen", "copilot")),
     "tool below": (tool_below, ALL),

@@ -79,6 +79,10 @@ class MockModel:
         self._server.shutdown()
         self._server.server_close()
 
+    def prompted(self, text: str) -> int:
+        """How often a person said that in the conversation that was sent last or longest."""
+        return max((_said(json.loads(body), text) for body in self.asked), default=0)
+
     def reply(self, body: dict[str, Any]) -> Reply:
         tools = tools_of(body)
         said = _last_words(body) if tools or self.spoken else ""
@@ -106,6 +110,12 @@ def _last_words(body: dict[str, Any]) -> str:
         r'"(?:tool_result|function_call_output|functionResponse)"|"role": "tool"', last
     )
     return "" if answered else last
+
+
+def _said(body: dict[str, Any], text: str) -> int:
+    turns = body.get("messages") or body.get("input") or body.get("contents") or []
+    persons = [one for one in turns if isinstance(one, dict) and one.get("role") == "user"]
+    return sum(text in json.dumps(one) for one in persons)
 
 
 def tools_of(body: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -36,6 +36,7 @@ class Setup:
     newline: str = "C-j"  # the key that begins another line of a prompt
     queue: str = "Enter"  # the key that queues a prompt while the agent works
     options: tuple[str, ...] = ()
+    first: tuple[str, ...] = ("{prompt}",)  # of a start with a prompt in its command
     allowing: tuple[str, ...] = ()  # instead of them: all tools run without asking
     aside: str = "\0"  # in what it asks the model for itself, between turns
     queue_by: str = "exit_keys"  # how one is stopped that has a prompt queued
@@ -250,7 +251,12 @@ SETUPS = {
         fast_s=7,
     ),
     "gemini": Setup(
-        "@google/gemini-cli", "gemini", _gemini, allowing=("--yolo",), tells_until=False
+        "@google/gemini-cli",
+        "gemini",
+        _gemini,
+        allowing=("--yolo",),
+        tells_until=False,
+        first=("-i", "{prompt}"),
     ),
     "qwen": Setup(
         "@qwen-code/qwen-code",
