@@ -3,6 +3,7 @@ may be killed."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import json
@@ -11,7 +12,7 @@ import pkgutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +24,10 @@ from tmuxreap.__main__ import main
 # What is imported here no child has to import.
 for module in pkgutil.walk_packages(package.__path__, "tmuxreap."):
     importlib.import_module(module.name)
+
+
+KILLED = -signal.SIGKILL
+HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD)
 
 
 @dataclass(frozen=True)
@@ -89,10 +94,8 @@ class Child:
 
     def answer(self) -> Answer:
         _, status = os.waitpid(self.pid, 0)
-        texts = []
+        texts = [_all_of(file) for file in self._files]
         for file in self._files:
-            file.seek(0)
-            texts.append(file.read().decode())
             file.close()
         code = os.waitstatus_to_exitcode(status)
         return Answer(code, texts[1], texts[2])
@@ -107,10 +110,61 @@ def command(*words: str, stdin: str = "", env: Mapping[str, str] | None = None) 
 
 
 def tmuxreap(*words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Answer:
-    return command(*words, stdin=stdin, env=env).answer()
+    """In this process, which is quicker than a copy of it; in a copy with an environment of its
+    own."""
+    if env is not None:
+        return command(*words, stdin=stdin, env=env).answer()
+    with contextlib.ExitStack() as open_files:
+        files = [open_files.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        files[0].write(stdin.encode())
+        files[0].seek(0)
+        with _streams(files), _as_it_was():
+            status = main(list(words))
+        return Answer(status, *(_all_of(file) for file in files[1:]))
 
 
-KILLED = -signal.SIGKILL
+def _all_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
+
+
+@contextlib.contextmanager
+def _streams(files: Sequence[IO[bytes]]) -> Iterator[None]:
+    """The three streams are these for a while: for us, and for whatever is started."""
+    ours, kept = (sys.stdin, sys.stdout, sys.stderr), [os.dup(number) for number in range(3)]
+    for stream in ours[1:]:
+        stream.flush()
+    for number, file in enumerate(files):
+        os.dup2(file.fileno(), number)
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, mode, closefd=False) for number, mode in enumerate("rww")
+    )
+    try:
+        yield
+    finally:
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            stream.close()
+        sys.stdin, sys.stdout, sys.stderr = ours
+        for number, file in enumerate(kept):
+            os.dup2(file, number)
+            os.close(file)
+
+
+@contextlib.contextmanager
+def _as_it_was() -> Iterator[None]:
+    """What a program leaves to its end, because nobody comes after it."""
+    environ, folder = dict(os.environ), os.open(".", os.O_PATH)
+    handlers = {number: signal.getsignal(number) for number in HANDLED}
+    try:
+        yield
+    finally:
+        os.fchdir(folder)
+        os.close(folder)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if environ != dict(os.environ):
+            os.environ.clear()
+            os.environ.update(environ)
 
 
 def temporaries(folder: Path) -> list[str]:

@@ -3,6 +3,7 @@ guard against processes left behind."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -15,14 +16,32 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.fakes import Story
 from tests.real import Real
 
 GUARD = "TESTED_BY"
-LEAVING_S = 3.0
+LEAVING_S = 20.0
 
 
-def pytest_configure() -> None:
+def pytest_unconfigure() -> None:
+    warm.end()
+
+
+def pytest_collection_finish() -> None:
+    """What was read in so far is never garbage: not searched again and again, not copied by each
+    fork that searches."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    _hear_signals()
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        warm.begin()
+
+
+def _hear_signals() -> None:
     """Who begins this in the background, or with nohup, lets it ignore these, and each program that
     a test interrupts would, too."""
     for number in (signal.SIGINT, signal.SIGHUP):
@@ -121,13 +140,13 @@ def tmux_socket(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
         subprocess.run(
             ["tmux", "-N", "-S", private, "kill-server"],
             capture_output=True,
-            timeout=5,
+            timeout=60,
             check=False,
         )
         after = subprocess.run(
             ["tmux", "-N", "-S", private, "list-sessions"],
             capture_output=True,
-            timeout=5,
+            timeout=60,
             check=False,
         )
         assert after.returncode != 0, f"the server on {private} lives on"

@@ -82,7 +82,7 @@ class Desk:
                 agent,
                 input=said,
                 capture_output=True,
-                timeout=20,
+                timeout=60,
                 check=False,
                 env=environ,
                 cwd=self.folder,

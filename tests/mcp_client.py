@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import anyio
@@ -16,12 +16,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult
 
+from tests import warm
 from tests.real import Real
 
 T = TypeVar("T")
 
-PATIENCE_S = 30
-PROGRAM = ["-m", "tmuxreap", "mcp"]
+PATIENCE_S = 90
+WHOLE = [sys.executable, "-m", "tmuxreap"]  # with its start, as a process of its own
 HELLO = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -30,12 +31,15 @@ HELLO = {
 
 
 def served(
-    real: Real, talk: Callable[[Client], Awaitable[T]], env: Mapping[str, str] | None = None
+    real: Real,
+    talk: Callable[[Client], Awaitable[T]],
+    env: Mapping[str, str] | None = None,
+    program: Sequence[str] = (),
 ) -> T:
     """What a talk with the server comes to; the server must write nothing but the protocol."""
-    words = [*PROGRAM, "--registry", str(real.registry)]
+    command, *words = [*(program or [warm.program()]), "mcp", "--registry", str(real.registry)]
     there = StdioServerParameters(
-        command=sys.executable, args=words, env={**os.environ, **(env or {})}, cwd=real.folder
+        command=command, args=words, env={**os.environ, **(env or {})}, cwd=real.folder
     )
 
     async def connected() -> T:
@@ -58,7 +62,8 @@ def calls(
     async def talk(client: Client) -> list[dict[str, Any]]:
         return [envelope(await client.call_tool(name, dict(given))) for name, given in wanted]
 
-    return served(real, talk, env)
+    # Who is inside a session is known by what his process began with.
+    return served(real, talk, env, WHOLE if env else ())
 
 
 def together(real: Real, *wanted: tuple[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -90,8 +95,8 @@ def envelope(answer: CallToolResult) -> dict[str, Any]:
 class ByHand:
     """A client that can say anything, and leave in any way."""
 
-    def __init__(self, real: Real) -> None:
-        words = [sys.executable, *PROGRAM, "--registry", str(real.registry)]
+    def __init__(self, real: Real, program: Sequence[str] = ()) -> None:
+        words = [*(program or [warm.program()]), "mcp", "--registry", str(real.registry)]
         pipe = subprocess.PIPE
         self.server = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=real.folder)
         self.send({"id": 0, "method": "initialize", "params": HELLO})

@@ -29,17 +29,23 @@ from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0  # a limit, and no verdict: what is waited for comes much sooner
+LOOK_S, LOOK_AT_MOST_S = 0.005, 0.05
 BURST_S = 0.06
 CONFIRM_S = 0.02
 DEMO = [sys.executable, "-m", "tmuxreap.demo_agent"]
+# What a tmux client says to whom no server answers, and to whom one ended in the middle.
+NOBODY = ("no server running", "No such file or directory")
+LEAVING = ("server exited", "lost server")
 
 
 def until(what: str, found: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    """Looks again and again, less often the longer it takes: a look at a screen costs a process."""
+    deadline, pause_s = time.monotonic() + PATIENCE_S, LOOK_S
     while not found():
         assert time.monotonic() < deadline, f"never came: {what}"
-        time.sleep(0.005)
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, LOOK_AT_MOST_S)
 
 
 def alive(pid: int) -> bool:
@@ -166,18 +172,25 @@ class Real:
     def tmux(self, *words: str, socket: str | None = None) -> str:
         where = ["tmux", "-u", "-f", "/dev/null", "-S", socket or self.socket]
         return subprocess.run(
-            [*where, *words], capture_output=True, text=True, timeout=10, check=True
+            [*where, *words], capture_output=True, text=True, timeout=60, check=True
         ).stdout.rstrip()
 
     def sessions(self, socket: str | None = None) -> set[str]:
-        where = ["tmux", "-N", "-S", socket or self.socket]
-        told = subprocess.run(
-            [*where, "list-sessions", "-F", "#{session_name}"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return set(told.stdout.split())
+        """None where no server runs. One that cannot say it is no answer, and not the same."""
+        words = [
+            "tmux",
+            "-N",
+            "-S",
+            socket or self.socket,
+            "list-sessions",
+            "-F",
+            "#{session_name}",
+        ]
+        told = subprocess.run(words, capture_output=True, text=True, check=False)
+        while any(leaving in told.stderr for leaving in LEAVING):
+            told = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert told.returncode == 0 or any(word in told.stderr for word in NOBODY), told.stderr
+        return set(told.stdout.splitlines())
 
     def ask(self, name: str, format_: str) -> str:
         return self.tmux("display-message", "-p", "-t", f"={name}:", format_)

@@ -125,7 +125,7 @@ def counted(folder: Path, entry: str, *words: str) -> Counts:
         "HOME": str(folder / "home"),
     }
     command = [sys.executable, str(RUNNER), str(out), entry, *words]
-    subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=30, check=True)
+    subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=60, check=True)
     facts = json.loads(out.read_text(encoding="utf-8"))
     return Counts(
         exit=facts["exit"],

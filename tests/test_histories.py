@@ -50,7 +50,7 @@ from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.context import Context
 
 NAMES = ("a", "b")
-PATIENCE_S = 20
+PATIENCE_S = 60
 BUSY = 6  # commands at once
 ENDINGS, RUNGS = ("stop", "kill"), (Step.KEYS, Step.HANGUP, Step.KILL)
 SERVER_PID = 89_000  # one process that does many things, as a server for agents does

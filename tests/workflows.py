@@ -13,12 +13,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests import plain_yaml
+from tests import plain_yaml, warm
 from tests.real import BURST_S, until
 from tmuxreap.commands.skill_files import compare, our_skills, write
 
 ROOT = Path(__file__).parent.parent
-LIMIT_S = 30
+LIMIT_S = 120
 
 
 class Project:
@@ -30,9 +30,7 @@ class Project:
         programs = folder / "programs"
         for path in (self.folder, programs):
             path.mkdir()
-        shim = programs / "tmuxreap"
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tmuxreap "$@"\n')
-        shim.chmod(0o755)
+        (programs / "tmuxreap").symlink_to(warm.program())
         (programs / "python3").symlink_to(sys.executable)
         environ = {
             key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")

@@ -29,7 +29,7 @@ if len(sys.argv) > 2:
 print("ready", flush=True)
 time.sleep(120)
 """
-PLENTY_S = 10.0
+PLENTY_S = 60.0
 
 
 class Arena(Protocol):

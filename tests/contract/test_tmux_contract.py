@@ -44,7 +44,7 @@ while not typed.endswith(b"q"):
     if typed.endswith(b"hung up"):
         signal.pause()
 """
-PLENTY_S = 10.0
+PLENTY_S = 60.0
 
 
 class Arena(Protocol):
@@ -165,7 +165,7 @@ class RealArena:
             capture_output=True,
             text=True,
             check=True,
-            timeout=5,
+            timeout=60,
         ).stdout
 
     def ready(self, pane: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import plain_yaml
+from tests import plain_yaml, warm
 from tests.command_line import Child
 from tmuxreap.__main__ import main
 
@@ -71,7 +71,7 @@ class Fleet:
         self.register(name, dict.fromkeys(rows, GONE))
         if name != "me":
             via = ["env", f"HOME={home}", f"TMUX_TMPDIR={home}/t"]
-            self.configure({name: {"via": via, "program": str(PROGRAM), **block}})
+            self.configure({name: {"via": via, "program": warm.program(), **block}})
 
     def register(self, host: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
         found = {"tmux_sessions": [{"name": name, **row} for name, row in rows.items()]}

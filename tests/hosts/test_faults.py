@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from tests.hosts.conftest import PROGRAM, Fleet
+from tests import warm
+from tests.hosts.conftest import Fleet
 from tests.real import alive, until
 from tmuxreap.core.errors import Code
 from tmuxreap.hosts import link
@@ -19,7 +20,7 @@ from tmuxreap.hosts.wire import Request
 
 
 def failing(fleet: Fleet, via: list[str], verb: str = "list") -> dict[str, str]:
-    fleet.configure({"bad": {"via": via, "program": str(PROGRAM)}})
+    fleet.configure({"bad": {"via": via, "program": warm.program()}})
     said = fleet.run(verb, *(["all"] if verb == "stop" else []), "--host", "bad,a", "--json")
     assert said.hosts["a"]["ok"]
     assert said.hosts["bad"]["ok"] is False
@@ -62,7 +63,7 @@ def test_an_engine_that_is_not_there(fleet: Fleet) -> None:
 def test_a_banner_before_the_answer_is_no_answer(fleet: Fleet) -> None:
     banner = "echo 'Welcome! {\"schema\": 1}'; echo '{}'; echo '[1,'; printf '\\033]0;x\\007\\n'"
     engine = fleet.script("engine", f'{banner}; HOME={fleet.home("b")} exec "$@"')
-    fleet.configure({"b": {"via": [engine], "program": str(PROGRAM)}})
+    fleet.configure({"b": {"via": [engine], "program": warm.program()}})
     said = fleet.run("list", "--host", "b", "--json")
     assert said.hosts["b"]["error"] is None
     assert [one["target"] for one in said.results] == ["web@b", "db@b"]
@@ -148,7 +149,7 @@ printf '%s\\n' "$hello"
 exit 255"""
     # The far side reads our stdin itself: a background command of a shell would have none.
     text = text.replace('"$@" >', '"$@" <&3 >').replace("mkfifo", "exec 3<&0; mkfifo", 1)
-    fleet.configure({"b": {"via": [fleet.script("engine", text)], "program": str(PROGRAM)}})
+    fleet.configure({"b": {"via": [fleet.script("engine", text)], "program": warm.program()}})
 
 
 def test_after_a_broken_link_the_outcome_is_told(fleet: Fleet) -> None:
@@ -187,7 +188,7 @@ def test_a_reader_is_not_asked_again(fleet: Fleet) -> None:
 def test_after_ctrl_c_the_verb_there_goes_on(fleet: Fleet) -> None:
     home = fleet.home("b")
     slow = f'touch {fleet.folder}/begun; HOME={home} TMUX_TMPDIR={home}/t exec "$@"'
-    fleet.configure({"b": {"via": [fleet.script("engine", slow)], "program": str(PROGRAM)}})
+    fleet.configure({"b": {"via": [fleet.script("engine", slow)], "program": warm.program()}})
     fleet.environ["TMUXREAP_FAULT"] = ""
     process = fleet.begin("list", "--host", "b", "--json")
     deadline = time.monotonic() + 20
@@ -195,7 +196,7 @@ def test_after_ctrl_c_the_verb_there_goes_on(fleet: Fleet) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "goes on" in json.loads(out)["error"]["message"]
 

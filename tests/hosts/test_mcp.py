@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,10 +11,11 @@ import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from tests import warm
 from tests.hosts.conftest import Fleet
-from tests.mcp_client import PROGRAM, envelope
+from tests.mcp_client import envelope
 
-PATIENCE_S = 60
+PATIENCE_S = 90
 
 
 def asked(
@@ -26,9 +26,7 @@ def asked(
         key: value for key, value in os.environ.items() if not key.startswith(("TMUX", "XDG"))
     }
     environ |= {"HOME": str(me), "TMUX_TMPDIR": f"{me}/t", **fleet.environ}
-    there = StdioServerParameters(
-        command=sys.executable, args=[*PROGRAM, *flags], env=environ, cwd=me
-    )
+    there = StdioServerParameters(command=warm.program(), args=["mcp", *flags], env=environ, cwd=me)
 
     async def talk() -> list[dict[str, Any]]:
         with anyio.fail_after(PATIENCE_S):

@@ -226,7 +226,7 @@ def test_an_interrupted_start_leaves_no_session_and_one_document(
         until("the session", lambda: "acme" in real.sessions())
         real.shows("acme", "demo agent")
         child.send_signal(number)
-        answered = json.loads(child.communicate(timeout=20)[0])
+        answered = json.loads(child.communicate(timeout=60)[0])
     assert (child.returncode, answered["exit_code"], answered["error"]["code"]) == (
         130,
         130,

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.real import DEMO, PATIENCE_S, Real, alive, until
 from tmuxreap.commands import adopt
 
@@ -49,7 +50,7 @@ def herd(
 
 
 def call(real: Real, *words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Any:
-    given = [*PROGRAM, *words, "--registry", str(real.registry)]
+    given = [warm.program(), *words, "--registry", str(real.registry)]
     environ = {**os.environ, **(env or {})}
     return subprocess.run(
         given, capture_output=True, text=True, input=stdin, env=environ, check=False

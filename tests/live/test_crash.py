@@ -40,7 +40,7 @@ def crash(real: Real, step: Step, fault: str) -> int:
         str(real.registry),
     ]
     return subprocess.run(
-        words, env=environ, capture_output=True, timeout=30, check=False
+        words, env=environ, capture_output=True, timeout=60, check=False
     ).returncode
 
 
@@ -116,7 +116,7 @@ def test_an_interrupt_says_so_and_puts_the_pane_back(real: Real, number: signal.
         lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"),
     )
     stop.send_signal(number)
-    out, _ = stop.communicate(timeout=10)
+    out, _ = stop.communicate(timeout=60)
     assert stop.returncode == 130
     assert '"code": "interrupted"' in out
     assert real.tmux("show-options", "-p", "-t", "=acme:") == ""
@@ -159,7 +159,7 @@ def test_nohup_keeps_its_word(real: Real) -> None:
         lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"),
     )
     stop.send_signal(signal.SIGHUP)
-    assert stop.wait(timeout=10) == 0
+    assert stop.wait(timeout=60) == 0
     assert real.row()["status"] == "stopped"
 
 
@@ -172,7 +172,7 @@ def test_killed_between_the_keys_reconcile_puts_the_pane_back(real: Real) -> Non
         lambda: "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:"),
     )
     stop.kill()
-    stop.wait(timeout=10)
+    stop.wait(timeout=60)
     assert "remain-on-exit on" in real.tmux("show-options", "-p", "-t", "=acme:")
     with real.app() as app:
         reconcile.run(app)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 BURST_S = 0.05
 AGENT = [sys.executable, "-m", "tmuxreap.demo_agent"]
 SOME_ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
@@ -37,7 +37,7 @@ class Demo:
             ["tmux", "-u", "-f", "/dev/null", "-S", self.socket, *words],
             capture_output=True,
             text=True,
-            timeout=10,
+            timeout=60,
             check=True,
         ).stdout.rstrip("\n")
 

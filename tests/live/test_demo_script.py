@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 DEMO = ROOT / "scripts" / "demo"
-LIMIT_S = 60
+LIMIT_S = 180
 
 pytestmark = [
     pytest.mark.live,

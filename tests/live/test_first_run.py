@@ -22,7 +22,7 @@ AGENT = shlex.join(
 
 def tmux(*words: str) -> str:
     command = ["tmux", "-f", "/dev/null", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 @pytest.fixture

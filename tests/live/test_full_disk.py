@@ -29,7 +29,7 @@ def small(real: Real, tmp_path: Path) -> Iterator[Real]:
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True, timeout=10
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True, timeout=60
     )
     try:
         small = Real(real.socket, disk)
@@ -37,7 +37,7 @@ def small(real: Real, tmp_path: Path) -> Iterator[Real]:
         small.say("hello")
         yield small
     finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True, timeout=10)
+        subprocess.run(["umount", "-l", str(disk)], check=True, timeout=60)
 
 
 def fill(real: Real) -> Path:
@@ -125,4 +125,4 @@ def test_a_disk_that_is_read_only(small: Real) -> None:
 
 
 def remount(real: Real, how: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{how}", str(real.folder)], check=True, timeout=10)
+    subprocess.run(["mount", "-o", f"remount,{how}", str(real.folder)], check=True, timeout=60)

@@ -19,7 +19,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.live.test_bulk import PROGRAM, call, herd
-from tests.mcp_client import HELLO, ByHand, calls, envelope, served, together
+from tests.mcp_client import HELLO, WHOLE, ByHand, calls, envelope, served, together
 from tests.real import DEMO, Real, alive, until
 from tmuxreap import __version__
 from tmuxreap.interfaces.mcp.calls import Calls
@@ -162,7 +162,7 @@ def test_twenty_calls_at_once_end_each_session_once(real: Real) -> None:
 
 def test_a_server_keeps_nothing_open_from_call_to_call(real: Real) -> None:
     herd(real, ["acme"], "--ignore", "hup,term")
-    client = ByHand(real)
+    client = ByHand(real, WHOLE)
     kept = Path(f"/proc/{client.server.pid}/fd")
     client.answer("list_sessions")
     before = len(list(kept.iterdir()))
@@ -340,7 +340,7 @@ def test_the_own_session_is_answered_first_and_ended_then(real: Real) -> None:
         )
         return told["results"][0], real.row()["status"]
 
-    told, status = served(real, talk, inside(real))
+    told, status = served(real, talk, inside(real), WHOLE)
     assert (told["outcome"], told["error"], status) == ("handed_over", None, "running")
     until("the end", lambda: real.row()["status"] == "stopped")
     assert real.row()["stop_reason"] == "all done"
@@ -599,7 +599,7 @@ def test_what_a_signal_interrupted_is_finished_by_reconcile(real: Real) -> None:
 
 
 def test_a_signal_to_an_idle_server_ends_it(real: Real) -> None:
-    client = ByHand(real)
+    client = ByHand(real, WHOLE)
     client.server.terminate()
     assert client.leaves() == (0, [])
 
@@ -650,7 +650,7 @@ def test_a_server_needs_no_registry_to_begin(tmp_path: Path, no_leftovers: None)
         cwd=tmp_path,
         env=environ,
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

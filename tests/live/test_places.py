@@ -40,7 +40,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 def cli(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tmuxreap", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=30, check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=60, check=False)
 
 
 def test_a_daemon_is_found_through_a_link_to_the_socket(real: Real, tmp_path: Path) -> None:

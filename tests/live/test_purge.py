@@ -132,12 +132,12 @@ def test_off_a_terminal_it_has_to_be_said(real: Real) -> None:
         str(real.registry),
     ]
     refused = subprocess.run(
-        words, capture_output=True, stdin=subprocess.DEVNULL, timeout=30, check=False
+        words, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
     )
     assert refused.returncode == 2
     assert (mine in conversations(real), "acme" in real.sessions()) == (True, True)
     assert (
-        subprocess.run([*words, "--yes"], capture_output=True, timeout=30, check=False).returncode
+        subprocess.run([*words, "--yes"], capture_output=True, timeout=60, check=False).returncode
         == 0
     )
     assert conversations(real) == set()

@@ -161,7 +161,7 @@ class Watcher:
 
     def interrupted(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=10)
+        self.process.communicate(timeout=60)
         return self.process.returncode
 
 

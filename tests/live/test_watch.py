@@ -103,7 +103,7 @@ def watching(real: Real, *options: str) -> Iterator[Watch]:
         yield watch
     finally:
         watch.process.terminate()
-        _, err = watch.process.communicate(timeout=10)
+        _, err = watch.process.communicate(timeout=60)
     assert (watch.process.returncode, err) == (0, "")
 
 
@@ -209,7 +209,7 @@ def test_cron_without_the_users_environment_takes_nobody_for_dead(real: Real) ->
     ]
     environ = {"PYTHONPATH": os.environ["PYTHONPATH"], "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
-        words, env=environ, cwd="/", capture_output=True, text=True, timeout=30, check=False
+        words, env=environ, cwd="/", capture_output=True, text=True, timeout=60, check=False
     )
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["tmux_confirmed"], answer["actions"]) == (4, False, [])
@@ -247,7 +247,7 @@ def test_two_watchers_record_a_death_once(real: Real) -> None:
 def test_ctrl_c_ends_it_cleanly(real: Real) -> None:
     with watching(real) as watch:
         watch.process.send_signal(signal.SIGINT)
-        assert watch.process.wait(timeout=10) == 0
+        assert watch.process.wait(timeout=60) == 0
 
 
 def test_who_does_not_read_does_not_stop_the_truth(real: Real) -> None:
@@ -263,7 +263,7 @@ def test_who_does_not_read_does_not_stop_the_truth(real: Real) -> None:
             os.kill(real.pid(), signal.SIGKILL)
             until("the row", lambda: real.row()["status"] == "terminated")
         process.terminate()
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=60) == 0
     finally:
         process.kill()
         os.close(reader)

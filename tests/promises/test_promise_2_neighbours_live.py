@@ -24,7 +24,7 @@ def other_server(real: Real) -> Iterator[str]:
     socket = f"{real.socket}2"
     yield socket
     subprocess.run(
-        ["tmux", "-N", "-S", socket, "kill-server"], capture_output=True, check=False, timeout=5
+        ["tmux", "-N", "-S", socket, "kill-server"], capture_output=True, check=False, timeout=60
     )
 
 

@@ -341,7 +341,7 @@ def test_a_whole_life_changes_its_row_alone(
     done("adopt", "a", "--tag", "found")
     assert "status: 'running'   # the status" in own()
     assert "tags: [found]" in own() or "- found" in own()
-    subprocess.run(["tmux", "-N", "-S", socket, "has-session", "-t", "=a"], check=True, timeout=5)
+    subprocess.run(["tmux", "-N", "-S", socket, "has-session", "-t", "=a"], check=True, timeout=60)
     done("kill", "a", "--grace", "1")
     assert "termination_mode: kill" in own()
     done("forget", "a")

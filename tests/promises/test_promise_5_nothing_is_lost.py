@@ -272,7 +272,7 @@ def test_a_start_that_cannot_be_written_leaves_no_agent(
     answer = run(*words, env={"TMUXREAP_FAULT": f"{step.value}=ENOSPC"})
     assert (answer.exit, answer.error["code"]) == (6, "registry_unwritable")
     assert path.read_bytes() == (ABOVE + OLD["forget"] + BELOW).encode()
-    listing = subprocess.run(["tmux", "-N", "ls"], capture_output=True, text=True, timeout=5)
+    listing = subprocess.run(["tmux", "-N", "ls"], capture_output=True, text=True, timeout=60)
     assert "new:" not in listing.stdout
     assert run(*words).exit == 0
     assert run("kill", "new", "--grace", "1", "--json").exit == 0

@@ -577,7 +577,7 @@ def test_a_real_process_answers_the_same(registry: Path) -> None:
         env=env,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
     )
     refused(Answer(done.returncode, done.stdout, done.stderr), 6, "registry_invalid", "line 1")
     done = subprocess.run(

@@ -22,7 +22,7 @@ def helped(*verb: str) -> list[str]:
     environ = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
     words = [sys.executable, "-m", "tmuxreap", *verb, "--help"]
     told = subprocess.run(
-        words, env=environ, capture_output=True, text=True, timeout=30, check=True
+        words, env=environ, capture_output=True, text=True, timeout=60, check=True
     )
     return told.stdout.splitlines()
 
@@ -71,7 +71,7 @@ def test_the_words_that_completion_knows_are_those_that_are_declared() -> None:
         [sys.executable, ROOT / "scripts" / "vocabulary", "--check"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     assert (checked.returncode, checked.stderr) == (0, "")

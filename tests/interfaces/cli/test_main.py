@@ -31,14 +31,14 @@ def test_talk_that_nobody_can_hear_is_no_failure() -> None:
     words = [sys.executable, "-c", TALKS_TO_NOBODY]
     with Path("/dev/full").open("w") as full:
         assert (
-            subprocess.run(words, stderr=full, env=buffered, timeout=30, check=False).returncode
+            subprocess.run(words, stderr=full, env=buffered, timeout=60, check=False).returncode
             == 0
         )
 
 
 def test_without_a_word_it_says_what_it_can_do() -> None:
     bare = subprocess.run(
-        [sys.executable, "-m", "tmuxreap"], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-m", "tmuxreap"], capture_output=True, text=True, timeout=60, check=False
     )
     assert (bare.returncode, bare.stderr) == (0, "")
     assert "Everyday:" in bare.stdout

@@ -132,7 +132,7 @@ def test_a_shell_that_is_not_known_is_refused() -> None:
 def test_nobody_reads_it() -> None:
     words = [sys.executable, "-m", "tmuxreap", "_complete", ""]
     with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, timeout=30, check=False)
+        ended = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
     assert b"Traceback" not in ended.stderr
 
 

@@ -21,7 +21,7 @@ from tmuxreap.interfaces.mcp.calls import Calls
 from tmuxreap.interfaces.mcp.tools import Tool
 from tmuxreap.sessions.context import Context
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Slow(Arguments):

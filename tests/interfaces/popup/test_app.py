@@ -32,7 +32,7 @@ from tmuxreap.interfaces.popup.widgets import Question, Sessions
 from tmuxreap.interfaces.text.progress import Progress
 
 LARGE, SMALL = (120, 40), (40, 12)
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 class Held(Desk):

@@ -331,7 +331,7 @@ def test_events_are_followed_from_any_thread(opened: tmuxreap.Registry) -> None:
 @pytest.mark.live
 def test_a_state_is_waited_for(live: tmuxreap.Registry, tmux_socket: str) -> None:
     start(live, tmux_socket)
-    (idle,) = live.wait("shop", until="idle", timeout=20)
+    (idle,) = live.wait("shop", until="idle", timeout=60)
     assert (idle.name, idle.state, idle.reached) == ("shop", "idle", True)
     with pytest.raises(tmuxreap.EndingError) as raised:
         live.wait("shop", until="gone", timeout="0.1")
