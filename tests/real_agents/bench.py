@@ -21,7 +21,7 @@ from tests.real_agents.setups import Place, Setup
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import Screen, State, read_screen
 
-PATIENCE_S = 90.0  # the machine may be busy
+PATIENCE_S = 240.0  # the machine may be busy, and an agent take ten seconds of it to begin
 BURST_S = 0.5  # between a text and its Enter: several agents swallow one that comes sooner
 SOON_S, TRIES = 4.0, 3
 MESSAGE = "please remember the blue teapot"

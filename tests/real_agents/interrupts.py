@@ -42,6 +42,8 @@ def jobs() -> Iterator[Job]:
 def _played(bench: Bench, *, state: str) -> str:
     brought(bench, state)
     before, asked = _agent(bench), len(bench.model.asked)
+    if state == "queued" and bench.setup.queue_by != "exit_keys":
+        return _left_alone(bench)
     item = bench.reap("interrupt", NAME)
     due = "already_idle" if state in REST else "interrupted"
     assert item["outcome"] == due, item
@@ -53,6 +55,17 @@ def _played(bench: Bench, *, state: str) -> str:
     bench.say(AGAIN)
     bench.until("both messages", lambda: told(bench.model.asked[asked:]))
     return _word(item)
+
+
+def _left_alone(bench: Bench) -> str:
+    """What is queued cannot be taken back, and the key that ends the turn would begin it."""
+    asked = len(bench.model.asked)
+    item = bench.answer("interrupt", NAME)["results"][0]
+    assert (item["outcome"], item["error"]["code"]) == ("refused", "not_interruptible"), item
+    time.sleep(WATCHED_S)
+    assert not bench.turns(asked), "what was queued has begun"
+    assert bench.seen().queued == QUEUED, bench.screen()
+    return "refused"
 
 
 def _lives_at_rest(bench: Bench, before: set[int], asked: int) -> None:

@@ -300,7 +300,7 @@ SETUPS = {
         command="rm -r {proof}.no; touch {proof}",
         tells_limit=False,
         lacks=("queued", "asks first"),  # another prompt ends the turn that it is in
-        fast_s=12,
+        fast_s=7,
     ),
     "aider": Setup(
         "pypi:aider-chat",
@@ -309,7 +309,8 @@ SETUPS = {
         newline="M-Enter",
         spoken="```bash\n{command}\n```\n",
         tells_limit=False,
-        lacks=("queued",),  # what is typed while it works is shown nowhere
+        # what is typed while it works is shown nowhere; it runs no command without asking
+        lacks=("queued", "tool below", "tool"),
         fast_s=7,
     ),
     "grok": Setup(
@@ -318,7 +319,11 @@ SETUPS = {
         _grok,
         remembers=False,
         tells_limit=False,
-        lacks=("queued", "by another tool", "killed of another tool", "crashed"),
+        # it runs no command without asking, and a "no" to one has the model asked to go on
+        lacks=(
+            *("queued", "tool below", "tool", "interrupt, dialog"),
+            *("by another tool", "killed of another tool", "crashed"),
+        ),
     ),
     "cn": Setup(
         "@continuedev/cli", "cn", _cn, allowing=("--auto",), queue_by="hangup", tells_limit=False
