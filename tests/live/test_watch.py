@@ -25,6 +25,7 @@ from tests.schemas import check_line
 from tmuxreap.system.processes.linux import LinuxProcesses
 
 pytestmark = pytest.mark.live
+VERBS = int(os.environ.get("VERBS", "16"))
 DEATHS = int(os.environ.get("DEATHS", "0"))
 CROWD = 50
 WARM = 1000  # deaths, until all that is loaded late is there
@@ -281,7 +282,7 @@ def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
         subprocess.run([*tool, *words, *told], capture_output=True, timeout=60, check=True)
 
     with watching(real, "--interval", "1") as watch:
-        for _ in range(2):
+        for _ in range(VERBS // 8):
             with ThreadPoolExecutor(4) as pool:
                 list(pool.map(lambda name: run("start", name, *options), names))
                 list(pool.map(lambda name: run("stop", name), names))

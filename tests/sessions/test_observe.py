@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import pytest
 
@@ -82,6 +83,36 @@ def test_whose_control_group_is_read(processes: Counted) -> None:
     assert set(index.by_scope) == {"acme's", "old"}
     assert set(index.by_scope["acme's"]) == {ours.panes[0].process.pid, lost.pid}
     assert looking.look([SOCKET], 0, wanted=acme, closely=()).index.by_scope == {}
+
+
+class Chain(Counted):
+    """Whoever is read is gone by then, and has left the next of them; the last one rests."""
+
+    def __init__(self, links: int) -> None:
+        super().__init__()
+        self.left = links
+        self.link = self.add("chain", environ={"TMUXREAP_ID": "m"})
+
+    def carried(self, process: ProcessId) -> Mapping[str, str]:
+        if process == self.link and self.left:
+            self.left -= 1
+            self.link = self.add("chain", environ={"TMUXREAP_ID": "m"})
+            self.die(process)
+        return super().carried(process)
+
+
+def test_a_chain_of_orphans_is_followed_to_who_can_be_read() -> None:
+    """Each was listed and gone before it was read, and its child came after the list was made."""
+    processes = Chain(links=3)
+    processes.add("tmuxreap", pid=OWN_PID)
+    index = observer(processes).look([], 0).index
+    assert index.by_mark == {"m": [processes.link.pid]}
+
+
+def test_an_endless_chain_is_let_go_some_time() -> None:
+    processes = Chain(links=10**6)
+    processes.add("tmuxreap", pid=OWN_PID)
+    assert observer(processes).look([], 0).index.by_mark == {}
 
 
 def test_what_is_called_is_asked_once_a_look_and_anew_in_the_next(processes: Counted) -> None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from tmuxreap.core.model import Process, ServerLook
+from tmuxreap.core.model import Process, ProcessId, ServerLook
 from tmuxreap.core.ports import Processes, Tmux
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.sessions.ownership import Index, Trace
@@ -27,7 +27,9 @@ from tmuxreap.system.whereabouts import tmux_server_of
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
-KERNEL = 2  # the parent of the kernel's own threads
+INIT, KERNEL = 1, 2  # the parents of orphans, and of the kernel's own threads
+HOPS = 8
+NOTHING = Trace()
 
 
 @frozen
@@ -70,19 +72,13 @@ class Observer:
         asked = list(dict.fromkeys(sockets))
         if closely is None:
             servers = {**(known or {}), **self._ask(asked)}
-            processes = dict(self._processes.look())
+            processes, traces = self._everybody(since)
+            # After the processes: who has such a pid now was not seen before.
+            self._add_scopes(traces, processes, servers, wanted)
         else:
             servers, processes = self._at_once(asked)
-        if self._outside:
-            processes.pop(self._place.pid, None)
-        young = [
-            p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)
-        ]
-        if closely is not None:
-            young = [process for process in young if not process.tty or process.pid in closely]
-        traces = {p.pid: self._trace(p) for p in young}
-        if closely is None:  # after the processes: who has such a pid now was not seen before
-            self._add_scopes(traces, processes, servers, wanted)
+            young = _young(processes, since)
+            traces = {p.pid: self._trace(p) for p in young if not p.tty or p.pid in closely}
         index = Index.of(processes, traces)
         ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
         paths = {socket: canonical(socket) for socket in servers}
@@ -115,9 +111,31 @@ class Observer:
         servers: dict[str, ServerLook] = {}
         asking = Thread(target=lambda: servers.update(self._ask(sockets)), daemon=True)
         asking.start()
-        processes = dict(self._processes.look())
+        processes = self._all()
         asking.join()
         return servers, processes
+
+    def _all(self) -> dict[int, Process]:
+        processes = dict(self._processes.look())
+        if self._outside:
+            processes.pop(self._place.pid, None)
+        return processes
+
+    def _everybody(self, since: int) -> tuple[dict[int, Process], dict[int, Trace]]:
+        """All processes, and what the young ones carry. An orphan that was gone before it could be
+        read may have left another one, who came too late to be listed: those are read again."""
+        known: dict[ProcessId, Trace] = {}
+        for _ in range(HOPS):
+            processes = self._all()
+            fresh = [one for one in _young(processes, since) if one.id not in known]
+            known.update((one.id, self._trace(one)) for one in fresh)
+            if not any(self._missed(one, known[one.id], processes) for one in fresh):
+                break
+        return processes, {pid: known[one.id] for pid, one in processes.items() if one.id in known}
+
+    def _missed(self, one: Process, trace: Trace, processes: Mapping[int, Process]) -> bool:
+        orphan = one.ppid <= INIT or one.ppid not in processes
+        return orphan and trace == NOTHING and self._processes.again(one.id) is None
 
     def _add_scopes(
         self,
@@ -151,6 +169,10 @@ class Observer:
         return frozenset(
             path for path in self._processes.open_files(process.id) if path.startswith(PTS)
         )
+
+
+def _young(processes: Mapping[int, Process], since: int) -> list[Process]:
+    return [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
 
 
 @lru_cache(maxsize=256)

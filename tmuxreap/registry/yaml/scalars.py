@@ -38,7 +38,7 @@ _ESCAPED = f'[^{_RAW}]|["\\\\]'
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=512)
 def plain_value(text: str) -> object:
     """What an unquoted scalar means. Only immutable values come out, so they can be shared."""
     tag = _plain_tag(text)
@@ -119,7 +119,7 @@ def _key(key: str) -> str:
     return _text(key)
 
 
-@lru_cache(maxsize=8192)  # thousands of rows get the same keys and words
+@lru_cache(maxsize=512)  # thousands of rows get the same keys and words, and each some of its own
 def _text(text: str, quote: str | None = None) -> str:
     if quote == "'" and re.match(_ALL_RAW, text):
         return "'" + text.replace("'", "''") + "'"
