@@ -33,7 +33,10 @@ can_install() {
 
 apt_install() {
     say "installing $* with apt-get"
-    as_root apt-get update -qq </dev/null >&2 || say "apt-get update failed, trying with the lists that are there"
+    if [ -z "${lists_are_new:-}" ]; then
+        as_root apt-get update -qq </dev/null >&2 || say "apt-get update failed, trying with the lists that are there"
+        lists_are_new=1
+    fi
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >&2
 }
 
@@ -54,10 +57,6 @@ choose_python() {
     local bare
     find_python ensurepip && return 0
     bare=$(find_python) || give_up "find Python 3.10 or later" "install it (or name it: TMUXREAP_PYTHON=/path/to/python3), then run this again"
-    if can_install; then
-        apt_install python3-venv >&2 || true
-        find_python ensurepip && return 0
-    fi
     give_up "make a venv: $bare has no ensurepip" "install python3-venv (Debian, Ubuntu: apt-get install python3-venv), then run this again"
 }
 
@@ -110,9 +109,7 @@ tmux_is_there() {
 
 ensure_tmux() {
     tmux_is_there && return 0
-    if can_install; then
-        apt_install tmux || true
-    elif command -v brew >/dev/null; then
+    if ! can_install && command -v brew >/dev/null; then
         say "installing tmux with brew"
         HOMEBREW_NO_AUTO_UPDATE=1 NONINTERACTIVE=1 brew install tmux </dev/null >&2 || true
     fi
@@ -120,18 +117,25 @@ ensure_tmux() {
     tmux_is_there || give_up "find tmux 3.2 or later (have: $(tmux -V 2>/dev/null || echo none))" "install it with your package manager, then run this again"
 }
 
-# ensure_tools NAME[:PACKAGE]...: what only some tests need. Never in the way, never missing in silence.
-ensure_tools() {
-    local name missing=()
+# ensure_packages TOOL[:PACKAGE]...: everything at once that is missing here. The tools are what only some tests need:
+# never in the way, never missing in silence. What must be there says so itself, later.
+ensure_packages() {
+    local name needed=() tools=()
+    tmux_is_there || needed+=(tmux)
+    [ -x "$venv/bin/python" ] || find_python ensurepip >/dev/null || needed+=(python3-venv)
     for name in "$@"; do
-        PATH=$PATH:/usr/sbin command -v "${name%%:*}" >/dev/null || missing+=("${name#*:}")
+        PATH=$PATH:/usr/sbin command -v "${name%%:*}" >/dev/null || tools+=("${name#*:}")
     done
-    [ ${#missing[@]} -eq 0 ] && return 0
-    if can_install && apt_install "${missing[@]}"; then
-        hash -r
-    else
-        say "NOT INSTALLED: ${missing[*]}; what needs them is skipped"
+    [ $((${#needed[@]} + ${#tools[@]})) -gt 0 ] || return 0
+    if ! can_install || ! apt_install ${needed[@]+"${needed[@]}"} ${tools[@]+"${tools[@]}"}; then
+        # One name that this system does not know would keep all others away.
+        for name in ${needed[@]+"${needed[@]}"} ${tools[@]+"${tools[@]}"}; do
+            if ! can_install || ! apt_install "$name"; then
+                say "NOT INSTALLED: $name"
+            fi
+        done
     fi
+    hash -r
 }
 
 # step NAME COMMAND...: how long it took, or that it failed.
@@ -178,7 +182,10 @@ enter_private_world() {
 
 # The tmux servers in there are ours alone; nothing else is ended.
 leave_private_world() {
-    local status=$? socket
+    local status=$? socket job
+    for job in $(jobs -p); do
+        kill "$job" 2>/dev/null || true
+    done
     for socket in "$world"/tmux/*/* "$world"/tmux/*/*/*; do
         if [ -S "$socket" ]; then
             tmux -S "$socket" kill-server 2>/dev/null || true
@@ -188,6 +195,8 @@ leave_private_world() {
     exit "$status"
 }
 
+# shellcheck disable=SC2086 # names, apart from each other
+ensure_packages ${test_tools:-}
 ensure_venv
 ensure_tmux
 enter_private_world

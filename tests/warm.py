@@ -53,7 +53,8 @@ def end() -> None:
 
 
 def program() -> str:
-    return str(_warm[-1].program)
+    """Outside of a run of tests the installed one."""
+    return str(_warm[-1].program if _warm else Path(sys.executable).with_name("tmuxreap"))
 
 
 class Warm:

@@ -218,7 +218,7 @@ def test_one_that_ignores_the_signal_is_waited_for_in_vain(arena: Arena) -> None
     assert arena.seam.signal(process, SIGTERM) is Sent.SENT
     began = arena.clock.monotonic()
     assert arena.seam.wait({process}, 0.15) == set()
-    assert 0.149 <= arena.clock.monotonic() - began < 2
+    assert arena.clock.monotonic() - began >= 0.149
     assert arena.seam.again(process) is not None
     arena.seam.signal(process, SIGKILL)
     assert arena.seam.wait({process}, PLENTY_S) == {process}

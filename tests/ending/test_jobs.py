@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tmuxreap.ending.jobs import Jobs, Word
 
 WORD = Word("job-7", "acme", "completed", "manual_stop", 1_795_000_000.0)
 AT = "2026-11-18T11:06:40Z"
+PLENTY_S = 60.0
 
 
 @pytest.fixture
@@ -33,8 +34,8 @@ def story(tmp_path: Path) -> Iterator[Story]:
     one.close()
 
 
-def tell(folder: Path, word: Word = WORD, **limit: float) -> str | None:
-    return Jobs(folder.parent / "agent-sessions.yaml", **limit).tell([word]).get("acme")
+def tell(folder: Path, word: Word = WORD, limit_s: float = PLENTY_S) -> str | None:
+    return Jobs(folder.parent / "agent-sessions.yaml", limit_s).tell([word]).get("acme")
 
 
 def delegated(story: Story, job: str = "job-7", **agent: object) -> FakeAgent:
@@ -155,9 +156,9 @@ def test_neither_links_nor_pipes_nor_folders_are_written_to(
     for make in (lambda p: p.symlink_to(outside), os.mkfifo, lambda p: p.mkdir()):
         path = folder / f"job-7{end}"
         make(path)
-        began = time.monotonic()
-        assert tell(folder) is not None
-        assert time.monotonic() - began < 1.0
+        warning = tell(folder)
+        assert warning is not None
+        assert "no answer" not in warning
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
     assert outside.read_text() == "{}"
 
@@ -174,12 +175,12 @@ def test_another_users_file_is_left_alone(folder: Path, monkeypatch: pytest.Monk
 def test_who_hangs_is_waited_for_once_and_not_longer_than_the_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs.Jobs, "_told", lambda *_: time.sleep(0.5))
+    hangs = threading.Event()
+    monkeypatch.setattr(jobs.Jobs, "_told", lambda *_: hangs.wait())
     one = Jobs(folder.parent / "agent-sessions.yaml", limit_s=0.05)
-    began = time.monotonic()
     assert "no answer in 0.05 s" in one.tell([WORD])["acme"]
     assert "an earlier one took too long" in one.tell([WORD])["acme"]
-    assert time.monotonic() - began < 0.4
+    hangs.set()
 
 
 def test_the_layout_and_the_mode_of_a_job_stay(folder: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,6 @@ from tests.mcp_client import calls
 from tests.real import DEMO, until
 
 pytestmark = pytest.mark.live
-ABOUT_10_S = 10.0
 
 
 @pytest.fixture
@@ -50,11 +48,9 @@ def test_kill_9_pid(real: Typed, place: str) -> None:
     And "other agents are untouched"."""
     other = real.begin("other")
     pid = real.begin("acme", "--terminal", place)
-    with watched(real):
-        began = time.monotonic()
+    with watched(real, "--interval", "1h"):  # it is told, and not seen by the way
         os.kill(pid, signal.SIGKILL)
         until("its row", lambda: real.row()["status"] == "terminated")
-        assert time.monotonic() - began < ABOUT_10_S
     assert (real.row()["termination_mode"], connected(real)) == ("lost", ["other"])
     os.kill(other, 0)
     real.type("kill", "other")

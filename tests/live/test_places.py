@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import libtmux
@@ -119,7 +118,6 @@ def test_a_server_that_hangs_in_the_middle_is_asked_once(real: Real) -> None:
 
     real.other_tmux = Hanging(dict(os.environ), timeout_s=0.3)
     try:
-        started = time.monotonic()
         result = real.stop(keys_timeout_s=0, grace_s=0.2)
     finally:
         os.kill(server, 18)
@@ -128,7 +126,6 @@ def test_a_server_that_hangs_in_the_middle_is_asked_once(real: Real) -> None:
     ]
     assert len(asked) == 2
     assert real.row()["status"] == "running"
-    assert time.monotonic() - started < 20
     real.other_tmux = None
     assert real.stop(keys_timeout_s=0, grace_s=0.1).exit == 0
 

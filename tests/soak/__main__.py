@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from tests.mcp_client import ByHand
+from tests.mcp_client import WHOLE, ByHand
 from tests.real import Real
 from tests.soak.checks import Checks
 from tests.soak.deeds import Deeds, cpu_s
@@ -50,7 +50,8 @@ class Soak:
             self.deeds.watch(place)
         self.deeds.all_done()
         place = world.places[0]
-        self.mcp = ByHand(cast(Real, SimpleNamespace(registry=place.registry, folder=place.folder)))
+        real = cast(Real, SimpleNamespace(registry=place.registry, folder=place.folder))
+        self.mcp = ByHand(real, WHOLE)
 
     def end(self) -> None:
         self.deeds.end()

@@ -17,9 +17,7 @@ import sys
 import termios
 import time
 import tty
-import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
@@ -42,6 +40,14 @@ class State(Enum):
     WAITING = "waiting"  # for a person: the dialog is open
 
 
+def new_id() -> str:
+    """A random UUID. Its module, and that of data classes, take as long as all the rest of us."""
+    drawn = bytearray(os.urandom(16))
+    drawn[6], drawn[8] = drawn[6] & 0x0F | 0x40, drawn[8] & 0x3F | 0x80
+    text = drawn.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
 def spawn(seconds: float) -> int:
     """A child that only lives, in a group of its own: it outlives us and the terminal, and hears
     what we may ignore."""
@@ -58,12 +64,12 @@ def end(child: int) -> None:
         os.waitpid(child, 0)
 
 
-@dataclass(frozen=True, slots=True)
 class Store:
     """What stays on disk: a file a conversation, made at its first line, and one for the running
     process."""
 
-    home: Path
+    def __init__(self, home: Path) -> None:
+        self.home = home
 
     def conversation(self, conversation_id: str) -> Path:
         return self.home / "conversations" / f"{conversation_id}.jsonl"
@@ -104,22 +110,21 @@ class Store:
         fresh.replace(self.session)
 
 
-@dataclass(slots=True)
 class Agent:
     """What it does on a key, and as time goes by. `now` is given by the caller."""
 
-    store: Store
-    conversation_id: str
-    exit_delay_s: float = 0.0
-    state: State = State.IDLE
-    draft: str = ""
-    queue: list[str] = field(default_factory=list)
-    transcript: list[str] = field(default_factory=list)
-    tool: int | None = None
-    text_at: float = -FOREVER_S
-    busy_until: float | None = None
-    armed_until: float | None = None  # a C-c was pressed
-    leaves_at: float | None = None
+    def __init__(self, store: Store, conversation_id: str, exit_delay_s: float = 0.0) -> None:
+        self.store, self.conversation_id = store, conversation_id
+        self.exit_delay_s = exit_delay_s
+        self.state = State.IDLE
+        self.draft = ""
+        self.queue: list[str] = []
+        self.transcript: list[str] = []
+        self.tool: int | None = None
+        self.text_at = -FOREVER_S
+        self.busy_until: float | None = None
+        self.armed_until: float | None = None  # a C-c was pressed
+        self.leaves_at: float | None = None
 
     def press(self, key: str, now: float) -> None:
         if self.leaves_at is not None:
@@ -189,7 +194,7 @@ class Agent:
         if prompt in ("/exit", "/quit"):
             self.leave(now)
         elif prompt == "/clear":
-            self.conversation_id, self.transcript = str(uuid.uuid4()), []
+            self.conversation_id, self.transcript = new_id(), []
         elif prompt == "/ask":
             self.state = State.WAITING
         elif command == "/work" and re.fullmatch(r"\d+(\.\d+)?", argument):
@@ -296,7 +301,8 @@ def converse(agent: Agent, wake: int) -> None:
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        "tmuxreap-demo", description="A coding agent that only pretends, for tests."
+        "tmuxreap-demo",
+        description="A coding agent that only pretends, for tests.",
     )
     parser.add_argument("--session-id", help="the id of the new conversation")
     parser.add_argument("--resume", metavar="ID", help="go on with this conversation")
@@ -319,7 +325,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     options = arguments(argv)
     store = Store(Path(os.environ.get("TMUXREAP_DEMO_HOME") or Path.home() / ".tmuxreap-demo"))
-    conversation_id = options.resume or options.session_id or str(uuid.uuid4())
+    conversation_id = options.resume or options.session_id or new_id()
     if store.conversation(conversation_id).exists() != bool(options.resume):
         print(
             f"could not open {conversation_id}: {'none such' if options.resume else 'it exists'}",

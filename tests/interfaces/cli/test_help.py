@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import typer.core
 
+from tests import warm
 from tests.test_docs import commands
 from tmuxreap.interfaces.cli.main import VERBS
 from tmuxreap.interfaces.cli.words import GROUPS
@@ -19,8 +20,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def helped(*verb: str) -> list[str]:
-    environ = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "tmuxreap", *verb, "--help"]
+    environ = {**os.environ, "COLUMNS": "80"}
+    words = [warm.program(), *verb, "--help"]
     told = subprocess.run(
         words, env=environ, capture_output=True, text=True, timeout=60, check=True
     )

@@ -46,7 +46,7 @@ SETTLE_S = (
 )  # tmux takes a moment to close what is left of an agent
 RETENTION_S, RETIRE_EVERY_S = 90 * 86400.0, 86400.0
 AGAIN_S = 0.1  # and sometimes a longer one
-LEAVING_S = 2.0  # what has closed its files is gone in no time, but on a busy machine
+LEAVING_S = 10.0  # what has closed its files is gone in no time, but on a busy machine
 
 
 @frozen
