@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
-from tmuxreap.agents.demo import Agent, State, Store
+from tmuxreap.agents.demo import Agent, State, Store, new_id
 
 SOME_ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 
@@ -17,6 +18,13 @@ SOME_ID = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 @pytest.fixture
 def agent(tmp_path: Path) -> Agent:
     return Agent(Store(tmp_path), SOME_ID)
+
+
+def test_its_conversations_have_random_uuids() -> None:
+    drawn = {new_id() for _ in range(200)}
+    assert len(drawn) == 200
+    assert all(str(uuid.UUID(one)) == one and uuid.UUID(one).version == 4 for one in drawn)
+    assert {uuid.UUID(one).variant for one in drawn} == {uuid.RFC_4122}
 
 
 def press(agent: Agent, moments: dict[float, str]) -> Agent:

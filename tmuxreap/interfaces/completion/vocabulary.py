@@ -343,6 +343,7 @@ AGENTS = {
         "Antigravity; C-c twice ends it in any state, as its maker documents; its screens are not "
         "known",
     "opencode": "opencode",
+    "kilo": "Kilo Code CLI",
     "qwen": "Qwen Code",
     "copilot": "GitHub Copilot CLI",
     "cursor-agent": "Cursor CLI; its /exit needs a second Enter",
@@ -351,5 +352,8 @@ AGENTS = {
     "hermes": "Hermes Agent",
     "goose": "goose",
     "crush": "Crush; its conversations are in .crush/crush.db of each project",
-    "aider": "Aider; its conversations have no IDs",
+    "aider": "Aider; one history for each folder, and a resume brings back all of it",
+    "cline": "Cline CLI",
+    "grok": "Grok CLI of its community (@vibe-kit/grok-cli); it keeps no conversation",
+    "cn": "Continue CLI; a resume goes on with a copy of the conversation",
 }
