@@ -28,6 +28,23 @@ def test_no_conditional_expression_stands_within_another(path: str) -> None:
     assert nested((PACKAGE / path).read_text(encoding="utf-8")) == []
 
 
+def doubled(source: str) -> list[int]:
+    """The lines where a comprehension has a second `for`."""
+    kinds = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    return [node.lineno for node in found if len(node.generators) > 1]
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_comprehension_has_one_for(path: str) -> None:
+    assert doubled((PACKAGE / path).read_text(encoding="utf-8")) == []
+
+
+def test_a_second_for_is_seen() -> None:
+    assert doubled("a = {d for b in c for d in b}") == [1]
+    assert doubled("a = {d for d in (b for b in c)}") == []
+
+
 def test_one_is_seen() -> None:
     assert nested("a = 1 if b else 2 if c else 3") == [1]
     assert nested("a = f(1 if b else 2) if c else 3") == []

@@ -17,6 +17,7 @@ from tmuxreap.sessions.panes import (
     listed,
     took_up_work,
     tree,
+    with_names,
 )
 from tmuxreap.sessions.world import World
 
@@ -85,3 +86,13 @@ def test_an_agent_that_is_gone_leaves_a_shell_that_is_not_alive(story: Story) ->
     from tmuxreap.sessions.look import look_at
 
     assert look_at(story.app(), [row])[0][0].live is Live.AGENT_GONE
+
+
+def test_a_pane_is_told_with_what_is_in_front_of_it(story: Story) -> None:
+    pane = shell(story)
+    number, pid = pane.now.id, pane.process.pid
+    assert listed(with_names([pane.now], world(story))) == f"bash in {number} (pid {pid})"
+    story.processes.add("vim", parent=pane.process, foreground=True)
+    assert listed(with_names([pane.now], world(story))) == f"vim in {number} (pid {pid})"
+    gone = replace(pane.now, pid=None)
+    assert listed(with_names([gone], world(story))) == f"{number} (dead)"

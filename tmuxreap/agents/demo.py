@@ -19,6 +19,7 @@ import time
 import tty
 from collections.abc import Iterator
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 
 BURST_S = 0.05  # an Enter this soon after text is part of a paste: a new line in the draft
@@ -205,11 +206,11 @@ class Agent:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    return [
-        line[at : at + columns]
-        for line in text.split("\n")
-        for at in range(0, len(line) or 1, columns)
-    ]
+    found: list[str] = []
+    for line in text.split("\n"):
+        starts = range(0, len(line) or 1, columns)
+        found += [line[at : at + columns] for at in starts]
+    return found
 
 
 def screen(agent: Agent, rows: int, columns: int) -> list[str]:
@@ -222,7 +223,7 @@ def screen(agent: Agent, rows: int, columns: int) -> list[str]:
         foot = [WORKING] if agent.state is State.BUSY else []
         foot += ["press C-c again to exit"] if agent.armed_until is not None else []
         foot += wrapped("> " + agent.draft.replace("\n", "\n  "), columns)
-    body = [line for entry in agent.transcript for line in wrapped(entry, columns)]
+    body = list(chain.from_iterable(wrapped(entry, columns) for entry in agent.transcript))
     room = max(rows - 1 - len(foot), 0)
     body = ([""] * room + body)[len(body) :]
     return [f"demo agent · conversation {agent.conversation_id}", *body, *foot][-rows:]

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents import blocks as yamlblocks
@@ -142,7 +143,7 @@ class Profiles:
 
     def called(self, names: Iterable[str]) -> list[str]:
         """Return the agents whose programs have one of these names, the first of the file first."""
-        found = {agent for name in names for agent in self._programs.get(name, ())}
+        found = set(chain.from_iterable(self._programs.get(name, ()) for name in names))
         return [name for name in self.agents if name in found] if found else []
 
 
@@ -155,7 +156,7 @@ def load_profiles(
     files: tuple[Path, ...] = (Path(__file__).with_name("agents.yaml"),)
     if user_file is not None and user_file.exists():
         files = (user_file, *files)
-    stamp = stamped(*(mark for file in files for mark in _marks(file)))
+    stamp = stamped(*chain.from_iterable(_marks(file) for file in files))
     known = recalled(recall, READING, stamp)
     if known is not None:
         return _profiles(Block(known))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 from tmuxreap.commands.starting.row import Launch, live_row, record_session, registered
 from tmuxreap.core.answers.base import problem_of
@@ -275,8 +276,7 @@ def _seen(
     known = [agent] if agent else list(context.profiles.agents)
     found = [
         (name, pane)
-        for name in known
-        for pane in session.panes
+        for name, pane in product(known, session.panes)
         if agent_in(pane, context.profiles.of(name), world)
     ]
     agents = {name for name, _ in found}

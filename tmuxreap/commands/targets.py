@@ -53,7 +53,10 @@ def choose_rows(
     @cache
     def owners() -> dict[int, str]:
         sights = zip(rows, look_at(context, rows), strict=True)
-        return {one.process.pid: row.name for row, (sight, _) in sights for one in sight.owned.own}
+        found: dict[int, str] = {}
+        for row, (sight, _) in sights:
+            found.update((one.process.pid, row.name) for one in sight.owned.own)
+        return found
 
     def has_leftovers(row: Row) -> bool:
         return leftovers and row.status.ended and row.name in owners().values()

@@ -131,6 +131,7 @@ class Pane:
     window_id: str
     linked: bool  # its window stands in another session too
     remain_on_exit: str
+    runs: str = field(default_factory=str, compare=False)  # in front of it, where that was asked
 
 
 @frozen

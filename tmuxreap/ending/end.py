@@ -11,6 +11,7 @@ import contextlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.errors import Code, Failure, LockIsHeld
@@ -71,7 +72,7 @@ def _one_of_each_pane(servers: Servers, rows: Sequence[Row]) -> list[Row]:
         known = by_pid.setdefault(row.pane.pid, [])
         if not any(servers.same_pane(row, one) for one in known):
             known.append(row)
-    first = {row.name for rows in by_pid.values() for row in rows}
+    first = {row.name for row in chain.from_iterable(by_pid.values())}
     return [row for row in rows if row.name in first]
 
 

@@ -6,6 +6,7 @@ Pure: asks no host."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
@@ -25,7 +26,7 @@ def hosts_of(words: Iterable[str], hosts: Hosts) -> list[Host]:
     """Of `--host`: names, `@tag`, `all`, `local`; each host once, in the order in which it was
     first meant."""
     found: dict[str, Host] = {}
-    for word in (part.strip() for given in words for part in given.split(",")):
+    for word in map(str.strip, chain.from_iterable(word.split(",") for word in words)):
         found.update((host.name, host) for host in _meant(word, hosts))
     return list(found.values())
 

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 from tmuxreap.core.values import frozen
@@ -57,7 +58,7 @@ def engine_of(host: Host, environ: Mapping[str, str], uid: int, *, alone: bool =
         return Engine((*host.via, *_there(host)), clean)
     folder = None if alone else shared_folder(environ, uid)
     options = [*ALWAYS, *_sharing(host, folder)]
-    flags = tuple(word for option in options for word in ("-o", option))
+    flags = tuple(chain.from_iterable(("-o", option) for option in options))
     return Engine(("ssh", "-T", *flags, "--", host.ssh, host.program, AT), clean, shared=folder)
 
 

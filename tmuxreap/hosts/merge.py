@@ -6,6 +6,7 @@ before it was made plain by who tells it. Pure."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from tmuxreap.core.answers.base import plain_json, problem_of
 from tmuxreap.core.errors import Code, Exit, Failure
@@ -23,14 +24,14 @@ def merged(
     command: str, at: float, every: Sequence[Heard], items: Sequence[Item] = (), **more: object
 ) -> Result:
     """`items`: results that are there already, of an earlier look."""
-    found = [*items, *(item for one in every for item in items_of(one))]
+    found = [*items, *chain.from_iterable(items_of(one) for one in every)]
     failures = tuple(failure for one in every if (failure := failure_of(one)) is not None)
     return Result(
         command=command,
         registry=None,
         at=at,
         results=found,
-        warnings=tuple(warning for one in every for warning in _warnings(one)),
+        warnings=tuple(chain.from_iterable(_warnings(one) for one in every)),
         others=failures,
         status=exit_of(found, every),
         summed=True,
@@ -139,9 +140,9 @@ def _more(every: Sequence[Heard], items: Sequence[Item]) -> dict[str, object]:
         found["counts"] = counts(items)
     for key in JOINED:
         if any(isinstance(answer.get(key), list) for _, answer in answers):
-            found[key] = [
-                _hosted(entry, name) for name, answer in answers for entry in _list(answer.get(key))
-            ]
+            found[key] = []
+            for name, answer in answers:
+                found[key] += [_hosted(entry, name) for entry in _list(answer.get(key))]
     if any("tmux_confirmed" in answer for _, answer in answers):
         found["tmux_confirmed"] = all(answer.get("tmux_confirmed") is True for _, answer in answers)
     return found
@@ -161,12 +162,10 @@ def _hosted(entry: object, host: str) -> object:
 def found_somewhere(errands: Sequence[Errand], every: Sequence[Heard]) -> list[Heard]:
     """Without what a host does not have, where another one that was asked for it does."""
     absent = [_absent(one) for one in every]
-    there = {
-        target
-        for errand, heard, missing in zip(errands, every, absent, strict=True)
-        if heard.answer is not None
-        for target in set(errand.targets) - missing
-    }
+    there: set[str] = set()
+    for errand, heard, missing in zip(errands, every, absent, strict=True):
+        if heard.answer is not None:
+            there |= set(errand.targets) - missing
     return [_without(one, missing & there) for one, missing in zip(every, absent, strict=True)]
 
 

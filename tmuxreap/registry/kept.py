@@ -113,7 +113,9 @@ class Excerpt:
 
     def __init__(self, one: Kept, text: str, wanted: Iterable[int]) -> None:
         count = len(one.rows)
-        near = {index + step for index in wanted for step in (-1, 0, 1)} | {0, count - 2, count - 1}
+        near = {0, count - 2, count - 1}
+        for index in wanted:
+            near |= {index - 1, index, index + 1}
         self.indices = sorted(index for index in near if 0 <= index < count)
         self._kept, self._text = one, text
         self._offsets = list(accumulate(one.lengths, initial=one.head))

@@ -6,6 +6,7 @@ Looks at processes, tmux and the agent's store; changes nothing."""
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents.conversations import find
@@ -120,9 +121,8 @@ class Finder:
         )
         store = Path(cwd or "/", store) if store is not None else None
         files = any(locator.kind == "open-file" for locator in profile.locators)
-        opened = (
-            [path for p in sight.agent for path in self.processes.open_files(p.id)] if files else []
-        )
+        looked_into = sight.agent if files else ()
+        opened = chain.from_iterable(self.processes.open_files(one.id) for one in looked_into)
         launched = (
             recorded_conversation(row, profile.name)
             if row.conversation_source == "launch"

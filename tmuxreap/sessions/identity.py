@@ -9,7 +9,7 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
 from tmuxreap.sessions.ownership import Trace
-from tmuxreap.sessions.panes import agent_among, agent_in, is_busy, listed, tree
+from tmuxreap.sessions.panes import agent_among, agent_in, is_busy, listed, tree, with_names
 from tmuxreap.sessions.world import World
 from tmuxreap.system.tmux.versions import spellings
 
@@ -213,7 +213,8 @@ def pick_pane(
         return session.panes[0] if idle else None
     return Failure(
         Code.AMBIGUOUS_PANE,
-        f"could not tell the agent's pane in {row.name}: it has {listed(session.panes)}",
+        f"could not tell the agent's pane in {row.name}: it has"
+        f" {listed(with_names(session.panes, world))}",
         f"record it with: {command('adopt', row.name)}, or end them all with --whole-session",
     )
 

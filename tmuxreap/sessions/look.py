@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.core.model import Live, Row
@@ -113,7 +114,7 @@ def _agent_seen(profiles: Profiles, sight: Sight, world: World) -> str | None:
     panes = sight.session.panes if sight.session else ()
     if sight.pane:
         panes = (sight.pane,)
-    found = [name for pane in panes for name in agents_in((pane,), profiles, world)]
+    found = list(chain.from_iterable(agents_in((pane,), profiles, world) for pane in panes))
     return found[0] if len(found) == 1 else None
 
 
@@ -142,7 +143,8 @@ def shown_in(tmux: Tmux, sights: Sequence[Sight], options: Sequence[Sequence[str
         places = [
             place for place, sight in enumerate(sights) if sight.socket == socket and sight.session
         ]
-        asked = [one for place in places for one in _questions(sights[place], options[place])]
+        each = (_questions(sights[place], options[place]) for place in places)
+        asked = list(chain.from_iterable(each))
         answers = iter(tmux.ask(socket, asked))
         for place in places:
             environment = next(answers)

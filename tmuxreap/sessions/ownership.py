@@ -182,11 +182,8 @@ def _carried(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
             if _is_ours(index, reach, pid)
         ]
     if reach.tmux:
-        found += [
-            (pid, "environment")
-            for pane in reach.panes
-            for pid in index.by_pane.get((reach.tmux, pane), ())
-        ]
+        for pane in reach.panes:
+            found += [(pid, "environment") for pid in index.by_pane.get((reach.tmux, pane), ())]
     for terminal in reach.terminals:
         found += [(pid, "descriptor") for pid in index.by_terminal.get(terminal, ())]
     for scope in reach.scopes:

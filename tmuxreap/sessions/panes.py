@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from tmuxreap.agents.load import Profiles
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import SHELLS, program_names
 from tmuxreap.core.model import Live, Pane, Process
+from tmuxreap.core.values import replace
 from tmuxreap.sessions.ownership import TMUX_SERVER, Index
 from tmuxreap.sessions.world import World
 
@@ -28,12 +30,8 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
 def agents_in(panes: Sequence[Pane], profiles: Profiles, world: World) -> list[str]:
     """Those of the known agents that run in one of these panes, in the order of the file; most
     programs are none by their names."""
-    names = {
-        name
-        for pane in panes
-        for process in tree(world.index, pane.pid or 0)
-        for name in _names_of(process, world)
-    }
+    below = chain.from_iterable(tree(world.index, pane.pid or 0) for pane in panes)
+    names = set(chain.from_iterable(_names_of(process, world) for process in below))
     return [
         name
         for name in profiles.called(names)
@@ -114,9 +112,24 @@ def took_up_work(pane: Pane, world: World) -> bool:
 
 
 def listed(panes: Iterable[Pane]) -> str:
-    return ", ".join(
-        f"{pane.id} ({'dead' if pane.pid is None else f'pid {pane.pid}'})" for pane in panes
-    )
+    return ", ".join(map(_told, panes))
+
+
+def _told(pane: Pane) -> str:
+    runs = f"{pane.runs} in " if pane.runs else ""
+    return f"{runs}{pane.id} ({'dead' if pane.pid is None else f'pid {pane.pid}'})"
+
+
+def with_names(panes: Iterable[Pane], world: World) -> tuple[Pane, ...]:
+    """Each with what runs in front of it: a person knows his pane by that."""
+    return tuple(replace(pane, runs=_in_front_of(pane, world)) for pane in panes)
+
+
+def _in_front_of(pane: Pane, world: World) -> str:
+    processes = world.index.processes
+    leader = processes.get(pane.pid or 0)
+    front = processes.get(leader.tpgid, leader) if leader is not None else None
+    return front.comm if front is not None else ""
 
 
 def tree(index: Index, pid: int) -> Iterable[Process]:

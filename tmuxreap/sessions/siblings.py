@@ -7,11 +7,12 @@ session."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import Pane, Process, Server, ServerLook, Session
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.sessions.panes import agent_in, is_busy, took_up_work
+from tmuxreap.sessions.panes import agent_in, is_busy, took_up_work, with_names
 from tmuxreap.sessions.world import World
 
 
@@ -43,7 +44,8 @@ def judge(session: Session, known: Known, profile: Profile | None, world: World)
     ours = tuple(pane for pane in own if pane not in foreign)
     # A window that another session shows too is closed here without harm; a foreign pane keeps its
     # session.
-    return Judged(replace(session, panes=ours) if ours or not foreign else None, foreign)
+    left = replace(session, panes=ours) if ours or not foreign else None
+    return Judged(left, with_names(foreign, world))
 
 
 def own_panes(session: Session, agent: Pane | None) -> tuple[Pane, ...]:
@@ -87,7 +89,7 @@ def conversations_of(
     agent: Iterable[Process], known: Iterable[str | None], world: World
 ) -> frozenset[str]:
     """The conversations of an agent: as recorded, and as its own command line tells them."""
-    said = (word for process in agent for word in world.names_of(process).argv)
+    said = chain.from_iterable(world.names_of(process).argv for process in agent)
     return frozenset(word for word in (*known, *said) if word)
 
 

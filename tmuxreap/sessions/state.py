@@ -219,14 +219,10 @@ def _entry(sight: Sight, shown: Shows | None) -> list[object]:
 def _stamp(profiles: Iterable[Profile | None]) -> str:
     """Other patterns read the same screen otherwise."""
     used = {one.name: one for one in profiles if one is not None}
-    patterns = [
-        f"{name}.{key}={pattern.pattern}"
-        for name, one in sorted(used.items())
-        for key, pattern in [
-            *((state.value, found) for state, found in one.screens.items()),
-            *one.marks.items(),
-        ]
-    ]
+    patterns: list[str] = []
+    for name, one in sorted(used.items()):
+        named = [(state.value, found) for state, found in one.screens.items()]
+        patterns += [f"{name}.{key}={found.pattern}" for key, found in (*named, *one.marks.items())]
     return stamped(zlib.crc32("\n".join(patterns).encode()))
 
 

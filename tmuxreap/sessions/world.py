@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from tmuxreap.core.model import Pane, Process, Server, ServerLook, Session
 from tmuxreap.core.values import field, frozen
@@ -84,10 +85,8 @@ class World:
 
 def panes_of(servers: Iterable[ServerLook]) -> Iterator[tuple[Server, Session, Pane]]:
     for server in servers:
-        if isinstance(server, Server):
-            yield from (
-                (server, session, pane) for session in server.sessions for pane in session.panes
-            )
+        for session in server.sessions if isinstance(server, Server) else ():
+            yield from ((server, session, pane) for pane in session.panes)
 
 
 def concerned(
@@ -108,8 +107,8 @@ def concerned(
             strangers.add((f"{paths[server.socket]},{server.pid}", pane.id))
     found = [pid for pid in leaders if pid in index.processes]
     terminals |= {index.processes[pid].tty for pid in found}
-    found += (pid for leader in leaders for pid in index.by_session.get(leader, ()))
-    found += (pid for tty in terminals - {0} for pid in index.by_tty.get(tty, ()))
+    found += chain.from_iterable(index.by_session.get(leader, ()) for leader in leaders)
+    found += chain.from_iterable(index.by_tty.get(tty, ()) for tty in terminals - {0})
     found += (
         pid
         for pid, trace in index.traces.items()
@@ -128,10 +127,11 @@ def _with_children(index: Index, pids: Iterable[int]) -> set[int]:
 
 
 def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, int], Session]:
-    found = ((socket, server) for socket, server in servers.items() if isinstance(server, Server))
-    return {
-        (socket, one.id, one.created): one for socket, server in found for one in server.sessions
-    }
+    found: dict[tuple[str, str, int], Session] = {}
+    for socket, server in servers.items():
+        if isinstance(server, Server):
+            found.update(((socket, one.id, one.created), one) for one in server.sessions)
+    return found
 
 
 def places_of(server: ServerLook, ttys: Mapping[str, int]) -> Places:

@@ -10,6 +10,7 @@ import glob
 import os
 import shutil
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from tmuxreap.agents.conversations.find import GUESS, is_id
@@ -88,7 +89,8 @@ def would_purge(profile: Profile | None, store: Path | None, conversation: Conve
 
 def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:
     """Deepest first, so that a folder goes after what is named in it."""
-    names = {name for pattern in profile.purge for name in _named(pattern, store, conversation)}
+    named = (_named(pattern, store, conversation) for pattern in profile.purge)
+    names = set(chain.from_iterable(named))
     return sorted((store / name for name in names), key=lambda path: (-len(path.parts), str(path)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from itertools import chain
 
 from tmuxreap.agents.programs import SHELLS
 from tmuxreap.core.model import Process
@@ -61,7 +62,7 @@ class Ask:
 def offspring(sight: Sight, ask: Ask) -> tuple[Child, ...]:
     own = {one.process.pid: one.process for one in sight.owned.own}
     core = _core(sight, own, ask.epoch)
-    above = {pid for one in core for pid in _line(one.ppid, own)}
+    above = set(chain.from_iterable(_line(one.ppid, own) for one in core))
     leaders = {pane.pid or 0 for pane in sight.session.panes} if sight.session else set()
     branches: dict[int, list[Process]] = {}
     for pid, process in own.items():

@@ -8,6 +8,7 @@ it from a tmux server that has it too, is left alone."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from tmuxreap.agents.spared import Spares
 from tmuxreap.commands.reap.candidates import agent_of
@@ -92,13 +93,14 @@ class _Strays:
         self._left_alone = left_alone
         self._sights = sights
         self._claimed = {
-            one.process.id for sight in sights for one in (*sight.owned.own, *sight.owned.spared)
+            one.process.id
+            for one in chain.from_iterable((*it.owned.own, *it.owned.spared) for it in sights)
         }
         self._world: World = context.observer.look({sight.socket for sight in sights}, 0)
         agents = context.profiles.agents.values()
         spares = Spares.of(
             *context.profiles.common_spare,
-            *(spare for profile in agents for spare in profile.spare),
+            *chain.from_iterable(profile.spare for profile in agents),
         )
         self._spare = spare_reason(spares, self._world)
         self._panes: dict[str, frozenset[tuple[str, str]] | None] = {}
@@ -113,7 +115,7 @@ class _Strays:
         remnants = self._remnants(
             {(name, None): ids - self._claimed for name, ids in strangers.items()}
         )
-        self._claimed |= {one.process.id for remnant in remnants for one in remnant.own}
+        self._claimed |= {one.process.id for one in chain.from_iterable(it.own for it in remnants)}
         return remnants
 
     def of_marks(self) -> list[Remnant]:
@@ -189,7 +191,8 @@ class _Strays:
         if isinstance(look, Server) and look.unread:
             return None
         sessions = look.sessions if isinstance(look, Server) else ()
-        return frozenset((tmux, pane.id) for session in sessions for pane in session.panes)
+        panes = chain.from_iterable(session.panes for session in sessions)
+        return frozenset((tmux, pane.id) for pane in panes)
 
     def _same_place(self, mark: str, name: str | None, ids: frozenset[ProcessId]) -> bool:
         """Where the ledger knows on which server the session with this mark was, they must come

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from tmuxreap.commands.reconcile.disturbed import is_behind
 from tmuxreap.commands.reconcile.drift import Drift, DriftKind, find_drifts
@@ -192,7 +193,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         for drift in drifts
         if drift.finish
     ]
-    for option in (option for drift in drifts for option in drift.restore):
+    for option in chain.from_iterable(drift.restore for drift in drifts):
         context.tmux.do(option.socket, restore([option]))
     for drift in drifts:
         # Only of a session that was just seen to be the recorded one: pane ids begin anew with a

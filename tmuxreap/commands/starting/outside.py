@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import chain
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.commands.starting.row import Launch
@@ -58,9 +59,8 @@ def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, Recor
 def made_by(context: Context, intent: Intent) -> Process | None:
     """What a start has made without tmux, as long as it lives: by its mark."""
     index = context.observer.look([], 0).index
-    marked = [
-        pid for mark in json.loads(intent.plan)["marks"] for pid in index.by_mark.get(mark, ())
-    ]
+    marks = json.loads(intent.plan)["marks"]
+    marked = list(chain.from_iterable(index.by_mark.get(mark, ()) for mark in marks))
     led = (index.processes[pid] for pid in sorted(marked))
     return next((process for process in led if process.pid == process.sid), None)
 

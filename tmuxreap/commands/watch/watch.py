@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from tmuxreap.commands.reap.verdicts import Kind
@@ -30,6 +31,7 @@ from tmuxreap.sessions.restarts import GOOD_EXIT, SERVER
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.sessions.state import AgentState
 from tmuxreap.sessions.state import Told as Shown
+from tmuxreap.sessions.world import panes_of
 from tmuxreap.system import files
 from tmuxreap.system.files import Stamp
 from tmuxreap.system.processes.procfs import is_leaving
@@ -192,7 +194,7 @@ class _Watch:
         moment later."""
         touched = {name: one for name, one in self._rows.items() if one.all & gone}
         # tmux hears that a terminal was closed before who closed it is dead.
-        agents = {agent for one in touched.values() for agent in one.agent}
+        agents = set(chain.from_iterable(one.agent for one in touched.values()))
         going = gone.union(agent for agent in agents if is_leaving(agent))
         for one in touched.values():
             if one.server in gone:  # its agents were hung up on, and take a moment to leave
@@ -368,8 +370,6 @@ def _let_tmux_close(context: Context, sockets: Iterable[str], gone: Iterable[Pro
         servers = [
             server for socket in sockets if isinstance(server := context.tmux.look(socket), Server)
         ]
-        panes = [
-            pane for server in servers for session in server.sessions for pane in session.panes
-        ]
+        panes = [pane for _, _, pane in panes_of(servers)]
         if not any(pane.pid in pids and pane.remain_on_exit == "off" for pane in panes):
             return

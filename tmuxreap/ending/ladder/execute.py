@@ -7,6 +7,7 @@ for a pane whose foreground is not the agent's."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from signal import Signals
 from typing import Any, TypeVar
 
@@ -175,7 +176,8 @@ class Executor:
         answers: dict[Ending, bool] = {}
         for socket in dict.fromkeys(ending.plan.socket for ending in wanted):
             mine = [ending for ending in wanted if ending.plan.socket == socket]
-            done = self._tmux.do(socket, [each for ending in mine for each in wanted[ending]])
+            deeds = chain.from_iterable(wanted[ending] for ending in mine)
+            done = self._tmux.do(socket, list(deeds))
             answers.update({ending: done or len(mine) > 1 for ending in mine})
         for ending in endings:
             self._tell(ending, self._asked[ending], answers.get(ending, False))
@@ -187,12 +189,9 @@ class Executor:
         for socket in dict.fromkeys(ending.plan.socket for ending in endings):
             mine = [ending for ending in endings if ending.plan.socket == socket]
             shown = {it: question for it in mine if (question := self._question(it)) is not None}
-            first = [
-                each
-                for ending in mine
-                if self._asked[ending] == requests.ReadScreen(ready=True)
-                for each in ready(ending)
-            ]
+            at_first = requests.ReadScreen(ready=True)
+            keyed = [ending for ending in mine if self._asked[ending] == at_first]
+            first = list(chain.from_iterable(map(ready, keyed)))
             texts.update(zip(shown, self._tmux.ask(socket, [*shown.values()], first), strict=True))
         for ending in endings:
             self._tell_read(ending, texts)
@@ -240,7 +239,7 @@ class Executor:
             meanwhile, self._meanwhile = self._meanwhile, None
             meanwhile()
         waits = {it: asked for it, asked in self._asked.items() if isinstance(asked, Wait)}
-        awaited = {process for wait in waits.values() for process in wait.processes}
+        awaited = set(chain.from_iterable(wait.processes for wait in waits.values()))
         until = min(wait.until for wait in waits.values())
         if self._progress and self._progress.live:
             until = min(until, self._clock.monotonic() + DRAW_S)

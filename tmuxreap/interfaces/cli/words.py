@@ -6,6 +6,7 @@ Decides nothing about what a verb does."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import typer.core
@@ -43,7 +44,7 @@ class Grouped(typer.core.TyperGroup):
     """The help of the whole program."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        shown = {verb for verbs in GROUPS.values() for verb in verbs.split()} | {*UNTOLD}
+        shown = set(chain.from_iterable(verbs.split() for verbs in GROUPS.values())) | {*UNTOLD}
         more = [
             verb for verb, found in self.commands.items() if verb not in shown and not found.hidden
         ]

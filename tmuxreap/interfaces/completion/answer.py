@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from tmuxreap.interfaces.completion.sketch import Sketch, agents_of, rows_of
@@ -131,7 +132,7 @@ class _Line:
 def _targets(line: _Line) -> Iterator[Offer]:
     rows = line.meant()
     yield from _named(line, [row for row in rows if row.name not in line.named])
-    tags = Counter(tag for row in rows for tag in row.tags)
+    tags = Counter(chain.from_iterable(row.tags for row in rows))
     agents = Counter(row.agent for row in rows if row.agent)
     counted = [(f"tag:{tag}", n) for tag, n in tags.items()] + [
         (f"agent:{agent}", n) for agent, n in agents.items()
@@ -193,7 +194,7 @@ def _agents(line: _Line) -> Iterator[Offer]:
 
 
 def _tags(line: _Line) -> Iterator[Offer]:
-    counted = Counter(tag for row in line.rows() for tag in row.tags)
+    counted = Counter(chain.from_iterable(row.tags for row in line.rows()))
     return ((tag, _count(n)) for tag, n in counted.items())
 
 
@@ -208,7 +209,7 @@ def _hosts(line: _Line) -> Iterator[Offer]:
 
     hosts = read_hosts(Settings.from_environment())
     yield from ((host.name, host.ssh or " ".join(host.via)) for host in hosts.found.values())
-    tags = Counter(tag for host in hosts.found.values() for tag in host.tags)
+    tags = Counter(chain.from_iterable(host.tags for host in hosts.found.values()))
     yield from ((f"@{tag}", f"{n} host{'s' * (n != 1)}") for tag, n in tags.items())
     yield from (("all", "every host"), ("local", "this machine"))
 

@@ -61,13 +61,10 @@ def is_its_own(
     told to halt."""
     if speaker is None or speaker[2] or conversation is None or not may_be_agent(speaker[3], agent):
         return True
-    known = [
-        one
-        for each, row in _running(db, "", name)
-        if each == name
-        for one in _conversations(row)
-        if one
-    ]
+    known: list[object] = []
+    for each, row in _running(db, "", name):
+        if each == name:
+            known += filter(None, _conversations(row))
     return not known or conversation in known
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Failure, command
@@ -85,17 +86,14 @@ class Hosts:
 
     def of(self, here: Collection[str]) -> dict[str, str]:
         """By target the host of each session there; a row of this machine wins."""
-        return {
-            one.name: host
-            for host, there in self._heard.items()
-            for one in there.sessions
-            if one.name not in here
-        }
+        found: dict[str, str] = {}
+        for host, there in self._heard.items():
+            found.update((one.name, host) for one in there.sessions if one.name not in here)
+        return found
 
     def sessions(self, here: Collection[str]) -> list[Session]:
-        return [
-            one for there in self._heard.values() for one in there.sessions if one.name not in here
-        ]
+        every = chain.from_iterable(there.sessions for there in self._heard.values())
+        return [one for one in every if one.name not in here]
 
     def troubles(self) -> list[Failure]:
         return [there.failure for there in self._heard.values() if there.failure is not None]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from tmuxreap.app import real_app
 from tmuxreap.core.answers.base import plain_json, problem_of
@@ -176,13 +177,16 @@ class Near:
     def _is_far_by_flag(self) -> bool:
         return any(one.by_flag and not one.host.is_local for one in self.errands)
 
+    def _targets(self) -> Iterator[str]:
+        return chain.from_iterable(one.targets for one in self.errands)
+
     @property
     def _is_sweeping(self) -> bool:
-        return any(is_sweeping(target) for one in self.errands for target in one.targets)
+        return any(is_sweeping(target) for target in self._targets())
 
     @property
     def _needs_a_plan(self) -> bool:
-        named = all(_is_name(target) for one in self.errands for target in one.targets)
+        named = all(_is_name(target) for target in self._targets())
         return not named or bool(self.words.get("purge"))
 
     def _is_inside(self) -> bool:

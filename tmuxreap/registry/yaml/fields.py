@@ -46,9 +46,13 @@ def changed(
     return text, result
 
 
+def _leads_through(path: Path, changes: Changes) -> bool:
+    return any(path[:size] in changes for size in range(1, len(path)))
+
+
 def _steps(changes: Changes) -> Iterator[_Inner]:
     """All changes at once, or one after the other where a path leads through another."""
-    if any(path[:size] in changes for path in changes for size in range(1, len(path))):
+    if any(_leads_through(path, changes) for path in changes):
         yield from (_tree({path: change}) for path, change in changes.items())
     else:
         yield _tree(changes)

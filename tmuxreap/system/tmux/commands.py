@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import chain
 
 from tmuxreap.core import deeds
 from tmuxreap.core.model import Pane, Server, Session
@@ -176,7 +177,8 @@ def new_session(
     """A detached session with `command` in it and no shell around (none: the user's shell); prints
     CREATED_FORMAT."""
     size = ["-x", str(width), "-y", str(height)]
-    environment = [word for key, value in marks.items() for word in ("-e", f"{key}={value}")]
+    given = (("-e", f"{key}={value}") for key, value in marks.items())
+    environment = chain.from_iterable(given)
     place = ["-s", _no_format(name), "-c", _no_format(cwd)]
     return [
         "new-session",

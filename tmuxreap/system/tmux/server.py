@@ -7,6 +7,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import Server, ServerLook, Session, Unreachable
@@ -93,7 +94,7 @@ class RealTmux:
 
         _make_folder(socket)
         commands = creation_of(new)
-        words = [word for command in commands for word in (";", *map(_whole, command))]
+        words = list(chain.from_iterable((";", *map(_whole, command)) for command in commands))
         answer = self._ask(socket, *words[1:], within=within)
         if isinstance(answer, Unreachable):
             return answer.reason

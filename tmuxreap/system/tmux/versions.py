@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import product
+from itertools import chain, product
 
 from tmuxreap.core.model import Pane, Server, Session, Unread
 from tmuxreap.core.values import replace
@@ -103,8 +103,8 @@ def _is_untold(read: re.Match[str]) -> bool:
 def _session(rows: list[tuple[str, ...]]) -> Session:
     panes = [dict(zip(FIELDS, row, strict=True)) for row in rows]
     first = panes[0]
-    moments = (
-        _number(pane[name]) for pane in panes for name in ("session_activity", "window_activity")
+    moments = chain.from_iterable(
+        (_number(pane["session_activity"]), _number(pane["window_activity"])) for pane in panes
     )
     attached = _number(first["session_attached"])
     return Session(
