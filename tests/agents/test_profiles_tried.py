@@ -129,6 +129,12 @@ def seen(agent: str, screen: str) -> Screen:
         ("kilo", KILO_ASKS, State.DIALOG, ""),
         ("kilo", KILO_SNAPSHOTS, State.DIALOG, ""),
         (
+            "kilo",
+            "  ┃  △ Reject permission\n  ┃\n  ┃    enter confirm  esc cancel",
+            State.DIALOG,
+            "",
+        ),
+        (
             "hermes",
             HERMES.format(above="", prompt=f"❯ {LONG[:38]}\n{LONG[38:]}"),
             State.DRAFT,

@@ -218,7 +218,18 @@ def _profiles(data: Block) -> Profiles:
 
 def _profile(name: str, data: Block) -> Profile:
     keys = data.inner("keys").only(
-        ("idle", "safe", "again", "interrupt", "turn", "unqueue", "clear", "unstash", "setup")
+        (
+            "idle",
+            "safe",
+            "again",
+            "interrupt",
+            "turn",
+            "deny",
+            "unqueue",
+            "clear",
+            "unstash",
+            "setup",
+        )
     )
     store = data.inner("store").only(("variable", "under", "default"))
     talk = data.inner("conversation").only(TALK_KEYS)
@@ -240,6 +251,7 @@ def _profile(name: str, data: Block) -> Profile:
         again_keys=_keys(keys, "again"),
         interrupt_keys=_keys(keys, "interrupt"),
         turn_keys=_keys(keys, "turn") or _keys(keys, "interrupt"),
+        deny_keys=_keys(keys, "deny"),
         unqueue_keys=_keys(keys, "unqueue"),
         clear_keys=_keys(keys, "clear"),
         unstash_keys=_keys(keys, "unstash"),

@@ -108,6 +108,7 @@ class Profile:
     again_keys: tuple[KeyStep, ...] = ()
     interrupt_keys: tuple[KeyStep, ...] = ()
     turn_keys: tuple[KeyStep, ...] = ()  # end a turn, or close a dialog, and nothing else
+    deny_keys: tuple[KeyStep, ...] = ()  # close a dialog, where those that end a turn do not
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
     unstash_keys: tuple[KeyStep, ...] = ()

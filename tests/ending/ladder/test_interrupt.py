@@ -8,7 +8,7 @@ from typing import Any
 from tests.ending.ladder.test_climb import an_ending
 from tests.ending.test_plan import DEMO
 from tests.fakes import FakeClock
-from tmuxreap.agents.profiles import Key
+from tmuxreap.agents.profiles import Key, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
@@ -28,11 +28,15 @@ PROFILE = replace(DEMO, turn_keys=(ESCAPE,), unqueue_keys=(UP,))
 
 
 def done(
-    screens: list[Screen], *, after: dict[Key, Screen] | None = None, leaves: bool = False
+    screens: list[Screen],
+    *,
+    after: dict[Key, Screen] | None = None,
+    leaves: bool = False,
+    profile: Profile = PROFILE,
 ) -> tuple[Ending, list[Request[Any]]]:
     """The last screen stays, until a key of `after` brings its own."""
     clock, keyed = FakeClock(), dict(after or {})
-    one = an_ending(profile=PROFILE)
+    one = an_ending(profile=profile)
     steps = end_turn(one)
     asked: list[Request[Any]] = []
     answer: object = None
@@ -65,6 +69,13 @@ def keys(asked: list[Request[Any]]) -> list[object]:
 def test_one_key_ends_a_turn() -> None:
     ended, asked = done([BUSY], after={ESCAPE: IDLE})
     assert (ended.outcome.value, ended.trouble, keys(asked)) == ("interrupted", None, [ESCAPE])
+
+
+def test_a_dialog_that_the_key_of_a_turn_does_not_close_has_a_key_of_its_own() -> None:
+    deny = Key("C-c")
+    profile = replace(PROFILE, deny_keys=(deny,))
+    ended, asked = done([DIALOG], after={deny: BUSY, ESCAPE: IDLE}, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [deny, ESCAPE])
 
 
 def test_between_two_steps_of_a_turn_it_is_not_idle() -> None:

@@ -64,7 +64,10 @@ def _pressed(ending: Ending, screen: Screen) -> Steps[bool]:
     for _ in range(REPEATS):
         if screen.state not in UNDER_WAY or screen.setup:
             break
-        if not (yield from _turn_keys(ending, ending.keys.turn_keys)):
+        keys = ending.keys.turn_keys
+        if screen.state is State.DIALOG:
+            keys = ending.keys.deny_keys or keys
+        if not (yield from _turn_keys(ending, keys)):
             break
         sent = True
         screen = yield from screen_when(ending, lambda seen: seen.state in RESTING)
