@@ -172,7 +172,7 @@ def test_what_cannot_be_heard_is_unknown(fleet: Fleet) -> None:
         "unknown",
         "host_unreachable",
     )
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while fleet.rows("b")["web"]["status"] != "stopped":  # it went on by itself
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -191,7 +191,7 @@ def test_after_ctrl_c_the_verb_there_goes_on(fleet: Fleet) -> None:
     fleet.configure({"b": {"via": [fleet.script("engine", slow)], "program": warm.program()}})
     fleet.environ["TMUXREAP_FAULT"] = ""
     process = fleet.begin("list", "--host", "b", "--json")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (fleet.folder / "begun").exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -96,7 +96,7 @@ def over_ssh(fleet: Fleet, relay: Relay) -> Iterator[Fleet]:
 
 
 def wait_for(port: int) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

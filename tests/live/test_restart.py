@@ -60,8 +60,8 @@ def test_what_crashed_is_back_with_its_conversation(real: Real) -> None:
     before = real.session_file()["sessionId"]
     with watching(real, "--interval", "1h") as watch:
         crash(real, watch)
-        event = watch.event()
-        assert (event["event"], event["name"], event["attempt"]) == ("restarted", "acme", 1)
+        event = watch.first("restarted")
+        assert (event["name"], event["attempt"]) == ("acme", 1)
     assert runs(real)
     real.shows("acme", "You said: this is acme")
     assert real.session_file()["sessionId"] == before
@@ -142,7 +142,7 @@ def test_the_last_one_that_leaves_takes_its_server_along_and_is_let_go(real: Rea
     begun(real)
     with watching(real, "--interval", "1h") as watch:
         real.submit("/exit")
-        assert watch.event()["cause"] in ("exit status 0", None)
+        assert watch.first("dead")["cause"] in ("exit status 0", None)
         watch.switches(after_s=1.5)
         assert watch.quiet()
 
@@ -213,13 +213,9 @@ def test_a_crash_loop_is_given_up_and_costs_nothing(real: Real) -> None:
     real.edit(f"start_command: {' '.join(DEMO)}", f"start_command: {broken}")
     with watching(real, "--interval", "1h") as watch:
         crash(real, watch)
-        told = [watch.event() for _ in range(3)]
-        assert [event["event"] for event in told] == [
-            "restart_failed",
-            "restart_failed",
-            "restart_given_up",
-        ]
-        assert told[-1]["hint"] == "tmuxreap resume acme"
+        for _ in range(2):
+            watch.first("restart_failed")
+        assert watch.first("restart_given_up")["hint"] == "tmuxreap resume acme"
         watch.rests()
         assert watch.switches() == watch.switches(after_s=1.0)
     assert kinds(real)[-1] == "restart_given_up"
@@ -234,7 +230,7 @@ def test_a_ledger_that_is_locked_holds_up_restarts_and_nothing_else(real: Real) 
         db.execute("BEGIN IMMEDIATE")
         os.kill(real.pid(), signal.SIGKILL)
         until("the end in the registry", lambda: not runs(real))
-        until("the word of it", lambda: watch.event()["event"] in ("ledger_not_written",))
+        watch.first("ledger_not_written")
         assert real.sessions() == {"quiet"}
         db.execute("ROLLBACK")
         db.close()
@@ -254,7 +250,7 @@ def test_a_ledger_that_is_gone_leaves_it_to_a_person(real: Real) -> None:
     for file in real.folder.glob("*.db*"):
         file.unlink()
     with watching(real, "--interval", "1h") as watch:
-        event = watch.event()
-        assert (event["event"], event["hint"]) == ("restart_given_up", "tmuxreap resume acme")
+        event = watch.first("restart_given_up")
+        assert event["hint"] == "tmuxreap resume acme"
         assert "is not known" in event["evidence"]
     assert not runs(real)

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.real import DEMO, Real, alive, until
+from tests.real import DEMO, PATIENCE_S, Real, alive, until
 from tests.schemas import check_line
 from tmuxreap.system.processes.linux import LinuxProcesses
 
@@ -81,7 +81,7 @@ class Watch:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("voluntary_ctxt_switches:")[1].split()[0])
 
-    def event(self, timeout_s: float = 15.0) -> dict[str, Any]:
+    def event(self, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
         event: dict[str, Any] = json.loads(self._lines.get(timeout=timeout_s))
         check_line("watch", event)
         return event
@@ -123,7 +123,7 @@ def test_an_agent_that_leaves_its_shell_is_told_at_once(real: Real) -> None:
     real.start(command=["sh", "-ic", f"{sys.executable} -m tmuxreap.demo_agent; exec sh -i"])
     with watching(real, "--interval", "1h") as watch:
         real.submit("/exit")
-        until("the word of it", lambda: watch.event()["event"] == "agent_gone")
+        watch.first("agent_gone")
     assert real.row()["status"] == "running"
 
 
@@ -133,7 +133,7 @@ def test_a_server_that_dies_takes_its_rows_along(real: Real) -> None:
     pids = [real.pid(name) for name in ("a", "b")]
     with watching(real, "--interval", "1h") as watch:
         os.kill(int(real.ask("a", "#{pid}")), signal.SIGKILL)
-        assert watch.event()["name"] in ("a", "b")
+        assert watch.first("dead")["name"] in ("a", "b")
         until(
             "both rows", lambda: {row["status"] for row in real.rows().values()} == {"terminated"}
         )
@@ -146,26 +146,25 @@ def test_a_registry_that_is_replaced_or_broken_for_a_moment_is_lived_with(real: 
         text = real.registry.read_text()
         watch.rests()
         real.registry.write_text("{ not yaml")
-        assert watch.event()["event"] == "registry_invalid"
+        watch.first("registry_invalid")
         real.registry.write_text(text)
         watch.rests()
         os.kill(real.pid(), signal.SIGKILL)
-        assert watch.event()["event"] == "dead"
+        watch.first("dead")
 
 
 def test_a_server_that_is_restarted_under_the_same_socket_is_followed_again(real: Real) -> None:
     real.start()
     with watching(real, "--interval", "1h") as watch:
         os.kill(int(real.ask("acme", "#{pid}")), signal.SIGKILL)
-        event = watch.event()
-        assert (event["event"], event["cause"]) in (
-            ("dead", "its tmux server ended (SIGKILL)"),
-            ("dead", "its tmux server ended"),
+        assert watch.first("dead")["cause"] in (
+            "its tmux server ended (SIGKILL)",
+            "its tmux server ended",
         )
         real.start()  # the file tells of it: the new server is another process
         watch.rests()
         os.kill(real.pid(), signal.SIGKILL)
-        assert watch.event()["event"] == "dead"
+        watch.first("dead")
 
 
 def test_a_registry_that_was_away_is_read_when_it_is_back(real: Real) -> None:
@@ -173,12 +172,12 @@ def test_a_registry_that_was_away_is_read_when_it_is_back(real: Real) -> None:
     with watching(real, "--interval", "1h") as watch:
         away = real.registry.with_name("away.yaml")
         real.registry.rename(away)
-        assert watch.event()["event"] == "registry_not_found"
+        watch.first("registry_not_found")
         watch.rests()
         away.rename(real.registry)
         watch.rests()
         os.kill(real.pid(), signal.SIGKILL)
-        assert watch.event()["event"] == "dead"
+        watch.first("dead")
 
 
 def test_cron_without_the_users_environment_takes_nobody_for_dead(real: Real) -> None:
@@ -229,9 +228,8 @@ def test_a_command_gets_each_event(real: Real) -> None:
     out = real.folder / "event.json"
     with watching(real, "--exec", f"cat > {out}.part; mv {out}.part {out}") as watch:
         os.kill(real.pid(), signal.SIGKILL)
-        watch.event()
-        until("the command's file", out.exists)
-    assert json.loads(out.read_text())["event"] == "dead"
+        watch.first("dead")
+        until("its file", lambda: out.exists() and json.loads(out.read_text())["event"] == "dead")
 
 
 def test_two_watchers_record_a_death_once(real: Real) -> None:

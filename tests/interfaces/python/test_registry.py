@@ -289,15 +289,13 @@ def test_watch_tells_and_writes_nothing(live: tmuxreap.Registry, tmux_socket: st
     session = start(live, tmux_socket)
     before = live.path.read_bytes()
     with live.watch() as changes:
-        time.sleep(0.3)
         assert session.pid is not None
         os.kill(session.pid, signal.SIGKILL)
-        change = next(changes)
-        assert (change.name, change.event) == ("shop", "dead")
+        assert next(change for change in changes if change.event == "dead").name == "shop"
     assert live.path.read_bytes() == before
     assert list(changes) == []
     with live.watch(settle=True) as changes:
-        assert next(changes).event == "dead"
+        assert next(change for change in changes if change.event == "dead").name == "shop"
     assert live.session("shop").status == "terminated"
 
 
@@ -306,7 +304,7 @@ def test_a_stream_ends_when_nobody_holds_it(opened: tmuxreap.Registry) -> None:
     stream = opened.watch()
     assert next(stream).drift == "dead"
     del stream
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while threading.active_count() > before and time.monotonic() < until:
         time.sleep(0.01)
     assert threading.active_count() == before
