@@ -31,11 +31,12 @@ def pytest_unconfigure() -> None:
 def pytest_collection_finish() -> None:
     """What was read in so far is never garbage: not searched again and again, not copied by each
     fork that searches."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()
     _hear_signals()
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         warm.begin()
@@ -161,7 +162,11 @@ def real(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> R
     return Real(tmux_socket, tmp_path)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "LONG" not in os.environ:
+        left_out = [item for item in items if item.get_closest_marker("only_long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         if item.get_closest_marker("live") and isinstance(item, pytest.Function):
             item.fixturenames.insert(0, "no_leftovers")

@@ -20,13 +20,14 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.real import DEMO, PATIENCE_S, Real, alive, until
 from tests.schemas import check_line
 from tmuxreap.system.processes.linux import LinuxProcesses
 
 pytestmark = pytest.mark.live
 VERBS = int(os.environ.get("VERBS", "16"))
-DEATHS = int(os.environ.get("DEATHS", "0"))
+DEATHS = int(os.environ.get("DEATHS", "3000"))
 CROWD = 50
 WARM = 1000  # deaths, until all that is loaded late is there
 
@@ -271,13 +272,12 @@ def test_who_does_not_read_does_not_stop_the_truth(real: Real) -> None:
 
 def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
     """Each by a process of its own, that is gone when its work is done."""
-    tool = [sys.executable, "-m", "tmuxreap"]
     told = ["--json", "--registry", str(real.registry)]
     names = [f"n{number}" for number in range(4)]
     options = ("--agent", "demo", "--server", real.socket, "--confirm", "0.05")
 
     def run(*words: str) -> None:
-        subprocess.run([*tool, *words, *told], capture_output=True, timeout=60, check=True)
+        subprocess.run([warm.program(), *words, *told], capture_output=True, timeout=60, check=True)
 
     with watching(real, "--interval", "1") as watch:
         for _ in range(VERBS // 8):
@@ -319,7 +319,7 @@ def resident_kb(watch: Watch) -> int:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(DEATHS < WARM + CROWD, reason="asked for by DEATHS: thousands of them")
+@pytest.mark.only_long
 def test_its_memory_stays_over_thousands_of_deaths(real: Real) -> None:
     seen: dict[int, int] = {}
     with watching(real, "--interval", "1h") as watch:
