@@ -28,6 +28,7 @@ FileId = tuple[int, int]
 
 MODE = 0o600  # it holds drafts and screens
 SIDECARS = ("-wal", "-shm")
+PAGES_KB = 512  # what is kept of it: the kernel has the rest, and a watch holds it for weeks
 
 
 class LedgerUnavailable(Exception):  # noqa: N818 - it is an answer: the work goes on, with a warning
@@ -162,6 +163,7 @@ def _bring_up_to_date(db: Connection, now: float) -> None:
     ):  # SQLite does not wait for this lock; the next to open gets it
         db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
+    db.execute(f"PRAGMA cache_size = -{PAGES_KB}")
     if version < schema.VERSION:
         _in_transaction(db, lambda db: _make_tables(db, now), durable=False)
 
