@@ -51,6 +51,24 @@ def test_a_bad_row_is_told_with_line_and_column(registry: Path) -> None:
     assert found["hint"].startswith("edit line 4")
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("restart: sometimes", "'sometimes' is not one of never, on-failure, always"),
+        ("restart: always\n    restart_limit: often", "'often' is no limit"),
+    ],
+)
+def test_a_word_on_restarts_that_means_nothing_is_told(
+    registry: Path, words: str, told: str
+) -> None:
+    registry.write_text(REGISTRY + f"  - name: b\n    status: stopped\n    {words}\n")
+    registry.chmod(0o600)
+    found = the_only(doctor(), "registry", "note")
+    assert found["message"].startswith(f"b would not be started again: {told}")
+    registry.write_text(REGISTRY + "  - name: b\n    status: stopped\n    restart: always\n")
+    assert not of(doctor(), "registry", "note")
+
+
 def test_a_lock_that_somebody_keeps_is_told_with_who(
     registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

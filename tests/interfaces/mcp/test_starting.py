@@ -6,8 +6,12 @@ import pytest
 from pydantic import ValidationError
 
 from tests.fakes import Story
+from tmuxreap.commands.start import StartRequest
 from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.results import Result
+from tmuxreap.interfaces.mcp import starting
 from tmuxreap.interfaces.mcp.starting import AdoptSession, StartSession
+from tmuxreap.sessions.context import Context
 
 
 @pytest.mark.parametrize("word", ["command", "COMMAND", "start_command", "replace"])
@@ -27,4 +31,32 @@ def test_a_start_runs_what_the_profile_says(story: Story) -> None:
 def test_what_is_adopted_is_said_in_one_way(story: Story, given: dict[str, object]) -> None:
     with pytest.raises(Failure) as caught:
         AdoptSession.model_validate(given).run(story.app())
+    assert caught.value.code is Code.USAGE
+
+
+def test_a_start_says_what_is_done_when_it_is_lost_and_where_it_runs(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[StartRequest] = []
+
+    def run(_: Context, request: StartRequest) -> Result:
+        asked.append(request)
+        return Result("start", None, 0.0)
+
+    monkeypatch.setattr(starting.start, "run", run)
+    words = {"restart": "on-failure", "restart_limit": "3/1h", "terminal": "none"}
+    StartSession.model_validate({"name": "new", "agent": "demo", **words}).run(story.app())
+    (one,) = asked
+    assert (one.restart, one.restart_limit, one.terminal) == tuple(words.values())
+
+
+@pytest.mark.parametrize(
+    "words", [{"restart": "sometimes"}, {"restart_limit": "5/10m"}, {"terminal": "kitty"}]
+)
+def test_a_word_of_a_start_that_means_nothing_is_refused(
+    story: Story, words: dict[str, str]
+) -> None:
+    told = StartSession.model_validate({"name": "new", "agent": "demo", "cwd": ".", **words})
+    with pytest.raises(Failure) as caught:
+        told.run(story.app())
     assert caught.value.code is Code.USAGE

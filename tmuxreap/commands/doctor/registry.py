@@ -23,6 +23,7 @@ from tmuxreap.core.results import megabytes
 from tmuxreap.ending.one_at_a_time import AtWork
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import row_invalid
+from tmuxreap.registry.restarts import wish_of
 from tmuxreap.system import files
 from tmuxreap.system.environment import REGISTRY_MARK
 from tmuxreap.system.lock_holders import holders, shared_filesystem, soft_owner
@@ -52,6 +53,7 @@ def check_registry(patient: Patient) -> Iterator[Finding]:
     for row in look.rows:
         if isinstance(row, BadRow):
             yield failed("registry", row_invalid(look.path, row))
+    yield from _restarts(patient)
     try:
         patient.app.registry.check_writable()
     except Failure as failure:
@@ -62,6 +64,16 @@ def check_registry(patient: Patient) -> Iterator[Finding]:
             yield note(
                 "registry", f"{path} was left by a writer that was killed", "tmuxreap reconcile"
             )
+
+
+def _restarts(patient: Patient) -> Iterator[Finding]:
+    """Words of other tools that mean nothing: `watch` gives such a row up when it is lost."""
+    for row in patient.rows:
+        try:
+            wish_of(row)
+        except ValueError as error:
+            message = f"{row.name} would not be started again: {error}"
+            yield note("registry", message, "edit restart and restart_limit of its row")
 
 
 def _readers(patient: Patient) -> Iterator[Finding]:

@@ -33,6 +33,11 @@ class StartSession(Arguments):
     worktree: Annotated[
         str | None, Field(description="Work in this git worktree; made if missing.")
     ] = None
+    restart: Annotated[
+        str | None, Field(description="never, on-failure, always: by watch, when it is lost.")
+    ] = None
+    restart_limit: Annotated[str | None, Field(description="As 5/10m.")] = None
+    terminal: Annotated[str | None, Field(description="tmux, or none.")] = None
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
@@ -47,6 +52,9 @@ class StartSession(Arguments):
             server=self.server,
             dry_run=self.dry_run,
             worktree=None if self.worktree is None else str(here / self.worktree),
+            restart=self.restart,
+            restart_limit=self.restart_limit,
+            terminal=self.terminal,
         )
         return start.run(context, request)
 
