@@ -31,15 +31,22 @@ NAME = "acme"
 
 class Bench:
     def __init__(
-        self, agent: str, setup: Setup, profile: Profile, program: Path, *, allowed: bool = False
+        self,
+        agent: str,
+        setup: Setup,
+        profile: Profile,
+        program: Path,
+        *,
+        allowed: bool = False,
+        home: Path | None = None,
     ) -> None:
-        """`allowed`: it runs its tools without asking."""
+        """`allowed`: it runs its tools without asking. `home`: one that it shares with others."""
         self.agent, self.setup, self.profile, self.name = agent, setup, profile, NAME
         self.folder = Path(tempfile.mkdtemp(prefix="tra", dir="/tmp")).resolve()
         self.proof = self.folder / "proof-that-it-ran"
         self.model = MockModel(setup.command.format(proof=self.proof), spoken=setup.spoken)
-        place = Place(self.folder / "home", self.folder / "project", self.model.url)
-        place.home.mkdir()
+        place = Place(home or self.folder / "home", self.folder / "project", self.model.url)
+        place.home.mkdir(exist_ok=True)
         place.project.mkdir()
         subprocess.run(["git", "init", "-q", str(place.project)], check=True)
         self.place, self.program = place, program
@@ -87,8 +94,10 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def left(self) -> dict[int, str]:
-        """Living processes of this bench: all of them have its HOME."""
-        wanted, found = f"HOME={self.place.home}".encode(), {}
+        """Living processes of this bench: all of them have its HOME, or its place for tmux."""
+        shared = self.place.home.parent != self.folder
+        mark = f"TMUX_TMPDIR={self.folder}" if shared else f"HOME={self.place.home}"
+        wanted, found = mark.encode(), {}
         for home in Path("/proc").glob("[0-9]*"):
             try:
                 if wanted in (home / "environ").read_bytes().split(b"\0"):

@@ -1,9 +1,10 @@
-"""Real agents as guests of a day with demo agents: each with a HOME, a model and a tmux server of
-its own, and its row in the registry of that day."""
+"""Real agents as guests of a day with demo agents: each with a model and a tmux server of its own,
+and with the HOME and the registry of that day."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,8 @@ class Guest(Bench):
 
     def __init__(self, agent: str, folder: Path, registry: Path) -> None:
         profile = load_profiles(None).agents[agent]
-        super().__init__(agent, SETUPS[agent], profile, program_of(folder, agent))
+        home = Path(os.environ["HOME"])  # as the watch has it, which looks for conversations
+        super().__init__(agent, SETUPS[agent], profile, program_of(folder, agent), home=home)
         self.name, self.registry = agent, registry
 
     def begin(self) -> None:
@@ -34,7 +36,7 @@ class Guest(Bench):
     def resume(self) -> bool:
         """As its person does, with his own environment."""
         (item,) = self.answer("resume", self.name)["results"]
-        return item["error"] is None
+        return item.get("error") is None
 
     def is_there(self) -> bool:
         return self.name in self.tmux("list-sessions", "-F", "#{session_name}").split()
