@@ -1,4 +1,4 @@
-"""./scripts/bench [--quick] [--json] [--plot FILE] [--page FILE] [--hcom PROGRAM]"""
+"""./scripts/bench [--quick] [--hosts] [--json] [--plot FILE] [--page FILE] [--hcom PROGRAM]"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
-from benchmark import more
+from benchmark import hosts, more
 from benchmark.cases import Case, Line
 from benchmark.page import page
 from benchmark.plot import plotted
@@ -27,6 +27,7 @@ def main() -> int:
     parser.add_argument(
         "--quick", action="store_true", help="fewer turns, and no more than 100 sessions"
     )
+    parser.add_argument("--hosts", action="store_true", help="other hosts alone")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     parser.add_argument("--hcom", type=Path, help="the program hcom, to be measured beside")
     parser.add_argument(
@@ -39,7 +40,8 @@ def main() -> int:
     lines: list[Line] = []
     with World() as world:
         case = Case(world, asked.quick, asked.hcom)
-        for line in chain(case.lines(), more.lines(case)):
+        every = chain(case.lines(), more.lines(case))
+        for line in hosts.lines(case) if asked.hosts else every:
             lines.append(line)
             print(told(line), file=sys.stderr if asked.json else sys.stdout, flush=True)
         about = {

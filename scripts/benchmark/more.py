@@ -7,13 +7,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmark import hosts
 from benchmark.cases import Case, Line
-from benchmark.timing import Samples, in_turns, peak_mb, timed
+from benchmark.timing import Samples, peak_mb, timed
 
 PER_HUNDRED = 2.0  # py that a cold registry may cost for each hundred of its rows
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -25,7 +25,7 @@ def lines(case: Case) -> Iterator[Line]:
     yield from cold_list(case)
     yield from ten_thousand(case)
     yield from waiting(case)
-    yield from other_hosts(case)
+    yield from hosts.lines(case)
 
 
 def written_by_another(case: Case, rows: int) -> Callable[[], None]:
@@ -197,44 +197,3 @@ def waiting(case: Case) -> Iterator[Line]:
     what = f"wait --until gone: {count} that die together, until it says so"
     times = (samples.median * 1000, samples.p95 * 1000)
     yield Line(what, "tmuxreap", *times, samples.median / 0.05, "of 50 ms", 1.0)
-
-
-def other_hosts(case: Case) -> Iterator[Line]:
-    """Hosts that are folders of this machine, reached by a command: all of them work on the same
-    cores, which many real ones do not."""
-    most, turns = (5, 3) if case.quick else (50, 3)
-    program = Path(sys.executable).with_name("tmuxreap")
-    hosts = {}
-    for number in range(most):
-        home = case.world.folder / f"host{number}"
-        (home / "t").mkdir(parents=True)
-        (home / ".hermes").mkdir()
-        (home / ".hermes" / "agent-sessions.yaml").write_text(
-            "tmux_sessions:\n  - {name: a, status: stopped}\n"
-        )
-        via = ["env", f"HOME={home}", f"TMUX_TMPDIR={home}/t"]
-        hosts[f"h{number}"] = {"via": via, "program": str(program)}
-    hosts["dead"] = {"via": ["false"], "program": str(program)}
-    file = case.world.folder / "home" / ".config" / "tmuxreap" / "hosts.yaml"
-    file.write_text(json.dumps({"hosts": hosts}))
-    home = case.world.folder / "host0"
-    alone = ["env", f"HOME={home}", f"TMUX_TMPDIR={home}/t", "tmuxreap", "list", "--json"]
-    alone += ["--registry", str(home / ".hermes" / "agent-sessions.yaml")]
-
-    def asked(*names: str) -> Callable[[], None]:
-        return lambda: case.spawn(["tmuxreap", "list", "--json", "--host", ",".join(names)])
-
-    counts = [count for count in (1, 5, 20, 50) if count <= most]
-    ways = {"alone": lambda: case.spawn(alone)}
-    ways |= {f"{count}": asked(*[f"h{n}" for n in range(count)]) for count in counts}
-    ways["dead"] = asked("dead", *[f"h{n}" for n in range(5)])
-    samples = in_turns(ways, turns)
-    one = samples.pop("alone").median
-    yield Line("list --json, there alone", "tmuxreap", one * 1000, one * 1000, 1.0, "itself")
-    for name, found in samples.items():
-        what = (
-            f"list --host of {name} hosts" if name != "dead" else "list --host of 5 and a dead one"
-        )
-        times = (found.median * 1000, found.p95 * 1000)
-        yield Line(f"{what}, on these same cores", "tmuxreap", *times, found.median / one, "of it")
-    file.unlink()
