@@ -29,9 +29,9 @@ from tmuxreap.system.processes.linux import LinuxProcesses
 pytestmark = pytest.mark.live
 KERNEL = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
 VERBS = int(os.environ.get("VERBS", "16"))
-DEATHS = int(os.environ.get("DEATHS", "3000"))
+DEATHS = int(os.environ.get("DEATHS", "10000"))
 CROWD = 50
-WARM = 1000  # deaths, until all that is loaded late is there
+WARM = 6500  # deaths, until what is loaded late is there, and the allocator and SQLite have theirs
 
 
 class Watch:
@@ -279,7 +279,9 @@ def test_healthy_starts_and_stops_are_no_events(real: Real) -> None:
     options = ("--agent", "demo", "--server", real.socket, "--confirm", "0.05")
 
     def run(*words: str) -> None:
-        subprocess.run([warm.program(), *words, *told], capture_output=True, timeout=60, check=True)
+        line = [warm.program(), *words, *told]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
     with watching(real, "--interval", "1") as watch:
         for _ in range(VERBS // 8):
@@ -337,4 +339,4 @@ def test_its_memory_stays_over_thousands_of_deaths(real: Real) -> None:
             seen[died] = resident_kb(watch)
     print({died: kb for died, kb in seen.items() if died % 500 == 0})
     grown_kb = seen[max(seen)] - seen[WARM]
-    assert grown_kb < 0.1 * (max(seen) - WARM), seen
+    assert grown_kb < 0.25 * (max(seen) - WARM), seen

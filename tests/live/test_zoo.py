@@ -72,9 +72,10 @@ def ended(
             patch.delenv(name, raising=False)
         patch.setenv("SHELL", "/bin/sh")
         patch.setenv(GUARD, home.name)
-        patch.setattr(
-            plan, "KILL_WAIT_S", PATIENCE_S
-        )  # a limit, and no verdict: a chain forks as fast as we look
+        # Limits, and no verdicts: a chain forks as fast as we look, and who hears TERM leaves when
+        # it is his turn on the processor.
+        patch.setattr(plan, "KILL_WAIT_S", 4 * PATIENCE_S)
+        patch.setattr(plan, "TERM_GRACE_S", 3 * plan.TERM_GRACE_S)
         zoo = Zoo(
             Real(f"{home}/s", tmp_path_factory.mktemp("registry")), tmp_path_factory.mktemp("zoo")
         )

@@ -223,5 +223,7 @@ def test_where_tmux_cannot_be_asked_nothing_is_reaped(story: Story) -> None:
     result = reaped(story)
     assert not result.results
     assert kept(result) == "it could not be looked at"
+    (warning,) = result.warnings
+    assert warning.startswith("tmux_unreachable: could not judge acme: ")
     assert story.processes.alive(agent.process)
     assert story.processes.alive(helper)

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 
 from tmuxreap.commands.reap.candidates import nominate
 from tmuxreap.commands.reap.leftovers import Remnant, find_remnants, row_of, verdict_of
-from tmuxreap.commands.reap.verdicts import Kind, Limits, Verdict
+from tmuxreap.commands.reap.verdicts import NOT_ALIVE, Kind, Limits, Verdict
 from tmuxreap.commands.targets import left_out, warned_of_children
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import Ending, Kept
-from tmuxreap.core.errors import Failure
-from tmuxreap.core.model import Row, Verb
+from tmuxreap.core.errors import Failure, command
+from tmuxreap.core.model import Live, Row, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
@@ -84,6 +84,12 @@ def run(context: Context, request: ReapRequest) -> Result:
         kept = [*kept, *dropped]
     else:
         items = _planned(context, found, request)
+    unseen = [one.name for one in kept if one.why == NOT_ALIVE[Live.UNKNOWN]]
+    if unseen:
+        context.warnings.append(
+            f"tmux_unreachable: could not judge {', '.join(unseen)}: not looked at; see why:"
+            f" {command('show', unseen[0])}"
+        )
     protected = [one.name for one in kept if one.why == PROTECTED]
     if protected:
         context.warnings.append(left_out(protected))
