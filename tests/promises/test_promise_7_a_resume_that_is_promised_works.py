@@ -4,12 +4,15 @@ message."""
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.real import DEMO, Real, alive, answer, until
+from tmuxreap.commands.reconcile import reconcile
 
 pytestmark = pytest.mark.live
 
@@ -161,6 +164,21 @@ def test_a_store_of_its_own_is_found_again(real: Real) -> None:
     assert str(store) in stopped["resume_command"]
     real.resume()
     real.shows("acme", "user: hello")
+
+
+def test_one_that_crashed_has_left_its_conversation_in_a_store_of_its_own(real: Real) -> None:
+    """Nobody can ask it for its environment any more: the row has known since its start."""
+    real.bystander()
+    store = real.folder / "store"
+    real.start(command=["env", f"TMUXREAP_DEMO_HOME={store}", *DEMO])
+    real.say("hello")
+    os.kill(real.pid(), signal.SIGKILL)
+    until("its end", lambda: real.sessions() == {"quiet"})
+    with real.app() as app:
+        reconcile.run(app)
+    row = real.row()
+    assert (row["termination_mode"], row["store"]) == ("lost", str(store))
+    assert row["resumable"] is True
 
 
 def test_the_last_words_of_one_that_left_by_itself_below_its_shell(real: Real) -> None:

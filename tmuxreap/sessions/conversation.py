@@ -68,6 +68,13 @@ class Finder:
         candidates = located.candidates if found.id is None else ()
         return Known(found, clues, self._store_word(profile, environ, clues, row), candidates)
 
+    def own_store(self, row: Row, sight: Sight, profile: Profile | None) -> str | None:
+        """Where its conversations lie, if that is not the default: who is dead tells it no more."""
+        if profile is None:
+            return None
+        clues, environ = self._clues(row, sight, profile)
+        return self._store_word(profile, environ, clues, row)
+
     def last_told(self, row: Row, sight: Sight) -> str:
         """The state that the agent told last in this life of its; empty where it told none."""
         since = min(

@@ -161,6 +161,8 @@ def _fields(context: Context, row: Row, sight: Sight, wish: Launch) -> dict[tupl
         fields[("tmux_server",)] = wish.server
     if wish.start_command is not None:
         fields[("start_command",)] = wish.start_command
+    if store := context.finder.own_store(row, sight, context.profiles.of(wish.agent)):
+        fields[("store",)] = store
     fields.update({(name,): value for name, value in wish.fields.items()})
     return fields
 
