@@ -13,6 +13,35 @@ PACKAGE = Path(tmuxreap.__file__).parent
 FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 
 
+# Of these each is one thing that is read from top to bottom; nothing may join them.
+LONGER = [
+    "agents/conversations/find.py",
+    "agents/demo.py",
+    "agents/load.py",
+    "commands/adopt.py",
+    "commands/reap/verdicts.py",
+    "commands/reconcile/drift.py",
+    "commands/reconcile/reconcile.py",
+    "commands/start.py",
+    "commands/watch/watch.py",
+    "core/model.py",
+    "ending/end.py",
+    "ending/ladder/execute.py",
+    "ending/outcome.py",
+    "ending/plan.py",
+    "interfaces/completion/vocabulary.py",
+    "interfaces/python/registry.py",
+    "interfaces/remote/near.py",
+    "ledger/books.py",
+    "ledger/ledger.py",
+    "registry/edits.py",
+    "registry/file.py",
+    "sessions/conversation.py",
+    "sessions/sight.py",
+]
+LONGEST = 300
+
+
 def nested(source: str) -> list[int]:
     """The lines where a conditional expression stands within another."""
     found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.IfExp)]
@@ -26,6 +55,16 @@ def nested(source: str) -> list[int]:
 @pytest.mark.parametrize("path", FILES)
 def test_no_conditional_expression_stands_within_another(path: str) -> None:
     assert nested((PACKAGE / path).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_file_has_no_more_than_300_lines(path: str) -> None:
+    lines = len((PACKAGE / path).read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST or path in LONGER
+
+
+def test_an_exception_names_a_file_that_is_there() -> None:
+    assert set(LONGER) <= set(FILES)
 
 
 def doubled(source: str) -> list[int]:

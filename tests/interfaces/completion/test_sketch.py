@@ -3,9 +3,12 @@ and programs do."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.core.model import Row
@@ -123,3 +126,62 @@ def test_agents_of_a_file_are_its_keys() -> None:
 
 def test_every_verb_has_its_words() -> None:
     assert set(DECLARED) < VERBS.keys()
+
+
+WORDS = st.sampled_from(["api", "web-1", "a b", "it's", "x#y", "night: no", "true1", "a,b"])
+VALUES = {
+    "name": WORDS,
+    "status": st.sampled_from(["running", "stopped", "terminated"]),
+    "agent": st.sampled_from(["demo", "claude"]),
+    "tmux_server": st.sampled_from(["work", "/tmp/s"]),
+    "resumable": st.sampled_from(["true", "false"]),
+    "stop_reason": st.sampled_from(["night # run", "status: x"]),
+}
+QUOTES = (json.dumps, lambda word: "'" + word.replace("'", "''") + "'")
+COMMENTS = st.sampled_from(["", " # status: stopped", "  # 'x"])
+
+
+@st.composite
+def registries(draw: st.DrawFn) -> str:
+    """As people and programs write them: in lines, or a row on one line, with remarks."""
+    lines = [f"tmux_sessions:{draw(COMMENTS)}"]
+    for name in draw(st.lists(WORDS, min_size=1, max_size=3, unique=True)):
+        known = {key: draw(value) for key, value in VALUES.items() if draw(st.booleans())}
+        row = {"status": draw(VALUES["status"]), **known, "name": name}
+        told = {key: _written(draw, key, value) for key, value in row.items()}
+        tags = draw(st.lists(WORDS.filter(lambda word: "," not in word), max_size=2, unique=True))
+        told["tags"] = f"[{', '.join(map(json.dumps, tags))}]"
+        pairs = [f"{key}: {told[key]}" for key in draw(st.permutations(list(told)))]
+        if draw(st.booleans()):
+            lines.append(f"  - {{{', '.join(pairs)}}}{draw(COMMENTS)}")
+        else:
+            lines += [
+                f"  {'-' if not at else ' '} {it}{draw(COMMENTS)}" for at, it in enumerate(pairs)
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _written(draw: st.DrawFn, key: str, word: str) -> str:
+    plain = word.replace("-", "").replace("/", "").isalnum()
+    if key == "resumable" or (plain and draw(st.booleans())):
+        return word
+    return draw(st.sampled_from(QUOTES))(word)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(text=registries())
+def test_lines_tell_what_the_parser_tells(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "r.yaml"
+    file.write_text(text)
+    rows = [row for row in Registry(file).look().rows if isinstance(row, Row)]
+    assert [one.name for one in rows_of(text)] == [row.name for row in rows]
+    for one, row in zip(rows_of(text), rows, strict=True):
+        assert (one.status, one.agent, one.server, one.resumable) == (
+            row.status.value,
+            row.agent or "",
+            row.tmux_server or "",
+            row.resumable is True,
+        )
+        assert one.tags == row.tags

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from tmuxreap.core.values import frozen
 
-PAIR = re.compile(
-    r"""([A-Za-z_]+):[ ]+(\[[^\]]*\]|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,}\s#][^,}#]*)"""
-)
+QUOTED = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')""")
+PAIR = re.compile(rf"([A-Za-z_]+):[ ]+(\[[^\]]*\]|{QUOTED.pattern}|[^,}}\s#][^,}}#]*)")
 KEY = re.compile(r"([A-Za-z_]+):(?:[ ]+(.*))?$")
 
 
@@ -93,10 +92,8 @@ def _sketch(facts: dict[str, str]) -> Sketch | None:
 
 
 def _without_comment(value: str) -> str:
-    if value[:1] in ("'", '"'):
-        end = value.rfind(value[0])
-        return value[: end + 1] if end else value
-    return value.partition(" #")[0].strip()
+    quoted = QUOTED.match(value)
+    return quoted[0] if quoted is not None else value.partition(" #")[0].strip()
 
 
 def _plain(value: str) -> str:
