@@ -20,7 +20,8 @@ from tmuxreap.ledger.database import ledger_path
 
 pytestmark = pytest.mark.live
 
-LEAVES_LATE = ["--exit-delay", "1.5"]
+STAYS = ["--exit-delay", "600"]  # until it is ended: who comes late on a busy machine is in time
+WAITS_S = 120.0
 
 
 def under_way(real: Real) -> bool:
@@ -73,14 +74,18 @@ def respawned(real: Real) -> int:
 @pytest.mark.parametrize("deed", list(DEEDS))
 @pytest.mark.parametrize("scope", [Scope.AGENT, Scope.SESSION])
 def test_what_came_meanwhile_lives(real: Real, deed: str, scope: Scope) -> None:
-    real.start("acme", *LEAVES_LATE)
+    real.start("acme", *STAYS)
     real.bystander("theirs")
     agent, came = real.pid("acme"), list[int]()
     real.tmux("split-window", "-d", "-t", "=acme:0", "env", "sh")
     until("an idle shell", lambda: answer(real.stop(dry_run=True))["outcome"] == "planned")
-    result: Any = meanwhile(
-        real, lambda: real.stop(scope=scope), lambda: came.append(DEEDS[deed](real))
-    )
+
+    def come() -> None:
+        came.append(DEEDS[deed](real))
+        os.kill(agent, SIGKILL)
+
+    end = lambda: real.stop(scope=scope, keys_timeout_s=WAITS_S)  # noqa: E731
+    result: Any = meanwhile(real, end, come)
     assert (result["outcome"], real.row()["scope"]) == ("stopped", "pane")
     assert [str(one).partition(":")[0] for one in result["warnings"]] == ["foreign_panes"]
     assert (alive(agent), alive(came[0])) == (False, True)
