@@ -1,8 +1,9 @@
 """The program without its start: one process of a worker has imported everything, and each call is
 a copy of it, with the caller's words, environment, folder and streams.
 
-For tests of what the program says and does. How it starts, what it finds on a terminal of its own
-and whom it descends from is only true of the real one: `python -m tmuxreap`."""
+For tests of what the program says and does. How it starts, what it finds on a terminal of its own,
+whom it descends from and when it hears a signal is only true of the real one: `python -m
+tmuxreap`."""
 
 from __future__ import annotations
 

@@ -558,7 +558,7 @@ def kept(real: Real) -> str:
 def slow(real: Real) -> ByHand:
     """A client whose stop is under way: the agent takes its time to leave."""
     real.start("acme", "--exit-delay", "1.5")
-    client = ByHand(real)
+    client = ByHand(real, WHOLE)
     client.call(1, "stop_session", targets=["acme"], reason="night")
     until("the keys", lambda: kept(real))
     return client
@@ -587,7 +587,7 @@ def test_a_signal_between_the_keys_leaves_the_pane_as_it_was(
 def test_what_a_signal_interrupted_is_finished_by_reconcile(real: Real) -> None:
     real.start("acme", "--ignore", "hup,term")
     pid = real.pid()
-    client = ByHand(real)
+    client = ByHand(real, WHOLE)
     client.call(1, "stop_session", targets=["acme"], reason="night", keys_timeout=0, grace=60)
     until("the hangup", lambda: not real.sessions())
     client.server.terminate()
