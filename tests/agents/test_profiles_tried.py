@@ -66,6 +66,7 @@ CN = (
 )
 CN_EMPTY = "│ ● ▋Ask anything, @ for context, / for sl  │"
 CN_WORKS = " ⠃⠡⠔  ( 2s • esc to interrupt )\n"
+CN_RUNS = " ⠵⠏⠧  ( 3s • esc to interrupt • ctrl+b to background )\n"
 CN_QUEUE = f"● slowly\n\n  run it\n  and more\n\n{CN_WORKS}"
 CN_ASKS = (
     "│  Would you like to continue?         │\n│  > Continue (tab)                    │\n"
@@ -121,6 +122,9 @@ def seen(agent: str, screen: str) -> Screen:
         ("cn", CN.format(above="", prompt="│ ● one    │\n│   two    │"), State.DRAFT, "one\ntwo"),
         ("cn", CN.format(above="", prompt="│ $ !ls     │"), State.DRAFT, "!ls"),
         ("cn", CN.format(above=CN_WORKS, prompt=CN_EMPTY), State.BUSY, ""),
+        ("cn", CN.format(above=CN_RUNS, prompt=CN_EMPTY), State.BUSY, ""),
+        ("cn", CN.format(above="○ Bash(sleep 30)\n\n", prompt=CN_EMPTY), State.BUSY, ""),
+        ("cn", CN.format(above="● Bash(sleep 30)\n\n", prompt=CN_EMPTY), State.IDLE, ""),
         ("cn", CN.format(above=CN_WORKS, prompt=CN_ASKS), State.DIALOG, ""),
         ("kilo", KILO.format(prompt="", below=""), State.IDLE, ""),
         ("kilo", KILO.format(prompt='  Ask anything... "What?"', below=""), State.IDLE, ""),
