@@ -15,13 +15,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
 
 from tests import warm
 from tests.fakes import Story
 from tests.real import Real
+from tests.together import Together
 
 GUARD = "TESTED_BY"
 LEAVING_S = 20.0
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
+    return Together(config, log)
 
 
 def pytest_unconfigure() -> None:

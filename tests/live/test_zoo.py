@@ -17,7 +17,7 @@ import pytest
 from tests.command_line import Child
 from tests.conftest import GUARD, marked
 from tests.live.zoo import MEMBERS, OURS_ONLY, Member, Zoo, open_zoo
-from tests.real import PATIENCE_S, Real, alive, until
+from tests.real import Real, alive, until
 from tmuxreap.__main__ import main
 from tmuxreap.core.model import ProcessId, Verb
 from tmuxreap.ending import plan
@@ -25,6 +25,7 @@ from tmuxreap.ending import plan
 pytestmark = pytest.mark.live
 
 GRACE_S = 3.0  # on a busy machine who leaves on TERM needs more than a second for it
+KILLED_S = 60.0
 ENOUGH = {
     "exit_keys": ["keys"],
     "hangup": ["hangup"],
@@ -53,14 +54,8 @@ WAYS = {
 }
 
 
-# One worker for each way: a zoo is opened once.
-ONCE = [
-    pytest.param(way, id=name, marks=pytest.mark.xdist_group(f"zoo {name}"))
-    for name, way in WAYS.items()
-]
-
-
-@pytest.fixture(scope="module", params=ONCE)
+# One worker for each way (tests/together.py): a zoo is opened once.
+@pytest.fixture(scope="module", params=WAYS.values(), ids=WAYS)
 def ended(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ended]:
@@ -74,7 +69,7 @@ def ended(
         patch.setenv(GUARD, home.name)
         # Limits, and no verdicts: a chain forks as fast as we look, and who hears TERM leaves when
         # it is his turn on the processor.
-        patch.setattr(plan, "KILL_WAIT_S", 4 * PATIENCE_S)
+        patch.setattr(plan, "KILL_WAIT_S", KILLED_S)
         patch.setattr(plan, "TERM_GRACE_S", 3 * plan.TERM_GRACE_S)
         zoo = Zoo(
             Real(f"{home}/s", tmp_path_factory.mktemp("registry")), tmp_path_factory.mktemp("zoo")

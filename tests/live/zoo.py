@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,7 +38,7 @@ CHAIN = """#!/bin/sh
 trap '' HUP TERM
 echo $$ >> "$1"
 [ "$2" -gt 0 ] || exit
-sleep 0.05
+sleep PACE
 "$0" "$1" $(($2 - 1)) &
 """
 PROGRAMS = ("ssh-agent", "firefox", "demo-daemon")  # stand-ins: `sh` under another name
@@ -78,7 +79,7 @@ class Zoo:
 
     def __post_init__(self) -> None:
         (self.folder / "bin").mkdir()
-        for name, text in (("tag", TAG), ("chain", CHAIN)):
+        for name, text in (("tag", TAG), ("chain", CHAIN.replace("PACE", f"{self.pace_s():.2f}"))):
             (self.folder / "bin" / name).write_text(text)
             (self.folder / "bin" / name).chmod(0o755)
         for name in PROGRAMS:
@@ -86,6 +87,12 @@ class Zoo:
         config = Path(os.environ["XDG_CONFIG_HOME"]) / "tmuxreap"
         config.mkdir()
         (config / "agents.yaml").write_text(PROFILES)
+
+    def pace_s(self) -> float:
+        """Of a chain: as fast as we look, however busy the machine is."""
+        began = time.monotonic()
+        self.processes.look()
+        return max(0.05, 3 * (time.monotonic() - began))
 
     def other(self, name: str) -> str:
         return f"{self.real.socket}-{name}"
