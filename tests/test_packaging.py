@@ -23,7 +23,8 @@ PACKAGE = Path(tmuxreap.__file__).parent
 def build(kind: str, folder: Path) -> Path:
     pytest.importorskip("hatchling")
     words = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
-    subprocess.run(words, cwd=ROOT, capture_output=True, check=True)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     (made,) = folder.iterdir()
     return made
 
