@@ -56,6 +56,7 @@ class Fleet:
             f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/server\nAuthorizedKeysFile"
             f" {folder}/client.pub\nStrictModes no\nPidFile none\nUsePAM no\nMaxStartups 100\n"
             f"PasswordAuthentication no\nForceCommand {there}\n"
+            f"SetEnv HOME={folder}\n"  # no file of the user's shell is read
         )
         silent = self._listener.getsockname()[1]
         (folder / "ssh_config").write_text(

@@ -70,6 +70,7 @@ def begun(tmp_path: Path) -> Iterator[Morning]:
     (tmp_path / "sshd_config").write_text(
         f"ListenAddress 127.0.0.1:{port}\nHostKey {server}\nAuthorizedKeysFile"
         f" {tmp_path}/allowed\nStrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication no\n"
+        f"SetEnv HOME={tmp_path}\n"  # no file of the user's shell is read
     )
     config.append(f" HostKeyAlias fleet\n UserKnownHostsFile {tmp_path}/known\n")
     (tmp_path / "ssh_config").write_text("".join(config))

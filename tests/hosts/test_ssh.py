@@ -59,7 +59,7 @@ def over_ssh(fleet: Fleet, relay: Relay) -> Iterator[Fleet]:
     (folder / "sshd_config").write_text(
         f"ListenAddress 127.0.0.1:{port}\nHostKey {server}\nAuthorizedKeysFile"
         f" {client}.pub\nStrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication"
-        f" no\nForceCommand {forced}\n"
+        f" no\nForceCommand {forced}\nSetEnv HOME={home}\n"  # no file of the user's shell is read
     )
     (folder / "ssh_config").write_text(
         f"Host far\n HostName 127.0.0.1\n Port {port}\n IdentityFile {client}\n IdentitiesOnly"
