@@ -219,6 +219,27 @@ def test_a_host_that_says_nothing_is_given_up(
     until("its end", lambda: not alive(int(pid.read_text())))
 
 
+def test_nobody_waits_for_one_that_says_nothing(fleet: Fleet) -> None:
+    """The plan of each host is followed at once, where nobody is to be asked."""
+    told, gone = fleet.folder / "told", fleet.folder / "gone"
+    plan = {"name": "web", "outcome": "planned", "error": None}
+    answer = {"exit_code": 0, "warnings": [], "results": [plan]}
+    told.write_text(
+        "\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "texts": [[]], "answer": answer}), ""])
+    )
+    # It answers when the other one has been asked twice: for its plan, and to stop.
+    quick = fleet.script("quick", f"echo x >> {gone}; cat {told}; cat > /dev/null")
+    slow = fleet.script(
+        "slow",
+        f"while [ $(wc -l < {gone}) -lt 2 ]; do sleep 0.05; done; cat {told}; cat > /dev/null",
+    )
+    gone.touch()
+    fleet.configure({"quick": {"via": [quick]}, "slow": {"via": [slow]}})
+    said = fleet.run("stop", "all", "--host", "quick,slow", "--yes", "--json")
+    assert [one["host"] for one in said.results] == ["quick", "slow"]
+    assert len(gone.read_text().split()) == 2
+
+
 def test_a_host_that_falls_asleep_after_its_hello(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

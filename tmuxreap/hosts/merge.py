@@ -140,9 +140,8 @@ def _more(every: Sequence[Heard], items: Sequence[Item]) -> dict[str, object]:
         found["counts"] = counts(items)
     for key in JOINED:
         if any(isinstance(answer.get(key), list) for _, answer in answers):
-            found[key] = []
-            for name, answer in answers:
-                found[key] += [_hosted(entry, name) for entry in _list(answer.get(key))]
+            parts = [[_hosted(each, host) for each in _list(a.get(key))] for host, a in answers]
+            found[key] = list(chain.from_iterable(parts))
     if any("tmux_confirmed" in answer for _, answer in answers):
         found["tmux_confirmed"] = all(answer.get("tmux_confirmed") is True for _, answer in answers)
     return found

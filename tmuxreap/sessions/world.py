@@ -85,8 +85,10 @@ class World:
 
 def panes_of(servers: Iterable[ServerLook]) -> Iterator[tuple[Server, Session, Pane]]:
     for server in servers:
-        for session in server.sessions if isinstance(server, Server) else ():
-            yield from ((server, session, pane) for pane in session.panes)
+        if isinstance(server, Server):
+            for session in server.sessions:
+                for pane in session.panes:
+                    yield server, session, pane
 
 
 def concerned(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 
 from tmuxreap.app import real_app
@@ -244,6 +245,22 @@ class Near:
         works = [work(errand, request) for errand, request in zip(self.errands, sent, strict=True)]
         return found_somewhere(self.errands, all_at_once(works, self.at_once))
 
+    def _each_by_its_plan(self) -> tuple[list[Heard], list[Heard]]:
+        """Where nobody is to be asked, no host waits for the plan of another: its plan, and what
+        came of it."""
+
+        def work(errand: Errand) -> tuple[Heard, Heard]:
+            planned = self.request(errand, dry_run=True)
+            plan = _had(errand, ask(errand.host, planned, self.caller, lasting=False))
+            meant = self._confirmed(errand, plan)
+            if meant is None:
+                return plan, Heard(errand.host)
+            return plan, _had(errand, ask(errand.host, meant, self.caller, lasting=True))
+
+        pairs = all_at_once([partial(work, one) for one in self.errands], self.at_once)
+        plans, ended = zip(*pairs, strict=True)
+        return found_somewhere(self.errands, plans), found_somewhere(self.errands, ended)
+
     def _merged(self, every: Sequence[Heard], items: Sequence[Item] = ()) -> Result:
         if self.verb == "list" and not self._is_partial:
             remember_sessions(self.context, every)
@@ -274,9 +291,12 @@ class Near:
                 " here"
             )
             raise Failure(Code.USAGE, reason, "look at the plan with --dry-run, then add --yes")
+        if self._yes:
+            plans, ended = self._each_by_its_plan()
+            return self._told_both(plans, ended)
         plans = self._plans()
         plan = self._merged(plans)
-        if not self._yes and (self._is_sweeping or self.words.get("purge")):
+        if self._is_sweeping or self.words.get("purge"):
             if self._is_inside() and not self.asks:
                 return replace(plan, failure=self._has_to_say_so())
             if self.verb in verbs.ASKED and self.asks and not self._is_agreed(plan, voice):
@@ -286,8 +306,10 @@ class Near:
             self._confirmed(errand, heard)
             for errand, heard in zip(self.errands, plans, strict=True)
         ]
-        ended = self._ask_all(sent, lasting=True)
-        return self._merged([_both(first, then) for first, then in zip(plans, ended, strict=True)])
+        return self._told_both(plans, self._ask_all(sent, lasting=True))
+
+    def _told_both(self, plans: Sequence[Heard], ended: Sequence[Heard]) -> Result:
+        return self._merged([_both(plan, then) for plan, then in zip(plans, ended, strict=True)])
 
     def _is_agreed(self, plan: Result, voice: Voice) -> bool:
         ask_first = question(voice, purge=bool(self.words.get("purge")))
