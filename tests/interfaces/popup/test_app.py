@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
+from textual._xterm_parser import XTermParser
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -494,6 +495,21 @@ def test_what_is_typed_ahead_is_no_command(story: Story, first: str) -> None:
     played(desk, play)
     assert desk.ended == []
     assert story.row("acme")["status"] == "running"
+
+
+def test_what_a_terminal_replies_late_is_no_command(story: Story) -> None:
+    """`tmux` has an x in it, and a version an a: one that had asked was gone when it came."""
+    story.agent("acme")
+    desk = Held(story)
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: popup._table.names == ["acme"])
+        for key in XTermParser().feed("\x1bP>|tmux 3.3a\x1b\\"):
+            popup.post_message(key)
+        await pilot.press("j")
+
+    played(desk, play)
+    assert desk.ended == []
 
 
 class Hosted(Held):

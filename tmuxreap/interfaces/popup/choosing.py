@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from textual import on
-from textual.events import Key
+from textual.events import Event, Key
 from textual.widgets import Input
 
 from tmuxreap.core.errors import Failure
@@ -18,6 +18,7 @@ from tmuxreap.interfaces.popup import view as view
 from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk
 from tmuxreap.interfaces.popup.choices import Choices, recalled, remember
 from tmuxreap.interfaces.popup.looking import Looking
+from tmuxreap.interfaces.popup.replies import Replies
 from tmuxreap.interfaces.popup.widgets import Filter, New, Page, Question, Sessions, Wish
 
 
@@ -28,6 +29,7 @@ class Choosing(Looking):
         self._choices = Choices()
         self._choices_file: Path | None = None
         self._ahead: str | None = None  # typed while the form of a new one is made
+        self._replies = Replies()
 
     def _recall(self) -> None:
         self._choices_file = self._desk.choices_file()
@@ -52,6 +54,10 @@ class Choosing(Looking):
         filter_ = self.query_one(Filter)
         filter_.display = True
         self.screen.set_focus(filter_)  # at once: the next key is meant for it
+
+    async def on_event(self, event: Event) -> None:
+        if not (isinstance(event, Key) and self._replies.takes(event)):
+            await super().on_event(event)
 
     def on_key(self, event: Key) -> None:
         """Typed ahead of a field that was on its way, when keys were still heard by the table:

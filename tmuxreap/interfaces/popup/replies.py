@@ -1,0 +1,61 @@
+"""What a terminal answers to a question that somebody else asked it (a client that has left, a
+program before us): the toolkit hands it on letter by letter, as keys. Never commands."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from textual.events import Key
+
+TOGETHER_S = 0.05  # a person's keys do not follow each other so soon
+LOST_S = 1.0  # after that no end is coming
+
+
+class Part(Enum):
+    ESCAPE = "^"  # as the toolkit writes one that begins nothing it knows
+    CONTROL = "["  # runs until a letter
+    STRING = "P"  # runs until ESC \ or a bell
+
+
+# After a while the toolkit leaves out the escape, too.
+BEGINS = {
+    "circumflex_accent": Part.ESCAPE,
+    "left_square_bracket": Part.CONTROL,
+    "right_square_bracket": Part.STRING,
+    "alt+shift+p": Part.STRING,
+}
+AFTER_ESCAPE = {**BEGINS, "P": Part.STRING, "underscore": Part.STRING, "X": Part.STRING}
+SURE = ("circumflex_accent", "alt+shift+p")
+
+
+class Replies:
+    """Follows the keys, and says which are part of a reply."""
+
+    def __init__(self) -> None:
+        self._within: Part | None = None
+        self._patience_s = TOGETHER_S
+        self._last = 0.0
+
+    def takes(self, key: Key) -> bool:
+        """A bracket may be a person's: what follows it at once is not."""
+        late, self._last = key.time - self._last > self._patience_s, key.time
+        before = None if late else self._within
+        self._within = self._after(before, key)
+        if before in (None, Part.ESCAPE):
+            sure = before is not None or key.key == "alt+shift+p"
+            self._patience_s = LOST_S if sure and self._within is Part.STRING else TOGETHER_S
+        if before is None:
+            return key.key in SURE
+        return self._within is not None or self._ends(before, key)
+
+    def _after(self, before: Part | None, key: Key) -> Part | None:
+        if before is None:
+            return BEGINS.get(key.key)
+        if before is Part.ESCAPE:
+            return AFTER_ESCAPE.get(key.key)
+        return None if self._ends(before, key) else before
+
+    def _ends(self, before: Part | None, key: Key) -> bool:
+        if before is Part.CONTROL:
+            return "@" <= (key.character or "") <= "~"
+        return before is Part.STRING and (key.key.endswith("backslash") or key.key == "ctrl+g")
