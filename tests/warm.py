@@ -2,8 +2,8 @@
 a copy of it, with the caller's words, environment, folder and streams.
 
 For tests of what the program says and does. How it starts, what it finds on a terminal of its own,
-whom it descends from and when it hears a signal is only true of the real one: `python -m
-tmuxreap`."""
+whom it descends from, when it hears a signal and which program it becomes (`attach`) is only true
+of the real one: `python -m tmuxreap`."""
 
 from __future__ import annotations
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import warm
-from tests.hosts.conftest import Fleet
+from tests.hosts.conftest import PROGRAM, Fleet
 from tests.hosts.relay import Relay
 from tests.hosts.test_ssh import SSH, SSHD, free_port, key, wait_for
 from tests.real import DEMO
@@ -85,7 +84,7 @@ def begun(tmp_path: Path) -> Iterator[Morning]:
     docker.write_text(f'#!/bin/sh\nshift 3\nexec env HOME={home} TMUX_TMPDIR={home}/t "$@"\n')
     docker.chmod(0o755)
     fleet.hosts.clear()
-    program = {"program": warm.program()}
+    program = {"program": str(PROGRAM)}
     fleet.configure(dict.fromkeys(HOSTS[:-1], program))
     fleet.configure({"dev": {"via": ["docker", "exec", "-i", "dev"], **program}})
     fleet.environ["PATH"] = f"{tmp_path}/bin:{os.environ['PATH']}"
@@ -117,7 +116,7 @@ def morning(tmp_path: Path) -> Iterator[Morning]:
 
 def _start(fleet: Fleet, host: str, name: str, tag: str, *flags: str) -> None:
     words = ["start", name, "--agent", "demo", "--tag", tag, "--json", "--", *DEMO, *flags]
-    command = [warm.program(), *words]
+    command = [str(PROGRAM), *words]
     done = subprocess.run(
         command,
         env=environ(fleet, host),

@@ -67,10 +67,6 @@ def ended(
             patch.delenv(name, raising=False)
         patch.setenv("SHELL", "/bin/sh")
         patch.setenv(GUARD, home.name)
-        # Limits, and no verdicts: a chain forks as fast as we look, and who hears TERM leaves when
-        # it is his turn on the processor.
-        patch.setattr(plan, "KILL_WAIT_S", KILLED_S)
-        patch.setattr(plan, "TERM_GRACE_S", 3 * plan.TERM_GRACE_S)
         zoo = Zoo(
             Real(f"{home}/s", tmp_path_factory.mktemp("registry")), tmp_path_factory.mktemp("zoo")
         )
@@ -95,7 +91,13 @@ def _end(zoo: Zoo, verb: Verb, others_rows: bool) -> Ended:
     before = {name: (zoo.known(name, "mine"), zoo.known(name, "others")) for name in NAMES}
     end = zoo.real.stop if verb is Verb.STOP else zoo.real.kill
     started = time.monotonic()
-    told = {item.as_json()["name"]: item.as_json() for item in end(*NAMES, grace_s=GRACE_S).results}
+    with pytest.MonkeyPatch.context() as patch:
+        # Limits, and no verdicts: a chain forks as fast as we look, and who hears TERM leaves when
+        # it is his turn on the processor.
+        patch.setattr(plan, "KILL_WAIT_S", KILLED_S)
+        patch.setattr(plan, "TERM_GRACE_S", 3 * plan.TERM_GRACE_S)
+        results = end(*NAMES, grace_s=GRACE_S).results
+    told = {item.as_json()["name"]: item.as_json() for item in results}
     _show(verb, told, time.monotonic() - started)
     return Ended(verb, others_rows, zoo, before, told)
 
