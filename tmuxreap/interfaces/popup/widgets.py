@@ -4,6 +4,7 @@ in popup.tcss."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import gt
 from typing import ClassVar
 
 from rich.text import Text
@@ -81,6 +82,7 @@ class Sessions(DataTable[Text]):
         super().__init__(cursor_type="row")
         self.names: list[str] = []
         self._columns: Sequence[str] = ()
+        self._widths: list[int] = []
 
     @property
     def chosen(self) -> str | None:
@@ -89,23 +91,31 @@ class Sessions(DataTable[Text]):
     def show(
         self, columns: Sequence[str], names: list[str], rows: Sequence[Sequence[Text]]
     ) -> None:
-        if (names, columns) != (self.names, self._columns):
-            self._anew(columns, names, rows)
+        texts = zip(*([Text(name) for name in columns], *rows), strict=True)
+        widths = [max(text.cell_len for text in column) for column in texts]
+        if (names, columns) != (self.names, self._columns) or any(map(gt, widths, self._widths)):
+            self._anew(columns, widths, names, rows)
             return
         for at, row in enumerate(rows):
             for column, cell in enumerate(row):
                 place = Coordinate(at, column)
                 if self.get_cell_at(place) != cell:
-                    self.update_cell_at(place, cell, update_width=True)
+                    self.update_cell_at(place, cell)
 
     def _anew(
-        self, columns: Sequence[str], names: list[str], rows: Sequence[Sequence[Text]]
+        self,
+        columns: Sequence[str],
+        widths: list[int],
+        names: list[str],
+        rows: Sequence[Sequence[Text]],
     ) -> None:
+        """With widths of our own: the toolkit's come when it is idle, or not at all."""
         chosen = self.chosen
         self.clear(columns=True)
-        self.add_columns(*columns)
+        for name, width in zip(columns, widths, strict=True):
+            self.add_column(name, width=width)
         self.add_rows(rows)
-        self.names, self._columns = names, columns
+        self.names, self._columns, self._widths = names, columns, widths
         if chosen in names:
             self.move_cursor(row=names.index(chosen), animate=False)
 
