@@ -22,33 +22,43 @@ class Relay:
         self._ends: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def cut(self) -> None:
         """Every connection that there is; new ones are carried as before."""
-        ends, self._ends = self._ends, []
-        for end in ends:
+        while self._ends:
+            end = self._ends.pop()
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
 
     def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # a close alone does not wake who accepts
+        self._accepting.join()
         self._listener.close()
         self.cut()
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
+        while True:
+            try:
                 client, _ = self._listener.accept()
-                self.accepted += 1
-                if self.refusing:
-                    client.close()
-                    continue
+            except OSError:
+                return
+            self.accepted += 1
+            if self.refusing:
+                client.close()
+                continue
+            self._ends.append(client)
+            try:
                 server = socket.create_connection(("127.0.0.1", self.server_port))
-                self._ends += [client, server]
-                for source, sink, said in ((client, server, False), (server, client, True)):
-                    work = (source, sink, said)
-                    threading.Thread(target=self._carry, args=work, daemon=True).start()
+            except OSError:
+                client.close()
+                continue
+            self._ends.append(server)
+            for source, sink, said in ((client, server, False), (server, client, True)):
+                work = (source, sink, said)
+                threading.Thread(target=self._carry, args=work, daemon=True).start()
 
     def _carry(self, source: socket.socket, sink: socket.socket, of_server: bool) -> None:
         with contextlib.suppress(OSError):

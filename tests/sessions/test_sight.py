@@ -84,6 +84,21 @@ def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
     assert (seen.reach.mark, seen.reach.scopes) == (None, frozenset())
 
 
+@pytest.mark.parametrize(("status", "known"), [("stopped", False), ("running", True)])
+def test_a_kernel_session_that_lost_its_leader_is_no_ended_rows(
+    story: Story, status: str, known: bool
+) -> None:
+    """Nothing was left of it: a daemon has come by the leader's pid since, and its parent left."""
+    agent = story.agent(status=status)
+    story.tmux.servers[story.SOCKET].sessions.clear()
+    story.processes.die(agent.process)
+    story.processes.wait((), 5.0)
+    again = story.processes.add("start", pid=agent.process.pid, new_session=True)
+    daemon = story.processes.add("daemon", parent=again)
+    story.processes.die(again)
+    assert (daemon in sight(story).owned.ids) is known  # of a running one it cannot be told
+
+
 def test_the_control_group_of_a_pane_is_known_when_its_leader_is_gone(story: Story) -> None:
     agent = story.agent(shell=True)
     assert agent.shell is not None

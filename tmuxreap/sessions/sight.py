@@ -487,7 +487,10 @@ def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
     if row.pane.pid is None or row.pane.start_ticks is None or row.tmux.boot_id != world.boot_id:
         tracked = _tracked(row, world)
         return {tracked.id} if tracked is not None else set()
-    return {ProcessId(row.pane.pid, row.pane.start_ticks)}
+    leader = ProcessId(row.pane.pid, row.pane.start_ticks)
+    if row.status.ended and world.index.living(leader) is None:
+        return set()  # nothing was left of it: a kernel session of that number is another's
+    return {leader}
 
 
 def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
