@@ -1,8 +1,8 @@
 """The zoo: sessions with the nastiest trees, and the neighbours that look like theirs.
 
 A member is a shell script for a pane: `$MINE prog...` runs a program that must be gone after the
-ending, and `$OTHERS prog...` one that must live. Both write their pid down first, so that all are
-known for ever."""
+ending, and `$OTHERS prog...` one that must live. Both write down first who they are, pid and start,
+so that all are known for ever: pids come round within minutes on a busy machine."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ from tmuxreap.system.processes.linux import LinuxProcesses
 DEMO = f"{sys.executable} -m tmuxreap.demo_agent"
 FOREVER = "sleep 600"
 AGENT = f"exec $MINE {DEMO}"
-TAG = """#!/bin/sh
-echo $$ >> "$1"
+NOTE = """#!/bin/sh
+read -r x x x x x x x x x x x x x x x x x x x x x start x < /proc/$$/stat
+echo $$ $start >> "$1"
+"""
+TAG = f"""{NOTE}
 shift
 exec "$@"
 """
-CHAIN = """#!/bin/sh
+CHAIN = f"""{NOTE}
 trap '' HUP TERM
-echo $$ >> "$1"
 [ "$2" -gt 0 ] || exit
 sleep PACE
 "$0" "$1" $(($2 - 1)) &
@@ -126,7 +128,7 @@ class Zoo:
         one = subprocess.Popen(["sleep", "600"], start_new_session=True)
         self.strangers.append(one)
         with self.file(member, "others").open("a") as file:
-            file.write(f"{one.pid}\n")
+            file.write("{} {}\n".format(*self.processes.identify(one.pid)))
         return one.pid
 
     def is_ready(self, member: Member) -> bool:
@@ -153,21 +155,25 @@ class Zoo:
     def file(self, name: str, kind: str) -> Path:
         return self.folder / f"{name}.{kind}"
 
-    def pids(self, name: str, kind: str) -> list[int]:
+    def noted(self, name: str, kind: str) -> list[ProcessId]:
+        """Whoever wrote itself down, in a whole line."""
         file = self.file(name, kind)
-        return [int(line) for line in file.read_text().splitlines()] if file.exists() else []
+        text = file.read_text() if file.exists() else ""
+        lines = text[: text.rfind("\n") + 1].splitlines()
+        return [ProcessId(*map(int, line.split())) for line in lines]
+
+    def pids(self, name: str, kind: str) -> list[int]:
+        return [one.pid for one in self.noted(name, kind)]
 
     def known(self, name: str, kind: str) -> set[ProcessId]:
-        """Those that live now, for ever."""
-        found = (self.processes.identify(pid) for pid in self.pids(name, kind))
-        return {one for one in found if one is not None}
+        """Those that live now."""
+        return {one for one in self.noted(name, kind) if self.processes.again(one)}
 
     def end(self, name: str) -> None:
         """By another's hand: the session, and the last process of it."""
         self.real.tmux("kill-session", "-t", f"={name}")
-        for pid in self.pids(name, "mine"):
-            if alive(pid):
-                os.kill(pid, signal.SIGKILL)
+        for one in self.known(name, "mine"):
+            self.processes.signal(one, signal.SIGKILL)
         until(f"the end of {name}", lambda: not self.known(name, "mine"))
 
     def close(self) -> None:
