@@ -26,16 +26,15 @@ ROOMS = {
     ),
     "registry": "file rows transitions targets trees edits restarts",
     "ledger": "books records database schema copy",
-    "agents": "blocks load profiles spared programs screens conversations.* hooks.*",
+    "agents": (
+        "blocks load profiles spared programs screens conversations.* hooks.events"
+        " hooks.settings_file"
+    ),
     "sessions": (
         "context look sight conversation results observe world ownership panes identity"
-        " siblings elsewhere nested newcomers state configuration restarts row_agents"
-        " servers"
+        " elsewhere newcomers state configuration restarts servers"
     ),
-    "ending": (
-        "end interrupt plan results prepare outcome one_at_a_time delegation handover"
-        " ladder.execute"
-    ),
+    "ending": ("end interrupt plan results outcome one_at_a_time unfinished handover"),
     "commands": "*",
     "hosts": "*",
     "app": "*",
@@ -57,7 +56,7 @@ sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight
 ending.plan ending.results ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns
 ending.ladder.interrupt
-hosts.choose hosts.wire hosts.identity hosts.merge
+hosts.choose hosts.wire hosts.merge
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
 interfaces.completion.vocabulary interfaces.python.options interfaces.python.errors
 """

@@ -21,7 +21,6 @@ LONGER = [
     "commands/adopt.py",
     "commands/reap/verdicts.py",
     "commands/reconcile/drift.py",
-    "commands/reconcile/reconcile.py",
     "commands/start.py",
     "commands/watch/watch.py",
     "core/model.py",

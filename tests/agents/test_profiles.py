@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.agents import load
-from tmuxreap.agents.hooks import blocks
 from tmuxreap.agents.load import Profiles, load_profiles
 from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import State
@@ -118,4 +117,4 @@ def test_the_head_of_the_file_explains_each_word_of_a_block() -> None:
         .partition("common:")[0]
     )
     told = set(re.findall(r"[a-z_]+", head))
-    assert {*load.BLOCK_KEYS, *load.TALK_KEYS, *blocks.KEYS} - told == set()
+    assert {*load.BLOCK_KEYS, *load.TALK_KEYS, *load.HOOK_KEYS} - told == set()

@@ -79,3 +79,20 @@ def test_a_name_without_a_row_is_a_session_only_where_that_was_said(story: Story
     assert outcomes(run(story.app(), EndRequest(("stray",), said))) == ["killed"]
     neither = run(story.app(), EndRequest(("nobody",), said))
     assert int(neither.exit) == 3
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_name_without_row_and_session_is_unknown_also_where_no_server_runs(
+    dry_run: bool, story: Story
+) -> None:
+    (item,) = story.stop("nobody", unregistered=True, dry_run=dry_run).results
+    assert item.as_json()["error"]["code"] == "session_not_registered"
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_name_without_row_is_not_judged_where_tmux_does_not_answer(
+    dry_run: bool, story: Story
+) -> None:
+    story.tmux.hung.add(story.SOCKET)
+    (item,) = story.stop("nobody", unregistered=True, dry_run=dry_run).results
+    assert item.as_json()["error"]["code"] == "tmux_unreachable"

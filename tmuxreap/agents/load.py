@@ -12,12 +12,12 @@ from pathlib import Path
 
 from tmuxreap.agents import blocks as yamlblocks
 from tmuxreap.agents.blocks import Block, Misplaced, Unreadable
-from tmuxreap.agents.hooks.blocks import hooks_of
 from tmuxreap.agents.profiles import (
     LOCATORS,
     UUID,
     Flags,
     GoesOn,
+    Hooks,
     Key,
     KeyStep,
     Locator,
@@ -73,6 +73,7 @@ TALK_KEYS = (
     "delete",
     "goes_on",
 )
+HOOK_KEYS = ("file", "events", "entry", "base", "named")
 MINUTE_S = 60.0
 
 
@@ -275,7 +276,7 @@ def _profile(name: str, data: Block) -> Profile:
         shared=_inside_store(talk, "shared"),
         delete=talk.words("delete"),
         goes_on=_goes_on(talk.inner("goes_on")),
-        hooks=hooks_of(data.inner("hooks")),
+        hooks=_hooks(data.inner("hooks")),
     )
 
 
@@ -371,3 +372,18 @@ def _goes_on(data: Block) -> GoesOn | None:
         ended=data.pattern("ended"),
         mark=data.text("mark"),
     )
+
+
+def _hooks(data: Block) -> Hooks | None:
+    if not data.data:
+        return None
+    data.only(HOOK_KEYS)
+    file, events = data.text("file"), data.words("events")
+    if not file or not events or not data.inner("entry").data:
+        raise data.bad("file", "hooks need their file, their events and their entry")
+    if file.startswith(("/", "~")) or ".." in file.split("/"):
+        raise data.bad("file", f"{file!r} does not lie in the store")
+    named = data.data.get("named", True)
+    if not isinstance(named, bool):
+        raise data.bad("named", f"{named!r} is neither true nor false")
+    return Hooks(file, events, data.inner("entry").data, data.inner("base").data, named)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tmuxreap.agents.hooks.blocks import Hooks
 from tmuxreap.agents.programs import program_names
 from tmuxreap.agents.screens import State
 from tmuxreap.core.values import field, frozen
@@ -89,6 +88,17 @@ class Flags:
     alone: tuple[str, ...] = ()
     many: tuple[str, ...] = ()
     prompt: tuple[str, ...] = ()
+
+
+@frozen
+class Hooks:
+    """Where an agent takes hooks from, and what an entry looks like there."""
+
+    file: str  # in the store
+    events: tuple[str, ...]
+    entry: Mapping[str, object]  # {command} is what is called
+    base: Mapping[str, object] = field(default_factory=dict)  # what such a file must hold besides
+    named: bool = True  # the agent names the event on stdin
 
 
 @frozen

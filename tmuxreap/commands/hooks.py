@@ -3,7 +3,6 @@ them changed."""
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 import shlex
@@ -14,8 +13,7 @@ from pathlib import Path
 
 from tmuxreap.agents.conversations.find import store_of
 from tmuxreap.agents.hooks import settings_file
-from tmuxreap.agents.hooks.blocks import Hooks
-from tmuxreap.agents.hooks.jsonsplice import NotJson, parse
+from tmuxreap.agents.profiles import Hooks
 from tmuxreap.core.answers.machine import Hooked
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
@@ -25,7 +23,6 @@ from tmuxreap.system import files
 from tmuxreap.system.files import ChangedMeanwhile
 
 TRIES = 3
-SWITCHES = ("disableAllHooks",)
 
 
 class Deed(Enum):
@@ -100,7 +97,7 @@ def _changed(
                     files.replace(path, after.encode(), content.stamp)
         except (ChangedMeanwhile, FileExistsError):
             continue
-        except (NotJson, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise _failed(
                 request,
                 path,
@@ -152,16 +149,10 @@ def _diff(before: str, after: str, path: Path) -> tuple[str, ...]:
 def _warnings(request: HooksRequest, path: Path, after: str | None) -> list[str]:
     if request.deed is Deed.REMOVE or after is None:
         return []
-    with contextlib.suppress(NotJson):
-        root = parse(after)
-        for switch in SWITCHES:
-            found = root.child(switch)
-            if found is not None and after[found.start : found.end] == "true":
-                return [
-                    f"hooks_switched_off: {switch} stands in {path}: no hook is called while it"
-                    " does"
-                ]
-    return []
+    switch = settings_file.switched_off_by(after)
+    if switch is None:
+        return []
+    return [f"hooks_switched_off: {switch} stands in {path}: no hook is called while it does"]
 
 
 def _failed(request: HooksRequest, path: Path, code: Code, reason: str, way_out: str) -> Failure:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 
 from tmuxreap.commands.targets import check_targets, choose_rows, not_chosen, warned_of_children
 from tmuxreap.core.errors import Code, Failure
-from tmuxreap.core.model import Row, Server, Verb
+from tmuxreap.core.model import Row, Server, Unreachable, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
 from tmuxreap.ending.outcome import planned
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import counts, failed_target
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import Chosen, Wanted
@@ -163,31 +162,20 @@ def _strays(context: Context, names: Sequence[str], request: EndRequest) -> list
 
 
 def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
-    socket = context.servers.socket(None)
-    server = context.tmux.look(socket)
-    session = server.named(name) if isinstance(server, Server) else None
+    server = context.tmux.look(context.servers.socket(None))
+    known = server if isinstance(server, Server) else None
+    session = known.named(name) if known else None
+    if session is None and not isinstance(server, Unreachable):
+        hidden = known and not_all_read(f"{request.policy.verb.value} {name}", known, name)
+        return failed_target(name, hidden or _neither(name))
     from tmuxreap.commands.starting.row import (
         live_row,
     )  # with YAML, which no other stop needs before its keys
 
-    row = live_row(
-        context, name, None, None, server if isinstance(server, Server) else None, session
-    )
-    if session is None and isinstance(server, Server):
-        hidden = not_all_read(f"{request.policy.verb.value} {name}", server, name)
-        return failed_target(name, hidden or _neither(name))
-    if request.dry_run:
+    row = live_row(context, name, None, None, known, session)
+    if session is None or request.dry_run:  # a plan; or why nothing can be seen
         return planned(context, [row], request.policy)[0]
-    return (
-        end_unregistered(context, row, request.policy)
-        if session
-        else _no_session(context, row, request)
-    )
-
-
-def _no_session(context: Context, row: Row, request: EndRequest) -> Item:
-    (ending,) = prepare(context, [row], request.policy)
-    return ending.answer or failed_target(row.name, _neither(row.name))
+    return end_unregistered(context, row, request.policy)
 
 
 def _neither(name: str) -> Failure:

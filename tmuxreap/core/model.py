@@ -147,6 +147,10 @@ class Session:
     def holds(self, pane: str) -> bool:
         return any(one.id == pane for one in self.panes)
 
+    def shares(self, pane: Pane) -> bool:
+        """From tmux 3.6 on the windows of a group do not count as linked."""
+        return pane.linked or self.grouped
+
 
 @frozen
 class Unread:

@@ -36,7 +36,6 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Finder, resume_command
 from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.panes import listed
-from tmuxreap.sessions.row_agents import RowAgents
 from tmuxreap.sessions.sight import Past
 
 DropDrawn = Callable[[str], tuple[str, ...]]
@@ -58,9 +57,10 @@ def stopped_by_of(ending: Ending) -> StoppedBy | None:
 
 
 def changes_of(
-    ending: Ending, row: Row, at: float, agents: RowAgents, drawn: str | None
+    ending: Ending, row: Row, at: float, *, said: str | None, drawn: str | None
 ) -> Changes:
-    """What is written into the row as it stands now. `drawn`: the last of one without tmux."""
+    """What is written into the row as it stands now. `said`: the agent that it names; `drawn`: the
+    last of one without tmux."""
     policy, conversation, agent = ending.policy, ending.conversation, ending.agent
     in_part = policy.scope is Scope.PANE or ending.sight.foreign
     end = End(
@@ -78,7 +78,7 @@ def changes_of(
     if ending.known.store and conversation.id and end.event is not Event.SWEPT:
         changes[("store",)] = ending.known.store
     # when it is gone nobody could tell any more
-    if agent is not None and agents.told(row) is None:
+    if agent is not None and said is None:
         changes[("agent",)] = agent
     return changes
 
@@ -348,21 +348,6 @@ def answered(
 
     failure = clean_up_ended(registry(), environ, ending.row)
     return replace(answer, error=problem_of(failure))
-
-
-def clear_up_after(
-    books: Books, environ: Mapping[str, str], row: Row, plan: Mapping[str, object], reason: str
-) -> Failure | None:
-    """Do it for an ending whose owner died: the task is told, the worktree goes, as its recorded
-    plan says."""
-    status = plan.get("task_status")
-    if isinstance(status, str) and row.task_id is not None:
-        books.set_task(row.task_id, status, killed_message(reason))
-    if plan.get("cleanup") is not True:
-        return None
-    from tmuxreap.ending.worktree import clean_up  # few endings ask for it
-
-    return clean_up(books.registry, environ, row)
 
 
 def killed_message(reason: str) -> str:

@@ -9,9 +9,8 @@ from enum import Enum
 from tmuxreap.agents.profiles import KeyStep, Pause, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
-from tmuxreap.core.model import Live, Pane, Scope, Server, Session, Status, Verb
+from tmuxreap.core.model import Live, Pane, Process, Scope, Server, Session, Status, Verb
 from tmuxreap.core.values import frozen
-from tmuxreap.sessions.nested import Carried, Nested
 from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.panes import in_front, listed
 from tmuxreap.sessions.sight import Sight
@@ -186,11 +185,12 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
         )
     if sight.foreign and policy.scope is Scope.AGENT:
         return foreign_panes(sight.foreign, policy.verb, name)
-    return _elsewhere(sight.nested, policy, name) if sight.nested else None
+    nested = sight.nested
+    return _elsewhere(nested.agent, nested.socket, policy, name) if nested else None
 
 
-def _elsewhere(nested: Nested, policy: Policy, name: str) -> Failure:
-    agent, where = nested.agent, f"-S {nested.socket} " if nested.socket else ""
+def _elsewhere(agent: Process, socket: str | None, policy: Policy, name: str) -> Failure:
+    where = f"-S {socket} " if socket else ""
     return Failure(
         Code.BEYOND_REACH,
         f"could not {policy.verb.value} {name}: its agent {agent.comm} ({agent.pid}) lives in"
@@ -272,21 +272,18 @@ def why_no_keys(
         return "there is no pane to type into"
     if profile is None or not profile.has_keys:
         return "no keys are known for this agent"
-    if sight.carrier is not None and (reason := _not_behind(sight.carrier, given=given)):
-        return reason
-    if not sight.agent and sight.carrier is None:
+    carrier = sight.carrier
+    if carrier is not None and not given:
+        return f"it is behind {carrier.program}, and nobody said which agent it is"
+    if carrier is not None and carrier.nested:
+        return f"{carrier.nested} takes the keys behind {carrier.program}"
+    if not sight.agent and carrier is None:
         return "the agent is not recognised in the pane"
     if pane.input_off:
         return "the pane takes no input"
     if not any(in_front(process) for process in sight.keyed):
         return "the agent is not in front"
     return None
-
-
-def _not_behind(carrier: Carried, *, given: bool) -> str | None:
-    if not given:
-        return f"it is behind {carrier.program}, and nobody said which agent it is"
-    return f"{carrier.nested} takes the keys behind {carrier.program}" if carrier.nested else None
 
 
 def fast(screen: Screen | None, profile: Profile) -> bool:

@@ -79,10 +79,11 @@ def _write(
                 refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
                 ending.twins = _twins(context.servers, look, row)
-                drawn, agents = _drawn(context, ending.row), context.agents
-                wanted[row.name] = changes_of(ending, row, at, agents, drawn)
-                for twin in ending.twins:
-                    wanted.setdefault(twin.name, changes_of(ending, twin, at, agents, drawn))
+                drawn = _drawn(context, ending.row)
+                for one in (row, *ending.twins):
+                    said = context.agents.told(one)
+                    changes = changes_of(ending, one, at, said=said, drawn=drawn)
+                    wanted.setdefault(one.name, changes)
         text, stuck = edited_where_safe(look, wanted)
         refused.update(stuck)
         return text

@@ -50,17 +50,12 @@ def judge(session: Session, known: Known, profile: Profile | None, world: World)
 
 def own_panes(session: Session, agent: Pane | None) -> tuple[Pane, ...]:
     """Another window that another session shows too is that one's."""
-    if agent is None or not any(shared(one, session) for one in session.panes):
+    if agent is None or not any(map(session.shares, session.panes)):
         return session.panes
     now = next((one for one in session.panes if one.id == agent.id), agent)
     return tuple(
-        one for one in session.panes if one.window_id == now.window_id or not shared(one, session)
+        one for one in session.panes if one.window_id == now.window_id or not session.shares(one)
     )
-
-
-def shared(pane: Pane, session: Session) -> bool:
-    """From tmux 3.6 on the windows of a group do not count as linked."""
-    return pane.linked or session.grouped
 
 
 def _may_end(pane: Pane, known: Known, profile: Profile | None, world: World) -> bool:

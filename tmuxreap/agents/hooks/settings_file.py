@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Mapping
 
-from tmuxreap.agents.hooks.blocks import Hooks
 from tmuxreap.agents.hooks.jsonsplice import Node, parse, with_item, with_member, without
+from tmuxreap.agents.profiles import Hooks
 
 HOOKS, EVENT = "hooks", "event"
+SWITCHES = ("disableAllHooks",)
 EMPTY = " # was empty: "  # to the shell a comment: what had stood there empty, and so stays
 STAYS = {HOOKS: 2, EVENT: 3}  # so much of the way to an entry
 
@@ -45,6 +46,13 @@ def removed(text: str, agent: str) -> str:
             way = way[:-1]
         text = without(text, *way[-1])
     return text
+
+
+def switched_off_by(text: str) -> str | None:
+    """Name the switch by which the agent calls no hook at all."""
+    root = parse(text)
+    switches = ((switch, root.child(switch)) for switch in SWITCHES)
+    return next((it for it, at in switches if at and text[at.start : at.end] == "true"), None)
 
 
 def entry_of(

@@ -3,7 +3,6 @@ its way out."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
@@ -14,9 +13,8 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Row, Terminal
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import field, frozen, replace
-from tmuxreap.ending.delegation import tell_finished
-from tmuxreap.ending.ladder.execute import restore
-from tmuxreap.ledger.records import Closing, Intent, NewEvent
+from tmuxreap.ending import unfinished
+from tmuxreap.ledger.records import Closing, NewEvent
 from tmuxreap.registry.file import RegistryLook, edited_where_safe
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
@@ -179,22 +177,18 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         for d in done
         if d.kind is DriftKind.DEAD and d.intent is not None
     ]
-    context.warnings.extend(tell_finished(context.books, dead, context.clock.now()))
-    _finish_ended(
-        context,
-        [
-            (before[d.name], d.intent)
-            for d in done
-            if d.intent is not None and _has_ended(before, d)
-        ],
-    )
+    ended = [
+        (before[d.name], d.intent) for d in done if d.intent is not None and _has_ended(before, d)
+    ]
+    unfinished.see_to(context, dead, ended)
     finished = [
-        Action(drift.name, drift.kind.value, _finish(context, drift))
+        Action(
+            drift.name, drift.kind.value, unfinished.carry_out(context, drift.name, drift.finish)
+        )
         for drift in drifts
         if drift.finish
     ]
-    for option in chain.from_iterable(drift.restore for drift in drifts):
-        context.tmux.do(option.socket, restore([option]))
+    unfinished.put_back(context.tmux, chain.from_iterable(drift.restore for drift in drifts))
     for drift in drifts:
         # Only of a session that was just seen to be the recorded one: pane ids begin anew with a
         # new server.
@@ -203,7 +197,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
             and drift.kind is DriftKind.INTENT
             and _is_running(before, drift)
         ):
-            _put_options_back(context, drift.intent)
+            unfinished.put_back(context.tmux, drift.intent.options)
     settled = [
         Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed")) for drift in done
     ]
@@ -224,35 +218,12 @@ def _is_running(before: Mapping[str, Row], drift: Drift) -> bool:
     return drift.name in before and not before[drift.name].status.ended
 
 
-def _finish(context: Context, drift: Drift) -> str:
-    assert drift.finish is not None  # noqa: S101 - asked for those only
-    from tmuxreap.ending.end import end_rows  # few drifts ask for it
-
-    look = context.registry.look()
-    row = look.named(drift.name)
-    ended = end_rows(context, look, [row], drift.finish) if row is not None else []
-    failures = [item.error.message for item in ended if item.error is not None]
-    return failures[0] if failures else f"finished its {drift.finish.verb.value}"
-
-
 def _has_ended(before: Mapping[str, Row], drift: Drift) -> bool:
     """By that very ending: written now, or written before its owner died."""
     row = before.get(drift.name)
     return row is not None and (
         drift.kind is DriftKind.DEAD or (drift.kind is DriftKind.INTENT and row.status.ended)
     )
-
-
-def _finish_ended(context: Context, ended: Sequence[tuple[Row, Intent]]) -> None:
-    """Do what the ending was to do after its row was written."""
-    for row, intent in ended:
-        from tmuxreap.ending.outcome import clear_up_after  # few drifts ask for it
-
-        failure = clear_up_after(
-            context.books, context.settings.environ, row, json.loads(intent.plan), intent.reason
-        )
-        if failure is not None:
-            context.warnings.append(f"{failure.code.text}: {failure.message}")
 
 
 def _stands(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
@@ -301,8 +272,3 @@ def _event(look: RegistryLook, drift: Drift) -> NewEvent:
 def _told_before(context: Context, drift: Drift) -> bool:
     events = context.books.events({drift.name}, None)
     return bool(events) and events[-1].kind == drift.kind.value
-
-
-def _put_options_back(context: Context, intent: Intent) -> None:
-    for option in intent.options:
-        context.tmux.do(option.socket, restore([option]))

@@ -24,11 +24,9 @@ from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
 from tmuxreap.ending.plan import PaneOption, Rung
 from tmuxreap.ledger.books import Books
-from tmuxreap.ledger.records import PaneOption as RecordedOption
 from tmuxreap.sessions.conversation import Finder, after_exit, screen_seen
 from tmuxreap.sessions.observe import Observer
 from tmuxreap.sessions.panes import in_front
-from tmuxreap.sessions.siblings import shared
 from tmuxreap.sessions.sight import past_of, see_again, wanted_by
 
 T = TypeVar("T")
@@ -281,7 +279,7 @@ def close(_: Processes, ending: Ending, __: Request[bool]) -> list[Deed]:
     ending.strike()
     if ending.past.pane_only or ending.sight.foreign:
         return [deeds.ClosePane(server, whole, pane) for pane in session.panes]
-    both = [pane for pane in session.panes if shared(pane, whole)]
+    both = [pane for pane in session.panes if whole.shares(pane)]
     left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in both))
     alone = [pane for pane in session.panes if pane not in both]
     panes = [deeds.ClosePane(server, whole, pane) for pane in both]
@@ -311,5 +309,5 @@ TOGETHER: dict[type[Request[bool]], Commands] = {requests.Close: close, requests
 READ = (requests.ReadScreen, requests.Capture, requests.Recall)
 
 
-def restore(options: Iterable[PaneOption | RecordedOption]) -> list[Deed]:
+def restore(options: Iterable[PaneOption]) -> list[Deed]:
     return [deeds.SetOption(one.pane, one.option, one.before) for one in options]

@@ -18,11 +18,11 @@ from pathlib import Path
 from tmuxreap import __version__
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.text import Voice
 from tmuxreap.core.values import replace
 from tmuxreap.ending.results import failed_target
-from tmuxreap.hosts.identity import changed, identity_of
 from tmuxreap.hosts.link import OUTCOME
 from tmuxreap.hosts.wire import LONGEST_LINE, Request, Say, request_of
 from tmuxreap.interfaces.cli import commands as verbs
@@ -138,7 +138,28 @@ def _identities(request: Request, result: Result) -> dict[str, object]:
     names = {getattr(item, "name", None) for item in result.results}
     with _books(request) as context:
         rows = context.registry.look().usable if context is not None and names else ()
-        return {row.name: identity_of(row) for row in rows if row.name in names}
+        return {row.name: _identity(row) for row in rows if row.name in names}
+
+
+def _identity(row: Row) -> dict[str, object]:
+    """What is confirmed on one host is sent back to the other with it, and what has changed since
+    is refused there."""
+    pane, tmux = row.pane, row.tmux
+    return {
+        "ended": row.status.ended,
+        "agent": row.agent,
+        "pane": [pane.id, pane.pid, pane.created_epoch],
+        "tmux": [tmux.boot_id, tmux.server_pid, tmux.session_id, tmux.session_created],
+        "conversations": [list(one) for one in row.conversations],
+    }
+
+
+def _changed(name: str) -> Failure:
+    return Failure(
+        Code.SESSION_REPLACED,
+        f"could not end {name}: it is not the session any more that was confirmed",
+        "look at it again, then say it again",
+    )
 
 
 def _run(request: Request, command: Callable[..., None]) -> Result:
@@ -191,8 +212,8 @@ def _refused(request: Request) -> dict[str, Item]:
         found: dict[str, Item] = {}
         for name, identity in (request.identities or {}).items():
             row = rows.get(name)
-            if row is None or json.loads(json.dumps(identity_of(row))) != identity:
-                found[name] = failed_target(name, changed(name))
+            if row is None or json.loads(json.dumps(_identity(row))) != identity:
+                found[name] = failed_target(name, _changed(name))
         own = context.books.name_of(request.mark) if request.mark else None
         if (
             own in rows

@@ -1,0 +1,84 @@
+"""What a dead owner left of an ending is done by another: carried out, told, put back."""
+
+from __future__ import annotations
+
+import json
+
+from tests.fakes import Story
+from tmuxreap.core.model import ProcessId, Verb
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ending.unfinished import carry_out, put_back, see_to
+from tmuxreap.ledger.records import Intent, NewIntent, PaneOption
+from tmuxreap.sessions.context import Context
+
+DEAD = ProcessId(4242, 1)
+
+
+def left(story: Story, **plan: object) -> Intent:
+    """The intent of an owner that is no more."""
+    wanted = NewIntent(
+        name="acme",
+        verb="stop",
+        reason="enough",
+        scope="agent",
+        owner=DEAD,
+        boot_id=story.BOOT,
+        deadline=story.clock.now() + 9,
+        options=(),
+        plan=json.dumps(plan),
+    )
+    with story.ledger() as ledger:
+        ledger.begin_intent(
+            wanted, owner_alive=lambda _: False, take_over=False, now=story.clock.now()
+        )
+        (intent,) = ledger.open_intents()
+        return intent
+
+
+def seen_to(story: Story, **plan: object) -> Context:
+    intent, context = left(story, **plan), story.app()
+    row = context.registry.look().usable[0]
+    see_to(context, [], [(row, intent)])
+    return context
+
+
+def test_what_was_begun_is_carried_out(story: Story) -> None:
+    story.agent()
+    done = carry_out(story.app(), "acme", Policy(Verb.KILL, "enough"))
+    assert (done, story.row()["status"]) == ("finished its kill", "stopped")
+
+
+def test_a_row_that_has_gone_has_nothing_left_to_end(story: Story) -> None:
+    assert carry_out(story.app(), "acme", Policy(Verb.STOP, "enough")) == "finished its stop"
+
+
+def test_what_stands_in_the_way_is_said(story: Story) -> None:
+    story.agent()
+    story.tmux.hung.add(story.SOCKET)
+    told = carry_out(story.app(), "acme", Policy(Verb.STOP, "enough"))
+    assert told.startswith("could not look at acme: ")
+    assert story.row()["status"] == "running"
+
+
+def test_options_are_put_back_as_they_were(story: Story) -> None:
+    pane = story.agent().pane
+    pane.options.update({"remain-on-exit": "on", "synchronize-panes": "off"})
+    before = {"remain-on-exit": None, "synchronize-panes": "on"}
+    put_back(
+        story.tmux,
+        [PaneOption(story.SOCKET, pane.now.id, name, value) for name, value in before.items()],
+    )
+    assert pane.options == {"synchronize-panes": "on"}
+
+
+def test_a_plan_without_task_and_worktree_leaves_nothing_to_see_to(story: Story) -> None:
+    story.agent()
+    assert seen_to(story).warnings == []
+
+
+def test_a_worktree_that_cannot_go_is_a_warning(story: Story) -> None:
+    story.agent()
+    text = story.path.read_text()
+    story.path.write_text(text.replace('"name": "acme"', '"name": "acme", "worktree": "/nowhere"'))
+    (warning,) = seen_to(story, cleanup=True).warnings
+    assert warning.startswith("cleanup_failed: could not remove the worktree of acme")

@@ -1,0 +1,61 @@
+"""What an ending leaves undone when its owner dies, done by another: what was begun is carried out,
+a task and a worktree are seen to, those who delegated a job are told, options are put back.
+
+Never judges whether an owner is dead: who calls has seen it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from tmuxreap.core import deeds
+from tmuxreap.core.errors import Failure
+from tmuxreap.core.model import Row
+from tmuxreap.core.ports import Tmux
+from tmuxreap.ending.delegation import tell_finished
+from tmuxreap.ending.plan import Policy
+from tmuxreap.ledger.records import Intent, PaneOption
+from tmuxreap.sessions.context import Context
+
+Ended = Sequence[tuple[Row, Intent]]
+
+
+def carry_out(context: Context, name: str, policy: Policy) -> str:
+    """End what has only remains to end, and say what came of it."""
+    from tmuxreap.ending.end import end_rows  # few endings are left so
+
+    look = context.registry.look()
+    row = look.named(name)
+    ended = end_rows(context, look, [row], policy) if row is not None else []
+    failures = [item.error.message for item in ended if item.error is not None]
+    return failures[0] if failures else f"finished its {policy.verb.value}"
+
+
+def see_to(context: Context, found: Ended, ended: Ended) -> None:
+    """After their rows were written: who delegated a job is told of those that were found dead, and
+    task and worktree of each are left as its recorded plan says."""
+    told = tell_finished(context.books, found, context.clock.now())
+    context.warnings.extend(told)
+    for row, intent in ended:
+        failure = _clear_up(context, row, intent)
+        if failure is not None:
+            context.warnings.append(f"{failure.code.text}: {failure.message}")
+
+
+def _clear_up(context: Context, row: Row, intent: Intent) -> Failure | None:
+    from tmuxreap.ending.outcome import killed_message  # few endings are left so
+
+    plan = json.loads(intent.plan)
+    status = plan.get("task_status")
+    if isinstance(status, str) and row.task_id is not None:
+        context.books.set_task(row.task_id, status, killed_message(intent.reason))
+    if plan.get("cleanup") is not True:
+        return None
+    from tmuxreap.ending.worktree import clean_up  # few endings ask for it
+
+    return clean_up(context.books.registry, context.settings.environ, row)
+
+
+def put_back(tmux: Tmux, options: Iterable[PaneOption]) -> None:
+    for one in options:
+        tmux.do(one.socket, [deeds.SetOption(one.pane, one.option, one.before)])
