@@ -13,6 +13,7 @@ import pytest
 import typer
 import typer.core
 
+from tests.real_agents import tables
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.app import real_app
 from tmuxreap.commands import agents as agents_verb
@@ -137,6 +138,11 @@ def test_every_agent_is_told_and_which_are_sent_keys() -> None:
 
 
 # The tables.
+
+
+def test_the_matrix_has_every_agent_that_was_tried_in_that_version() -> None:
+    tried = {name: (profile.verified or "").partition(",")[0] for name, profile in AGENTS.items()}
+    assert tables.read().versions == {n: said for n, said in tried.items() if said[:1].isdigit()}
 
 
 def test_the_table_of_exits_is_that_of_the_code() -> None:

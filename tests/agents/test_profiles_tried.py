@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.agents.test_profiles_real import SCREENS as FIRST_SCREENS
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.screens import Screen, State, read_screen
 
@@ -67,6 +68,8 @@ CN = (
 CN_EMPTY = "│ ● ▋Ask anything, @ for context, / for sl  │"
 CN_WORKS = " ⠃⠡⠔  ( 2s • esc to interrupt )\n"
 CN_RUNS = " ⠵⠏⠧  ( 3s • esc to interrupt • ctrl+b to background )\n"
+CN_BROKEN_OFF = "○ Bash(sleep 30)\n\n Interrupted by user - Press enter to continue\n"
+CN_WENT_ON = "○ Bash(sleep 30)\n\n● and now\n\n● The mock has read it.\n\n"
 CN_QUEUE = f"● slowly\n\n  run it\n  and more\n\n{CN_WORKS}"
 CN_ASKS = (
     "│  Would you like to continue?         │\n│  > Continue (tab)                    │\n"
@@ -89,66 +92,78 @@ def seen(agent: str, screen: str) -> Screen:
     return read_screen(screen.rstrip(), profile.screens, profile.marks)
 
 
-@pytest.mark.parametrize(
-    ("agent", "screen", "state", "draft"),
-    [
-        ("pi", PI.format(above="", prompt=""), State.IDLE, ""),
-        ("pi", PI.format(above="", prompt="half a\nthought"), State.DRAFT, "half a\nthought"),
-        ("pi", PI.format(above="", prompt="!echo half"), State.DRAFT, "!echo half"),
-        ("pi", PI.format(above=" ⠦ Working...\n\n", prompt=""), State.BUSY, ""),
-        ("pi", PI.format(above=" ⠦ Working...\n\n", prompt="half"), State.BUSY, "half"),
-        ("pi", PI.format(above="", prompt="/").replace("/shop", PI_MENU), State.DRAFT, "/"),
-        ("hermes", HERMES.format(above="", prompt="❯"), State.IDLE, ""),
-        ("hermes", HERMES.format(above="", prompt="❯ half"), State.DRAFT, "half"),
-        ("hermes", HERMES.format(above="", prompt=HERMES_BUSY), State.BUSY, ""),
-        ("hermes", HERMES.format(above=HERMES_ASKS, prompt="⚠ ❯"), State.DIALOG, ""),
-        ("aider", AIDER.format(prompt="diff>"), State.IDLE, ""),
-        ("aider", AIDER.format(prompt="src/a.py src/b.py\nask>"), State.IDLE, ""),
-        ("aider", AIDER.format(prompt=">"), State.IDLE, ""),
-        ("aider", AIDER.format(prompt="diff> half"), State.DRAFT, "half"),
-        ("aider", AIDER.format(prompt="diff> one\ndiff>\ndiff> two"), State.DRAFT, "one\n\ntwo"),
-        ("aider", AIDER.format(prompt=AIDER_MENU), State.DRAFT, "/"),
-        ("aider", AIDER.format(prompt=AIDER_BUSY), State.BUSY, ""),
-        ("aider", AIDER.format(prompt=AIDER_STREAMS), State.BUSY, ""),
-        ("aider", AIDER.format(prompt=AIDER_ASKS), State.DIALOG, ""),
-        ("aider", AIDER.format(prompt=AIDER_ADDS), State.DIALOG, ""),
-        ("grok", GROK.format(above="", prompt=GROK_EMPTY, below=""), State.IDLE, ""),
-        ("grok", GROK.format(above="", prompt="half", below=""), State.DRAFT, "half"),
-        ("grok", GROK.format(above="", prompt="/", below=GROK_MENU), State.DRAFT, "/"),
-        ("grok", GROK.format(above=GROK_WORKS, prompt=GROK_EMPTY, below=""), State.BUSY, ""),
-        ("grok", f"  ⏺ I will run it.\n\n{GROK_ASKS}", State.DIALOG, ""),
-        ("cn", CN.format(above="", prompt=CN_EMPTY), State.IDLE, ""),
-        ("cn", CN.format(above="", prompt="│ ● half    │"), State.DRAFT, "half"),
-        ("cn", CN.format(above="", prompt="│ ● one    │\n│   two    │"), State.DRAFT, "one\ntwo"),
-        ("cn", CN.format(above="", prompt="│ $ !ls     │"), State.DRAFT, "!ls"),
-        ("cn", CN.format(above=CN_WORKS, prompt=CN_EMPTY), State.BUSY, ""),
-        ("cn", CN.format(above=CN_RUNS, prompt=CN_EMPTY), State.BUSY, ""),
-        ("cn", CN.format(above="○ Bash(sleep 30)\n\n", prompt=CN_EMPTY), State.BUSY, ""),
-        ("cn", CN.format(above="● Bash(sleep 30)\n\n", prompt=CN_EMPTY), State.IDLE, ""),
-        ("cn", CN.format(above=CN_WORKS, prompt=CN_ASKS), State.DIALOG, ""),
-        ("kilo", KILO.format(prompt="", below=""), State.IDLE, ""),
-        ("kilo", KILO.format(prompt='  Ask anything... "What?"', below=""), State.IDLE, ""),
-        ("kilo", KILO.format(prompt="  half", below=""), State.DRAFT, "half"),
-        ("kilo", KILO.format(prompt="", below="   ⬝⬝⬝⬝⬝⬝⬝⬝  esc interrupt"), State.BUSY, ""),
-        ("kilo", KILO_ASKS, State.DIALOG, ""),
-        ("kilo", KILO_SNAPSHOTS, State.DIALOG, ""),
-        (
-            "kilo",
-            "  ┃  △ Reject permission\n  ┃\n  ┃    enter confirm  esc cancel",
-            State.DIALOG,
-            "",
-        ),
-        (
-            "hermes",
-            HERMES.format(above="", prompt=f"❯ {LONG[:38]}\n{LONG[38:]}"),
-            State.DRAFT,
-            LONG,
-        ),
-    ],
-)
+SCREENS = [
+    ("pi", PI.format(above="", prompt=""), State.IDLE, ""),
+    ("pi", PI.format(above="", prompt="half a\nthought"), State.DRAFT, "half a\nthought"),
+    ("pi", PI.format(above="", prompt="!echo half"), State.DRAFT, "!echo half"),
+    ("pi", PI.format(above=" ⠦ Working...\n\n", prompt=""), State.BUSY, ""),
+    ("pi", PI.format(above=" ⠦ Working...\n\n", prompt="half"), State.BUSY, "half"),
+    ("pi", PI.format(above="", prompt="/").replace("/shop", PI_MENU), State.DRAFT, "/"),
+    ("hermes", HERMES.format(above="", prompt="❯"), State.IDLE, ""),
+    ("hermes", HERMES.format(above="", prompt="❯ half"), State.DRAFT, "half"),
+    ("hermes", HERMES.format(above="", prompt=HERMES_BUSY), State.BUSY, ""),
+    ("hermes", HERMES.format(above=HERMES_ASKS, prompt="⚠ ❯"), State.DIALOG, ""),
+    ("aider", AIDER.format(prompt="diff>"), State.IDLE, ""),
+    ("aider", AIDER.format(prompt="src/a.py src/b.py\nask>"), State.IDLE, ""),
+    ("aider", AIDER.format(prompt=">"), State.IDLE, ""),
+    ("aider", AIDER.format(prompt="diff> half"), State.DRAFT, "half"),
+    ("aider", AIDER.format(prompt="diff> one\ndiff>\ndiff> two"), State.DRAFT, "one\n\ntwo"),
+    ("aider", AIDER.format(prompt=AIDER_MENU), State.DRAFT, "/"),
+    ("aider", AIDER.format(prompt=AIDER_BUSY), State.BUSY, ""),
+    ("aider", AIDER.format(prompt=AIDER_STREAMS), State.BUSY, ""),
+    ("aider", AIDER.format(prompt=AIDER_ASKS), State.DIALOG, ""),
+    ("aider", AIDER.format(prompt=AIDER_ADDS), State.DIALOG, ""),
+    ("grok", GROK.format(above="", prompt=GROK_EMPTY, below=""), State.IDLE, ""),
+    ("grok", GROK.format(above="", prompt="half", below=""), State.DRAFT, "half"),
+    ("grok", GROK.format(above="", prompt="/", below=GROK_MENU), State.DRAFT, "/"),
+    ("grok", GROK.format(above=GROK_WORKS, prompt=GROK_EMPTY, below=""), State.BUSY, ""),
+    ("grok", f"  ⏺ I will run it.\n\n{GROK_ASKS}", State.DIALOG, ""),
+    ("cn", CN.format(above="", prompt=CN_EMPTY), State.IDLE, ""),
+    ("cn", CN.format(above="", prompt="│ ● half    │"), State.DRAFT, "half"),
+    ("cn", CN.format(above="", prompt="│ ● one    │\n│   two    │"), State.DRAFT, "one\ntwo"),
+    ("cn", CN.format(above="", prompt="│ $ !ls     │"), State.DRAFT, "!ls"),
+    ("cn", CN.format(above=CN_WORKS, prompt=CN_EMPTY), State.BUSY, ""),
+    ("cn", CN.format(above=CN_RUNS, prompt=CN_EMPTY), State.BUSY, ""),
+    ("cn", CN.format(above="○ Bash(sleep 30)\n\n", prompt=CN_EMPTY), State.BUSY, ""),
+    ("cn", CN.format(above="● Bash(sleep 30)\n\n", prompt=CN_EMPTY), State.IDLE, ""),
+    ("cn", CN.format(above=CN_BROKEN_OFF, prompt=CN_EMPTY), State.IDLE, ""),
+    ("cn", CN.format(above=CN_WENT_ON, prompt=CN_EMPTY), State.IDLE, ""),
+    ("cn", CN.format(above=f"{CN_WENT_ON}○ Bash(ls)\n\n", prompt=CN_EMPTY), State.BUSY, ""),
+    ("cn", CN.format(above=CN_WORKS, prompt=CN_ASKS), State.DIALOG, ""),
+    ("kilo", KILO.format(prompt="", below=""), State.IDLE, ""),
+    ("kilo", KILO.format(prompt='  Ask anything... "What?"', below=""), State.IDLE, ""),
+    ("kilo", KILO.format(prompt="  half", below=""), State.DRAFT, "half"),
+    ("kilo", KILO.format(prompt="", below="   ⬝⬝⬝⬝⬝⬝⬝⬝  esc interrupt"), State.BUSY, ""),
+    ("kilo", KILO_ASKS, State.DIALOG, ""),
+    ("kilo", KILO_SNAPSHOTS, State.DIALOG, ""),
+    (
+        "kilo",
+        "  ┃  △ Reject permission\n  ┃\n  ┃    enter confirm  esc cancel",
+        State.DIALOG,
+        "",
+    ),
+    (
+        "hermes",
+        HERMES.format(above="", prompt=f"❯ {LONG[:38]}\n{LONG[38:]}"),
+        State.DRAFT,
+        LONG,
+    ),
+]
+
+
+@pytest.mark.parametrize(("agent", "screen", "state", "draft"), SCREENS)
 def test_a_screen_is_read_as_what_it_was(agent: str, screen: str, state: State, draft: str) -> None:
     found = seen(agent, screen)
     assert (found.state, found.draft) == (state, draft)
+
+
+def test_whoever_was_tried_has_a_screen_of_each_state_that_is_told() -> None:
+    shown = {(agent, state) for agent, _, state, _ in SCREENS}
+    shown |= {(agent, screen.state) for agent, _, screen in FIRST_SCREENS}
+    tried = {agent: one for agent, one in AGENTS.items() if (one.verified or "")[:1].isdigit()}
+    due = {(agent, state) for agent, one in tried.items() for state in one.screens}
+    assert due <= shown
+    assert len(tried) == 12
 
 
 def test_what_pi_was_told_while_it_worked_is_seen() -> None:

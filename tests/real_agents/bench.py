@@ -167,9 +167,9 @@ class Bench:
         """As the program tells it: by the agent's own word too."""
         return str(self.reap("show", self.name)["pane_state"])
 
-    def row(self) -> dict[str, Any]:
+    def row(self, name: str = "") -> dict[str, Any]:
         rows: list[dict[str, Any]] = yaml.safe_load(self.registry.read_text())["tmux_sessions"]
-        return next(row for row in rows if row["name"] == self.name)
+        return next(row for row in rows if row["name"] == (name or self.name))
 
     @property
     def prompted(self) -> tuple[str, ...]:

@@ -166,7 +166,7 @@ def stashed(bench: Bench) -> None:
     item = bench.reap("stop", NAME)
     assert (bench.drafts(), item["warnings"]) == ([DRAFT], []), (bench.drafts(), item["warnings"])
     bench.start()
-    _talk(bench)
+    talk(bench)
     bench.type(DRAFT)
     bench.keys("C-s")
     bench.until("the stash", lambda: bench.seen().stashed)
@@ -182,7 +182,7 @@ def in_a_worktree(bench: Bench) -> None:
     commit = ("git", *author, "commit", "-q", "--allow-empty", "-m", "first")
     subprocess.run(commit, cwd=bench.place.project, env=bench.environ, check=True)
     bench.start(bench.setup.program, *bench.options, "--worktree", "side")
-    _talk(bench)
+    talk(bench)
     work = bench.place.project / ".claude" / "worktrees" / "side" / "work"
     work.write_text("of a day")
     item = bench.reap("stop", NAME)
@@ -247,7 +247,7 @@ ALLOWED = ("tool below",)
 def _by_hand(bench: Bench) -> None:
     by_hand(bench)
     bench.settle(3.0)  # what it starts first may swallow an Enter
-    _talk(bench)
+    talk(bench)
 
 
 def by_hand(bench: Bench) -> None:
@@ -273,13 +273,13 @@ def by_hand(bench: Bench) -> None:
 
 def _talked(bench: Bench) -> None:
     bench.start()
-    _talk(bench)
+    talk(bench)
 
 
-def _talk(bench: Bench) -> None:
+def talk(bench: Bench, message: str = MESSAGE) -> None:
     bench.until("the empty prompt", lambda: bench.seen().state is State.IDLE)
     bench.settle()
-    bench.say(MESSAGE)
+    bench.say(message)
     bench.until("the answer", lambda: ANSWER in bench.screen() and bench.seen().state is State.IDLE)
     bench.settle()
 

@@ -44,6 +44,8 @@ def _played(bench: Bench, *, state: str) -> str:
     before, asked = _agent(bench), len(bench.model.asked)
     if state == "queued" and bench.setup.queue_by != "exit_keys":
         return _left_alone(bench)
+    if state == "dialog" and not bench.setup.denies:
+        return _unanswered(bench)
     item = bench.reap("interrupt", NAME)
     due = "already_idle" if state in REST else "interrupted"
     assert item["outcome"] == due, item
@@ -65,6 +67,16 @@ def _left_alone(bench: Bench) -> str:
     time.sleep(WATCHED_S)
     assert not bench.turns(asked), "what was queued has begun"
     assert bench.seen().queued == QUEUED, bench.screen()
+    return "refused"
+
+
+def _unanswered(bench: Bench) -> str:
+    """Whatever closes its dialog lets the turn go on."""
+    shown, asked = bench.screen(), len(bench.model.asked)
+    item = bench.answer("interrupt", NAME)["results"][0]
+    assert (item["outcome"], item["error"]["code"]) == ("refused", "not_interruptible"), item
+    time.sleep(WATCHED_S)
+    assert (bench.screen(), len(bench.model.asked)) == (shown, asked), bench.screen()
     return "refused"
 
 

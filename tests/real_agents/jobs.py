@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.real_agents.bench import Bench
-from tests.real_agents.setups import SETUPS, program_of, version_of
+from tests.real_agents.setups import SETUPS, program_of
 from tmuxreap.agents.load import load_profiles
 
 AT_ONCE = 4  # an agent mostly waits
@@ -64,13 +64,3 @@ def played(jobs: Sequence[Job], folder: Path, at_once: int = AT_ONCE) -> Iterato
 
 def _first(fault: str) -> str:
     return fault.partition("\n")[0].replace("|", "/")[:120]
-
-
-def table(found: Sequence[Cell], folder: Path) -> str:
-    agents = list(dict.fromkeys(cell.agent for cell in found))
-    heads = [f"{agent} {version_of(folder, agent)}" for agent in agents]
-    lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(agents) + 1) + "|"]
-    for row in dict.fromkeys(cell.row for cell in found):
-        words = {cell.agent: cell.word for cell in found if cell.row == row}
-        lines.append(f"| {row} | " + " | ".join(words.get(agent, "") for agent in agents) + " |")
-    return "\n".join(lines)

@@ -2,32 +2,25 @@
 
 python -m tests.real_agents.matrix FOLDER [--write] [--at-once=N] [AGENT[:ROW]...]
 
-FOLDER/AGENT is where each is installed; --write puts the table into docs/agents.md. Exit
-0 when every cell is as it must be, 1 when one is not."""
+FOLDER/AGENT is where each is installed; --write puts the cells into the table of docs/agents.md.
+Exit 0 when every cell is as it must be, 1 when one is not."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
 
-from tests.real_agents import cases, interrupts, stops, turns
-from tests.real_agents.jobs import Cell, played, table, wanted
-
-PAGE = Path(__file__).parent.parent.parent / "docs" / "agents.md"
-BEGIN, END = "<!-- the run -->\n", "<!-- its end -->\n"
-
-
-def write(text: str) -> None:
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}{text}\n{END}{after}")
+from tests.real_agents import cases, interrupts, purges, stops, turns
+from tests.real_agents.jobs import Cell, played, wanted
+from tests.real_agents.setups import SETUPS
+from tests.real_agents.tables import found_by, write
 
 
 def main(folder: Path, words: list[str]) -> int:
-    every = chain(stops.jobs(), cases.jobs(), interrupts.jobs(), turns.jobs())
+    rooms = (stops, cases, purges, interrupts, turns)
+    every = list(chain.from_iterable(room.jobs() for room in rooms))
     jobs = wanted(every, [word for word in words if not word.startswith("--")])
     at_once = [int(word.partition("=")[2]) for word in words if word.startswith("--at-once=")]
     found: list[Cell] = []
@@ -40,11 +33,10 @@ def main(folder: Path, words: list[str]) -> int:
             print(*said, sep=": ", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("interrupted: the table is that of the cells before it", file=sys.stderr)
-    text = table(found, folder)
-    print(text)
+    rows, table = [job.row for job in every], found_by(found, folder)
+    print(table.text(SETUPS, rows))
     if "--write" in words:
-        share = f"{len(found)} cells" + (f" of {len(jobs)}" if len(found) < len(jobs) else "")
-        write(f"One run, {share}, on {datetime.now(timezone.utc):%Y-%m-%d}.\n\n{text}")
+        write(table, SETUPS, rows)
     return 1 if len(found) < len(jobs) or any(cell.fault for cell in found) else 0
 
 

@@ -48,6 +48,9 @@ class Setup:
     command: str = "touch {proof}"  # what the tool would run: something that it asks for
     spoken: str = ""  # how a model that is given no tools names a command to be run
     remembers: bool = True  # it keeps conversations
+    # which it is in is certain: from its first start, from a resume (2), or never more than a guess
+    certain_from: int | None = 1
+    denies: bool = True  # a key closes its dialog and ends the turn
     lacks: tuple[str, ...] = ()  # states that it does not have
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
 
@@ -289,7 +292,12 @@ SETUPS = {
         allowing_environ=(("KILO_CONFIG_CONTENT", ALLOWED),),
     ),
     "pi": Setup(
-        "@mariozechner/pi-coding-agent", "pi", _pi, tells_limit=False, lacks=("dialog", "start-up")
+        "@mariozechner/pi-coding-agent",
+        "pi",
+        _pi,
+        tells_limit=False,
+        certain_from=2,
+        lacks=("dialog", "start-up"),
     ),
     "hermes": Setup(
         "pypi:hermes-agent",
@@ -306,6 +314,7 @@ SETUPS = {
         "pypi:aider-chat",
         "aider",
         _aider,
+        certain_from=None,
         newline="M-Enter",
         spoken="```bash\n{command}\n```\n",
         tells_limit=False,
@@ -318,14 +327,22 @@ SETUPS = {
         "grok",
         _grok,
         remembers=False,
+        certain_from=None,
         tells_limit=False,
-        # it runs no command without asking, and a "no" to one has the model asked to go on
+        denies=False,  # the model is asked to go on
+        # it runs no command without asking
         lacks=(
-            *("queued", "tool below", "tool", "interrupt, dialog"),
+            *("queued", "tool below", "tool"),
             *("by another tool", "killed of another tool", "crashed"),
         ),
     ),
     "cn": Setup(
-        "@continuedev/cli", "cn", _cn, allowing=("--auto",), queue_by="hangup", tells_limit=False
+        "@continuedev/cli",
+        "cn",
+        _cn,
+        allowing=("--auto",),
+        certain_from=None,
+        queue_by="hangup",
+        tells_limit=False,
     ),
 }

@@ -252,7 +252,7 @@ def _profile(name: str, data: Block) -> Profile:
         again_keys=_keys(keys, "again"),
         interrupt_keys=_keys(keys, "interrupt"),
         turn_keys=_keys(keys, "turn") or _keys(keys, "interrupt"),
-        deny_keys=_keys(keys, "deny"),
+        deny_keys=_keys(keys, "deny") if keys.data.get("deny") is not None else None,
         unqueue_keys=_keys(keys, "unqueue"),
         clear_keys=_keys(keys, "clear"),
         unstash_keys=_keys(keys, "unstash"),

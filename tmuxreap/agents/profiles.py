@@ -118,7 +118,8 @@ class Profile:
     again_keys: tuple[KeyStep, ...] = ()
     interrupt_keys: tuple[KeyStep, ...] = ()
     turn_keys: tuple[KeyStep, ...] = ()  # end a turn, or close a dialog, and nothing else
-    deny_keys: tuple[KeyStep, ...] = ()  # close a dialog, where those that end a turn do not
+    # close a dialog, where those that end a turn do not; empty: nothing does but an answer
+    deny_keys: tuple[KeyStep, ...] | None = None
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
     unstash_keys: tuple[KeyStep, ...] = ()
@@ -149,6 +150,11 @@ class Profile:
     @property
     def has_keys(self) -> bool:
         return bool(self.idle_keys or self.safe_keys)
+
+    def turn_keys_in(self, state: State | None) -> tuple[KeyStep, ...]:
+        """What ends the turn of one that shows this."""
+        own = self.deny_keys if state is State.DIALOG else None
+        return self.turn_keys if own is None else own
 
     @property
     def of_a_folder(self) -> bool:

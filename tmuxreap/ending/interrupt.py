@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tmuxreap.agents.profiles import Key, Profile
+from tmuxreap.agents.profiles import Key
 from tmuxreap.agents.screens import State
 from tmuxreap.core.answers.base import Draft, problem_of
 from tmuxreap.core.answers.endings import Interrupted
@@ -65,11 +65,9 @@ def _answered(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
     screen = ending.plan.screen
     if screen is not None and screen.state in RESTING:
         return _item(ending, Outcome.ALREADY_IDLE, screen.state)
-    if (reason := why_not(screen)) is not None:
+    if (reason := why_not(screen, ending.keys)) is not None:
         return _item(ending, Outcome.REFUSED, failure=refused(ending.name, reason))
-    return _item(
-        ending, Outcome.PLANNED, screen.state if screen else None, keys=_keys(ending.profile)
-    )
+    return _item(ending, Outcome.PLANNED, screen.state if screen else None, keys=_keys(ending))
 
 
 def _refusal(ending: Ending, busy: bool) -> Failure | None:
@@ -82,7 +80,7 @@ def _refusal(ending: Ending, busy: bool) -> Failure | None:
         return refused(name, "it is being ended, or started, at this moment")
     given = ending.row.agent is not None and ending.row.tmux.known
     reason = why_no_keys(ending.sight, ending.profile, POLICY, given=given)
-    if reason is None and not _keys(ending.profile):
+    if reason is None and not (ending.profile and ending.profile.turn_keys):
         reason = "no key is known that ends the turn of this agent"
     if reason is None and pane is not None and pane.synchronized:
         reason = "the keys of its pane go to others too (synchronize-panes)"
@@ -102,8 +100,11 @@ def _gone(name: str) -> Failure:
     return Failure(Code.GONE, reason, f"take up its conversation: {command('resume', name)}")
 
 
-def _keys(profile: Profile | None) -> list[str]:
-    return [step.name for step in profile.turn_keys if isinstance(step, Key)] if profile else []
+def _keys(ending: Ending) -> list[str]:
+    """By what it showed at first."""
+    screen = ending.plan.screen
+    steps = ending.keys.turn_keys_in(screen.state if screen else None)
+    return [step.name for step in steps if isinstance(step, Key)]
 
 
 def _told(ending: Ending, took_ms: int) -> Item:
@@ -113,7 +114,7 @@ def _told(ending: Ending, took_ms: int) -> Item:
         ending,
         ending.outcome,
         State.IDLE if rests else None,
-        keys=_keys(ending.profile) if done else [],
+        keys=_keys(ending) if done else [],
         failure=ending.trouble,
     )
     draft = Draft(len(ending.draft.text), ending.draft.event) if ending.draft else None
@@ -122,7 +123,7 @@ def _told(ending: Ending, took_ms: int) -> Item:
 
 def _note(context: Context, ending: Ending) -> None:
     """Its last word was that it works; no agent's hook is called for a turn that was broken off."""
-    books, name, keys = context.books, ending.name, _keys(ending.profile)
+    books, name, keys = context.books, ending.name, _keys(ending)
     books.note(name, "interrupted", {"keys": keys, "asked_by": context.caller.as_recorded(books)})
     said = books.pulses().get(name)
     if said is not None and said.state == "working":

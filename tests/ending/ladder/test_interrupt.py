@@ -78,6 +78,14 @@ def test_a_dialog_that_the_key_of_a_turn_does_not_close_has_a_key_of_its_own() -
     assert (ended.outcome.value, keys(asked)) == ("interrupted", [deny, ESCAPE])
 
 
+def test_a_dialog_that_an_answer_alone_closes_gets_no_key() -> None:
+    profile = replace(PROFILE, deny_keys=())
+    ended, asked = done([DIALOG], after={ESCAPE: IDLE}, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("refused", [])
+    ended, asked = done([BUSY], after={ESCAPE: IDLE}, profile=profile)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
+
+
 def test_between_two_steps_of_a_turn_it_is_not_idle() -> None:
     ended, asked = done([IDLE, BUSY], after={ESCAPE: IDLE})
     assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])

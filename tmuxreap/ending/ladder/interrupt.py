@@ -7,7 +7,7 @@ into the input."""
 
 from __future__ import annotations
 
-from tmuxreap.agents.profiles import KeyStep
+from tmuxreap.agents.profiles import KeyStep, Profile
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Outcome
@@ -33,7 +33,7 @@ def _ended(ending: Ending) -> Steps[Came]:
     screen = yield from _settled(ending)
     if screen.state in RESTING:
         return Outcome.ALREADY_IDLE, None
-    if (reason := why_not(screen)) is not None:
+    if (reason := why_not(screen, ending.keys)) is not None:
         return Outcome.REFUSED, refused(ending.name, reason)
     seen = yield from for_certain(ending, (yield from ask(ReadScreen(ready=True))))
     seen = (yield from take_back(ending, seen)) if seen is not None else None
@@ -44,12 +44,14 @@ def _ended(ending: Ending) -> Steps[Came]:
     return (yield from _confirmed(ending, sent))
 
 
-def why_not(screen: Screen | None) -> str | None:
+def why_not(screen: Screen | None, profile: Profile) -> str | None:
     """Why no key may be sent to what this screen shows."""
     if screen is None or screen.state is State.UNKNOWN:
         return "its screen shows no state that is known"
     if screen.setup:
         return "it asks something before its first prompt, and any key could be the answer"
+    if screen.state is State.DIALOG and not profile.turn_keys_in(screen.state):
+        return "it asks something, and goes on in its turn whatever the answer"
     return None
 
 
@@ -64,10 +66,7 @@ def _pressed(ending: Ending, screen: Screen) -> Steps[bool]:
     for _ in range(REPEATS):
         if screen.state not in UNDER_WAY or screen.setup:
             break
-        keys = ending.keys.turn_keys
-        if screen.state is State.DIALOG:
-            keys = ending.keys.deny_keys or keys
-        if not (yield from _turn_keys(ending, keys)):
+        if not (yield from _turn_keys(ending, ending.keys.turn_keys_in(screen.state))):
             break
         sent = True
         screen = yield from screen_when(ending, lambda seen: seen.state in RESTING)
