@@ -16,6 +16,7 @@ from benchmark.cases import Case, Line
 from benchmark.timing import Samples, peak_mb, timed
 
 PER_HUNDRED = 2.0  # py that a cold registry may cost for each hundred of its rows
+PAUSE_S, PROOF_S = 1.0, 1.0  # before the first restart; how long a new one has to live
 TICKS = os.sysconf("SC_CLK_TCK")
 HOOK = json.dumps({"hook_event_name": "PostToolUse", "session_id": "none", "cwd": "/"})
 
@@ -25,6 +26,7 @@ def lines(case: Case) -> Iterator[Line]:
     yield from cold_list(case)
     yield from ten_thousand(case)
     yield from waiting(case)
+    yield from restarting(case)
     yield from hosts.lines(case)
 
 
@@ -197,3 +199,33 @@ def waiting(case: Case) -> Iterator[Line]:
     what = f"wait --until gone: {count} that die together, until it says so"
     times = (samples.median * 1000, samples.p95 * 1000)
     yield Line(what, "tmuxreap", *times, samples.median / 0.05, "of 50 ms", 1.0)
+
+
+def restarting(case: Case) -> Iterator[Line]:
+    """From the death of an agent until a new one has taken up its conversation, and lives."""
+    names = [f"r{number}" for number in range(2 if case.quick else 8)]
+    case.world.registry.unlink(missing_ok=True)
+    for name in names:
+        case.world.run("start", name, "--agent", "demo", "--restart", "on-failure")
+        case.world.say(name, "hello")
+    listed = json.loads(case.world.run("list", "--json").stdout)["results"]
+    pids = {one["name"]: one["pid"] for one in listed}
+    words = ["tmuxreap", "watch", "--json"]
+    env, folder = case.world.env, case.world.folder
+    samples = Samples(less=PAUSE_S + PROOF_S)
+    with subprocess.Popen(words, env=env, cwd=folder, stdout=subprocess.PIPE, text=True) as watch:
+        assert watch.stdout is not None
+        time.sleep(2)
+        for name in names:
+            begun = time.monotonic()
+            os.kill(pids[name], signal.SIGKILL)
+            told = (json.loads(line) for line in watch.stdout)
+            while (event := next(told))["event"] != "restarted":
+                assert event["event"] != "restart_given_up", event
+            samples.seconds.append(time.monotonic() - begun)
+        watch.terminate()
+        watch.stdout.read()
+    yield case.line(
+        "death of an agent until it runs again, beyond its pause and proof", "watch", samples
+    )
+    case.world.clear()

@@ -125,6 +125,16 @@ class World:
     def _prompts(self, name: str) -> bool:
         return ">" in self.tmux("capture-pane", "-p", "-t", f"={name}:")
 
+    def say(self, name: str, text: str) -> None:
+        """What the demo agent answers: a conversation that can be taken up."""
+        self.tmux("send-keys", "-l", "-t", f"={name}:", text)
+        time.sleep(0.2)  # an Enter right after text would be part of a paste
+        self.tmux("send-keys", "-t", f"={name}:", "Enter")
+        until = time.monotonic() + 20
+        while f"You said: {text}" not in self.tmux("capture-pane", "-p", "-t", f"={name}:"):
+            assert time.monotonic() < until, f"{name} does not answer"
+            time.sleep(0.05)
+
     def register(self, ended: Mapping[str, str] | None = None) -> None:
         """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones;
         then written and read by tmuxreap itself: as in daily life, the ledger knows it."""

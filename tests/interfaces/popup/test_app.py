@@ -24,7 +24,7 @@ from tmuxreap.core.model import Verb
 from tmuxreap.core.results import RemoteResult, Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view
-from tmuxreap.interfaces.popup.actions import Client, Desk
+from tmuxreap.interfaces.popup.actions import Client, Desk, Seen
 from tmuxreap.interfaces.popup.app import Popup
 from tmuxreap.interfaces.popup.choices import recalled
 from tmuxreap.interfaces.popup.far import There
@@ -495,6 +495,31 @@ def test_what_is_typed_ahead_is_no_command(story: Story, first: str) -> None:
     played(desk, play)
     assert desk.ended == []
     assert story.row("acme")["status"] == "running"
+
+
+class Slow(Desk):
+    """One whose looks wait for the test."""
+
+    may_look = threading.Event()
+
+    def look(self, chosen: str | None) -> Seen:
+        self.may_look.wait(PATIENCE_S)
+        return super().look(chosen)
+
+
+def test_all_are_marked_that_are_seen_after_the_key(story: Story) -> None:
+    """A stop after it would mean the chosen one alone."""
+    story.agent("acme")
+    story.agent("shop")
+
+    async def run() -> None:
+        popup = Popup(Slow(story.app, Client(story.SOCKET, "/dev/pts/1")))
+        async with popup.run_test(size=LARGE) as pilot:
+            await pilot.press("a")
+            popup._desk.may_look.set()  # type: ignore[attr-defined]
+            await until(pilot, lambda: popup._meant() == ["acme", "shop"])
+
+    asyncio.run(run())
 
 
 def test_what_a_terminal_replies_late_is_no_command(story: Story) -> None:

@@ -8,6 +8,7 @@ from tmuxreap.core.answers.base import Problem
 from tmuxreap.core.answers.changes import Change
 from tmuxreap.core.answers.endings import Awaited, Protected
 from tmuxreap.core.answers.machine import Agent, Default
+from tmuxreap.core.answers.news import Event
 from tmuxreap.core.answers.sessions import Launched, Session, Shown
 from tmuxreap.core.answers.shapes import SHAPES
 from tmuxreap.core.results import Item
@@ -36,6 +37,10 @@ def test_of_what_is_not_there_only_the_error_is_told(item: Item) -> None:
             ["a: planned: demo, pane %1 (pid 7), in /p"],
         ),
         (Protected("a", keep=True), ["a: protected, as before"]),
+        (
+            Event("a", 1, "T", "state", {"state": "waiting", "before": "idle"}),
+            ["T  a  state  (idle -> waiting)"],
+        ),
         (Awaited("a", "idle", reached=True, waited_ms=3), ["a: idle, after 3 ms"]),
         (Awaited("a", error=UNKNOWN), []),
         (Default("grace", 90.0, "built-in"), ["grace               1m 30s  built-in"]),

@@ -15,7 +15,7 @@ from tmuxreap.core.errors import Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.popup import view as view
-from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk
+from tmuxreap.interfaces.popup.actions import UNREGISTERED, Desk, Seen
 from tmuxreap.interfaces.popup.choices import Choices, recalled, remember
 from tmuxreap.interfaces.popup.looking import Looking
 from tmuxreap.interfaces.popup.replies import Replies
@@ -29,6 +29,7 @@ class Choosing(Looking):
         self._choices = Choices()
         self._choices_file: Path | None = None
         self._ahead: str | None = None  # typed while the form of a new one is made
+        self._mark_ahead = False  # asked for before anybody was seen
         self._replies = Replies()
 
     def _recall(self) -> None:
@@ -131,6 +132,11 @@ class Choosing(Looking):
         self._look()
         self._draw()
 
+    def _show(self, seen: Seen, chosen: str | None) -> None:
+        super()._show(seen, chosen)
+        if self._mark_ahead:
+            self.action_mark_all()
+
     def action_mark(self) -> None:
         table = self.query_one(Sessions)
         if table.chosen is not None:
@@ -140,6 +146,7 @@ class Choosing(Looking):
 
     def action_mark_all(self) -> None:
         """All that run; none, when they are marked already."""
+        self._mark_ahead = not self._has_looked
         running = {
             one.name for one in self._sessions if not one.ended and one.drift != UNREGISTERED
         }

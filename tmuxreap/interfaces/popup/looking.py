@@ -19,6 +19,7 @@ class Looking(Patient):
         super().__init__()
         self._desk = desk
         self._seen = Seen()
+        self._has_looked = False
         self._said: Text | None = None
         self._looking = False
         self._hosts = Hosts()
@@ -56,6 +57,7 @@ class Looking(Patient):
 
     def _show(self, seen: Seen, chosen: str | None) -> None:
         self._looking = False
+        self._has_looked = True
         self._seen = seen
         self._draw()
         if self._chosen not in (None, chosen):

@@ -243,6 +243,8 @@ def _wrapped(line: str, voice: Voice) -> list[str]:
 
 def _event_words(data: Mapping[str, object]) -> str:
     words = [str(data[key]) for key in ("stopped_by", "reason", "text") if data.get(key)]
+    if data.get("state"):
+        words += [f"{data.get('before')} -> {data['state']}"]
     return f"  ({', '.join(words)})" if words else ""
 
 
