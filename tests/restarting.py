@@ -35,7 +35,7 @@ def lost(
 
 def die(story: Story, name: str = "acme", cause: str | None = "SIGKILL") -> None:
     story.processes.die(story.agents[name].process)
-    reconcile.settle(story.app(), causes={} if cause is None else {name: cause})
+    reconcile.settle(story.app(), cause_of={}.get if cause is None else {name: cause}.get)
 
 
 def write(story: Story, name: str, **fields: object) -> None:

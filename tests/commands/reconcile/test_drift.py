@@ -42,7 +42,7 @@ def test_several_that_died_with_their_server_died_of_that(story: Story) -> None:
     story.processes.die(server)
     for agent in story.agents.values():
         story.processes.die(agent.process)
-    told = reconcile.settle(story.app(), causes=heard).result.results
+    told = reconcile.settle(story.app(), cause_of=heard.get).result.results
     assert [one.as_json()["cause"] for one in told] == ["its tmux server ended"] * 2
 
 
@@ -52,14 +52,14 @@ def test_the_first_that_is_heard_of_died_of_it_too(story: Story) -> None:
     story.processes.die(story.tmux.servers[story.SOCKET].process)
     story.processes.die(story.agents["a"].process)
     only, heard = frozenset({"a"}), {"a": "exit status 0"}
-    (told,) = reconcile.settle(story.app(), only=only, causes=heard).result.results
+    (told,) = reconcile.settle(story.app(), only=only, cause_of=heard.get).result.results
     assert told.as_json()["cause"] == "its tmux server ended"
 
 
 def test_the_last_one_that_left_did_so_itself(story: Story) -> None:
     agent = story.agent()
     story.processes.die(agent.process)
-    (told,) = reconcile.settle(story.app(), causes={"acme": "exit status 0"}).result.results
+    (told,) = reconcile.settle(story.app(), cause_of={"acme": "exit status 0"}.get).result.results
     assert told.as_json()["cause"] == "exit status 0"
 
 

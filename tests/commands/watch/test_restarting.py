@@ -82,7 +82,7 @@ def crash(story: Story) -> None:
     story.processes.die(leader)
     from tmuxreap.commands.reconcile import reconcile
 
-    reconcile.settle(story.app(), causes={"acme": "SIGKILL"})
+    reconcile.settle(story.app(), cause_of={"acme": "SIGKILL"}.get)
 
 
 def test_a_crash_loop_is_paced_and_given_up_at_its_limit(story: Story, desk: Desk) -> None:

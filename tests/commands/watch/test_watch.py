@@ -74,6 +74,24 @@ def test_after_a_sleep_of_the_machine_everything_is_looked_at(story: Story) -> N
     assert story.row()["status"] == "terminated"
 
 
+def test_the_cause_of_an_end_is_told_that_is_seen_before_it_is_heard(story: Story) -> None:
+    """Without it a person who left in good order would be brought back."""
+    agent = story.agent()
+
+    class Kernel(Told):
+        def how_ended(self, process: ProcessId) -> str | None:
+            return "exit status 0" if process == agent.process else None
+
+    def sleep(timeout_s: float) -> Woken:
+        story.processes.die(agent.process)
+        return NOTHING
+
+    told: list[Change] = []
+    each = telling.Told(told.append, None, str(story.path))
+    watch._Watch(story.app(), Kernel(sleep), each, Mute(), ()).run(10.0)  # type: ignore[arg-type]
+    assert [(event.event, event.cause) for event in told] == [("dead", "exit status 0")]
+
+
 def test_nobody_who_is_dead_is_waited_for(story: Story) -> None:
     """A wait for the dead agent of a row that others keep up is over at once, again and again; the
     death of those others is that of the row."""

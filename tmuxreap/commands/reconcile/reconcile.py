@@ -3,7 +3,7 @@ its way out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 from tmuxreap.commands.reconcile.disturbed import is_behind
@@ -53,13 +53,13 @@ def settle(
     *,
     dry_run: bool = False,
     only: frozenset[str] | None = None,
-    causes: Mapping[str, str] | None = None,
+    cause_of: Callable[[str], str | None] = lambda _: None,
 ) -> Settled:
-    """And what was seen of each row. `only`: the rows that can have changed; `causes`: what is
-    known of ends."""
+    """And what was seen of each row. `only`: the rows that can have changed; `cause_of`: what is
+    known of an end."""
     look = context.registry.look()
     found = find_drifts(context, look, only)
-    drifts = [replace(one, cause=_cause(one, (causes or {}).get(one.name))) for one in found.drifts]
+    drifts = [replace(one, cause=_cause(one, cause_of(one.name))) for one in found.drifts]
     if only is None and is_behind(context, look):
         drifts.append(
             Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {})

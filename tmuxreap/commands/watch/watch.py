@@ -229,8 +229,15 @@ class _Watch:
             return own
         return f"{SERVER}{f' ({said})' if said else ''}"
 
-    def _is_over(self, server: ProcessId) -> bool:
-        return self._app.processes.again(server) is None or is_leaving(server)
+    def _is_over(self, process: ProcessId) -> bool:
+        return self._app.processes.again(process) is None or is_leaving(process)
+
+    def _cause_of(self, name: str) -> str | None:
+        """What was heard of its end; who died while we looked has not been heard of yet."""
+        row = self._rows.get(name)
+        if name not in self._causes and row is not None:
+            return self._cause(row, frozenset(filter(self._is_over, row.agent)))
+        return self._causes.get(name)
 
     def _look(self, only: frozenset[str] | None) -> None:
         """Reconcile, and who is to be watched from now on. What was heard of a cause counts until
@@ -240,7 +247,7 @@ class _Watch:
         before = _stamp(context)
         try:
             settled = reconcile.settle(
-                context, dry_run=self._segment is None, only=only, causes=self._causes
+                context, dry_run=self._segment is None, only=only, cause_of=self._cause_of
             )
         except Failure as failure:
             self._told.trouble(at, failure)
