@@ -77,17 +77,20 @@ def test_a_deleted_socket_of_a_living_listener_is_not_nobody(
 ) -> None:
     (folder / "link").symlink_to(folder)
     monkeypatch.chdir(folder)
-    given = {"as given": f"{folder}/s", "through a link": f"{folder}/link/s", "relative": "./s"}[
-        how
-    ]
+    name = f"s{os.getpid()}"  # a relative one may be meant by the same name in any folder
+    given = {
+        "as given": f"{folder}/{name}",
+        "through a link": f"{folder}/link/{name}",
+        "relative": f"./{name}",
+    }[how]
     with listener(given):
-        (folder / "s").unlink()
+        (folder / name).unlink()
         monkeypatch.chdir("/")
-        seen = who_listens(f"{folder}/s")
+        seen = who_listens(f"{folder}/{name}")
         assert isinstance(seen, Unreachable)
         assert "deleted" in seen.reason
         assert isinstance(who_listens(f"{folder}/other"), NoServer)
-    assert isinstance(who_listens(f"{folder}/s"), NoServer)
+    assert isinstance(who_listens(f"{folder}/{name}"), NoServer)
 
 
 def test_a_client_that_is_connected_is_no_listener(folder: Path) -> None:
