@@ -11,6 +11,7 @@ import sys
 import time
 from importlib import import_module
 
+from tmuxreap import __version__
 from tmuxreap.core.errors import Code, Exit, Failure, Unheard, interrupted
 
 OUT = ("stdout", "stderr")
@@ -77,6 +78,9 @@ def _mend_streams() -> None:
 
 def _quickly(words: list[str]) -> int | None:
     """None where a command line is needed after all."""
+    if words == ["--version"]:
+        print(f"tmuxreap {__version__}")
+        return 0
     quick = QUICK.get(words[0])
     # There it is a word of the line to be completed.
     asked = words[0] != "_complete" and not {"--help", "-h"}.isdisjoint(words)

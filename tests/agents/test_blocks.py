@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from tmuxreap.agents.blocks import Block, Late
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.core.errors import Code, Failure
 
@@ -103,3 +105,21 @@ def test_a_file_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
 def test_an_empty_file_of_the_user_s_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "agents.yaml").write_text("# nothing yet\n")
     assert load_profiles(tmp_path / "agents.yaml") == load_profiles(None)
+
+
+def test_a_pattern_of_ours_is_compiled_when_it_is_first_asked() -> None:
+    late = Block({"x": "^(?P<id>a+)$"}, tried=True).pattern("x")
+    assert isinstance(late, Late)
+    assert late._made is None
+    found = late.search("b\naa")
+    assert found is not None
+    assert (found["id"], late.groupindex) == ("aa", {"id": 1})
+    assert isinstance(late._made, re.Pattern)
+
+
+def test_a_late_pattern_is_equal_to_the_same_at_once() -> None:
+    one, other = (Block({"x": "a"}, tried=tried).pattern("x") for tried in (True, False))
+    assert one == other
+    assert hash(one) == hash(Late("a"))
+    assert one != Late("b")
+    assert one != "a"

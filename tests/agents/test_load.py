@@ -10,6 +10,8 @@ import pytest
 
 from tests.command_line import Answer
 from tests.command_line import tmuxreap as run
+from tmuxreap.agents import blocks, load
+from tmuxreap.agents.blocks import Block
 from tmuxreap.agents.load import load_profiles
 from tmuxreap.agents.profiles import Hooks
 from tmuxreap.core.errors import Failure
@@ -140,3 +142,27 @@ def test_what_is_wrong_in_hooks_is_told_with_its_place(
 ) -> None:
     with pytest.raises(Failure, match=rf"agents\.other\.hooks\.{key}: "):
         hooks_of(mine, {**HOOKS, **over})
+
+
+def test_ours_are_known_without_yaml_and_each_of_their_patterns_is_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = load._profiles(Block(blocks.read(load.OURS)))
+    tuple(tried.agents.values())  # compiles them all
+    load._read.cache_clear()
+    monkeypatch.delattr(blocks, "read")
+    ours = load_profiles(None)
+    assert (dict(ours.agents), ours.common_spare) == (dict(tried.agents), tried.common_spare)
+
+
+@pytest.mark.parametrize("known", ['{"00000000": {}}', "{", None])
+def test_what_was_read_of_another_file_is_not_believed(
+    known: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "agents.yaml"
+    file.write_text("agents: {only: {process: [only]}}\n")
+    if known is not None:
+        file.with_suffix(".json").write_text(known)
+    monkeypatch.setattr(load, "OURS", file)
+    monkeypatch.setattr(load, "READ", file.with_suffix(".json"))
+    assert list(load_profiles(None).agents) == ["only"]

@@ -32,6 +32,7 @@ from tmuxreap.registry.edits import (
 )
 from tmuxreap.registry.file import RegistryLook, edited
 from tmuxreap.registry.kept import Change, Excerpt, Kept
+from tmuxreap.registry.yaml import parse as yamlparse
 from tmuxreap.system.files import Content
 
 some = settings(
@@ -168,6 +169,7 @@ def read_chars(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return whole(text)
 
     monkeypatch.setattr(edits, "parse", parse)
+    monkeypatch.setattr(yamlparse, "parse", parse)
     return found
 
 

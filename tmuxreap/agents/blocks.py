@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tmuxreap.core.values import frozen
 
@@ -28,12 +28,38 @@ class Unreadable(Exception):  # noqa: N818
     """The file as a whole; the reason names the line where there is one."""
 
 
+class Late:
+    """A pattern that is compiled when it is first asked: a start needs few of three hundred."""
+
+    __slots__ = ("_made", "pattern")
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self._made: re.Pattern[str] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._made is None:
+            self._made = _compiled(self.pattern)
+        return getattr(self._made, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (Late, re.Pattern)) and self.pattern == other.pattern
+
+    def __hash__(self) -> int:
+        return hash(self.pattern)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
+
+
 @frozen
 class Block:
-    """A mapping, and the keys that led to it."""
+    """A mapping, and the keys that led to it. `tried`: its patterns are known to be some."""
 
     data: Mapping[str, object]
     path: Path_ = ()
+    tried: bool = False
 
     def only(self, known: Collection[str]) -> Block:
         """A misspelt key would be silently without effect."""
@@ -75,7 +101,7 @@ class Block:
 
     def patterns(self, key: str) -> tuple[re.Pattern[str], ...]:
         entries = {str(place): word for place, word in enumerate(self.words(key))}
-        block = Block(entries, (*self.path, key))
+        block = self._block(entries, (*self.path, key))
         return tuple(pattern for place in entries if (pattern := block.pattern(place)))
 
     def text(self, key: str) -> str | None:
@@ -97,8 +123,9 @@ class Block:
         text = self.text(key)
         if text is None:
             return None
+        whole = text.replace("{id}", example) if example else text
         try:
-            return re.compile(text.replace("{id}", example) if example else text, re.MULTILINE)
+            return cast("re.Pattern[str]", Late(whole)) if self.tried else _compiled(whole)
         except re.error as error:
             raise Misplaced(
                 (*self.path, key), f"{text!r} is not a valid pattern: {error}"
@@ -110,7 +137,7 @@ class Block:
     def _block(self, value: object, path: Path_) -> Block:
         if value is not None and not isinstance(value, Mapping):
             raise Misplaced(path, f"expected a mapping, not {value!r}")
-        return Block(value or {}, path)
+        return Block(value or {}, path, self.tried)
 
 
 def _text(value: object, path: Path_) -> str:

@@ -25,7 +25,7 @@ WRAPPERS = frozenset(
         "fish",
     }
 )
-_IN_PACKAGE = re.compile(r".*/node_modules/(?!\.bin/)(?:@[^/]+/)?(?P<name>[^/]+)/")
+_IN_PACKAGE = r".*/node_modules/(?!\.bin/)(?:@[^/]+/)?(?P<name>[^/]+)/"
 _PYTHON = re.compile(r"^(?:python|pypy)[0-9.]*$")
 SHELLS = frozenset(
     {
@@ -77,7 +77,7 @@ def _words(argv: list[str]) -> list[str]:
 
 def _package(path: str) -> list[str]:
     """Of a script that is called `cli.js` as many are, the package that it lies in."""
-    return [found["name"]] if (found := _IN_PACKAGE.search(path)) else []
+    return [found["name"]] if (found := re.search(_IN_PACKAGE, path)) else []
 
 
 def _script(path: str) -> str:

@@ -6,10 +6,9 @@ else must mean what it meant. Does not know what fields are for, and never touch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
-from tmuxreap.registry.yaml import parse as yamlparse
 from tmuxreap.registry.yaml.fields import REMOVE, Change, Changes, Path, changed
+from tmuxreap.registry.yaml.parse import parse
 from tmuxreap.registry.yaml.places import (
     BREAKS,
     LIST_KEY,
@@ -48,10 +47,6 @@ __all__ = [
     "row_starts",
     "set_fields",
 ]
-
-
-# Remembered: the same text is read under the lock again, and an edit reads its result.
-parse = lru_cache(maxsize=4)(yamlparse.parse)
 
 
 class Unsafe(ValueError):  # noqa: N818 - an answer about one row, caught per target

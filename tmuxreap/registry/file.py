@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         edits,
     )  # with YAML, which a registry that was read before does not need
 
-_WITHOUT_COLON = re.compile(rb"(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:", re.MULTILINE)
+_WITHOUT_COLON = rb"(?m)(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:"
 ROOM_TO_GROW = 64 * 1024  # for new fields and screens, in the registry and beside it
 MANY_ROWS = 100  # from here on parsing is what one waits for
 
@@ -73,11 +73,12 @@ class RegistryLook:
     @cached_property
     def document(self) -> edits.Document:
         """Its text with the places of the rows: what edits stand on."""
-        from tmuxreap.registry import edits
+        from tmuxreap.registry.yaml.parse import parse
+        from tmuxreap.registry.yaml.places import Malformed
 
         try:
-            return edits.parse(self.text)
-        except edits.Malformed as error:
+            return parse(self.text)
+        except Malformed as error:
             raise _invalid(self.path, error.reason, error.line, error.column) from None
 
     @cached_property
@@ -386,7 +387,7 @@ def not_editable(
     """Find the rows that these changes could not be written into. Of most texts a glance tells that
     there is none: only a key without its colon on the same line, which is rare, has the edit itself
     tried."""
-    if not _WITHOUT_COLON.search(look.content.data):
+    if not re.search(_WITHOUT_COLON, look.content.data):
         return {}
     return edited_where_safe(look, {row.name: changes(row) for row in rows})[1]
 

@@ -14,7 +14,7 @@ from tmuxreap.core.cache import Reading, Recall, kept, recalled
 from tmuxreap.core.values import frozen
 
 if TYPE_CHECKING:
-    from tmuxreap.registry.edits import Document
+    from tmuxreap.registry.yaml.places import Document
 
 READING = "rows"  # under another name than those that were kept whole
 MANY = 256  # rows that are kept in one piece: a change writes one or two of these anew
@@ -127,7 +127,7 @@ class Excerpt:
 
     @cached_property
     def document(self) -> Document:
-        from tmuxreap.registry.edits import parse
+        from tmuxreap.registry.yaml.parse import parse
 
         at = self._offsets
         parts = [self._text[at[index] : at[index + 1]] for index in self.indices]
@@ -162,7 +162,8 @@ class Excerpt:
     ) -> Change | None:
         """Put the lines of all other rows back into their places. `indices`: which rows, by their
         old numbers, the edited excerpt holds."""
-        from tmuxreap.registry.edits import parse, row_starts
+        from tmuxreap.registry.edits import row_starts
+        from tmuxreap.registry.yaml.parse import parse
 
         document, one = parse(after), self._kept
         starts = row_starts(document)

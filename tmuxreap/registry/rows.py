@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
@@ -10,7 +9,6 @@ from tmuxreap.core.times import epoch_of
 
 GREATEST_PID = 2**31 - 1
 _OWN = "_id_own"  # told at once from the other fields of a thousand rows
-_CONVERSATION_FIELD = re.compile(r"^(?P<agent>[A-Za-z0-9_]+?)_(?:session|conversation)_id_own$")
 
 
 NO_PANE, NO_TMUX = RecordedPane(), RecordedTmux()
@@ -40,12 +38,19 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
         conversations=tuple(
             (k, _text(v))
             for k, v in data.items()
-            if str(k).endswith(_OWN) and _CONVERSATION_FIELD.match(str(k))
+            if str(k).endswith(_OWN) and _is_conversation(str(k))
         ),
         resumable=_flag(data.get("resumable")),
         stop_reason=_text(data.get("stop_reason")),
         data=data,
     )
+
+
+def _is_conversation(key: str) -> bool:
+    """As in `codex_session_id_own`."""
+    agent, _, kind = key.removesuffix(_OWN).rpartition("_")
+    plain = agent.isascii() and agent.replace("_", "a").isalnum()
+    return plain and kind in ("session", "conversation")
 
 
 class _Unread(Row):

@@ -138,7 +138,7 @@ def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[P
     paths = [store / name for name in _matching(store, pattern) if os.path.isfile(store / name)]  # noqa: PTH113
     if "{id}" in profile.artifact or profile.query or profile.of_a_folder:
         return paths
-    return [path for path in paths if _holds(path, re.escape(conversation))]
+    return [path for path in paths if _holds(path, re.compile(re.escape(conversation)))]
 
 
 def _matching(store: Path, pattern: str) -> Iterator[str]:
@@ -181,10 +181,10 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _holds(path: Path, pattern: re.Pattern[str] | str) -> bool:
+def _holds(path: Path, pattern: re.Pattern[str]) -> bool:
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
-            return any(re.search(pattern, line) and line.endswith("\n") for line in lines)
+            return any(pattern.search(line) and line.endswith("\n") for line in lines)
     except OSError:
         return False
 

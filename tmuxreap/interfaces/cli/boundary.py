@@ -20,13 +20,13 @@ from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice, pad, plain, width
 from tmuxreap.core.times import parse_duration
-from tmuxreap.ending.plan import Policy
 from tmuxreap.interfaces.text.report import lines, report, tell_failure, terminal_columns
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
 if TYPE_CHECKING:
     from tmuxreap.commands.reap.verdicts import Kind
+    from tmuxreap.ending.plan import Policy
 
 _listeners: list[Callable[[Result], None]] = []  # the last hears instead of people and scripts
 LENIENT = ("stop", "kill", "finish")  # a bad file of settings is told, and in nobody's way

@@ -6,6 +6,7 @@ Goes by the marks of the loader's events. Never changes a character, never touch
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -27,8 +28,10 @@ from tmuxreap.registry.yaml.scalars import NO_VALUE, plain_value
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+@lru_cache(maxsize=4)
 def parse(text: str) -> Document:
-    """All offsets refer to the text as given, with its byte order mark if it has one."""
+    """Remembered: the same text is read under the lock again, and an edit reads its result. All
+    offsets refer to the text as given, with its byte order mark if it has one."""
     shift = 1 if text.startswith("\ufeff") else 0  # the C loader does not count it
     body = text[shift:]
     try:

@@ -16,9 +16,8 @@ LIST_KEY = "tmux_sessions"
 BREAKS = "\r\n\x85\u2028\u2029"  # all that ends a line in YAML 1.1
 _LINE = re.compile(f"[^{BREAKS}]*")
 _BREAK = re.compile(f"\r\n|[{BREAKS}]")
-_NEWLINE = re.compile("\r\n|\n|\r")
-_GAP = re.compile(f"(?:[ \t{BREAKS}]|#[^{BREAKS}]*)*")
-_BLOCK_HEADER = re.compile(f"(?:[&!]\\S*\\s+)*[|>]([-+0-9]*)[^{BREAKS}]*")
+_GAP = f"(?:[ \t{BREAKS}]|#[^{BREAKS}]*)*"
+_BLOCK_HEADER = f"(?:[&!]\\S*\\s+)*[|>]([-+0-9]*)[^{BREAKS}]*"
 
 
 class Malformed(ValueError):  # noqa: N818 - an answer about the file, caught where it is opened
@@ -97,14 +96,14 @@ def line_start(text: str, position: int) -> int:
 
 def skip_gap(text: str, position: int) -> int:
     """Over blanks, line breaks and comments."""
-    match = _GAP.match(text, position)
+    match = re.compile(_GAP).match(text, position)
     return match.end() if match else position
 
 
 def real_end(text: str, start: int, end: int, style: str | None) -> int:
     """The end of a value, before the line break. The loader's end of a block scalar covers blank
     lines behind it."""
-    header = _BLOCK_HEADER.match(text, start, end) if style in ("|", ">") else None
+    header = re.compile(_BLOCK_HEADER).match(text, start, end) if style in ("|", ">") else None
     if header is None:
         return end
     if "+" in header[1]:  # blank lines belong to it
@@ -137,5 +136,5 @@ def lines_before(text: str, position: int) -> int:
 
 def newline_of(text: str) -> str:
     """The line break that the text uses, by its first."""
-    match = _NEWLINE.search(text)
+    match = re.search("\r\n|\n|\r", text)
     return match[0] if match else "\n"
