@@ -58,6 +58,10 @@ from tmuxreap.core.errors import Code, Failure
             "agents: {x: {conversation: {purge: ['../{id}']}}}",
             "'../{id}' does not lie in the store",
         ),
+        (
+            "agents: {x: {conversation: {shared: ['../../other']}}}",
+            "'../../other' does not lie in the store",
+        ),
         ("agents: {x: {conversation: {purge: ['chats/*']}}}", "'chats/*' names no {id}"),
         (
             "agents: {x: {process: claude}}",

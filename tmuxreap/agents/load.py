@@ -344,9 +344,11 @@ def _locator(block: Block) -> Locator:
 
 
 def _inside_store(data: Block, key: str) -> tuple[str, ...]:
+    """What is shared is only read, and may lie beside the store."""
     patterns = data.words(key)
     for pattern in patterns:
-        if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
+        within = pattern.removeprefix("../") if key == "shared" else pattern
+        if within.startswith(("/", "~")) or ".." in within.split("/"):
             raise data.bad(key, f"{pattern!r} does not lie in the store")
         if key == "purge" and "{id}" not in pattern and "{id8}" not in pattern:
             raise data.bad(key, f"{pattern!r} names no {{id}}: it is not this conversation's alone")

@@ -11,6 +11,7 @@ from tmuxreap.agents.conversations.find import GUESS
 from tmuxreap.agents.conversations.purge import purge, why_not, would_purge
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import Conversation
+from tmuxreap.core.values import replace
 
 ONE = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a11"
 TWO = "0b9e7a52-6d0c-4f63-9b53-1d5f0c6f2a12"
@@ -44,6 +45,15 @@ def test_its_files_and_folders_go_and_those_of_others_stay(store: Path) -> None:
     assert not (store / "files" / ONE).exists()
     left = {str(path.relative_to(store)) for path in store.rglob("*") if path.is_file()}
     assert left == {f"talks/{TWO}.jsonl", f"files/{TWO}/draft", f"short/{ONE[:8]}.txt", "history"}
+
+
+def test_a_file_beside_the_store_that_speaks_of_it_is_left(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    profile = replace(DEMO, shared=("../of-all.json", "of-all.json"))
+    (tmp_path / "of-all.json").write_text(f"last: {ONE}\n")
+    assert would_purge(profile, store, talk()).left == (str(tmp_path / "of-all.json"),)
+    assert would_purge(profile, store, talk(TWO)).left == ()
 
 
 def test_twice_is_as_good_as_once(store: Path) -> None:

@@ -123,9 +123,11 @@ def _delete(path: Path) -> None:
 def _left(profile: Profile, store: Path, conversation: str) -> Iterator[str]:
     """Files that other conversations share and that speak of this one."""
     for pattern in profile.shared:
-        for name in sorted(glob.glob(pattern, root_dir=store)):  # noqa: PTH207
-            if _mentions(store / name, conversation):
-                yield str(store / name)
+        within = pattern.removeprefix("../")
+        place = store if within == pattern else store.parent
+        for name in sorted(glob.glob(within, root_dir=place)):  # noqa: PTH207
+            if _mentions(place / name, conversation):
+                yield str(place / name)
     if profile.delete:
         yield "the agent's own command: " + " ".join(
             word.replace("{id}", conversation) for word in profile.delete
