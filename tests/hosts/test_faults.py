@@ -209,13 +209,13 @@ def test_a_host_that_says_nothing_is_given_up(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, lasting: bool
 ) -> None:
     """After 30 s; here after less. What was never begun is not asked for again."""
-    monkeypatch.setattr(link, "ANSWER_S", 0.5)
+    monkeypatch.setattr(link, "ANSWER_S", 1.5)
     pid = fleet.folder / "pid"
     host = Host("hung", via=(fleet.script("engine", f"echo $$ > {pid}; exec sleep 600"),))
     heard = link.ask(host, Request("1", "stop"), Caller(os.environ, os.getuid()), lasting=lasting)
     assert heard.failure is not None
     assert heard.failure.code is Code.HOST_UNREACHABLE
-    assert "no answer for 0.5 s" in heard.failure.message
+    assert "no answer for 1.5 s" in heard.failure.message
     until("its end", lambda: not alive(int(pid.read_text())))
 
 
@@ -243,7 +243,7 @@ def test_nobody_waits_for_one_that_says_nothing(fleet: Fleet) -> None:
 def test_a_host_that_falls_asleep_after_its_hello(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link, "ANSWER_S", 0.5)
+    monkeypatch.setattr(link, "ANSWER_S", 1.0)
     monkeypatch.setattr(link, "AGAIN_AFTER_S", (0.01, 0.02))
     tries = fleet.folder / "tries"
     told = f"echo x >> {tries}; echo '{json.dumps(HELLO)}'; exec sleep 600"

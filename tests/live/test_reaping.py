@@ -155,7 +155,9 @@ def test_of_the_quiet_ones_only_the_idle_is_ended(real: Real) -> None:
 def left_behind(real: Real, name: str = "acme") -> int:
     """Its session is closed by another's hand, and a helper of it lives on."""
     real.start(name, command=["sh", "-c", HELPER + " ".join(DEMO)])
-    agent, helper = real.pid(name), int((real.folder / "helper").read_text())
+    note = real.folder / "helper"
+    until("its helper", lambda: note.exists() and note.read_text().endswith("\n"))
+    agent, helper = real.pid(name), int(note.read_text())
     real.bystander()
     real.tmux("kill-session", "-t", f"={name}:")
     until("the end of the agent", lambda: not alive(agent))

@@ -28,7 +28,8 @@ CHAIN = (
     "import os, time; os.setsid()\nwhile True:\n {note}\n time.sleep(0.05)\n os.fork() and"
     " os._exit(0)"
 )
-NOTE = "open({path!r}, 'w').write(str(os.getpid()))"
+# Whole at any moment: who writes it may be killed in the middle.
+NOTE = "open({path!r} + '+', 'w').write(str(os.getpid())); os.replace({path!r} + '+', {path!r})"
 
 
 def python(code: str, note: Path) -> str:

@@ -14,13 +14,13 @@ from tmuxreap.core.errors import Failure
 def test_a_command_that_hangs_is_ended_with_what_it_began(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(notifier, "EXEC_S", 0.3)
+    monkeypatch.setattr(notifier, "EXEC_S", 1.5)
     file = tmp_path / "pid"
     notifier.execute(f"sleep 600 & echo $! > {file}; wait", "{}")
     until("the end of its child", lambda: not alive(int(file.read_text())))
     assert capfd.readouterr() == (
         "",
-        "warning: the command of --exec ended with: nothing within 0.3 s\n",
+        "warning: the command of --exec ended with: nothing within 1.5 s\n",
     )
 
 
