@@ -321,6 +321,12 @@ def over_ssh(real: Real, far: Far, *options: str) -> int:
     store = f"{real.folder}/far"
     environ = (f"TMUXREAP_DEMO_HOME={store}", f"PYTHONPATH={os.environ['PYTHONPATH']}")
     real.start(command=(*far.client(), "env", *environ, *DEMO, *options))
+    return agent_with(store)
+
+
+def agent_with(store: str) -> int:
+    """Behind a carrier, whose own start is all that is confirmed."""
+    until("the agent behind it", lambda: list(Path(store, "sessions").glob("*.json")))
     (file,) = Path(store, "sessions").glob("*.json")
     return int(file.stem)
 
@@ -356,8 +362,7 @@ def over_mosh(real: Real, far: Far, monkeypatch: pytest.MonkeyPatch, *options: s
     ssh = " ".join(far.client()[:-3])
     words = ("mosh", f"--ssh={ssh}", "127.0.0.1", "--", "env", *environ, *DEMO, *options)
     real.start(command=words)
-    (file,) = Path(store, "sessions").glob("*.json")
-    return int(file.stem)
+    return agent_with(store)
 
 
 def server_of(agent: int) -> int:

@@ -54,6 +54,13 @@ def ready(real: Real) -> int:
     return int(real.row()["pane"]["pid"])
 
 
+def killed(real: Real) -> None:
+    """Dead, and not only meant to be: on a busy machine that takes a moment."""
+    pid = ready(real)
+    os.kill(pid, 9)
+    until("its death", lambda: not alive(pid))
+
+
 def nothing_runs(real: Real) -> bool:
     mark = str(real.registry).encode()
     for home in Path("/proc").glob("[0-9]*"):
@@ -87,7 +94,7 @@ def test_it_is_started_seen_and_ended_with_all_that_it_began(real: Real, verb: V
 
 def test_one_that_was_killed_is_found_dead(real: Real) -> None:
     begin(real)
-    os.kill(ready(real), 9)
+    killed(real)
     with real.app() as app:
         found = [dict(one.as_json()) for one in reconcile.run(app).results]
     assert [one["drift"] for one in found] == ["dead"]
@@ -97,7 +104,7 @@ def test_one_that_was_killed_is_found_dead(real: Real) -> None:
 def test_what_it_left_behind_is_not_it(real: Real) -> None:
     helper = "setsid sleep 600 </dev/null >/dev/null 2>&1 & exec "
     begin(real, "sh", "-c", helper + " ".join(DEMO))
-    os.kill(ready(real), 9)
+    killed(real)
     with real.app() as app:
         found = [dict(one.as_json()) for one in reconcile.run(app).results]
     assert [one["drift"] for one in found] == ["survivors"]
