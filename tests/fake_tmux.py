@@ -11,6 +11,7 @@ from itertools import count
 from signal import Signals
 
 from tests.fake_processes import FakeProcesses
+from tmuxreap.agents.screens import unstyled
 from tmuxreap.core.deeds import Created, Deed, NewSession, SetStatus
 from tmuxreap.core.model import NoServer, Pane, ProcessId, Server, ServerLook, Session, Unreachable
 from tmuxreap.core.ports import Question, Surroundings
@@ -228,7 +229,8 @@ class FakeTmux:
             return self._environment(socket, one.pane)
         if one.option is not None:
             return self.show_option(socket, one.pane, one.option)
-        return self.capture(socket, one.pane, joined=one.joined)
+        found = self._pane(socket, one.pane) if one.styled and self._reachable(socket) else None
+        return found.screen if found else self.capture(socket, one.pane, joined=one.joined)
 
     def _environment(self, socket: str, session: str) -> str | None:
         found = self._session(socket, session) if self._reachable(socket) else None
@@ -240,7 +242,7 @@ class FakeTmux:
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         found = self._pane(socket, pane) if self._reachable(socket) else None
-        return found.screen.rstrip("\n ") if found else None
+        return unstyled(found.screen).rstrip("\n ") if found else None
 
     def show_option(self, socket: str, pane: str, option: str) -> str | None:
         found = self._pane(socket, pane) if self._reachable(socket) else None

@@ -32,7 +32,7 @@ ROOMS = {
     ),
     "sessions": (
         "context look sight conversation results observe world ownership panes identity"
-        " elsewhere newcomers state configuration restarts servers"
+        " elsewhere newcomers state configuration restarts servers editors"
     ),
     "ending": ("end interrupt plan results outcome one_at_a_time unfinished handover"),
     "commands": "*",
@@ -55,7 +55,7 @@ agents.conversations.command_lines system.tmux.versions
 sessions.world sessions.panes sessions.identity sessions.siblings sessions.sight sessions.ownership
 ending.plan ending.results ending.ending ending.ladder.climb ending.ladder.keys
 ending.ladder.requests ending.ladder.turns
-ending.ladder.interrupt
+ending.ladder.interrupt ending.ladder.handing_over
 hosts.choose hosts.wire hosts.merge
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
 interfaces.completion.vocabulary interfaces.python.options interfaces.python.errors

@@ -261,6 +261,11 @@ SCREENS = [
         sign(shown(CLAUDE, LOW.format(*["  "] * 12)), "❯\xa0", ""),
         Screen(State.DRAFT, LOW.format(*[""] * 12), partial=True),
     ),
+    (
+        "claude",
+        f"─── ↑ 48 more {RULE}\n{LOW.format(*['  '] * 12)}\n\n{RULE}\n  ⏸ manual mode on",
+        Screen(State.DRAFT, LOW.format(*[""] * 12) + "\n", partial=True),
+    ),
     ("claude", shown(CLAUDE, "\n  ".join(wrap(WORDS, 37))), Screen(State.DRAFT, WORDS)),
     (
         "claude",
@@ -449,6 +454,62 @@ SCREENS = [
         Screen(State.DIALOG),
     ),
 ]
+
+
+# As it looks: styles alone tell what an agent shows in its empty input from what was typed.
+
+CODEX_SIGN = "\x1b[1m›\x1b[0m\x1b[39m\x1b[49m "
+QWEN_SIGN = "\x1b[38;2;2;2;247m> \x1b[4m"  # and the cursor
+STYLED = [
+    (
+        "claude",
+        f'\x1b[38;5;244m{RULE}\n\x1b[39m❯\xa0\x1b[7mT\x1b[0;2m\x1b[39m\x1b[49mry "how do I log an'
+        f' error?"\n\x1b[0m\x1b[38;5;244m\x1b[49m{RULE}\n\x1b[39m  \x1b[38;5;246m? for shortcuts',
+        Screen(State.IDLE),
+    ),
+    (
+        "claude",
+        f"{RULE}\n❯\xa0/mo\x1b[7md\x1b[0;2m\x1b[39mel\n\x1b[0m{RULE}\n  ? for shortcuts",
+        Screen(State.DRAFT, "/model"),
+    ),
+    (
+        "claude",
+        f"{RULE}\n❯\xa0\x1b[7mT\x1b[0mry it\n{RULE}\n  ? for shortcuts",
+        Screen(State.DRAFT, "Try it"),
+    ),
+    (
+        "codex",
+        f"{CODEX_SIGN}\x1b[2mAsk a follow-up question\n\x1b[0m\n  \x1b[38;5;2mmock",
+        Screen(State.IDLE),
+    ),
+    (
+        "codex",
+        f"{CODEX_SIGN}Ask a follow-up question\n\n  \x1b[38;5;2mmock",
+        Screen(State.DRAFT, "Ask a follow-up question"),
+    ),
+    (
+        "qwen",
+        f"\x1b[38;2;1;1;250m{RULE}\n{QWEN_SIGN}\x1b[39mr\x1b[0m\x1b[38;2;3;3;134m\x1b[49mun"
+        f" the tests\n\x1b[38;2;1;1;250m{RULE}\n\x1b[39m  \x1b[38;2;3;3;134m⏸ Ask permissions",
+        Screen(State.IDLE),
+    ),
+    (
+        "qwen",  # the cursor at its beginning
+        f"{RULE}\n{QWEN_SIGN}\x1b[39mr\x1b[0m\x1b[39m\x1b[49mun the tests\n{RULE}\n  ⏸ Ask",
+        Screen(State.DRAFT, "run the tests"),
+    ),
+    (
+        "qwen",  # a command has a colour
+        f"{RULE}\n{QWEN_SIGN}/\x1b[0m\x1b[38;2;2;2;247m\x1b[49mhelp\n{RULE}\n  ⏸ Ask",
+        Screen(State.DRAFT, "/help"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("agent", "text", "screen"), STYLED)
+def test_a_suggestion_is_told_from_a_draft(agent: str, text: str, screen: Screen) -> None:
+    profile = AGENTS[agent]
+    assert read_screen(text, profile.screens, profile.marks) == screen
 
 
 # Who met a limit of its provider, as it was shown; the time is in the agent's own words.

@@ -45,6 +45,15 @@ def test_the_most_dangerous_reading_wins(text: str, state: State) -> None:
     assert read_screen(text, PATTERNS).state is state
 
 
+def test_what_is_suggested_is_no_draft_and_styles_are_no_text() -> None:
+    marks = {"suggested": re.compile(r"> (?P<suggested>\x1b\[2m.*)")}
+    asked = "demo agent\n\n\x1b[1m>\x1b[0m {}"
+    ghost = asked.replace("\x1b[1m>\x1b[0m", ">").format("\x1b[2mtry this\x1b[0m")
+    assert read_screen(ghost, PATTERNS, marks) == Screen(State.IDLE)
+    typed = asked.format("\x1b[0mhalf \x1b[31ma\x1b[39m thought\x1b[48;5;1m   \x1b[49m")
+    assert read_screen(typed, PATTERNS, marks) == Screen(State.DRAFT, "half a thought")
+
+
 def test_a_profile_without_patterns_knows_nothing() -> None:
     assert read_screen(">", {}) == Screen(State.UNKNOWN)
 

@@ -34,7 +34,7 @@ import os, signal, sys, termios, tty
 for number in map(int, sys.argv[1].split(",") if sys.argv[1] else ()):
     signal.signal(number, signal.SIG_IGN)
 tty.setcbreak(0, termios.TCSANOW)
-os.write(1, b"ready\\n")
+os.write(1, b"\\x1b[2mready\\x1b[0m\\n")
 typed = b""
 while not typed.endswith(b"q"):
     try:
@@ -86,7 +86,7 @@ class FakeArena:
         new = NewSession(name, "/", ["python", "-c", PROGRAM], {"MARK": "m"})
         assert isinstance(self.tmux.create(self.socket, new), Created)
         pane = self.tmux.servers[self.socket].sessions[-1].panes[0]
-        pane.screen = "ready\n\n\n"
+        pane.screen = "\x1b[2mready\x1b[0m\n\n\n"
         return look(self).sessions[-1]
 
     def split(self, session: Session) -> None:
@@ -498,6 +498,12 @@ def test_the_screen_is_text_without_its_empty_end(arena: Arena) -> None:
     session = arena.open("one")
     assert arena.tmux.capture(arena.socket, session.panes[0].id) == "ready"
     assert arena.tmux.capture(arena.socket, "%99") is None
+
+
+def test_the_screen_with_its_styles(arena: Arena) -> None:
+    pane = arena.open("one").panes[0].id
+    plain, styled = arena.tmux.ask(arena.socket, [Question(pane), Question(pane, styled=True)])
+    assert (plain, (styled or "").partition("ready")[0]) == ("ready", "\x1b[2m")
 
 
 def test_many_questions_are_answered_in_one_call(arena: Arena) -> None:

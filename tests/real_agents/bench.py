@@ -74,6 +74,7 @@ class Bench:
             "COLORTERM": "truecolor",
             "LANG": "C.UTF-8",
             "SHELL": "/bin/sh",
+            "EDITOR": "vi",
             "TMUX_TMPDIR": str(self.folder),
             "PYTHONPATH": str(root),
             "NO_PROXY": "127.0.0.1,localhost",
@@ -210,7 +211,9 @@ class Bench:
         return self.tmux("capture-pane", "-p", "-t", f"={self.name}:")
 
     def seen(self) -> Screen:
-        return read_screen(self.screen(), self.profile.screens, self.profile.marks)
+        """With its styles, which tell a suggestion from a draft."""
+        shown = self.tmux("capture-pane", "-p", "-e", "-t", f"={self.name}:")
+        return read_screen(shown, self.profile.screens, self.profile.marks)
 
     def becomes(self, state: State, what: str) -> None:
         """As the program tells it, which is a start of Python each time."""

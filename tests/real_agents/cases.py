@@ -17,8 +17,8 @@ import yaml
 
 from tests.real_agents.bench import AGAIN, MESSAGE, NAME, Bench
 from tests.real_agents.jobs import Job
-from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL
-from tests.real_agents.setups import KEY, SETUPS
+from tests.real_agents.mock_model import ANSWER, LIMIT, TOOL, Reply
+from tests.real_agents.setups import KEY, SETUPS, SUGGESTION
 from tests.real_agents.states import DRAFT
 from tmuxreap.agents.screens import State
 
@@ -176,6 +176,25 @@ def stashed(bench: Bench) -> None:
     assert bench.drafts()[-1] == "another", bench.drafts()
 
 
+def suggested(bench: Bench) -> None:
+    """What it shows in its empty input by itself is no draft."""
+    assert bench.setup.suggests is not None
+    (asks, answer), reply = bench.setup.suggests, bench.model.reply
+    bench.model.reply = lambda body: (  # type: ignore[method-assign]
+        Reply(answer) if asks in json.dumps(body) else reply(body)
+    )
+    bench.environ["CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION"] = "true"  # a key alone brings none
+    for verb in ("kill", "stop"):
+        _talked(bench)
+        bench.say(AGAIN)  # it suggests from the second turn on
+        bench.until(
+            "the suggestion", lambda: f" {SUGGESTION}" in bench.screen().replace("\xa0", " ")
+        )
+        bench.settle()
+        item = bench.reap(verb, NAME)
+        assert (item["draft"], item["warnings"], bench.drafts()) == (None, [], []), item
+
+
 def in_a_worktree(bench: Bench) -> None:
     """It asks at its exit whether the worktree may go: nobody answers, and nothing goes."""
     author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
@@ -243,6 +262,7 @@ CASES: dict[str, tuple[Callable[[Bench], None], tuple[str, ...]]] = {
     "in it already": (in_it_already, ("claude", "codex", "qwen", "copilot")),
     "tool below": (tool_below, ALL),
     "stashed": (stashed, ("claude",)),
+    "suggested": (suggested, tuple(name for name, setup in SETUPS.items() if setup.suggests)),
     "in a worktree": (in_a_worktree, ("claude",)),
     "limited": (limited, tuple(name for name, setup in SETUPS.items() if setup.tells_limit)),
     "asks first": (asks_first, tuple(UNANSWERED)),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+SUGGESTION = "run the tests"
 KEY = "dummy-key-of-the-tests-0123456789abcdef"
 
 
@@ -42,6 +43,7 @@ class Setup:
     queue_by: str = "exit_keys"  # how one is stopped that has a prompt queued
     keeps_queue: bool = False  # what is queued is part of its conversation at once
     allowing_environ: tuple[tuple[str, str], ...] = ()
+    suggests: tuple[str, str] | None = None  # how it asks for what it suggests, and the answer
     subscribed: tuple[tuple[str, str], ...] = ()  # as one whose plan has limits
     tells_limit: bool = True  # its screen says that it met one
     tells_until: bool = True  # and for how long
@@ -52,6 +54,7 @@ class Setup:
     certain_from: int | None = 1
     denies: bool = True  # a key closes its dialog and ends the turn
     lacks: tuple[str, ...] = ()  # states that it does not have
+    whole: tuple[str, ...] = ()  # drafts that it hands over whole to an editor
     fast_s: float = 1.5  # an idle one is gone by then, with the exit keys and no others
 
 
@@ -236,6 +239,7 @@ def _cn(place: Place) -> dict[str, str]:
 
 
 ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
+WHOLE = ("paste", "tall")
 SETUPS = {
     "claude": Setup(
         "@anthropic-ai/claude-code",
@@ -243,7 +247,9 @@ SETUPS = {
         _claude,
         options=("--permission-mode", "default"),
         allowing=("--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
+        suggests=("[SUGGESTION MODE", SUGGESTION),
         subscribed=(("ANTHROPIC_API_KEY", ""), ("CLAUDE_CODE_OAUTH_TOKEN", KEY)),
+        whole=WHOLE,
     ),
     "codex": Setup(
         "@openai/codex",
@@ -252,6 +258,7 @@ SETUPS = {
         queue="Tab",
         allowing=("--dangerously-bypass-approvals-and-sandbox",),
         fast_s=7,
+        whole=WHOLE,
     ),
     "gemini": Setup(
         "@google/gemini-cli",
@@ -260,6 +267,7 @@ SETUPS = {
         allowing=("--yolo",),
         tells_until=False,
         first=("-i", "{prompt}"),
+        whole=WHOLE,
     ),
     "qwen": Setup(
         "@qwen-code/qwen-code",
@@ -268,7 +276,9 @@ SETUPS = {
         options=("--approval-mode", "default"),
         allowing=("--approval-mode", "yolo"),
         aside="Reply with ONLY the suggestion",
+        suggests=("Reply with ONLY the suggestion", f'{{"suggestion": "{SUGGESTION}"}}'),
         tells_limit=False,  # it tries again for minutes, and shows that it works
+        whole=("tall",),  # a paste is handed over as the words that stand for it
     ),
     "opencode": Setup(
         "opencode-ai",
@@ -276,6 +286,7 @@ SETUPS = {
         _opencode,
         keeps_queue=True,
         allowing_environ=(("OPENCODE_CONFIG_CONTENT", ALLOWED),),
+        whole=WHOLE,
     ),
     "copilot": Setup(
         "@github/copilot",
@@ -283,6 +294,7 @@ SETUPS = {
         _copilot,
         allowing=("--allow-all-tools",),
         tells_until=False,
+        whole=("tall",),  # a paste is handed over as the words that stand for it
     ),
     "kilo": Setup(
         "@kilocode/cli",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tests.real_agents.bench import BURST_S, NAME, Bench
 from tests.real_agents.mock_model import SLOW, STREAM, TOOL
@@ -36,6 +37,7 @@ class Situation:
     below_shell: bool = False
     watched_s: float = 0.0  # how long after the answer nothing may begin
     killed: bool = False  # a cell of its own for `kill`
+    editor: bool = True  # of the person, named in the agent's environment
 
 
 def _lines(bench: Bench) -> None:
@@ -79,8 +81,13 @@ def _paste(bench: Bench) -> None:
 def _tall(bench: Bench) -> None:
     for line in TALL:
         bench.tmux("send-keys", "-l", "-t", f"={NAME}:", line)
+        bench.soon(partial(_is_shown, bench, line))  # what comes in one burst is taken for a paste
         bench.keys(bench.setup.newline)
         time.sleep(0.05)
+
+
+def _is_shown(bench: Bench, line: str) -> bool:
+    return line in bench.screen()
 
 
 def _tiny(bench: Bench) -> None:
@@ -106,6 +113,7 @@ SITUATIONS: dict[str, Situation] = {
     "yolo": Situation(lambda bench: bench.type(DRAFT), State.DRAFT, (DRAFT,), allowed=True),
     "shell mode": Situation(_shell_mode, typed=(f"!{COMMAND}",)),
     "paste": Situation(_paste, typed=PASTED),
+    "paste, no editor": Situation(_paste, typed=PASTED, editor=False),
     "tall": Situation(_tall, typed=TALL),
     "wrapped": Situation(lambda bench: bench.type(WORDS), State.DRAFT, (WORDS,)),
     "tiny": Situation(_tiny, typed=(DRAFT,)),

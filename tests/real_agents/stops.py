@@ -29,6 +29,8 @@ def jobs() -> Iterator[Job]:
 def brought(bench: Bench, state: str) -> None:
     """One message, and into the state."""
     situation = SITUATIONS[state]
+    if not situation.editor:
+        del bench.environ["EDITOR"]
     if situation.below_shell:
         bench.start("sh", "-c", f"{' '.join((str(bench.program), *bench.options))}; exec sh")
     else:
@@ -94,6 +96,10 @@ def _hold(
         (
             f"of the draft was kept: {said!r}",
             lambda: lost(item) or _kept(bench, state, item, said),
+        ),
+        (
+            f"of the draft was handed over: {said!r}",
+            lambda: state not in bench.setup.whole or _kept(bench, state, item, said),
         ),
         (
             f"a draft was lost that there was not: {item['warnings']}",

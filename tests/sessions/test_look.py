@@ -107,7 +107,7 @@ def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -
     story.tmux.ask = lambda socket, questions, first=(): (  # type: ignore[method-assign]
         asked.append(len(questions)) or ask(socket, questions, first)
     )
-    found = shown_in(story.tmux, sights, [[BANNER_OPTION], [], []])
+    found = shown_in(story.tmux, sights, [[BANNER_OPTION], [], []], [None] * 3)
     assert [one.text for one in found] == ["first", "second", None]
     assert found[0].options == {BANNER_OPTION: None}
     assert found[2] == Shown()

@@ -55,6 +55,7 @@ BLOCK_KEYS = (
     "flags",
     "screens",
     "keys",
+    "editor",
     "leave_s",
     "spare",
     "mates",
@@ -250,11 +251,13 @@ def _profile(name: str, data: Block) -> Profile:
             "clear",
             "unstash",
             "setup",
+            "editor",
         )
     )
     store = data.inner("store").only(("variable", "under", "default"))
     talk = data.inner("conversation").only(TALK_KEYS)
     flags = data.inner("flags").only(("alone", "many", "prompt"))
+    editor = data.inner("editor").only(("file", "set"))
     id_pattern = talk.pattern("id")
     return Profile(
         name=name,
@@ -277,6 +280,9 @@ def _profile(name: str, data: Block) -> Profile:
         clear_keys=_keys(keys, "clear"),
         unstash_keys=_keys(keys, "unstash"),
         setup_keys=_keys(keys, "setup"),
+        editor_keys=_keys(keys, "editor"),
+        editor_file=editor.text("file"),
+        editor_set=editor.pattern("set"),
         leave_s=data.number("leave_s", 3.0),
         spare=_spares(data),
         mates=data.words("mates"),

@@ -124,6 +124,9 @@ class Profile:
     clear_keys: tuple[KeyStep, ...] = ()
     unstash_keys: tuple[KeyStep, ...] = ()
     setup_keys: tuple[KeyStep, ...] = ()
+    editor_keys: tuple[KeyStep, ...] = ()  # hand what is half-typed to the person's editor
+    editor_file: str | None = None  # of its store: where its own settings name an editor
+    editor_set: re.Pattern[str] | None = None
     leave_s: float = 3.0
     spare: tuple[Spare, ...] = ()
     mates: tuple[
@@ -155,6 +158,11 @@ class Profile:
         """What ends the turn of one that shows this."""
         own = self.deny_keys if state is State.DIALOG else None
         return self.turn_keys if own is None else own
+
+    @property
+    def is_styled(self) -> bool:
+        """Its screen is to be had with its styles: they tell a suggestion from a draft."""
+        return "suggested" in self.marks
 
     @property
     def of_a_folder(self) -> bool:

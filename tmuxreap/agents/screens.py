@@ -25,7 +25,11 @@ RIGHT = re.compile(r" *│?$", re.MULTILINE)  # of a frame around it
 # A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading
 # wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
-MARKS = ("setup", "queued", "shortened", "scrolled", "split", "stashed", "limited")
+STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\].*?(?:\x1b\\|\x07)|[\x0e\x0f]")
+MARKS = (
+    *("setup", "queued", "shortened", "tall", "scrolled", "split", "stashed", "limited"),
+    "suggested",
+)
 WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
 
 
@@ -51,6 +55,7 @@ def read_screen(
     """Its state, and what is half-typed: also a busy agent can hold a draft. `marks`: what else a
     screen may show, by the words of MARKS."""
     marks = marks or {}
+    text = unstyled(text, marks.get("suggested"))
     if not text.strip():
         return Screen(State.UNKNOWN, blank=True)
     if _shows(marks.get("setup"), text):
@@ -58,8 +63,7 @@ def read_screen(
     queued = _queued(marks.get("queued"), text)
     inside = "split" in marks
     draft = _half_typed(patterns.get(State.DRAFT), "draft", text, inside)
-    shortened = marks.get("shortened")
-    partial = bool(shortened and draft and shortened.search(draft))
+    partial = bool(draft) and any(_shows(marks.get(one), draft) for one in ("shortened", "tall"))
     stashed = _shows(marks.get("stashed"), text)
     limit = _limit(marks.get("limited"), text)
     for state in ORDER:
@@ -68,6 +72,17 @@ def read_screen(
     scrolled = _half_typed(marks.get("scrolled"), "scrolled", text, inside)
     state = State.DRAFT if scrolled else State.UNKNOWN
     return Screen(state, scrolled, queued, bool(scrolled), stashed=stashed, limit=limit)
+
+
+def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
+    """A screen's text as it stands there. What the agent shows in its empty input (a placeholder, a
+    suggestion) is told from what a person has typed by its style alone, and is left out."""
+    if "\x1b" not in text:
+        return text
+    found = suggested.search(text) if suggested else None
+    if found is not None:
+        text = text[: found.start("suggested")] + text[found.end("suggested") :]
+    return "\n".join(line.rstrip(" ") for line in STYLES.sub("", text).split("\n"))
 
 
 def _shows(pattern: re.Pattern[str] | None, text: str) -> bool:

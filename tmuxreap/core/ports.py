@@ -32,6 +32,7 @@ class Question:
     option: str | None = None
     joined: bool = False
     environment: bool = False
+    styled: bool = False  # with the escapes that say how it looks
 
 
 @frozen

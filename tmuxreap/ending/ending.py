@@ -53,7 +53,11 @@ class Ending:
     draft: Draft | None = None  # all that was kept, for the answer
     kept: list[str] = field(default_factory=list)  # each text of it
     draft_lost: str = ""  # why what was half-typed was not kept whole
-    cleared: bool = False  # a key was sent that clears what is half-typed: the next loses nothing
+    replaced: list[str] = field(default_factory=list)  # what stood for a text of it on the screen
+    cleared: bool = (
+        False  # what is half-typed is kept whole, or a key was sent that clears it: the next loses
+        # nothing
+    )
     unsent: str | None = None  # why no exit key was sent after all
     struck: dict[ProcessId, Belonging] = field(default_factory=dict)  # and is not the agent
     # How it went

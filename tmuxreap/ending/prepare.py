@@ -32,11 +32,12 @@ def prepare(
     looked_at = context.clock.monotonic()
     pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
     sights = look_at(context, rows, pane_only=pane_only, whole_session=whole, known=known)
+    profiles = [context.agents.profile(row) for row in rows]
     options = [
-        list(_during_keys(sight, context.agents.profile(row)))
-        for row, (sight, _) in zip(rows, sights, strict=True)
+        list(_during_keys(sight, profile))
+        for profile, (sight, _) in zip(profiles, sights, strict=True)
     ]
-    shown = shown_in(context.tmux, [sight for sight, _ in sights], options)
+    shown = shown_in(context.tmux, [sight for sight, _ in sights], options, profiles)
     endings = [
         _ending(context, row, *seen, pane, policy)
         for row, seen, pane in zip(rows, sights, shown, strict=True)

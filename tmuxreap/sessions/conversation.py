@@ -14,7 +14,7 @@ from tmuxreap.agents.conversations.background import lingering, turn_open
 from tmuxreap.agents.conversations.command_lines import resume_line, resume_words
 from tmuxreap.agents.conversations.find import Clues
 from tmuxreap.agents.profiles import Profile
-from tmuxreap.agents.screens import Screen, State, read_screen
+from tmuxreap.agents.screens import Screen, State, read_screen, unstyled
 from tmuxreap.agents.spared import Carriers
 from tmuxreap.core.model import Conversation, Live, Process, Row
 from tmuxreap.core.ports import Processes
@@ -250,7 +250,7 @@ def screen_seen(
 ) -> Screen:
     """What a pane shows of its agent; behind a carrier, nothing while another program shows
     itself."""
-    if sight.carrier is not None and carriers.shows_another(text):
+    if sight.carrier is not None and text and carriers.shows_another(unstyled(text)):
         return Screen(State.UNKNOWN)
     return screen_of(profile, known, text)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from tmuxreap.agents.load import Profiles
+from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import Live, Row
 from tmuxreap.core.ports import Question, Tmux
 from tmuxreap.core.values import field, frozen, replace
@@ -136,14 +137,19 @@ class Shown:
     environment: str | None = None  # of its session
 
 
-def shown_in(tmux: Tmux, sights: Sequence[Sight], options: Sequence[Sequence[str]]) -> list[Shown]:
+def shown_in(
+    tmux: Tmux,
+    sights: Sequence[Sight],
+    options: Sequence[Sequence[str]],
+    profiles: Sequence[Profile | None],
+) -> list[Shown]:
     """In the order of the sights, each with its options; nothing for those without a session."""
     shown = [Shown()] * len(sights)
     for socket in dict.fromkeys(sight.socket for sight in sights):
         places = [
             place for place, sight in enumerate(sights) if sight.socket == socket and sight.session
         ]
-        each = (_questions(sights[place], options[place]) for place in places)
+        each = (_questions(sights[place], options[place], profiles[place]) for place in places)
         asked = list(chain.from_iterable(each))
         answers = iter(tmux.ask(socket, asked))
         for place in places:
@@ -155,15 +161,15 @@ def shown_in(tmux: Tmux, sights: Sequence[Sight], options: Sequence[Sequence[str
     return shown
 
 
-def _questions(sight: Sight, options: Sequence[str]) -> list[Question]:
+def _questions(sight: Sight, options: Sequence[str], profile: Profile | None) -> list[Question]:
     """Options are those of its pane: without one there are none."""
     asked = [Question(sight.session.id, environment=True)] if sight.session else []
     if sight.pane is None:
         return asked
-    pane = sight.pane.id
+    pane, styled = sight.pane.id, profile is not None and profile.is_styled
     return [
         *asked,
-        Question(pane),
+        Question(pane, styled=styled),
         Question(pane, joined=True),
         *(Question(pane, option) for option in options),
     ]

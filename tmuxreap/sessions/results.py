@@ -23,6 +23,7 @@ from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.sight import Sight
 
 if TYPE_CHECKING:
+    from tmuxreap.agents.profiles import Profile
     from tmuxreap.sessions.state import Told
 
 
@@ -123,7 +124,7 @@ def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -
 
     profile = context.agents.profile(row)
     known = context.finder.known_of(row, sight, profile)
-    plain, text = _screens(context.tmux, sight)
+    plain, text = _screens(context.tmux, sight, profile)
     screen = screen_of(profile, known, plain) if sight.agent else None
     if row.terminal is Terminal.NONE:
         text = context.drawn(row)
@@ -142,12 +143,12 @@ def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -
     )
 
 
-def _screens(tmux: Tmux, sight: Sight) -> Sequence[str | None]:
+def _screens(tmux: Tmux, sight: Sight, profile: Profile | None) -> Sequence[str | None]:
     """Its pane's, line by line as it is cut there, and with the lines whole."""
     if sight.pane is None:
         return None, None
-    pane = sight.pane.id
-    return tmux.ask(sight.socket, [Question(pane), Question(pane, joined=True)])
+    pane, styled = sight.pane.id, profile is not None and profile.is_styled
+    return tmux.ask(sight.socket, [Question(pane, styled=styled), Question(pane, joined=True)])
 
 
 def _ended_by(books: Books, row: Row) -> Author | None:

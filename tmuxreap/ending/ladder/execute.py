@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from signal import Signals
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tmuxreap.agents.profiles import Key
 from tmuxreap.core import deeds, faults
@@ -28,6 +28,9 @@ from tmuxreap.sessions.conversation import Finder, after_exit, screen_seen
 from tmuxreap.sessions.observe import Observer
 from tmuxreap.sessions.panes import in_front
 from tmuxreap.sessions.sight import past_of, see_again, wanted_by
+
+if TYPE_CHECKING:
+    from tmuxreap.sessions.editors import Opened
 
 T = TypeVar("T")
 
@@ -136,13 +139,18 @@ class Executor:
                 if self._progress:
                     self._progress.rung(ending.name, rung)
                 self._tell(ending, request, self._is_ours(ending))
-            case requests.Signal(processes, signals):
-                ending.strike()
+            case requests.Signal(processes, signals, strikes):
+                if strikes:
+                    ending.strike()
                 told = {one: self._signal(one, signals) for one in sorted(processes)}
                 self._tell(ending, request, told)
             case requests.KeepDraft(text):
                 event = self._books.note(ending.name, "draft", {"text": text})
                 self._tell(ending, request, event)
+            case requests.MayEdit():
+                self._tell(ending, request, self._may_edit(ending))
+            case requests.ReadEditor():
+                self._tell(ending, request, self._edited(ending))
             case requests.Hear():
                 if self._progress:
                     self._progress.turn(ending.name)
@@ -158,6 +166,17 @@ class Executor:
         return requests.Heard(
             ours, self._finder.last_told(ending.row, ending.sight) if ours else ""
         )
+
+    def _may_edit(self, ending: Ending) -> bool:
+        from tmuxreap.sessions.editors import may_open  # few drafts need it
+
+        store = ending.known.clues.store
+        return may_open(self._processes, ending.sight.keyed, ending.keys, store)
+
+    def _edited(self, ending: Ending) -> Opened | None:
+        from tmuxreap.sessions.editors import opened
+
+        return opened(self._processes, ending.sight.keyed)
 
     def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
         """What became of the first; those after it (SIGCONT) only help it along."""
@@ -216,7 +235,8 @@ class Executor:
         if ending.sight.pane is None or (silent and captured):
             return None
         joined = not isinstance(self._asked[ending], requests.ReadScreen)
-        return Question(ending.sight.pane.id, joined=joined)
+        styled = not joined and ending.profile is not None and ending.profile.is_styled
+        return Question(ending.sight.pane.id, joined=joined, styled=styled)
 
     def _look(self, looks: Mapping[Ending, requests.Look]) -> None:
         if not looks:

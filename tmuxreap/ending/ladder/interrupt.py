@@ -12,8 +12,8 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Outcome
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.keys import for_certain, screen_when, take_back, type_keys
-from tmuxreap.ending.ladder.requests import ReadScreen, Steps, Wait, ask
+from tmuxreap.ending.ladder.keys import for_certain, take_back
+from tmuxreap.ending.ladder.requests import ReadScreen, Steps, Wait, ask, screen_when, type_keys
 from tmuxreap.ending.plan import REPEATS
 
 AGAIN_S = 0.15  # between two steps of a turn a screen may seem idle for a moment

@@ -3,34 +3,32 @@ I/O of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from functools import partial
 
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
-from tmuxreap.core.model import ProcessId
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.requests import (
     Capture,
-    KeepDraft,
     Press,
     ReadScreen,
     Steps,
     Wait,
     ask,
+    keep,
+    left_by,
+    screen_when,
+    type_keys,
 )
-from tmuxreap.ending.plan import REPEATS, SETTLE_S, PlannedRung, fast, pauses_s
-from tmuxreap.ending.results import Draft
+from tmuxreap.ending.plan import REPEATS, PlannedRung, fast, pauses_s
 
 LINES_CLEARED = 8
 CLEAR_S = 0.3
-LOOK_S = 0.1
 SAME_S = 0.3  # between two looks at one that is behind a carrier
 ROUNDED_S = 1e-6
 PARTIAL = "the screen showed only a part of it"
 STASHED = "it was laid aside, and not shown"
-BETWEEN = "\n\n"  # several that were kept, in one answer
 
 
 class _Way(Enum):
@@ -54,6 +52,10 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
         way = yield from _unanswered(ending, limit, seen)
     elif seen is not None:
         seen = yield from _interrupted(ending, seen, limit)
+        if seen.partial:
+            from tmuxreap.ending.ladder.handing_over import whole_of  # few drafts need it
+
+            seen = yield from whole_of(ending, seen)
         if fast(seen, ending.keys):
             way = yield from _sequence(
                 ending, ending.keys.idle_keys, limit, ending.keys.leave_s, seen
@@ -84,7 +86,7 @@ def for_certain(ending: Ending, screen: Screen) -> Steps[Screen | None]:
 def take_back(ending: Ending, screen: Screen) -> Steps[Screen | None]:
     """What waits to be begun comes back into the input, and is kept: the key that ends a turn would
     begin it. The screen then; None when it does not come back: no key is sent."""
-    yield from _keep(ending, screen.draft)
+    yield from keep(ending, screen.draft)
     before = ""
     while screen.queued not in ("", before):
         if screen.state is State.DIALOG or not ending.keys.unqueue_keys:
@@ -94,8 +96,8 @@ def take_back(ending: Ending, screen: Screen) -> Steps[Screen | None]:
             screen = yield from _cleared(ending, screen)
         yield from type_keys(ending, ending.keys.unqueue_keys)
         screen = yield from screen_when(ending, partial(_has_changed, before), ending.keys.leave_s)
-        yield from _keep(ending, screen.draft)
-    yield from _keep(ending, screen.queued)
+        yield from keep(ending, screen.draft)
+    yield from keep(ending, screen.queued)
     return None if screen.queued else screen
 
 
@@ -108,7 +110,7 @@ def _cleared(ending: Ending, screen: Screen) -> Steps[Screen]:
     for _ in range(LINES_CLEARED):
         if not screen.draft:
             break
-        yield from _keep(ending, screen.draft)
+        yield from keep(ending, screen.draft)
         yield from type_keys(ending, ending.keys.clear_keys)
         screen = yield from screen_when(ending, lambda seen: not seen.draft, CLEAR_S)
     return screen
@@ -119,7 +121,7 @@ def _unstashed(ending: Ending, screen: Screen) -> Steps[Screen]:
     if screen.state is State.IDLE and ending.keys.unstash_keys:
         yield from type_keys(ending, ending.keys.unstash_keys)
         screen = yield from screen_when(ending, lambda seen: not seen.stashed)
-        yield from _keep(ending, screen.draft)
+        yield from keep(ending, screen.draft)
     if screen.stashed:
         ending.draft_lost = STASHED
     return screen
@@ -135,30 +137,8 @@ def _interrupted(ending: Ending, screen: Screen, limit: float | None) -> Steps[S
         if not (yield from type_keys(ending, ending.keys.interrupt_keys)):
             break
         screen = yield from screen_when(ending, lambda seen: seen.state is not State.BUSY)
-        yield from _keep(ending, screen.draft)
+        yield from keep(ending, screen.draft)
     return screen
-
-
-def type_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
-    """False when a key could not be sent."""
-    for step in steps:
-        if isinstance(step, Pause):
-            yield from ask(Wait(ending.awaited, ending.now + step.seconds))
-        elif not (yield from ask(Press(step))):
-            return False
-    return True
-
-
-def screen_when(
-    ending: Ending, holds: Callable[[Screen], bool], seconds: float = SETTLE_S
-) -> Steps[Screen]:
-    """The screen as soon as it is so, or as it is when the time is up."""
-    until = ending.now + seconds
-    while True:
-        left = yield from _left_by(ending, ending.awaited, LOOK_S, None)
-        screen = yield from ask(ReadScreen())
-        if left or holds(screen) or ending.now >= until:
-            return screen
 
 
 def _unanswered(ending: Ending, limit: float | None, seen: Screen) -> Steps[_Way]:
@@ -189,7 +169,7 @@ def _safely(ending: Ending, limit: float | None, seen: Screen | None) -> Steps[_
         _Way.STAYED,
         _Way.CUT,
     ):  # cut: of its several processes one, and the terminal, are gone first
-        left = yield from _left_by(ending, ending.awaited, until - ending.now, limit)
+        left = yield from left_by(ending, ending.awaited, until - ending.now, limit)
         way = _Way.LEFT if left else _Way.STAYED
     return way
 
@@ -209,19 +189,19 @@ def _sequence(
             return _Way.STAYED
         left = broken = False
         if isinstance(step, Pause):
-            left, seen = (yield from _left_by(ending, agent, step.seconds, limit)), None
+            left, seen = (yield from left_by(ending, agent, step.seconds, limit)), None
         else:
             broken = not (yield from _press(ending, step, seen))
             seen = None
         if broken:
-            left = yield from _left_by(ending, agent, 0, limit)
+            left = yield from left_by(ending, agent, 0, limit)
             if left:
                 return _Way.LEFT
             return _Way.CUT if sent else _Way.BROKEN
         if left:
             return _Way.LEFT
         sent = sent or not isinstance(step, Pause)
-    left = yield from _left_by(ending, agent, leave_s, limit)
+    left = yield from left_by(ending, agent, leave_s, limit)
     return _Way.LEFT if left else _Way.STAYED
 
 
@@ -260,30 +240,13 @@ def keep_shown(ending: Ending) -> Steps[None]:
     screen = ending.plan.screen
     if screen is None or ending.cleared:
         return
-    yield from _keep(ending, screen.draft)
-    yield from _keep(ending, screen.queued)
+    yield from keep(ending, screen.draft)
+    yield from keep(ending, screen.queued)
     if screen.partial or screen.stashed:
         ending.draft_lost = PARTIAL if screen.partial else STASHED
-
-
-def _keep(ending: Ending, text: str) -> Steps[None]:
-    """Each text once; one that grew replaces what it grew from."""
-    if not text or text in ending.kept:
-        return
-    event = yield from ask(KeepDraft(text))
-    ending.kept = [*(one for one in ending.kept if one not in text), text]
-    ending.draft = Draft(BETWEEN.join(ending.kept), event)
 
 
 def _is_ours(ending: Ending, screen: Screen) -> bool:
     """Enter submits what stands there: it must be what we typed and nothing else."""
     ours = "".join(step.text for step in ending.keys.idle_keys if isinstance(step, Text))
     return screen.state is State.DRAFT and screen.draft.strip() == ours
-
-
-def _left_by(
-    ending: Ending, agent: frozenset[ProcessId], seconds: float, limit: float | None
-) -> Steps[bool]:
-    until = ending.now + seconds
-    last = until if limit is None else min(until, limit)
-    return not (yield from ask(Wait(agent, last)))

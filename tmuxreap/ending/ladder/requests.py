@@ -1,21 +1,29 @@
-"""What the ladder of one session may ask for, and what it is told: plain values."""
+"""What the ladder of one session may ask for, and what it is told: plain values; and what a rung
+of keys makes of them: type, look, wait, keep what is half-typed."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tmuxreap.agents.profiles import Key, Text
+from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Sent
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.plan import Rung
+from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.plan import SETTLE_S, Rung
+from tmuxreap.ending.results import Draft
 from tmuxreap.sessions.conversation import Known
 from tmuxreap.sessions.sight import Sight
 
+if TYPE_CHECKING:
+    from tmuxreap.sessions.editors import Opened  # noqa: F401 - in a string
+
 T = TypeVar("T")
+LOOK_S = 0.1
+BETWEEN = "\n\n"  # several that were kept, in one answer
 
 
 class Request(Generic[T]):
@@ -61,6 +69,7 @@ class Signal(Request[Mapping[ProcessId, Sent]]):
 
     processes: frozenset[ProcessId]
     signals: tuple[signal.Signals, ...]
+    strikes: bool = True  # it begins to end the session
 
 
 @frozen
@@ -91,6 +100,16 @@ class KeepDraft(Request["int | None"]):
 
 
 @frozen
+class MayEdit(Request[bool]):
+    """Would the agent hand its draft to an editor in its terminal?"""
+
+
+@frozen
+class ReadEditor(Request["Opened | None"]):
+    """What has it handed over?"""
+
+
+@frozen
 class Capture(Request[Known]):
     """Look for the conversation again: the agent has left."""
 
@@ -109,3 +128,42 @@ class Hear(Request[Heard]):
 @frozen
 class Recall(Request[Known]):
     """Time has gone by, the agent lives: look for its conversation again."""
+
+
+def type_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
+    """False when a key could not be sent."""
+    for step in steps:
+        if isinstance(step, Pause):
+            yield from ask(Wait(ending.awaited, ending.now + step.seconds))
+        elif not (yield from ask(Press(step))):
+            return False
+    return True
+
+
+def screen_when(
+    ending: Ending, holds: Callable[[Screen], bool], seconds: float = SETTLE_S
+) -> Steps[Screen]:
+    """The screen as soon as it is so, or as it is when the time is up."""
+    until = ending.now + seconds
+    while True:
+        left = yield from left_by(ending, ending.awaited, LOOK_S, None)
+        screen = yield from ask(ReadScreen())
+        if left or holds(screen) or ending.now >= until:
+            return screen
+
+
+def keep(ending: Ending, text: str) -> Steps[None]:
+    """Each text once; one that grew replaces what it grew from."""
+    if not text or any(text in one for one in (*ending.kept, *ending.replaced)):
+        return
+    event = yield from ask(KeepDraft(text))
+    ending.kept = [*(one for one in ending.kept if one not in text), text]
+    ending.draft = Draft(BETWEEN.join(ending.kept), event)
+
+
+def left_by(
+    ending: Ending, agent: frozenset[ProcessId], seconds: float, limit: float | None
+) -> Steps[bool]:
+    until = ending.now + seconds
+    last = until if limit is None else min(until, limit)
+    return not (yield from ask(Wait(agent, last)))

@@ -95,7 +95,8 @@ def question(asked: Question, end: str) -> list[str]:
     if asked.option is not None:
         whole = moved_up = ["show-options", "-p", "-v", "-t", pane, "--", asked.option]
     else:
-        whole = ["capture-pane", "-p", *(["-J"] if asked.joined else []), "-t", pane]
+        how = [*(["-J"] if asked.joined else []), *(["-e"] if asked.styled else [])]
+        whole = ["capture-pane", "-p", *how, "-t", pane]
         # A pane that dies and remains gets a line of tmux's own at the bottom: its top line moves
         # to the history.
         moved_up = [*whole, "-S", "-1"]

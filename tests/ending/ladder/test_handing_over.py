@@ -1,0 +1,97 @@
+"""A draft of which the screen shows a part is read whole, in the editor that the agent opens."""
+
+from __future__ import annotations
+
+import re
+from signal import SIGKILL, SIGTERM
+from typing import Any
+
+import pytest
+
+from tests.ending.ladder.test_climb import ALONE, GONE, UNTOLD, run, scripted
+from tests.ending.test_plan import DEMO, STOP
+from tmuxreap.agents.profiles import Key
+from tmuxreap.agents.screens import Screen, State
+from tmuxreap.core.model import ProcessId
+from tmuxreap.core.values import replace
+from tmuxreap.ending.ending import Ending
+from tmuxreap.ending.ladder.handing_over import CLOSES_S, OPENS_S
+from tmuxreap.ending.ladder.keys import PARTIAL
+from tmuxreap.ending.ladder.requests import MayEdit, Press, ReadEditor, Request, Signal, Wait
+from tmuxreap.sessions.editors import Opened
+
+EDITOR = ProcessId(300, 9)
+PASTE = replace(Screen(State.DRAFT, "[Pasted #1]"), partial=True)
+WITH = replace(DEMO, editor_keys=(Key("C-g"),), marks={"shortened": re.compile(r"\[Pasted")})
+
+
+def handed(
+    *found: Opened | None, screen: Screen = PASTE, profile: Any = WITH, **answers: object
+) -> tuple[list[Request[Any]], Ending]:
+    given = {"ReadScreen": screen, "ReadEditor": list(found), "Look": [ALONE, GONE], **answers}
+    return run(STOP, scripted(Capture=UNTOLD, **given), profile=profile)
+
+
+def keys(asked: list[Request[Any]]) -> list[object]:
+    return [one.step for one in asked if isinstance(one, Press)]
+
+
+def signals(asked: list[Request[Any]]) -> list[object]:
+    return [one.signals for one in asked if isinstance(one, Signal) and EDITOR in one.processes]
+
+
+def test_the_whole_replaces_what_stood_for_it() -> None:
+    asked, ended = handed(None, Opened(EDITOR, "one\ntwo\n"))
+    assert (ended.kept, ended.draft_lost) == (["one\ntwo"], "")
+    assert ended.draft is not None
+    assert ended.draft.text == "one\ntwo"
+    assert keys(asked).count(Key("C-g")) == 1
+    first = next(one for one in asked if isinstance(one, Signal))
+    assert (first.processes, first.strikes) == (frozenset({EDITOR}), False)
+
+
+def test_an_editor_that_stays_is_killed() -> None:
+    asked, _ = handed(Opened(EDITOR, "one"))
+    assert signals(asked) == [(SIGTERM,), (SIGKILL,)]
+    waits = [one for one in asked if isinstance(one, Wait) and one.processes == {EDITOR}]
+    assert waits[1].until - waits[0].until == CLOSES_S
+
+
+def test_a_command_for_the_shell_keeps_its_sign() -> None:
+    _, ended = handed(Opened(EDITOR, "one"), screen=replace(PASTE, draft="!echo [Pasted #1]"))
+    assert ended.kept == ["!one"]
+
+
+@pytest.mark.parametrize("text", ["", "see [Pasted #1]"])
+def test_words_that_stand_for_it_are_not_the_whole(text: str) -> None:
+    asked, ended = handed(Opened(EDITOR, text))
+    assert (ended.kept, ended.draft_lost) == (["[Pasted #1]"], PARTIAL)
+    assert signals(asked)[0] == (SIGTERM,)
+
+
+def test_an_editor_that_does_not_come_is_awaited_for_a_while() -> None:
+    asked, ended = handed(None)
+    reads = [at for at, one in enumerate(asked) if isinstance(one, ReadEditor)]
+    waited = [one for one in asked[reads[0] : reads[-1]] if isinstance(one, Wait)]
+    assert waited[-1].until - waited[0].until == pytest.approx(OPENS_S - 0.1, abs=0.1)
+    assert (ended.kept, ended.draft_lost, signals(asked)) == (["[Pasted #1]"], PARTIAL, [])
+
+
+def test_one_that_leaves_is_asked_no_longer() -> None:
+    asked, _ = handed(None, Wait=frozenset())
+    assert sum(isinstance(one, ReadEditor) for one in asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("screen", "profile", "may"),
+    [
+        (replace(PASTE, partial=False), WITH, True),
+        (replace(PASTE, state=State.DIALOG), WITH, True),
+        (PASTE, replace(WITH, editor_keys=()), True),
+        (PASTE, WITH, False),
+    ],
+)
+def test_no_editor_is_opened_otherwise(screen: Screen, profile: Any, may: bool) -> None:
+    asked, _ = handed(None, screen=screen, profile=profile, MayEdit=may)
+    assert Key("C-g") not in keys(asked)
+    assert may or any(isinstance(one, MayEdit) for one in asked)

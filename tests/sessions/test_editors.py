@@ -1,0 +1,84 @@
+"""The editor that an agent hands its draft to: which one it would be, and what it was given."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import FakeClock, FakeProcesses
+from tmuxreap.agents.load import load_profiles
+from tmuxreap.core.model import Process, ProcessId
+from tmuxreap.core.values import replace
+from tmuxreap.sessions.editors import may_open, opened
+
+DEMO = load_profiles(None).agents["demo"]
+
+
+class Machine:
+    def __init__(self, **environ: str) -> None:
+        self.processes = FakeProcesses(FakeClock())
+        self.agent = self.processes.add("agent", environ=environ)
+
+    @property
+    def keyed(self) -> tuple[Process, ...]:
+        return (self.processes.look()[self.agent.pid],)
+
+    def may(self, store: Path | None = None, found: str | None = None) -> bool:
+        pattern = re.compile(found) if found else None
+        profile = replace(DEMO, editor_file="settings.json", editor_set=pattern)
+        return may_open(self.processes, self.keyed, profile, store)
+
+    def edits(self, *argv: str, parent: ProcessId | None = None) -> ProcessId:
+        name = argv[0].rpartition("/")[2]
+        return self.processes.add(name, *argv, parent=parent or self.agent)
+
+
+@pytest.mark.parametrize(
+    ("environ", "may"),
+    [
+        ({"EDITOR": "vi"}, True),
+        ({"EDITOR": "/usr/bin/nvim -u NONE"}, True),
+        ({"VISUAL": "nano", "EDITOR": "code --wait"}, True),
+        ({"VISUAL": "code --wait", "EDITOR": "vi"}, False),
+        ({"VISUAL": "", "EDITOR": "vi"}, True),
+        ({"EDITOR": "gvim"}, False),
+        ({}, False),
+    ],
+)
+def test_only_one_that_draws_in_its_terminal(environ: dict[str, str], may: bool) -> None:
+    assert Machine(**environ).may() is may
+
+
+def test_not_where_its_own_settings_name_one(tmp_path: Path) -> None:
+    machine = Machine(EDITOR="vi")
+    assert machine.may(tmp_path, "preferredEditor")
+    (tmp_path / "settings.json").write_text('{"preferredEditor": "vscode"}')
+    assert not machine.may(tmp_path, "preferredEditor")
+    assert machine.may(tmp_path)
+
+
+def test_not_where_one_is_open_already() -> None:
+    machine = Machine(EDITOR="vi")
+    machine.edits("vi", "/etc/motd")
+    assert not machine.may()
+
+
+def test_what_it_was_given(tmp_path: Path) -> None:
+    machine, file = Machine(), tmp_path / "prompt.md"
+    file.write_text("one\ntwo")
+    machine.processes.add("vi", "vi", str(file))  # a neighbour's
+    assert opened(machine.processes, machine.keyed) is None
+    shell = machine.processes.add("sh", "sh", "-c", f"vi {file}", parent=machine.agent)
+    editor = machine.edits("/usr/bin/vi", "+2", str(file), parent=shell)
+    found = opened(machine.processes, machine.keyed)
+    assert found is not None
+    assert (found.editor, found.text) == (editor, "one\ntwo")
+
+
+@pytest.mark.parametrize("argv", [("vi",), ("vi", "relative.md"), ("vi", "/no/such/file")])
+def test_no_file_is_none(argv: tuple[str, ...]) -> None:
+    machine = Machine()
+    machine.edits(*argv)
+    assert opened(machine.processes, machine.keyed) is None
