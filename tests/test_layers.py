@@ -4,6 +4,7 @@ each; the imports are read from the source."""
 from __future__ import annotations
 
 import ast
+import re
 from fnmatch import fnmatchcase
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -38,7 +39,7 @@ ROOMS = {
     "commands": "*",
     "hosts": "*",
     "app": "*",
-    "interfaces": "cli.main text.report text.watching hook.answer completion.answer python.api",
+    "interfaces": "cli.main text.report hook.answer completion.answer python.api",
 }
 ORDER = tuple(ROOMS)
 ABOVE_ALL = {"__init__"}  # the version
@@ -252,9 +253,31 @@ def test_a_room_says_what_it_owns_and_holds_no_code(module: str) -> None:
 
 @pytest.mark.parametrize("room", [room for room in ORDER if room != "app"])
 def test_a_room_names_what_is_its_own_and_what_it_never_does(room: str) -> None:
-    text = " ".join((ast.get_docstring(ast.parse(source_of(room))) or "").split())
+    text = told_by(room)
     assert text.startswith("Owns ")
     assert "never" in text.lower() or "nothing" in text.lower()
+
+
+def told_by(room: str) -> str:
+    return " ".join((ast.get_docstring(ast.parse(source_of(room))) or "").split())
+
+
+@pytest.mark.parametrize("room", [room for room, doors in ROOMS.items() if doors != "*"])
+def test_a_room_names_its_doors(room: str) -> None:
+    missing = [
+        door for door in ROOMS[room].split() if f"`{door.removesuffix('.*')}`" not in told_by(room)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("room", [room for room in ORDER if room != "app"])
+def test_a_room_names_main_types_that_it_has(room: str) -> None:
+    named = re.findall(
+        r"`([A-Z]\w+)`", told_by(room).partition("Main types: ")[2].partition(";")[0]
+    )
+    inside = "\n".join(source_of(name) for name in NAMES if room_of(name) == room)
+    assert len(named) >= 3
+    assert set(named) - set(re.findall(r"^class (\w+)", inside, re.MULTILINE)) == set()
 
 
 def test_a_reader_sees_few_entries() -> None:

@@ -1,7 +1,6 @@
 """Owns the verbs: one file each (a folder where one needs more), `run(context, request) -> Result`.
 
-Never prints and never reads the command line; every other room is above it, only the interfaces
-below.
+Never prints and never reads the command line; every other room but `hosts` is above it.
 
-Main types: each verb's request, and `core`'s answer to it.
-"""
+Doors: all modules. Main types: a request for each verb, as `EndRequest`, `StartRequest`,
+`ListRequest`; what a verb answers is a `Result` of `core`."""

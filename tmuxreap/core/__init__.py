@@ -4,5 +4,5 @@ text, times.
 Imports nothing of the package but its version, and touches nothing outside but the switch that
 makes a step fail in tests (`faults`).
 
-Doors: all modules. Read first: `model` (Row, Process, Server), `errors` (Code, Failure), `ports`
-(Tmux, Processes, Clock: what the other rooms may ask of a machine)."""
+Doors: all modules; `model`, `errors` and `ports` (what the other rooms may ask of a machine) are to
+be read first. Main types: `Row`, `Failure`, `Result`."""

@@ -3,6 +3,6 @@
 `stop`, `kill`, `reap` and `start --replace` differ in their policy only. Never names a session to
 tmux, only ids that were judged, and never writes an end without proof.
 
-Doors: `end`, `plan`, `results`, and for the verbs beside it `prepare`, `outcome`, `one_at_a_time`,
-`delegation`, `handover` and the ladder's `requests` and `execute`. Main types: `Ending`, `Plan`,
-`Policy`, `EndResult`."""
+Doors: `end`, `interrupt` (a turn, and no session), `plan`, `outcome`, `results`, `one_at_a_time`
+(who is at it), `handover` (to one outside), `unfinished` (what a dead one left). Main types:
+`Ending`, `Plan`, `Policy`."""

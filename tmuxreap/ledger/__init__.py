@@ -4,4 +4,5 @@ Never decides what is true of a session: where the two disagree, the registry wi
 made anew.
 
 Doors: `books` (registry and ledger written together), `records` (what is written), `database` and
-`schema` (where the file lies and what stands in it). Main types: `Books`, `Intent`, `Event`."""
+`schema` (where the file lies and what stands in it), `copy` (for who may not write). Main types:
+`Books`, `Intent`, `Event`."""

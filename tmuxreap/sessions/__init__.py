@@ -3,6 +3,8 @@ processes, its conversation.
 
 Never changes anything, and judges from one look only: what could not be seen is unknown.
 
-Doors: `context` (what a command has at hand), `look`, `sight`, `conversation`, `results`, and the
-facts below them: `observe`, `world`, `ownership`, `panes`, `identity`. Main types: `Context`,
-`World`, `Sight`."""
+Doors: `context` (what a command has at hand), `configuration`, `servers` (which socket a row
+means); `look`, `sight`, `state`, `conversation`, `results` (what is true of a row) and the facts
+below them: `observe`, `world`, `ownership`, `panes`, `identity`; `newcomers` and `elsewhere` (who
+has no row here), `restarts` (whose turn it is to come back). Main types: `Context`, `World`,
+`Sight`."""

@@ -1,2 +1,2 @@
-"""Owns agents' hooks: what their events mean, the block that installs them, and the edit of an
-agent's settings."""
+"""Owns agents' hooks: `events` tells what they mean, `settings_file` puts ours into an agent's
+settings, `jsonsplice` changes no other byte there."""

@@ -1,2 +1,2 @@
-"""What agents' hooks and heartbeats say, answered without building a command line: 4 times the
-start of Python."""
+"""What agents' hooks and heartbeats say, answered without building a command line: `speaker` finds
+whose it is, `answer` writes it down."""
