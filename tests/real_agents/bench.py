@@ -23,7 +23,7 @@ from tmuxreap.agents.screens import Screen, State, read_screen
 
 PATIENCE_S = 240.0  # the machine may be busy, and an agent take ten seconds of it to begin
 BURST_S = 0.5  # between a text and its Enter: several agents swallow one that comes sooner
-SOON_S, TRIES = 4.0, 3
+SOON_S, TRIES = 4.0, 20
 MESSAGE = "please remember the blue teapot"
 AGAIN = "which colour did it have"
 NAME = "acme"
@@ -257,7 +257,9 @@ class Bench:
         for _ in range(TRIES):
             if self.soon(lambda: end in self.screen()):
                 break
-            self.type(text)
+            self.settle()
+            if end not in self.screen():
+                self.type(text)
         time.sleep(BURST_S)
         for _ in range(TRIES):
             self.keys("Enter")

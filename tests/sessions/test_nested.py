@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fakes import DEMO, Story
 from tmuxreap.sessions.nested import nested_in
 from tmuxreap.sessions.ownership import Belonging, Owned
@@ -21,3 +23,20 @@ def test_below_another_server_only_where_its_client_is_in_front(story: Story) ->
     assert nested_in(Owned((), owned.spared), app.profiles.agents["demo"], world) is None
     assert nested_in(Owned(owned.own, ()), app.profiles.agents["demo"], world) is None
     assert nested_in(owned, app.profiles.agents["claude"], world) is None
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_who_lives_in_another_tmux_is_not_said_to_be_ended(story: Story, verb: str) -> None:
+    outer = story.agent(shell=True)
+    story.processes.die(outer.process)
+    assert outer.shell is not None
+    other, marks = "/tmp/tmux-1000/inner", {"TMUXREAP_ID": "mark-of-acme"}
+    agent = story.tmux.open(other, "inner", *DEMO, environ=marks).panes[0].process
+    server = story.tmux.servers[other].process  # started in the pane, as all that has its mark
+    story.processes.table[server.pid].environ = marks
+    story.processes.add("tmux: client", parent=outer.shell, foreground=True)
+    (item,) = getattr(story, verb)().results
+    told = item.as_json()
+    assert (told["outcome"], told["error"]["code"]) == ("refused", "beyond_reach"), told
+    assert (story.row()["status"], story.processes.identify(agent.pid)) == ("running", agent)
+    assert story.processes.signals == []
