@@ -31,10 +31,17 @@ def ledger_of(registry: Path) -> Path:
     return registry.with_suffix(".db")
 
 
+def agents_of_mine() -> Path:
+    return Path(os.environ["XDG_CONFIG_HOME"]) / "tmuxreap" / "agents.yaml"
+
+
 @pytest.fixture
 def known(registry: Path) -> Path:
-    """A registry whose reading is kept."""
+    """A registry whose reading is kept, and that of a file with agents beside ours."""
     registry.write_text(TEXT)
+    mine = agents_of_mine()
+    mine.parent.mkdir()
+    mine.write_text("agents: {pi: {about: one, process: [pi]}}\n")
     names()
     with sqlite3.connect(ledger_of(registry)) as db:
         assert {what for (what,) in db.execute("SELECT what FROM readings")} == {
@@ -108,14 +115,9 @@ def test_what_was_changed_in_it_is_not_believed(known: Path) -> None:
     assert names()[0] == "r000"
 
 
-def test_a_profile_that_was_changed_in_place_is_read_anew(
-    known: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = known.parent / "tmuxreap" / "agents.yaml"
-    mine.parent.mkdir()
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(known.parent))
-    mine.write_text("agents: {pi: {about: one, process: [pi]}}\n")
-    names()
+@pytest.mark.usefixtures("known")
+def test_a_profile_that_was_changed_in_place_is_read_anew() -> None:
+    mine = agents_of_mine()
     before = mine.stat()
     with mine.open("r+") as file:
         file.write("agents: {pi: {about: two, process: [pi]}}\n")
