@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tmuxreap.core.model import Verb
-from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.ending.plan import REASONS, TERM_GRACE_S, Policy
 from tmuxreap.interfaces.cli.boundary import end, scope_of, seconds, task_status_of
 from tmuxreap.interfaces.cli.verbs.options import (
     Cleanup,
@@ -35,7 +35,9 @@ def command(
     grace: Annotated[
         str | None,
         typer.Option(
-            "--grace", help="How long to wait after SIGTERM (0: SIGKILL at once). [2s]", metavar="S"
+            "--grace",
+            help=f"How long to wait after SIGTERM (0: SIGKILL at once). [{TERM_GRACE_S:g}s]",
+            metavar="S",
         ),
     ] = None,
     no_force: NoForce = False,

@@ -8,6 +8,7 @@ import typer
 
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
+from tmuxreap.ending.plan import HANGUP_GRACE_S
 from tmuxreap.interfaces.cli.boundary import answer, heed_signals, seconds, task_status_of
 from tmuxreap.interfaces.cli.verbs.options import (
     Cleanup,
@@ -46,7 +47,9 @@ def command(
     grace: Annotated[
         str | None,
         typer.Option(
-            "--grace", help="How long to wait after SIGTERM before SIGKILL. [5s]", metavar="S"
+            "--grace",
+            help=f"How long to wait after SIGTERM before SIGKILL. [{HANGUP_GRACE_S:g}s]",
+            metavar="S",
         ),
     ] = None,
     task_status: TaskStatus = "failed",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tmuxreap.core.model import Verb
-from tmuxreap.ending.plan import REASONS, Policy
+from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, Policy
 from tmuxreap.interfaces.cli.boundary import end, scope_of, seconds
 from tmuxreap.interfaces.cli.verbs.options import (
     AfterTurn,
@@ -43,7 +43,9 @@ def command(
     grace: Annotated[
         str | None,
         typer.Option(
-            "--grace", help="How long to wait after SIGTERM before SIGKILL. [5s]", metavar="S"
+            "--grace",
+            help=f"How long to wait after SIGTERM before SIGKILL. [{HANGUP_GRACE_S:g}s]",
+            metavar="S",
         ),
     ] = None,
     after_turn: AfterTurn = None,

@@ -1,0 +1,80 @@
+"""Which hosts are meant, and which target goes to which."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.errors import Failure
+from tmuxreap.hosts.choose import Errand, errands, hosts_of, split
+from tmuxreap.hosts.file import LOCAL, Host, Hosts
+
+NORTH, SOUTH = Host("north", "north", tags=("lab",)), Host("south", "south", tags=("lab", "big"))
+HOSTS = Hosts(None, {"north": NORTH, "south": SOUTH})
+HERE = Host(LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["north"], [NORTH]),
+        (["south,north", "south"], [SOUTH, NORTH]),
+        (["@lab"], [NORTH, SOUTH]),
+        (["@big", "all"], [SOUTH, NORTH]),
+        (["local, north"], [HERE, NORTH]),
+    ],
+)
+def test_each_host_is_meant_once_in_the_order_of_the_words(
+    words: list[str], meant: list[Host]
+) -> None:
+    assert hosts_of(words, HOSTS) == meant
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [("east", "there is no host 'east'"), ("@far", "no host has the tag 'far'")],
+)
+def test_an_unknown_one_is_told_with_those_that_are_known(word: str, reason: str) -> None:
+    with pytest.raises(Failure, match=reason) as caught:
+        hosts_of([word], HOSTS)
+    assert "north, south, local" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("target", "parts"),
+    [
+        ("acme@north", ("acme", NORTH)),
+        ("a@b@south", ("a@b", SOUTH)),
+        ("acme@local", ("acme", HERE)),
+        ("acme@east", None),
+        ("@north", None),
+        ("acme", None),
+    ],
+)
+def test_the_host_stands_behind_the_last_at(target: str, parts: tuple[str, Host] | None) -> None:
+    assert split(target, HOSTS) == parts
+
+
+def sent(*targets: str, flag: list[Host] | None = None, rows: str = "") -> list[Errand] | None:
+    return errands(targets, flag, lambda: HOSTS, lambda word: word in rows.split())
+
+
+def test_what_names_no_host_is_meant_here_and_asks_for_no_file() -> None:
+    assert errands(["a", "tag:x"], None, pytest.fail, lambda _: False) is None
+
+
+def test_a_name_with_an_at_may_be_a_row_of_this_machine() -> None:
+    assert sent("me@north", rows="me@north") is None
+    assert sent("me@north", flag=[SOUTH], rows="me@north") == [Errand(HERE, ("me@north",), False)]
+
+
+def test_each_target_goes_to_its_own_host_and_the_others_to_all_that_were_asked() -> None:
+    assert sent("a@north", "b", flag=[SOUTH]) == [
+        Errand(SOUTH, ("b",), True),
+        Errand(NORTH, ("a",), False),
+    ]
+    assert sent("a@north", "b") == [Errand(NORTH, ("a",), False), Errand(HERE, ("b",), False)]
+
+
+def test_a_host_that_no_target_is_for_is_not_asked_unless_there_are_none() -> None:
+    assert sent("a@north", flag=[SOUTH]) == [Errand(NORTH, ("a",), False)]
+    assert sent(flag=[SOUTH]) == [Errand(SOUTH, (), True)]

@@ -1,0 +1,54 @@
+"""Many are asked at the same time; the answers stand in the order of the questions."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tmuxreap.hosts.crowd import all_at_once
+
+
+def test_nobody_to_ask_is_no_answer() -> None:
+    assert all_at_once([]) == []
+
+
+def test_the_last_may_answer_first() -> None:
+    last = threading.Event()
+
+    def first() -> str:
+        assert last.wait(60)
+        return "first"
+
+    def then() -> str:
+        last.set()
+        return "then"
+
+    assert all_at_once([first, then]) == ["first", "then"]
+
+
+@pytest.mark.parametrize(("works", "threads"), [(50, 3), (2, 2)])
+def test_no_more_than_so_many_are_asked_at_once(
+    works: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[threading.Thread] = []
+
+    class Counted(threading.Thread):
+        def start(self) -> None:
+            begun.append(self)
+            super().start()
+
+    monkeypatch.setattr(threading, "Thread", Counted)
+    assert all_at_once([lambda: "x"] * works, at_once=3) == ["x"] * works
+    assert len(begun) == threads
+
+
+def test_an_error_is_raised_when_all_have_answered() -> None:
+    answered: list[int] = []
+
+    def fails() -> None:
+        raise OSError("no")
+
+    with pytest.raises(OSError, match="no"):
+        all_at_once([fails, *[lambda n=n: answered.append(n) for n in range(5)]], at_once=1)
+    assert answered == [0, 1, 2, 3, 4]

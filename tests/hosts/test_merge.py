@@ -1,0 +1,88 @@
+"""The answers of many hosts in one envelope; none of them is believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tmuxreap.core.errors import Code, Exit, Failure
+from tmuxreap.hosts.choose import Errand
+from tmuxreap.hosts.file import Host
+from tmuxreap.hosts.link import Heard
+from tmuxreap.hosts.merge import found_somewhere, items_of, merged
+
+NORTH, SOUTH = Host("north"), Host("south")
+DOWN = Heard(SOUTH, failure=Failure(Code.HOST_UNREACHABLE, "could not reach south: it is down"))
+
+
+def item(name: str, code: str | None = None) -> dict[str, object]:
+    error = {"code": code, "message": "no", "hint": ""} if code else None
+    return {"name": name, "outcome": "failed" if code else "stopped", "error": error}
+
+
+def answer(host: Host, *items: dict[str, object], exit_code: int = 0, line: str = "") -> Heard:
+    texts = tuple((line or f"{one['name']}: stopped",) for one in items)
+    envelope = {"results": list(items), "exit_code": exit_code, "ok": exit_code == 0}
+    return Heard(host, envelope, texts)
+
+
+def test_each_result_has_its_host_and_people_read_it_first() -> None:
+    found = merged("stop", 0.0, [answer(NORTH, item("a")), answer(SOUTH, item("a"))])
+    assert [one.target for one in items_of(answer(NORTH, item("a")))] == ["a@north"]
+    assert [one.lines for one in found.results] == [("a@north: stopped",), ("a@south: stopped",)]  # type: ignore[attr-defined]
+    assert found.exit is Exit.OK
+
+
+def test_a_host_that_is_down_is_a_failure_beside_the_results_of_the_others() -> None:
+    found = merged("stop", 0.0, [answer(NORTH, item("a")), DOWN])
+    assert len(found.results) == 1
+    assert [one.code for one in found.others] == [Code.HOST_UNREACHABLE]
+    assert found.exit is Exit.TMUX
+    hosts = found.as_json()["hosts"]
+    assert [(one["host"], one["ok"], one["exit_code"]) for one in hosts] == [  # type: ignore[attr-defined]
+        ("north", True, 0),
+        ("south", False, 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "exit_"), [((3, 3), 3), ((3, 4), 1), ((0, 4), 4), ((0, 77), 1), ((0, 0), 0)]
+)
+def test_the_status_is_the_one_that_all_share(statuses: tuple[int, int], exit_: int) -> None:
+    every = [answer(host, exit_code=n) for host, n in zip((NORTH, SOUTH), statuses, strict=True)]
+    assert int(merged("list", 0.0, every).exit) == exit_
+
+
+def test_an_unknown_code_of_a_newer_host_is_some_failure() -> None:
+    (one,) = items_of(answer(NORTH, item("a", "moon_fell"), exit_code=1))
+    assert one.error is not None
+    assert int(Code.of(one.error.code).exit) == 1
+
+
+def test_what_a_host_says_cannot_command_a_terminal() -> None:
+    (one,) = items_of(answer(NORTH, item("a\x1b[2J"), line="a\x1b[2J: stopped"))
+    assert "\x1b" not in "".join(one.lines)
+
+
+def test_a_tag_that_one_host_does_not_know_is_no_fault_where_another_does() -> None:
+    missing = answer(SOUTH, item("tag:x", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
+    asked = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
+    here, there = found_somewhere(asked, [answer(NORTH, item("a")), missing])
+    assert len(items_of(here)) == 1
+    assert there.answer is not None
+    assert (items_of(there), there.answer["exit_code"]) == ([], 0)
+
+
+def test_a_name_that_one_host_does_not_know_stays_a_fault() -> None:
+    missing = answer(SOUTH, item("a", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
+    asked = [Errand(host, ("a",), True) for host in (NORTH, SOUTH)]
+    _, there = found_somewhere(asked, [answer(NORTH, item("a")), missing])
+    assert len(items_of(there)) == 1
+
+
+def test_a_tag_that_no_host_knows_stays_a_fault_of_each() -> None:
+    missing = [
+        answer(host, item("tag:x", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
+        for host in (NORTH, SOUTH)
+    ]
+    asked = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
+    assert found_somewhere(asked, missing) == missing

@@ -1,0 +1,57 @@
+"""The lines between two tmuxreaps: what is one, what is noise, and what speaks otherwise."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tmuxreap.core.results import SCHEMA
+from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say, heard, request_of, say
+
+ASKED = Request("7", "stop", {"targets": ["acme"]}, "/r.yaml", "mark", {"acme": {"agent": "demo"}})
+
+
+@pytest.mark.parametrize("request_", [ASKED, Request("8", "list", here=True)])
+def test_a_request_comes_back_as_it_was(request_: Request) -> None:
+    assert "\n" not in request_.line()
+    assert request_of(request_.line()) == request_
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"schema": "tmuxreap/2"}, {"words": []}, {"identities": "all"}, {"verb": 3}, {"registry": []}],
+)
+def test_what_is_no_request_of_ours_is_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="no "):
+        request_of(json.dumps({**json.loads(ASKED.line()), **changed}))
+
+
+def test_what_is_said_is_heard() -> None:
+    line = heard(say(Say.ANSWER, id="7"))
+    assert line == Line(Say.ANSWER, {"schema": SCHEMA, "at": "answer", "id": "7"})
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "",
+        "Welcome to Debian",
+        "{",
+        '{"at": "hello"}',
+        '{"schema": "other/1"}',
+        "[1]",
+        "{" * 100_000,
+    ],
+)
+def test_a_banner_is_noise(noise: str) -> None:
+    assert heard(noise) is None
+
+
+def test_a_line_of_ours_that_says_nothing_known_is_noise() -> None:
+    assert heard(json.dumps({"schema": SCHEMA, "at": "sing"})) is None
+
+
+def test_another_schema_of_ours_is_told_apart_from_noise() -> None:
+    with pytest.raises(OtherSchemaError, match="tmuxreap/9"):
+        heard(json.dumps({"schema": "tmuxreap/9", "at": "hello"}))
