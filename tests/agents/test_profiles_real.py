@@ -266,6 +266,11 @@ SCREENS = [
         f"─── ↑ 48 more {RULE}\n{LOW.format(*['  '] * 12)}\n\n{RULE}\n  ⏸ manual mode on",
         Screen(State.DRAFT, LOW.format(*[""] * 12) + "\n", partial=True),
     ),
+    (
+        "claude",
+        f"{RULE}\n❯\xa0tall line 0\n  tall line 1\n─── ↓ 58 more {RULE}\n  ⏸ manual mode on",
+        Screen(State.DRAFT, "tall line 0\ntall line 1", partial=True),
+    ),
     ("claude", shown(CLAUDE, "\n  ".join(wrap(WORDS, 37))), Screen(State.DRAFT, WORDS)),
     (
         "claude",
@@ -509,7 +514,7 @@ STYLED = [
 @pytest.mark.parametrize(("agent", "text", "screen"), STYLED)
 def test_a_suggestion_is_told_from_a_draft(agent: str, text: str, screen: Screen) -> None:
     profile = AGENTS[agent]
-    assert read_screen(text, profile.screens, profile.marks) == screen
+    assert read_screen(text, profile.screens, profile.marks, profile.tall) == screen
 
 
 # Who met a limit of its provider, as it was shown; the time is in the agent's own words.
@@ -588,7 +593,7 @@ def test_who_met_a_limit_shows_it_and_for_how_long(
     limit: tuple[str, str], until: str, state: State
 ) -> None:
     agent, text = limit
-    screen = read_screen(text, AGENTS[agent].screens, AGENTS[agent].marks)
+    screen = read_screen(text, AGENTS[agent].screens, AGENTS[agent].marks, AGENTS[agent].tall)
     assert (screen.limit, screen.state) == (until, state)
     assert screen.draft == ("half" if state is State.DRAFT else "")  # what was sent is no draft
 
@@ -618,7 +623,9 @@ def test_a_limit_that_is_past_is_none(agent: str, screen: str) -> None:
 
 @pytest.mark.parametrize(("agent", "text", "screen"), SCREENS)
 def test_the_screens_of_the_real_agents(agent: str, text: str, screen: Screen) -> None:
-    assert read_screen(text, AGENTS[agent].screens, AGENTS[agent].marks) == screen
+    assert (
+        read_screen(text, AGENTS[agent].screens, AGENTS[agent].marks, AGENTS[agent].tall) == screen
+    )
 
 
 @pytest.mark.parametrize("agent", sorted({agent for agent, _, _ in SCREENS}))

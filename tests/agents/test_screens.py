@@ -7,7 +7,8 @@ import re
 import pytest
 
 from tmuxreap.agents.load import load_profiles
-from tmuxreap.agents.screens import Screen, State, read_screen
+from tmuxreap.agents.screens import Screen, State, Tall, read_screen
+from tmuxreap.core.values import replace
 
 PATTERNS = load_profiles(None).agents["demo"].screens
 DIALOG = "│ Allow the tool `rm -rf build`? [Enter] yes  [Esc] no │"
@@ -43,6 +44,30 @@ def test_the_states_of_the_demo_agent(text: str, screen: Screen) -> None:
 )
 def test_the_most_dangerous_reading_wins(text: str, state: State) -> None:
     assert read_screen(text, PATTERNS).state is state
+
+
+@pytest.mark.parametrize(
+    ("rows", "share", "height", "partial"),
+    [
+        (3, 0, 40, True),
+        (4, 0, 40, False),
+        (1, 0.5, 10, True),
+        (1, 0.5, 12, False),
+        (3, 1, 9, False),
+    ],
+)
+def test_a_draft_that_fills_its_place_may_be_higher(
+    rows: int, share: float, height: int, partial: bool
+) -> None:
+    shown = "\n" * (height - 3) + "> one\n  two\n  three"
+    seen = read_screen(shown, PATTERNS, tall=Tall(rows, share))
+    assert seen == replace(Screen(State.DRAFT, "one\ntwo\nthree"), partial=partial)
+
+
+def test_a_draft_is_as_high_as_it_is_wrapped() -> None:
+    shown = f"demo agent\n\n> {'a' * 38}\n  {'b' * 38}"
+    seen = read_screen(shown, PATTERNS, tall=Tall(2))
+    assert (seen.draft, seen.partial) == ("a" * 38 + " " + "b" * 38, True)
 
 
 def test_what_is_suggested_is_no_draft_and_styles_are_no_text() -> None:

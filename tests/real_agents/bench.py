@@ -213,7 +213,7 @@ class Bench:
     def seen(self) -> Screen:
         """With its styles, which tell a suggestion from a draft."""
         shown = self.tmux("capture-pane", "-p", "-e", "-t", f"={self.name}:")
-        return read_screen(shown, self.profile.screens, self.profile.marks)
+        return read_screen(shown, self.profile.screens, self.profile.marks, self.profile.tall)
 
     def becomes(self, state: State, what: str) -> None:
         """As the program tells it, which is a start of Python each time."""

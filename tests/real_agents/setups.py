@@ -239,7 +239,7 @@ def _cn(place: Place) -> dict[str, str]:
 
 
 ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
-WHOLE = ("paste", "tall")
+WHOLE = ("paste", "tall", "tall, above")
 SETUPS = {
     "claude": Setup(
         "@anthropic-ai/claude-code",
@@ -278,7 +278,7 @@ SETUPS = {
         aside="Reply with ONLY the suggestion",
         suggests=("Reply with ONLY the suggestion", f'{{"suggestion": "{SUGGESTION}"}}'),
         tells_limit=False,  # it tries again for minutes, and shows that it works
-        whole=("tall",),  # a paste is handed over as the words that stand for it
+        whole=("tall", "tall, above"),  # a paste is handed over as the words that stand for it
     ),
     "opencode": Setup(
         "opencode-ai",
@@ -294,7 +294,7 @@ SETUPS = {
         _copilot,
         allowing=("--allow-all-tools",),
         tells_until=False,
-        whole=("tall",),  # a paste is handed over as the words that stand for it
+        whole=("tall", "tall, above"),  # a paste is handed over as the words that stand for it
     ),
     "kilo": Setup(
         "@kilocode/cli",

@@ -86,6 +86,15 @@ def _tall(bench: Bench) -> None:
         time.sleep(0.05)
 
 
+def _tall_above(bench: Bench) -> None:
+    """The cursor is in its first line."""
+    _tall(bench)
+    for _ in TALL:
+        bench.keys("Up")
+        time.sleep(0.05)
+    bench.settle()
+
+
 def _is_shown(bench: Bench, line: str) -> bool:
     return line in bench.screen()
 
@@ -115,6 +124,7 @@ SITUATIONS: dict[str, Situation] = {
     "paste": Situation(_paste, typed=PASTED),
     "paste, no editor": Situation(_paste, typed=PASTED, editor=False),
     "tall": Situation(_tall, typed=TALL),
+    "tall, above": Situation(_tall_above, typed=TALL),
     "wrapped": Situation(lambda bench: bench.type(WORDS), State.DRAFT, (WORDS,)),
     "tiny": Situation(_tiny, typed=(DRAFT,)),
 }

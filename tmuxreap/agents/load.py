@@ -29,7 +29,7 @@ from tmuxreap.agents.profiles import (
     Text,
 )
 from tmuxreap.agents.programs import program_names
-from tmuxreap.agents.screens import MARKS, State
+from tmuxreap.agents.screens import MARKS, State, Tall
 from tmuxreap.agents.spared import Carrier, Carriers
 from tmuxreap.core.cache import Reading, Recall, kept, recalled, stamped
 from tmuxreap.core.errors import Code, Failure
@@ -270,6 +270,7 @@ def _profile(name: str, data: Block) -> Profile:
         flags=Flags(flags.words("alone"), flags.words("many"), flags.words("prompt")),
         screens=_screens(data.inner("screens")),
         marks=_patterns(data.inner("screens"), MARKS),
+        tall=_tall(data.inner("screens").inner("tall")),
         idle_keys=_keys(keys, "idle"),
         safe_keys=_keys(keys, "safe"),
         again_keys=_keys(keys, "again"),
@@ -308,8 +309,13 @@ def _profile(name: str, data: Block) -> Profile:
 
 def _screens(data: Block) -> dict[State, re.Pattern[str]]:
     words = [state.value for state in State]
-    data.only([*words, *MARKS])
+    data.only([*words, *MARKS, "tall"])
     return {State(word): pattern for word, pattern in _patterns(data, words).items()}
+
+
+def _tall(data: Block) -> Tall | None:
+    data.only(("rows", "share"))
+    return Tall(int(data.number("rows", 0)), data.number("share", 0)) if data.data else None
 
 
 def _patterns(data: Block, words: Sequence[str]) -> dict[str, re.Pattern[str]]:

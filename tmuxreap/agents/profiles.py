@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tmuxreap.agents.programs import program_names
-from tmuxreap.agents.screens import State
+from tmuxreap.agents.screens import State, Tall
 from tmuxreap.core.values import field, frozen
 
 UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -113,6 +113,7 @@ class Profile:
     flags: Flags = Flags()
     screens: Mapping[State, re.Pattern[str]] = field(default_factory=dict)
     marks: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+    tall: Tall | None = None
     idle_keys: tuple[KeyStep, ...] = ()
     safe_keys: tuple[KeyStep, ...] = ()
     again_keys: tuple[KeyStep, ...] = ()

@@ -27,10 +27,23 @@ RIGHT = re.compile(r" *│?$", re.MULTILINE)  # of a frame around it
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
 STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\].*?(?:\x1b\\|\x07)|[\x0e\x0f]")
 MARKS = (
-    *("setup", "queued", "shortened", "tall", "scrolled", "split", "stashed", "limited"),
+    *("setup", "queued", "shortened", "cut", "scrolled", "split", "stashed", "limited"),
     "suggested",
 )
+SPARE_ROWS = 2  # of a share: around the input
 WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
+
+
+@frozen
+class Tall:
+    """How many lines of a draft an agent shows at most: so many, or a share of the screen's."""
+
+    rows: int
+    share: float = 0.0
+
+    def is_full(self, draft: str, text: str) -> bool:
+        shown = int(self.share * len(text.split("\n"))) - SPARE_ROWS
+        return len(draft.split("\n")) >= max(self.rows, shown)
 
 
 @frozen
@@ -51,6 +64,7 @@ def read_screen(
     text: str,
     patterns: Mapping[State, re.Pattern[str]],
     marks: Mapping[str, re.Pattern[str]] | None = None,
+    tall: Tall | None = None,
 ) -> Screen:
     """Its state, and what is half-typed: also a busy agent can hold a draft. `marks`: what else a
     screen may show, by the words of MARKS."""
@@ -63,7 +77,11 @@ def read_screen(
     queued = _queued(marks.get("queued"), text)
     inside = "split" in marks
     draft = _half_typed(patterns.get(State.DRAFT), "draft", text, inside)
-    partial = bool(draft) and any(_shows(marks.get(one), draft) for one in ("shortened", "tall"))
+    partial = bool(draft) and (
+        _shows(marks.get("shortened"), draft)
+        or _shows(marks.get("cut"), text)
+        or (tall is not None and tall.is_full(_raw(patterns[State.DRAFT], text), text))
+    )
     stashed = _shows(marks.get("stashed"), text)
     limit = _limit(marks.get("limited"), text)
     for state in ORDER:
@@ -83,6 +101,12 @@ def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
     if found is not None:
         text = text[: found.start("suggested")] + text[found.end("suggested") :]
     return "\n".join(line.rstrip(" ") for line in STYLES.sub("", text).split("\n"))
+
+
+def _raw(pattern: re.Pattern[str], text: str) -> str:
+    """A draft line by line as it stands there."""
+    found = pattern.search(text)
+    return (found.groupdict().get("draft") or found.group(0)) if found else ""
 
 
 def _shows(pattern: re.Pattern[str] | None, text: str) -> bool:

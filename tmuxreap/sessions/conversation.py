@@ -235,7 +235,7 @@ def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen
     if profile is None:
         return Screen(State.UNKNOWN)
     screen = (
-        read_screen(text, profile.screens, profile.marks)
+        read_screen(text, profile.screens, profile.marks, profile.tall)
         if text is not None
         else Screen(State.UNKNOWN)
     )
