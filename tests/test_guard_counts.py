@@ -41,8 +41,9 @@ class Budget:
     may_import: tuple[str, ...] = ()
 
 
-# The counts of modules are of 3.11, with a few to spare for the standard library of another
-# version; a ledger that is opened counts as one file written and one change.
+# A ledger that is opened counts as one file written and one change. The counts of modules are of
+# 3.11: the standard library of another version has a few more.
+SPARE = 0 if sys.version_info[:2] == (3, 11) else 6
 LEDGER = ("sqlite3",)
 BOTH = ("yaml", *LEDGER)
 VERSION = Budget(modules=30)
@@ -139,7 +140,7 @@ def counted(folder: Path, entry: str, *words: str) -> Counts:
 
 def keeps_to(budget: Budget, counts: Counts) -> None:
     assert counts.exit == 0
-    assert len(counts.modules) <= budget.modules, counts.modules
+    assert len(counts.modules) <= budget.modules + SPARE, counts.modules
     assert len(counts.processes) <= budget.processes, counts.processes
     assert len(counts.written) <= budget.written, counts.written
     assert len(counts.changes) <= budget.changes, counts.changes

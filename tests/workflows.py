@@ -31,7 +31,6 @@ class Project:
         for path in (self.folder, programs):
             path.mkdir()
         (programs / "tmuxreap").symlink_to(warm.program())
-        (programs / "python3").symlink_to(sys.executable)
         environ = {
             key: value for key, value in os.environ.items() if not key.startswith("TMUXREAP")
         }

@@ -3,6 +3,7 @@ alone."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -43,7 +44,7 @@ def known(registry: Path) -> Path:
     mine.parent.mkdir()
     mine.write_text("agents: {pi: {about: one, process: [pi]}}\n")
     names()
-    with sqlite3.connect(ledger_of(registry)) as db:
+    with contextlib.closing(sqlite3.connect(ledger_of(registry))) as db, db:
         assert {what for (what,) in db.execute("SELECT what FROM readings")} == {
             "profiles",
             "rows",
@@ -104,13 +105,13 @@ def test_a_ledger_of_another_registry_says_nothing(known: Path, tmp_path: Path) 
 def test_what_somebody_wrote_into_the_ledger_is_not_believed(
     what: str, data: str | bytes, known: Path
 ) -> None:
-    with sqlite3.connect(ledger_of(known)) as db:
+    with contextlib.closing(sqlite3.connect(ledger_of(known))) as db, db:
         assert db.execute("UPDATE readings SET data = ? WHERE what = ?", (data, what)).rowcount == 1
     assert len(names()) == 120
 
 
 def test_what_was_changed_in_it_is_not_believed(known: Path) -> None:
-    with sqlite3.connect(ledger_of(known)) as db:
+    with contextlib.closing(sqlite3.connect(ledger_of(known))) as db, db:
         db.execute("UPDATE readings SET data = replace(data, 'r000', 'x000')")
     assert names()[0] == "r000"
 

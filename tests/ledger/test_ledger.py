@@ -3,6 +3,7 @@ the disk is bad."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -351,7 +352,7 @@ def test_marks_lead_to_names_and_the_latest_counts(ledger: Ledger) -> None:
 @pytest.mark.parametrize("at", ["'abc'", "9e999", "-1", "x'ff'"])
 def test_a_heartbeat_at_no_moment_is_none(at: str, ledger: Ledger, path: Path) -> None:
     ledger.record_heartbeat(Heartbeat("web", NOW, "working", "prompt", None, {}))
-    with sqlite3.connect(path) as other:
+    with contextlib.closing(sqlite3.connect(path)) as other, other:
         other.execute(
             f"INSERT INTO heartbeats (name, at, state, kind, data) VALUES ('api', {at}, 'working',"
             " 'x', '{}')"

@@ -3,6 +3,7 @@ the lock is free, and the next command brings everything to its end."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import resource
 import signal
@@ -132,7 +133,7 @@ def open_intents(registry: Path) -> int:
     ledger = registry.with_name("agent-sessions.db")
     if not ledger.exists():
         return 0
-    with sqlite3.connect(ledger) as db:
+    with contextlib.closing(sqlite3.connect(ledger)) as db, db:
         tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'intents'").fetchone()[
             0
         ]

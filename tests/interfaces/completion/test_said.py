@@ -3,6 +3,7 @@ true any more."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import time
@@ -30,7 +31,7 @@ def ledger(registry: Path) -> Path:
 
 
 def say(ledger: Path, name: str, state: str, at: float) -> None:
-    with sqlite3.connect(ledger) as db:
+    with contextlib.closing(sqlite3.connect(ledger)) as db, db:
         db.execute(
             "INSERT INTO heartbeats (name, at, state, kind, data) VALUES (?, ?, ?, 'prompt', '{}')",
             (name, at, state),
