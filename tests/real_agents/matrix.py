@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tests.real_agents import cases, interrupts, purges, stops, turns
 from tests.real_agents.jobs import Cell, played, wanted
-from tests.real_agents.setups import SETUPS
 from tests.real_agents.tables import found_by, write
 
 
@@ -33,10 +32,10 @@ def main(folder: Path, words: list[str]) -> int:
             print(*said, sep=": ", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("interrupted: the table is that of the cells before it", file=sys.stderr)
-    rows, table = [job.row for job in every], found_by(found, folder)
-    print(table.text(SETUPS, rows))
+    table, due = found_by(found, folder), wanted(every, [])
+    print(table.text([job for job in every if job.row in {cell.row for cell in found}], due))
     if "--write" in words:
-        write(table, SETUPS, rows)
+        write(table, every, due)
     return 1 if len(found) < len(jobs) or any(cell.fault for cell in found) else 0
 
 

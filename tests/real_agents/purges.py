@@ -66,7 +66,8 @@ def _purged(bench: Bench) -> str:
     bench.start()
     talk(bench, OTHER)
     own, others = _processes(bench, NAME), _processes(bench, RIVAL)
-    item = bench.reap(*PURGE)
+    (item,) = bench.answer(*PURGE)["results"]
+    assert item["error"] is None, item
     number = item["conversation"]["id"]
     row = bench.row(NAME)
     ended = (row["status"], row["termination_mode"], row["resumable"])

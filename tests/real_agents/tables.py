@@ -3,17 +3,17 @@ before it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from tests.real_agents.jobs import Cell
-from tests.real_agents.setups import version_of
+from tests.real_agents.jobs import Cell, Job
+from tests.real_agents.setups import SETUPS, version_of
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "agents.md"
 BEGIN, END = "<!-- the run -->\n", "<!-- its end -->\n"
-HEAD = "| "
+HEAD, NOT_FOR_IT = "| ", "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,15 @@ class Table:
         }
         return Table({**self.versions, **later.versions}, {**kept, **later.words})
 
-    def text(self, agents: Iterable[str], rows: Iterable[str]) -> str:
-        """In that order; what is neither of these is not shown."""
-        columns = [agent for agent in agents if agent in self.versions]
+    def text(self, every: Sequence[Job], due: Sequence[Job]) -> str:
+        """In the order of all jobs; those that are not due are not for that agent."""
+        columns = [agent for agent in SETUPS if agent in self.versions]
+        there = {(job.row, job.agent): "" for job in due}
         heads = [f"{agent} {self.versions[agent]}" for agent in columns]
         lines = [HEAD + _line(heads), "|---" * len(heads) + "|---|"]
-        for row in dict.fromkeys(rows):
-            words = [self.words.get((row, agent), "") for agent in columns]
-            lines += [_line([row, *words])] if any(words) else []
+        shown = {**there, **self.words}
+        for row in dict.fromkeys(job.row for job in every):
+            lines.append(_line([row, *(shown.get((row, agent), NOT_FOR_IT) for agent in columns)]))
         return "\n".join(lines)
 
 
@@ -46,13 +47,14 @@ def found_by(cells: Sequence[Cell], folder: Path) -> Table:
     return Table(versions, {(cell.row, cell.agent): cell.word for cell in cells})
 
 
-def write(found: Table, agents: Iterable[str], rows: Iterable[str]) -> None:
+def write(found: Table, jobs: Sequence[Job], due: Sequence[Job]) -> None:
     """Among the cells that are there."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     every = read().with_those_of(found)
-    told = f"{len(every.words)} cells, the last of them on {datetime.now(timezone.utc):%Y-%m-%d}."
-    text = f"{BEGIN}{told}\n\n{every.text(agents, rows)}\n{END}"
+    day = f"{datetime.now(timezone.utc):%Y-%m-%d}"
+    told = f"{len(every.words)} of {len(due)} cells, the last of them on {day}."
+    text = f"{BEGIN}{told}\n\n{every.text(jobs, due)}\n{END}"
     PAGE.write_text(f"{before}{text}{after}", encoding="utf-8")
 
 
@@ -68,9 +70,8 @@ def read() -> Table:
             columns = [agent for agent, _ in heads]
             versions |= dict(heads)
         elif line.startswith("| ") and columns:
-            words |= {
-                (first, agent): word for agent, word in zip(columns, others, strict=False) if word
-            }
+            row = zip(columns, others, strict=False)
+            words |= {(first, agent): word for agent, word in row if word not in ("", NOT_FOR_IT)}
     return Table(versions, words)
 
 
