@@ -21,7 +21,8 @@ from tmuxreap.agents.screens import State
 
 def jobs() -> Iterator[Job]:
     for verb, (state, situation), agent in product(("stop", "kill"), SITUATIONS.items(), SETUPS):
-        if verb == "stop" or situation.killed:
+        shown = situation.editor or SETUPS[agent].whole  # else it differs in nothing
+        if shown and (verb == "stop" or situation.killed):
             play = partial(_played, state=state, verb=verb)
             yield Job(agent, f"{verb}, {state}", play, situation.allowed)
 
@@ -161,7 +162,6 @@ def _resumed(bench: Bench) -> None:
     asked = len(bench.model.asked)
     bench.say(AGAIN)
     bench.until("both messages, after the resume", lambda: told(bench.model.asked[asked:]))
-    bench.reap("kill", NAME)
 
 
 def _idle(bench: Bench) -> bool:
