@@ -53,8 +53,8 @@ LEAVES = {str, int, float, bool, type(None)}
 
 
 def _comes_back(value: object) -> bool:
+    if type(value) in LEAVES:
+        return True
     if isinstance(value, dict):
         return all(type(key) is str and _comes_back(item) for key, item in value.items())
-    if isinstance(value, list):
-        return all(map(_comes_back, value))
-    return type(value) in LEAVES
+    return isinstance(value, list) and all(map(_comes_back, value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timezone
+from functools import lru_cache
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 LONGEST_S = 100 * 365 * 86400  # no clock and no calendar of ours goes much further
@@ -41,9 +42,12 @@ LAST_MOMENT = 253_402_300_799  # 9999-12-31T23:59:59Z
 
 def iso(epoch: float) -> str:
     """A clock that was set beyond all calendars says the last moment of them."""
-    return datetime.fromtimestamp(min(int(epoch), LAST_MOMENT), timezone.utc).strftime(
-        "%Y-%m-%dT%H:%M:%SZ"
-    )
+    return _iso(min(int(epoch), LAST_MOMENT))
+
+
+@lru_cache(maxsize=64)  # of thousands that end together all say the same
+def _iso(second: int) -> str:
+    return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def epoch_of(told: object) -> float | None:

@@ -85,8 +85,10 @@ class RegistryLook:
     def rows(self) -> tuple[AnyRow, ...]:
         if self._known is not None:
             return tuple(known_row(index, data) for index, data in enumerate(self._known.rows))
-        names = Counter(_name_of(row) for row in self.document.rows)
-        return tuple(_row(row, names) for row in self.document.rows)
+        names = list(map(_name_of, self.document.rows))
+        counts = Counter(names)
+        rows = zip(self.document.rows, names, strict=True)
+        return tuple([_row(row, name, counts[name]) for row, name in rows])
 
     @cached_property
     def usable(self) -> tuple[Row, ...]:
@@ -432,14 +434,13 @@ def _name_of(row: edits.RowText) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _row(row: edits.RowText, names: Counter[str | None]) -> AnyRow:
-    name = _name_of(row)
+def _row(row: edits.RowText, name: str | None, count: int) -> AnyRow:
     if row.data is None or row.trouble is not None:
         line, column = row.trouble_line or row.line, row.trouble_column or row.column
         return BadRow(row.index, name, row.trouble or "it is not a mapping", line, column)
-    if name is not None and names[name] > 1:
+    if name is not None and count > 1:
         return BadRow(
-            row.index, name, f"the name {name!r} stands {names[name]} times", row.line, row.column
+            row.index, name, f"the name {name!r} stands {count} times", row.line, row.column
         )
     try:
         return read_row(row.index, row.data)

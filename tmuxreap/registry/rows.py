@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from tmuxreap.core.model import RecordedPane, RecordedTmux, Row, Status, Terminal
 from tmuxreap.core.times import epoch_of
+from tmuxreap.core.values import as_dict
 
 GREATEST_PID = 2**31 - 1
 _OWN = "_id_own"  # told at once from the other fields of a thousand rows
@@ -35,11 +37,7 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
         start_command=_text(data.get("start_command")),
         pane=_pane(data.get("pane")),
         tmux=_tmux(data.get("tmux")),
-        conversations=tuple(
-            (k, _text(v))
-            for k, v in data.items()
-            if str(k).endswith(_OWN) and _is_conversation(str(k))
-        ),
+        conversations=_conversations(data),
         resumable=_flag(data.get("resumable")),
         stop_reason=_text(data.get("stop_reason")),
         data=data,
@@ -72,13 +70,12 @@ class _Unread(Row):
         return hash(self)
 
     def _read(self) -> None:
-        row = read_row(self.index, self.data)
-        for name, fill in _FILL.items():
-            fill(self, getattr(row, name))
+        for name, value in as_dict(read_row(self.index, self.data)).items():
+            _FILL[name](self, value)
         object.__setattr__(self, "__class__", Row)
 
 
-_FILL = {name: getattr(Row, name).__set__ for name in Row.__match_args__}
+_FILL: dict[str, Any] = {name: getattr(Row, name).__set__ for name in Row.__match_args__}
 
 
 def known_row(index: int, data: Mapping[str, object]) -> Row:
@@ -150,6 +147,11 @@ def ended_epoch(row: Row) -> float | None:
     return None if told is None else epoch_of(told)
 
 
+def _conversations(data: Mapping[str, object]) -> tuple[tuple[str, str | None], ...]:
+    own = [key for key in map(str, data) if key.endswith(_OWN)]
+    return tuple((key, _text(data[key])) for key in own if _is_conversation(key))
+
+
 def _name(data: Mapping[str, object]) -> str:
     name = data.get("name")
     if isinstance(name, (int, float)) and not isinstance(name, bool):
@@ -189,7 +191,9 @@ def _flag(value: object) -> bool | None:
 
 
 def _integer(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, (int, str)):
+    if type(value) is int:  # a bool is none
+        return value
+    if not isinstance(value, str):
         return None
     try:
         return int(value)
@@ -219,30 +223,30 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _pane(value: object) -> RecordedPane:
-    pane = value if isinstance(value, Mapping) else {}
-    if not pane:
+    if not isinstance(value, dict) or not value:
         return NO_PANE
+    told = value.get
     return RecordedPane(
-        pid=_pid(pane.get("pid")),
-        cmd=_text(pane.get("cmd")),
-        cwd=_text(pane.get("cwd")),
-        id=_text(pane.get("id")),
-        created_epoch=_number(pane.get("created_epoch")),
-        start_ticks=_integer(pane.get("start_ticks")),
-        listen_on=_text(pane.get("listen_on")),
+        pid=_pid(told("pid")),
+        cmd=_text(told("cmd")),
+        cwd=_text(told("cwd")),
+        id=_text(told("id")),
+        created_epoch=_number(told("created_epoch")),
+        start_ticks=_integer(told("start_ticks")),
+        listen_on=_text(told("listen_on")),
     )
 
 
 def _tmux(value: object) -> RecordedTmux:
-    tmux = value if isinstance(value, Mapping) else {}
-    if not tmux:
+    if not isinstance(value, dict) or not value:
         return NO_TMUX
+    told = value.get
     return RecordedTmux(
-        socket=_text(tmux.get("socket")),
-        host=_text(tmux.get("host")),
-        boot_id=_text(tmux.get("boot_id")),
-        server_pid=_integer(tmux.get("server_pid")),
-        server_started=_integer(tmux.get("server_started")),
-        session_id=_text(tmux.get("session_id")),
-        session_created=_integer(tmux.get("session_created")),
+        socket=_text(told("socket")),
+        host=_text(told("host")),
+        boot_id=_text(told("boot_id")),
+        server_pid=_integer(told("server_pid")),
+        server_started=_integer(told("server_started")),
+        session_id=_text(told("session_id")),
+        session_created=_integer(told("session_created")),
     )

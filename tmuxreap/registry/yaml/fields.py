@@ -47,7 +47,7 @@ def changed(
 
 
 def _leads_through(path: Path, changes: Changes) -> bool:
-    return any(path[:size] in changes for size in range(1, len(path)))
+    return len(path) > 1 and any(path[:size] in changes for size in range(1, len(path)))
 
 
 def _steps(changes: Changes) -> Iterator[_Inner]:

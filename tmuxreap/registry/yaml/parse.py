@@ -5,7 +5,7 @@ Goes by the marks of the loader's events. Never changes a character, never touch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -35,7 +35,7 @@ def parse(text: str) -> Document:
     shift = 1 if text.startswith("\ufeff") else 0  # the C loader does not count it
     body = text[shift:]
     try:
-        reader = _Reader(text, yaml.parse(body, Loader=LOADER), shift)
+        reader = _Reader(text, LOADER(body).get_event, shift)
         document = reader.document()
         return _with_linked_data(document, body) if reader.linked else document
     except yaml.MarkedYAMLError as error:
@@ -58,9 +58,9 @@ class _Reader:
     """Goes through the events once. `meaning`, `trouble` and `last` are those of the row (or frame)
     being read."""
 
-    def __init__(self, text: str, events: Iterator[Any], shift: int) -> None:
+    def __init__(self, text: str, event: Callable[[], Any], shift: int) -> None:
         self.text = text
-        self.events = events
+        self.next = event
         self.shift = shift
         self.linked = False  # something must be resolved by the loader itself
         self.meaning: list[str] = []
@@ -68,8 +68,8 @@ class _Reader:
         self.last: Any = None
 
     def document(self) -> Document:
-        next(self.events)
-        start = next(self.events)
+        self.next()
+        start = self.next()
         if isinstance(start, yaml.StreamEndEvent):
             raise Malformed(
                 "the file holds only comments"
@@ -77,7 +77,7 @@ class _Reader:
                 else "the file is empty"
             )
         self.meaning.append(repr((start.version, start.tags)))
-        top = next(self.events)
+        top = self.next()
         if not isinstance(top, yaml.MappingStartEvent) or top.tag not in (
             None,
             "!",
@@ -85,18 +85,18 @@ class _Reader:
         ):
             raise _at_event("the top level is not a mapping", top)
         rows, where = self.top_level(top)
-        next(self.events)
-        if not isinstance(more := next(self.events), yaml.StreamEndEvent):
+        self.next()
+        if not isinstance(more := self.next(), yaml.StreamEndEvent):
             raise _at_event("more than one document", more)
         return Document(self.text, tuple(rows), where, tuple(self.meaning))
 
     def top_level(self, top: Any) -> tuple[list[RowText], ListText]:
         self.note_properties(top)
         found = None
-        while not isinstance(key := next(self.events), yaml.MappingEndEvent):
+        while not isinstance(key := self.next(), yaml.MappingEndEvent):
             self.read(key)
             if not (isinstance(key, yaml.ScalarEvent) and key.value == LIST_KEY):
-                self.read(next(self.events))
+                self.read(self.next())
             elif found:
                 raise _at_event(f"`{LIST_KEY}` stands there twice", key)
             else:
@@ -106,7 +106,7 @@ class _Reader:
         return found
 
     def read_list(self, key: Any, in_flow: bool) -> tuple[list[RowText], ListText]:
-        event: Any = next(self.events)
+        event: Any = self.next()
         if isinstance(event, yaml.AliasEvent) or event.anchor or event.tag:
             raise _at_event(
                 f"`{LIST_KEY}` must not be an alias, nor have an anchor or a tag", event
@@ -131,7 +131,7 @@ class _Reader:
         frame = self.meaning
         rows: list[RowText] = []
         event: Any
-        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+        while not isinstance(event := self.next(), yaml.SequenceEndEvent):
             rows.append(self.row(len(rows), event))
         self.meaning = frame
         return rows, rows[-1].end if shape is Shape.BLOCK else self.end_of(event)
@@ -194,7 +194,7 @@ class _Reader:
     def sequence(self) -> list[object]:
         self.meaning.append("[")
         result = []
-        while (event := next(self.events)).__class__ is not yaml.SequenceEndEvent:
+        while (event := self.next()).__class__ is not yaml.SequenceEndEvent:
             result.append(self.read(event))
         self.close(event, "]")
         return result
@@ -202,13 +202,13 @@ class _Reader:
     def mapping(self) -> dict[Any, object]:
         self.meaning.append("{")
         result: dict[Any, object] = {}
-        while (event := next(self.events)).__class__ is not yaml.MappingEndEvent:
+        while (event := self.next()).__class__ is not yaml.MappingEndEvent:
             scalar = event.__class__ is yaml.ScalarEvent
             if scalar and event.value == "<<" and event.implicit[0]:
                 self.linked = True
                 self.refuse("there is a merge key in it", event)
             key = self.read(event)
-            value = self.read(next(self.events))
+            value = self.read(self.next())
             if not scalar:
                 self.refuse("there is a key in it that is no plain text", event)
             elif key in result:

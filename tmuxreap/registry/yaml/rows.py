@@ -5,7 +5,7 @@ Only rows without trouble come here: no anchors, aliases, tags, merge keys, doub
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import yaml
@@ -56,10 +56,10 @@ class Entry:
 
 
 def read_row(text: str) -> Node:
-    events = yaml.parse(text, Loader=parse.LOADER)
-    next(events)
-    next(events)
-    return _Builder(text, events).node(next(events))
+    event = parse.LOADER(text).get_event
+    event()
+    event()
+    return _Builder(text, event).node(event())
 
 
 def find_colon(text: str, key_end: int) -> int | None:
@@ -69,9 +69,9 @@ def find_colon(text: str, key_end: int) -> int | None:
 
 
 class _Builder:
-    def __init__(self, text: str, events: Iterator[Any]) -> None:
+    def __init__(self, text: str, event: Callable[[], Any]) -> None:
         self.text = text
-        self.events = events
+        self.next = event
         self.end = 0
         self.last: Leaf | None = None
 
@@ -91,14 +91,14 @@ class _Builder:
         return Leaf(start, real_end(self.text, start, end, event.style), event.style)
 
     def sequence(self, start: Any) -> Sequence:
-        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+        while not isinstance(event := self.next(), yaml.SequenceEndEvent):
             self.node(event)
         self.close(event)
         return Sequence(start.start_mark.index, self.end, bool(start.flow_style))
 
     def mapping(self, start: Any) -> Mapping:
         entries = []
-        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+        while not isinstance(event := self.next(), yaml.MappingEndEvent):
             entries.append(self.entry(event))
         self.close(event)
         mark = start.start_mark
@@ -109,7 +109,7 @@ class _Builder:
     def entry(self, event: Any) -> Entry:
         key = self.leaf(event)
         colon = find_colon(self.text, key.end)
-        value = self.node(next(self.events))
+        value = self.node(self.next())
         if value.start == value.end:  # the loaders put an empty value in different places
             place = key.end if colon is None else colon + 1
             value = self.last = Leaf(place, place)

@@ -27,6 +27,7 @@ NO_VALUE = (
 )  # what constructing one can raise
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _RESOLVER: Any = yaml.resolver.Resolver()
+_TELLING = frozenset(_RESOLVER.yaml_implicit_resolvers)
 # Narrower than YAML allows: what every parser, in flow and in block, reads as this very text.
 _PLAIN = r"(?!\.\.\.)[\w/.$~](?:[\w/.$~@%+=()\- ]*[\w/.$~@%+=()\-])?\Z"
 _OTHER_BOOLEANS = frozenset("yYnN")  # by the specification, if not by PyYAML
@@ -38,9 +39,14 @@ _ESCAPED = f'[^{_RAW}]|["\\\\]'
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-@lru_cache(maxsize=512)
 def plain_value(text: str) -> object:
-    """What an unquoted scalar means. Only immutable values come out, so they can be shared."""
+    """What an unquoted scalar means; by its first letter most can be nothing but text."""
+    return _looked_up(text) if text[:1] in _TELLING else text
+
+
+@lru_cache(maxsize=512)
+def _looked_up(text: str) -> object:
+    """Only immutable values come out, so they can be shared."""
     tag = _plain_tag(text)
     if tag == _TEXT_TAG:
         return text
@@ -102,15 +108,18 @@ def comes_back(value: object) -> object:
 
 def same(one: object, other: object) -> bool:
     """Equal and of equal type all the way down; the order of keys says nothing."""
-    if type(one) is not type(other):
+    kind = type(one)
+    if kind is not type(other):
         return False
+    if kind in LEAVES:
+        return one == other or (one != one and other != other)  # not a number is itself here
     if isinstance(one, dict) and isinstance(other, dict):
         return len(one) == len(other) and all(
             key in other and same(value, other[key]) for key, value in one.items()
         )
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
-    return one == other or (one != one and other != other)  # not a number is itself here
+    return one == other
 
 
 def _key(key: str) -> str:
