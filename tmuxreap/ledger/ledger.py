@@ -367,7 +367,9 @@ def _mirror(db: Connection, mirror: Mirror) -> None:
         "INSERT INTO sessions (name, status, pane_cwd, data) VALUES (?, ?, ?, ?)", changed
     )
     names = [row[0] for row in changed]
-    db.executemany("DELETE FROM lifecycle_words WHERE agent_id = ?", [(name,) for name in names])
+    if db.execute("SELECT 1 FROM lifecycle_words LIMIT 1").fetchone():
+        words = [(name,) for name in names]
+        db.executemany("DELETE FROM lifecycle_words WHERE agent_id = ?", words)
     if db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
         from tmuxreap.ledger import lifecycle  # few ledgers hold another tool's table
 
@@ -376,9 +378,10 @@ def _mirror(db: Connection, mirror: Mirror) -> None:
 
 
 def _note(db: Connection, events: Iterable[NewEvent], now: float) -> None:
+    moment = now, timestamp(now)
     db.executemany(
         schema.ADD_EVENT,
-        [(now, timestamp(now), e.name, e.kind, to_json(e.data), e.before) for e in events],
+        [(*moment, e.name, e.kind, to_json(e.data), e.before) for e in events],
     )
 
 

@@ -13,6 +13,8 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 
 timestamp = iso
+START = "start"  # the verb of an intent that makes a session; all others end one
+_ENCODER = json.JSONEncoder(default=str, skipkeys=True)
 
 
 @frozen
@@ -81,9 +83,6 @@ class NewIntent:
     deadline: float
     options: tuple[PaneOption, ...]
     plan: str
-
-
-START = "start"  # the verb of an intent that makes a session; all others end one
 
 
 @frozen
@@ -201,7 +200,7 @@ def to_json(data: Mapping[str, object]) -> str:
     """Rows are other people's YAML: dates become text; what no JSON can hold (a list as a key, a
     cycle) is left out."""
     try:
-        return json.dumps(dict(data), default=str, skipkeys=True)
+        return _ENCODER.encode(dict(data))
     except (ValueError, RecursionError):
         return "{}"
 
