@@ -101,6 +101,12 @@ class _Agents(Mapping[str, Profile]):
             for program in block.words("process"):
                 yield program, agent
 
+    def try_others_than(self, known: Mapping[str, Block]) -> None:
+        """Make those that are not the same here."""
+        for name, block in self._blocks.items():
+            if name not in known or block.data != known[name].data:
+                _ = self[name]
+
     def _whole(self, block: Block) -> Block:
         """Its program has a name of its own, and what was seen of the other is no proof."""
         like = block.text("like")
@@ -166,10 +172,11 @@ def load_profiles(
     known = recalled(recall, READING, stamp)
     if known is not None:
         return _profiles(Block(known, tried=True))
-    data = _read(stamp, files)
+    data, ours = _read(stamp, files), _read(_stamp(OURS), (OURS,))
     try:
         profiles = _profiles(Block(data))
-        tuple(profiles.agents.values())  # a fault in a block is told by every verb, not when needed
+        # A fault in a block is told by every verb, not when needed; in ours there is none.
+        profiles.agents.try_others_than(Block(ours).blocks("agents"))
     except Misplaced as error:
         raise _bad(_told(error, files)) from None
     keep(kept(READING, stamp, data))
@@ -186,16 +193,14 @@ def _marks(file: Path) -> tuple[object, ...]:
 
 
 @lru_cache(maxsize=4)
-def _read(_stamp: str, files: Sequence[Path]) -> dict[str, object]:
+def _read(_state: str, files: Sequence[Path]) -> dict[str, object]:
     """Read each state of the files once in the life of a process that serves many requests."""
-    data: dict[str, object] = {}
-    for file in reversed(files):
-        try:
-            read = _ours() if file == OURS else yamlblocks.read(file)
-            data = yamlblocks.merged(data, read)
-        except Unreadable as error:
-            raise _bad(f"{file}: {error}") from None
-    return data
+    file, *under = files
+    try:
+        read = _ours() if file == OURS else yamlblocks.read(file)
+    except Unreadable as error:
+        raise _bad(f"{file}: {error}") from None
+    return yamlblocks.merged(_read(_stamp(*under), tuple(under)), read) if under else read
 
 
 def _ours() -> dict[str, object]:

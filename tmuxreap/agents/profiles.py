@@ -177,7 +177,7 @@ class Profile:
     def recognises(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:
         """A daemon that serves several agents has the agent's name, and is none of them."""
         known = any(name in self.process for name in program_names(argv, comm, executable))
-        return known and not self.shares(argv, comm, executable)
+        return known and not (self.spare and self.shares(argv, comm, executable))
 
     def shares(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:
         called, command = program_names(argv[:1], comm, executable), " ".join(argv)
