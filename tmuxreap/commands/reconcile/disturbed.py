@@ -57,7 +57,8 @@ def others_at_work(context: Context, before: Before) -> Others:
 def is_behind(context: Context, look: RegistryLook) -> bool:
     """Tell whether the mirror in the ledger stays behind this registry, with nobody about to bring
     it up."""
-    for pause_s in CATCH_UP_S:
+    age_s = context.clock.now() - look.content.stamp.ctime_ns / 1e9
+    for pause_s in CATCH_UP_S if age_s < sum(CATCH_UP_S) else (0.0,):
         if pause_s:
             context.processes.wait((), pause_s)
         if not (context.books.is_behind(look) and context.registry.is_still(look)):

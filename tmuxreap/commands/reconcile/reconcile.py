@@ -59,7 +59,7 @@ def settle(
     known of an end."""
     look = context.registry.look()
     found = find_drifts(context, look, only)
-    drifts = [replace(one, cause=_cause(one, cause_of(one.name))) for one in found.drifts]
+    drifts = [_with_cause(one, cause_of(one.name)) for one in found.drifts]
     if only is None and is_behind(context, look):
         drifts.append(
             Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {})
@@ -95,9 +95,11 @@ def settle(
     return Settled(result, found.seen, found.again, done.written)
 
 
-def _cause(drift: Drift, heard: str | None) -> str | None:
+def _with_cause(drift: Drift, heard: str | None) -> Drift:
     """What was heard of its end; not of a good exit, where more than itself has ended."""
-    return drift.cause if heard == GOOD_EXIT and drift.cause else heard or drift.cause
+    if heard is None or (heard == GOOD_EXIT and drift.cause):
+        return drift
+    return replace(drift, cause=heard)
 
 
 def _not_asked(context: Context, seen: Seen) -> Failure | None:
