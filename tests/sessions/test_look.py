@@ -6,8 +6,9 @@ import pytest
 
 from tests.fakes import DEMO, Story
 from tmuxreap.core.model import Live
-from tmuxreap.sessions.look import BANNER_OPTION, Shown, look_at, shown_in
-from tmuxreap.sessions.sight import Past
+from tmuxreap.core.values import replace
+from tmuxreap.sessions.look import BANNER_OPTION, Shown, look_at, shown_in, sights_of
+from tmuxreap.sessions.sight import Past, Sight
 
 
 def test_each_row_is_answered_in_its_place(story: Story) -> None:
@@ -36,7 +37,7 @@ def test_an_agent_that_no_row_names_is_seen_and_remembered(story: Story) -> None
     app = story.app()
     (row,) = app.registry.look().usable
     assert app.agents.of(row) is None
-    look_at(app, [row], briefly=True)
+    sights_of(app, [row], briefly=True)
     assert app.agents.seen == {}
     look_at(app, [row])
     assert app.agents.seen == {"acme": "demo"}
@@ -79,6 +80,51 @@ def test_an_ended_row_is_over_where_nothing_of_it_is_there(
     assert seen() == (live, left), there
     monkeypatch.setattr("tmuxreap.sessions.look.is_over", lambda *_: False)
     assert seen() == (live, left), there
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["ours", "another-tool's"])
+@pytest.mark.parametrize("name", ["acme", "ac.me"])
+@pytest.mark.parametrize("left", ["nothing", "an agent elsewhere", "its mark", "a shell", "all"])
+def test_a_running_row_is_told_at_once_what_a_closer_look_says(
+    story: Story, monkeypatch: pytest.MonkeyPatch, left: str, name: str, known: bool
+) -> None:
+    agent = story.agent(name, shell=True)
+    if not known:
+        row = {key: value for key, value in story.row(name).items() if key != "tmux"}
+        story.path.write_text("tmux_sessions: []\n")
+        story.add_row({**row, "pane": {"cmd": "demo"}})
+    if left == "an agent elsewhere":
+        story.tmux.open(story.SOCKET, "other", *DEMO)
+    if left == "its mark":
+        marks = {"TMUXREAP_ID": f"mark-of-{name}"}
+        story.processes.add("node", new_session=True, environ=marks)
+        story.app().books.remember_mark(name, marks["TMUXREAP_ID"])
+    if left == "all":  # under the name that an older tmux gives it
+        story.tmux.servers[story.SOCKET].sessions[0].name = name.replace(".", "_")
+    else:
+        story.processes.die(agent.process)
+    if left not in ("a shell", "all"):
+        story.processes.die(agent.shell)  # type: ignore[arg-type]
+
+    def seen() -> tuple[Sight, str]:
+        app = story.app()
+        (sight,) = sights_of(app, [row for row in app.registry.look().usable if row.name == name])
+        # Nobody looks again by its reach; a failure is equal to none but itself.
+        return replace(sight, reach=None, trouble=None), str(sight.trouble)
+
+    at_once = seen()
+    monkeypatch.setattr("tmuxreap.sessions.look.is_over", lambda *_: False)
+    assert at_once == seen()
+
+
+def test_of_who_is_gone_nothing_is_put_together(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story.agent()
+    story.processes.die(story.agents["acme"].process)
+    app = story.app()
+    monkeypatch.setattr("tmuxreap.sessions.look.see", lambda *_: pytest.fail("looked closer"))
+    assert [one.live for one in sights_of(app, app.registry.look().usable)] == [Live.GONE]
 
 
 def test_what_is_told_of_the_past_takes_the_place_of_the_ledger(story: Story) -> None:

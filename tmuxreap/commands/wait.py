@@ -19,7 +19,7 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace, slotted
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.sessions.state import Told
 
@@ -149,7 +149,7 @@ class _Wait:
                     look.named(one.row.name)
                 )
         rows = [one.row for one in pending]
-        sights = [sight for sight, _ in look_at(self._context, rows)]
+        sights = sights_of(self._context, rows)
         states: Sequence[Told] = self._states.of(rows, sights) if rows else ()
         for one, sight, told in zip(pending, sights, states, strict=True):
             one.waited_s = waited_s

@@ -145,7 +145,7 @@ class Session:
     panes: tuple[Pane, ...]
 
     def holds(self, pane: str) -> bool:
-        return any(one.id == pane for one in self.panes)
+        return pane in [one.id for one in self.panes]
 
     def shares(self, pane: Pane) -> bool:
         """From tmux 3.6 on the windows of a group do not count as linked."""

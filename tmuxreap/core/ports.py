@@ -76,7 +76,7 @@ class Processes(Protocol):
         start is compared again before anything is done to anybody."""
 
     def carried(self, process: ProcessId) -> Mapping[str, str]:
-        """`environ` in the same way."""
+        """What of `environ` is tmux's or ours, at least, in the same way."""
 
     def cwd(self, process: ProcessId) -> str | None: ...
 

@@ -139,9 +139,16 @@ class Finder:
         hooked = self._hooked(row, agents, profile)
         since = row.pane.created_epoch if not row.status.ended else None
         clues = Clues(
-            agents, tuple(opened), cwd, store, launched=launched, hooked=hooked, since=since
+            agents,
+            tuple(opened),
+            cwd,
+            store,
+            launched=launched,
+            hooked=hooked,
+            since=since,
+            rivals=lambda: self._has_rivals(sight, profile, clues),
         )
-        return replace(clues, rivals=lambda: self._has_rivals(sight, profile, clues)), environ
+        return clues, environ
 
     def _hooked(
         self, row: Row, agents: Sequence[find.AgentProcess], profile: Profile

@@ -8,10 +8,11 @@ from pathlib import PurePosixPath
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
-from tmuxreap.sessions.ownership import Trace
 from tmuxreap.sessions.panes import agent_among, agent_in, is_busy, listed, tree, with_names
 from tmuxreap.sessions.world import World
 from tmuxreap.system.tmux.versions import spellings
+
+PANE = Scope.PANE.value
 
 
 def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
@@ -166,7 +167,7 @@ def _on_another_server(
     process = world.index.processes.get(row.pane.pid or 0)
     if row.tmux.known or row.status.ended or process is None:
         return None
-    socket = (world.index.traces.get(process.pid, Trace()).tmux or "").rpartition(",")[0]
+    socket = (world.index.trace(process.pid).tmux or "").rpartition(",")[0]
     asked = world.paths[server.socket]
     if socket in ("", asked) or PurePosixPath(socket).name != PurePosixPath(asked).name:
         return None
@@ -189,7 +190,7 @@ def _pane_was_ended(row: Row, session: Session) -> bool:
 def ended_as_pane(row: Row) -> bool:
     """Only its pane was ended: what lives in the others, with its mark or without, is not its
     own."""
-    return row.status.ended and row.scope == Scope.PANE.value
+    return row.scope == PANE and row.status.ended
 
 
 def pick_pane(
@@ -198,9 +199,11 @@ def pick_pane(
     """Which pane is the agent's, in the order of trust. None: its own is no more, and those left
     are at work of others, or cannot be told apart."""
     by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
+    if len(by_id) == 1:
+        return by_id[0]
     by_pid = [pane for pane in session.panes if _is_recorded(row, pane, world)]
     lost = row.tmux.known and row.pane.id is not None
-    for found in (by_id, by_pid, () if lost else session.panes):
+    for found in (by_pid, () if lost else session.panes):
         if len(found) == 1:
             return found[0]
     running = [

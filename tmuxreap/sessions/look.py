@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from tmuxreap.agents.load import Profiles
@@ -29,27 +29,59 @@ def look_at(
     pane_only: bool = False,
     whole_session: bool = False,
     known: Mapping[str, Past] | None = None,
-    briefly: bool = False,
     strangers: bool = False,
 ) -> list[tuple[Sight, Past]]:
-    """One look for all of them; `briefly` only for who does nothing on what is seen. `strangers`:
+    """One look for all of them, and what is to be remembered of it by who looks again. `strangers`:
     for who goes on to what has no row, too."""
-    sockets = context.servers.of_all(rows)
+    plain = Past(pane_only=pane_only, whole_session=whole_session)
+    seen = _seen(context, rows, _pasts(context, rows, plain, known or {}), strangers=strangers)
+    return [(sight, past_of(sight, before)) for sight, before in seen]
+
+
+def sights_of(
+    context: Context, rows: Sequence[Row], *, strangers: bool = False, briefly: bool = False
+) -> list[Sight]:
+    """The same for who ends none of them. `briefly`: only for who does nothing on what is seen;
+    what would stand in the way of an end is not asked."""
+    pasts = _pasts(context, rows, Past(whole_session=briefly), {})
+    seen = _seen(context, rows, pasts, strangers=strangers, briefly=briefly, once=True)
+    return [sight for sight, _ in seen]
+
+
+def _pasts(
+    context: Context, rows: Sequence[Row], plain: Past, known: Mapping[str, Past]
+) -> list[Past]:
+    """What the ledger remembers of each; of most it is nothing."""
     marks = _marks(context.books, rows)
     survivors = context.books.survivors(context.place.boot_id)
-    told = known or {}
 
     def past(row: Row) -> Past:
-        if row.name in told:
-            return told[row.name]
+        if row.name in known:
+            return known[row.name]
+        mark, left, as_pane = marks.get(row.name), survivors.get(row.name), ended_as_pane(row)
+        if not (mark or left or as_pane):
+            return plain
         return Past(
-            mark=marks.get(row.name),
-            remembered=survivors.get(row.name, frozenset()),
-            pane_only=pane_only or ended_as_pane(row),
-            whole_session=whole_session,
+            mark=mark,
+            remembered=left or frozenset(),
+            pane_only=plain.pane_only or as_pane,
+            whole_session=plain.whole_session,
         )
 
-    pasts = [past(row) for row in rows]
+    return list(map(past, rows))
+
+
+def _seen(
+    context: Context,
+    rows: Sequence[Row],
+    pasts: Sequence[Past],
+    *,
+    strangers: bool,
+    briefly: bool = False,
+    once: bool = False,
+) -> Iterator[tuple[Sight, Past]]:
+    """Each with what was known of it. `once`: nobody looks again by what was seen."""
+    sockets = context.servers.of_all(rows)
     closely = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known}
     world = context.observer.look(
         sockets.values(),
@@ -58,10 +90,13 @@ def look_at(
         closely=closely if briefly else None,
     )
     agents, books = context.agents, context.books
-    return [
-        _sight(agents, books, row, sockets[row.name], world, before, briefly=briefly)
-        for row, before in zip(rows, pasts, strict=True)
-    ]
+    gone = {one: Sight(Live.GONE, one, server) for one, server in world.servers.items()}
+    for row, before in zip(rows, pasts, strict=True):
+        socket = sockets[row.name]
+        if (once or row.status.ended) and is_over(row, world.servers[socket], world, before):
+            yield gone[socket], before
+        else:
+            yield _sight(agents, books, row, socket, world, before, briefly=briefly)
 
 
 def _marks(books: Books, rows: Sequence[Row]) -> Mapping[str, str]:
@@ -83,10 +118,6 @@ def _sight(
     *,
     briefly: bool,
 ) -> tuple[Sight, Past]:
-    server = world.servers[socket]
-    if row.status.ended and is_over(row, server, world, before):
-        gone = Sight(Live.GONE, socket, server)
-        return gone, past_of(gone, before)
     profile = agents.profile(row)
     sight = see(row, socket, profile, agents.spares(profile), world, before)
     if (
@@ -106,7 +137,7 @@ def _sight(
         # nothing else.
         told = replace(before, mark=mark, registry=str(books.registry.resolved))
         return _sight(agents, books, row, socket, world, told, briefly=briefly)
-    return sight, past_of(sight, before)
+    return sight, before
 
 
 def _agent_seen(profiles: Profiles, sight: Sight, world: World) -> str | None:

@@ -6,6 +6,7 @@ A session that another registry has is none of them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row, Server, ServerLook, Session
@@ -87,7 +88,8 @@ def without_row(
 ) -> list[Newcomer]:
     """On these servers, as they were looked at."""
     taken = {(sight.socket, sight.session.id) for sight in sights if sight.session is not None}
-    names = {row.name for row in rows}.union(*(spellings(row.name) for row in rows))
+    names = {row.name for row in rows}
+    names |= set(chain.from_iterable(map(spellings, names)))
     found: list[Newcomer] = []
     for socket, server in servers.items():
         if isinstance(server, Server):

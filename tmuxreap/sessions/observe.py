@@ -6,13 +6,13 @@ It reads and never acts; what could not be read is said to be unknown."""
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from tmuxreap.core.model import Process, ProcessId, ServerLook
 from tmuxreap.core.ports import Processes, Tmux
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.sessions.ownership import Index, Trace
+from tmuxreap.sessions.ownership import NO_TRACE, Index, Trace
 from tmuxreap.sessions.world import (
     ANYBODY,
     Names,
@@ -29,7 +29,6 @@ PTS = "/dev/pts/"
 PTS_MAJOR = 136
 INIT, KERNEL = 1, 2  # the parents of orphans, and of the kernel's own threads
 HOPS = 8
-NOTHING = Trace()
 
 
 @frozen
@@ -75,11 +74,15 @@ class Observer:
             processes, traces = self._everybody(since)
             # After the processes: who has such a pid now was not seen before.
             self._add_scopes(traces, processes, servers, wanted)
+            index, names = Index.of(processes, traces), {}
         else:
-            servers, processes = self._at_once(asked)
+            answers = self._asked_meanwhile(asked)
+            processes = self._all()
             young = _young(processes, since)
             traces = {p.pid: self._trace(p) for p in young if not p.tty or p.pid in closely}
-        index = Index.of(processes, traces)
+            index = Index.of(processes, traces)
+            names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
+            servers = answers()
         ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
         paths = {socket: canonical(socket) for socket in servers}
         named = concerned(index, servers, ttys, paths, wanted) & processes.keys()
@@ -90,7 +93,7 @@ class Observer:
             servers=servers,
             sessions=by_identity(servers),
             index=index,
-            names={pid: self._names(processes[pid]) for pid in named},
+            names={pid: names.get(pid) or self._names(processes[pid]) for pid in named},
             epochs={pid: self._processes.started_epoch(processes[pid].id) for pid in dated},
             ttys=ttys,
             paths=paths,
@@ -103,7 +106,7 @@ class Observer:
     def _ask(self, sockets: Iterable[str]) -> dict[str, ServerLook]:
         return {socket: self._tmux.look(socket) for socket in sockets}
 
-    def _at_once(self, sockets: Sequence[str]) -> tuple[dict[str, ServerLook], dict[int, Process]]:
+    def _asked_meanwhile(self, sockets: Sequence[str]) -> Callable[[], dict[str, ServerLook]]:
         """tmux takes as long for a thousand panes as we take for their processes. For who only
         looks: before anything is done, the processes are read when tmux has told its panes."""
         from threading import Thread
@@ -111,9 +114,12 @@ class Observer:
         servers: dict[str, ServerLook] = {}
         asking = Thread(target=lambda: servers.update(self._ask(sockets)), daemon=True)
         asking.start()
-        processes = self._all()
-        asking.join()
-        return servers, processes
+
+        def answers() -> dict[str, ServerLook]:
+            asking.join()
+            return servers
+
+        return answers
 
     def _all(self) -> dict[int, Process]:
         processes = dict(self._processes.look())
@@ -135,7 +141,7 @@ class Observer:
 
     def _missed(self, one: Process, trace: Trace, processes: Mapping[int, Process]) -> bool:
         orphan = one.ppid <= INIT or one.ppid not in processes
-        return orphan and trace == NOTHING and self._processes.again(one.id) is None
+        return orphan and trace == NO_TRACE and self._processes.again(one.id) is None
 
     def _add_scopes(
         self,
@@ -149,7 +155,7 @@ class Observer:
         told = {scope for leader in leaders if (scope := self._processes.scope(leader))}
         for scope in told | wanted.scopes:
             for pid in processes.keys() & self._processes.members(scope):
-                traces[pid] = replace(traces.get(pid, Trace()), scope=scope)
+                traces[pid] = replace(traces.get(pid, NO_TRACE), scope=scope)
 
     def _names(self, process: Process) -> Names:
         """At each look anew: a program that another one was exec'd in place of is the same process

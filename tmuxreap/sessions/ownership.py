@@ -39,6 +39,9 @@ class Trace:
         return bool(self.mark or self.pane or self.terminals or self.scope)
 
 
+NO_TRACE = Trace()
+
+
 @frozen
 class Reach:
     """What is known of one session, for finding its processes."""
@@ -98,6 +101,10 @@ class Index:
     by_terminal: Mapping[str, list[int]]
     by_scope: Mapping[str, list[int]]
 
+    def trace(self, pid: int) -> Trace:
+        """What it carries, as far as that was read."""
+        return self.traces.get(pid, NO_TRACE)
+
     def living(self, one: ProcessId) -> Process | None:
         """That very process."""
         process = self.processes.get(one.pid)
@@ -137,58 +144,56 @@ def owned(index: Index, reach: Reach, spare: SpareReason) -> Owned:
     """`spare` says why a process must not be touched, or None."""
     own: dict[int, str] = {}
     spared: dict[int, str] = {}
-    queue = list(_evidence(index, reach))
-    for pid, why in queue:  # grows while children are found
-        if pid in own or pid in spared or pid <= 1:
-            continue
-        reason = spare(index.processes[pid])
-        if reason is not None:
-            _spare_tree(index, pid, reason, spared)
-            continue
-        own[pid] = why
-        queue.extend((child, "child") for child in index.children.get(pid, ()))
-    own = {pid: why for pid, why in own.items() if pid not in spared}
+
+    def take(pids: Iterable[int], why: str) -> None:
+        for pid in pids:
+            if pid in own or pid in spared or pid <= 1:
+                continue
+            reason = spare(index.processes[pid])
+            if reason is None:
+                own[pid] = why
+            else:
+                _spare_tree(index, pid, reason, spared)
+
+    for why, pids in _evidence(index, reach):
+        take(pids, why)
+    queue = list(own)
+    for pid in queue:  # grows while children are found
+        fresh = [child for child in index.children.get(pid, ()) if child not in own]
+        take(fresh, "child")
+        queue += [child for child in fresh if child in own]
+    if spared:
+        own = {pid: why for pid, why in own.items() if pid not in spared}
     return Owned(own=_belongings(index, own), spared=_belongings(index, spared))
 
 
-def _evidence(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
+def _evidence(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]:
     """In order of strength; the first reason is the one that is shown."""
-    yield from ((p.pid, "pane") for p in _living(index, reach.leaders))
+    yield "pane", _living(index, reach.leaders)
     for leader in reach.leaders:
-        yield from (
-            (pid, "tree")
-            for pid in index.children.get(leader.pid, ())
-            if _same_or_gone(index, leader)
-        )
-        yield from (
-            (pid, "session")
-            for pid in index.by_session.get(leader.pid, ())
-            if _same_or_gone(index, leader)
-        )
+        if _same_or_gone(index, leader):
+            yield "tree", index.children.get(leader.pid, ())
+            yield "session", index.by_session.get(leader.pid, ())
     for tty in reach.ttys:
-        yield from ((pid, "terminal") for pid in index.by_tty.get(tty, ()))
-    yield from ((p.pid, "seen before") for p in _living(index, reach.remembered))
-    yield from _carried(index, reach)
+        yield "terminal", index.by_tty.get(tty, ())
+    yield "seen before", _living(index, reach.remembered)
+    for why, pids in _carried(index, reach):
+        yield why, [pid for pid in pids if not _elsewhere(index, reach, pid)]
 
 
-def _carried(index: Index, reach: Reach) -> Iterator[tuple[int, str]]:
+def _carried(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]:
     """What processes carry with them. It is inherited by strangers too, so it counts only without
     counter-evidence."""
-    found: list[tuple[int, str]] = []
     if reach.mark:
-        found += [
-            (pid, "mark")
-            for pid in index.by_mark.get(reach.mark, ())
-            if _is_ours(index, reach, pid)
-        ]
+        marked = index.by_mark.get(reach.mark, ())
+        yield "mark", [pid for pid in marked if _is_ours(index, reach, pid)]
     if reach.tmux:
         for pane in reach.panes:
-            found += [(pid, "environment") for pid in index.by_pane.get((reach.tmux, pane), ())]
+            yield "environment", index.by_pane.get((reach.tmux, pane), ())
     for terminal in reach.terminals:
-        found += [(pid, "descriptor") for pid in index.by_terminal.get(terminal, ())]
+        yield "descriptor", index.by_terminal.get(terminal, ())
     for scope in reach.scopes:
-        found += [(pid, "scope") for pid in _alone_in(index, scope)]
-    return ((pid, why) for pid, why in found if not _elsewhere(index, reach, pid))
+        yield "scope", _alone_in(index, scope)
 
 
 def _alone_in(index: Index, scope: str) -> Iterable[int]:
@@ -199,13 +204,13 @@ def _alone_in(index: Index, scope: str) -> Iterable[int]:
 
 
 def _is_ours(index: Index, reach: Reach, pid: int) -> bool:
-    carried = index.traces.get(pid, Trace()).registry
+    carried = index.trace(pid).registry
     return reach.registry is None or carried is None or carried == reach.registry
 
 
 def _elsewhere(index: Index, reach: Reach, pid: int) -> bool:
     """It lives on another terminal, or tmux put it into another pane."""
-    process, trace = index.processes[pid], index.traces.get(pid, Trace())
+    process, trace = index.processes[pid], index.trace(pid)
     if process.tty and process.tty not in reach.ttys:
         return True
     if trace.tmux is None or reach.tmux is None:
@@ -220,8 +225,8 @@ def _same_or_gone(index: Index, leader: ProcessId) -> bool:
     return now is None or now.id == leader
 
 
-def _living(index: Index, ids: Iterable[ProcessId]) -> Iterator[Process]:
-    return (process for one in sorted(ids) if (process := index.living(one)))
+def _living(index: Index, ids: Iterable[ProcessId]) -> Iterable[int]:
+    return [one.pid for one in sorted(ids) if index.living(one)] if ids else ()
 
 
 def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> None:
@@ -232,7 +237,7 @@ def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> 
 
 
 def _belongings(index: Index, found: Mapping[int, str]) -> tuple[Belonging, ...]:
-    return tuple(Belonging(index.processes[pid], why) for pid, why in sorted(found.items()))
+    return tuple([Belonging(index.processes[pid], why) for pid, why in sorted(found.items())])
 
 
 def _grouped(

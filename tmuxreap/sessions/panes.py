@@ -78,10 +78,11 @@ def _takes_command(flag: str) -> bool:
 def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live:
     """The agent is gone when a shell was left behind, or nothing; what else runs there may be the
     agent in disguise."""
-    leader = leader_of(pane, world) if pane is not None else None
-    if agent or (leader is not None and not is_interactive_shell(leader, world)):
+    if agent:
         return Live.ALIVE
-    return Live.AGENT_GONE
+    leader = leader_of(pane, world) if pane is not None else None
+    shell = leader is None or is_interactive_shell(leader, world)
+    return Live.AGENT_GONE if shell else Live.ALIVE
 
 
 def in_front(process: Process) -> bool:
@@ -93,7 +94,7 @@ def on_terminal(pane: Pane, agent: tuple[Process, ...], world: World) -> tuple[P
     """Those on the pane's own terminal. One behind another (script, dtach) may be in front there,
     and not here."""
     tty = world.tty_of(pane)
-    return tuple(process for process in agent if tty and process.tty == tty)
+    return tuple([process for process in agent if tty and process.tty == tty])
 
 
 def is_busy(pane: Pane, world: World) -> bool:

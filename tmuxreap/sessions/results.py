@@ -18,7 +18,7 @@ from tmuxreap.ledger.records import Pulse
 from tmuxreap.registry.rows import is_kept, parent_of, recorded_conversation
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import pid_of
-from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.ownership import Belonging
 from tmuxreap.sessions.sight import Sight
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def looked_at(context: Context, rows: Sequence[Row]) -> list[Sight]:
-    return [sight for sight, _ in look_at(context, rows, briefly=True, strangers=True)]
+    return sights_of(context, rows, strangers=True, briefly=True)
 
 
 def session_results(

@@ -41,11 +41,16 @@ class Known:
 def judge(session: Session, known: Known, profile: Profile | None, world: World) -> Judged:
     own = own_panes(session, known.agent)
     foreign = tuple(pane for pane in own if not _may_end(pane, known, profile, world))
-    ours = tuple(pane for pane in own if pane not in foreign)
+    ours = tuple(pane for pane in own if pane not in foreign) if foreign else own
     # A window that another session shows too is closed here without harm; a foreign pane keeps its
     # session.
-    left = replace(session, panes=ours) if ours or not foreign else None
+    left = within(session, ours) if ours or not foreign else None
     return Judged(left, with_names(foreign, world))
+
+
+def within(session: Session, panes: tuple[Pane, ...]) -> Session:
+    """The session with these of its panes: most have one."""
+    return session if panes == session.panes else replace(session, panes=panes)
 
 
 def own_panes(session: Session, agent: Pane | None) -> tuple[Pane, ...]:
@@ -81,9 +86,12 @@ def is_mate(
 
 
 def conversations_of(
-    agent: Iterable[Process], known: Iterable[str | None], world: World
+    agent: Iterable[Process], known: Iterable[str | None], profile: Profile | None, world: World
 ) -> frozenset[str]:
-    """The conversations of an agent: as recorded, and as its own command line tells them."""
+    """The conversations of an agent that may have mates: as recorded, and as its own command line
+    tells them."""
+    if profile is None or not profile.mates:
+        return frozenset()
     said = chain.from_iterable(world.names_of(process).argv for process in agent)
     return frozenset(word for word in (*known, *said) if word)
 

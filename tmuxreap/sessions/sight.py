@@ -3,7 +3,7 @@ pane and which processes are the agent's. Pure: the look was made elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.programs import program_names
@@ -39,9 +39,16 @@ from tmuxreap.sessions.panes import (
     live_in,
     on_terminal,
 )
-from tmuxreap.sessions.siblings import Known, conversations_of, holder_of, judge, own_panes
-from tmuxreap.sessions.world import Places, Wanted, World
-from tmuxreap.system.tmux.versions import spellings
+from tmuxreap.sessions.siblings import (
+    Known,
+    conversations_of,
+    holder_of,
+    judge,
+    own_panes,
+    within,
+)
+from tmuxreap.sessions.world import Wanted, World
+from tmuxreap.system.tmux.versions import CHANGED, spellings
 
 SAME_START_S = 1.0
 PTS_MAJOR = 136
@@ -111,7 +118,7 @@ def see(
     agent: tuple[Process, ...] = ()
     if pane is not None and not isinstance(pane, Failure):
         agent = agent_in(pane, profile, world)
-    leads = conversations_of(agent, dict(row.conversations).values(), world)
+    leads = conversations_of(agent, dict(row.conversations).values(), profile, world)
     if session is not None and not isinstance(pane, Failure):
         session, foreign = _first(session, pane, leads, profile, world, past)
     reach = _reach(row, server, session, world, past)
@@ -120,7 +127,7 @@ def see(
     if session is None or pane is None:
         agent = _outlived(row, belongings, profile, world)
         if session is not None:  # its own pane is no more; the others may be somebody's
-            leads = conversations_of(agent, leads, world)
+            leads = conversations_of(agent, leads, profile, world)
             gone = Sight(
                 Live.AGENT_GONE, socket, server, session, whole, agent=agent, owned=belongings
             )
@@ -162,11 +169,19 @@ def see(
 
 
 def is_over(row: Row, server: ServerLook, world: World, past: Past) -> bool:
-    """Whether nothing that lives could be evidence of an ended row: so it is with nearly all of ten
+    """Whether nothing that lives could be evidence of this row: so it is with nearly all of ten
     thousand, and none of them is looked at more closely."""
     if row.terminal is not Terminal.TMUX or row.tmux.host not in (None, world.host):
         return False
+    if not row.status.ended and not _cannot_come_otherwise(row, world, past):
+        return False
     return _not_listed(row, server, world) and _nothing_left(row, server, world, past)
+
+
+def _cannot_come_otherwise(row: Row, world: World, past: Past) -> bool:
+    """A running one, under another spelling or by a mark that was not asked for."""
+    marked = past.mark is None and row.tmux.known and world.index.by_mark
+    return not marked and CHANGED.isdisjoint(row.name)
 
 
 def _not_listed(row: Row, server: ServerLook, world: World) -> bool:
@@ -177,19 +192,20 @@ def _not_listed(row: Row, server: ServerLook, world: World) -> bool:
             server.unread
             or server.named(row.name)
             or recorded in world.sessions
-            or row.pane.id in world.places.get(server.socket, Places()).ids
+            or row.pane.id in world.places_on(server).ids
         )
     return isinstance(server, NoServer)
 
 
 def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> bool:
-    index, pid = world.index, row.pane.pid
+    index, pid, pane = world.index, row.pane.pid, row.pane.id
     if past.first or past.remembered or past.leaders or past.mark in index.by_mark:
         return False
     if pid in index.processes or pid in index.children or pid in index.by_session:
         return False
-    pane = f"{world.paths[server.socket]},{row.tmux.server_pid}", row.pane.id
-    return pane not in index.by_pane
+    if pane is None:
+        return True
+    return (f"{world.paths[server.socket]},{row.tmux.server_pid}", pane) not in index.by_pane
 
 
 def _outlived(
@@ -209,20 +225,21 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, strangers: bool = False) -> 
     sessions, pids, dated = set[str](), set[int](), set[int]()
     scopes = set[str]()
     for row, past in known:
-        sessions.update((row.name, *spellings(row.name), row.tmux.session_id or ""))
+        sessions.update(spellings(row.name))
+        sessions.add(row.name)
+        if row.tmux.session_id:
+            sessions.add(row.tmux.session_id)
         if past.first is not None and past.first.session is not None:
             sessions.add(past.first.session.id)
-        pids.update(one.pid for one in (*past.remembered, *past.leaders))
-        pids.add(row.pane.pid or 0)
+        if past.remembered or past.leaders:
+            pids.update(one.pid for one in (*past.remembered, *past.leaders))
+        if row.pane.pid:
+            pids.add(row.pane.pid)
+            if row.pane.created_epoch is not None:
+                dated.add(row.pane.pid)
         scopes |= past.scopes
-        if row.pane.created_epoch is not None:
-            dated.add(row.pane.pid or 0)
     return Wanted(
-        frozenset(sessions),
-        frozenset(pids - {0}),
-        frozenset(dated - {0}),
-        frozenset(scopes),
-        strangers,
+        frozenset(sessions), frozenset(pids), frozenset(dated), frozenset(scopes), strangers
     )
 
 
@@ -313,11 +330,11 @@ def _first(
     """As far as an ending of it reaches, and what stands in its way."""
     if past.pane_only:
         return (replace(session, panes=(pane,)) if pane else None), ()
-    within = replace(session, panes=own_panes(session, pane))
+    own = within(session, own_panes(session, pane))
     if past.whole_session:
-        return within, ()
+        return own, ()
     known = Known(pane, (), leader_of=leads)
-    return within, judge(session, known, profile, world).foreign
+    return own, judge(session, known, profile, world).foreign
 
 
 def _judged_again(
@@ -348,10 +365,10 @@ def _belongings(
     before."""
     ours = {pane.id for pane in session.panes} if session else set()
     here = world.known_as(server) if isinstance(server, Server) else None
-    spare, places = spare_reason(spares, world), world.places.get(server.socket, Places())
+    spare, places = spare_reason(spares, world), world.places_on(server)
 
     def reason(process: Process) -> str | None:
-        trace = world.index.traces.get(process.pid, Trace())
+        trace = world.index.trace(process.pid)
         pane = places.of(process, trace.pane if trace.tmux == here == reach.tmux else None)
         return (
             f"in the pane {pane} of another"
@@ -445,27 +462,28 @@ def _reach(
     strangers: bool = False,
 ) -> Reach:
     panes = session.panes if session else ()
+    alive = [pane for pane in panes if not pane.dead]
     known = past.first.session.panes if past.first and past.first.session else ()
-    leaders = {leader.id for pane in panes if (leader := leader_of(pane, world))} | past.leaders
-    before = row.pane.id if row.tmux.known and row.pane.id else None
+    leaders = {leader.id for pane in alive if (leader := leader_of(pane, world))} | past.leaders
+    traces = _traces_of(leaders, world)
+    before = [row.pane.id] if row.tmux.known and row.pane.id else []
     server_pid = _server_pid(row, server, world, past)
+    ids = {pane.id for pane in panes}
     # Once its pane is gone, a terminal's number may be another's: only what still holds the old one
     # open counts.
-    vanished = {f"{pane.tty} (deleted)" for pane in known if pane.id not in {p.id for p in panes}}
+    vanished = [f"{pane.tty} (deleted)" for pane in known if pane.id not in ids]
     return Reach(
         tmux=f"{world.paths[server.socket]},{server_pid}" if server_pid else None,
-        panes=frozenset(pane.id for pane in (*panes, *known)) | ({before} if before else set()),
-        leaders=frozenset(leaders | _recorded_leader(row, world)),
-        ttys=frozenset(tty for pane in panes if not pane.dead and (tty := world.tty_of(pane))),
-        terminals=frozenset(pane.tty for pane in panes if not pane.dead) | vanished,
+        panes=frozenset([*ids, *(pane.id for pane in known), *before]),
+        leaders=frozenset([*leaders, *_recorded_leader(row, world)]),
+        ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
+        terminals=frozenset([*(pane.tty for pane in alive), *vanished]),
         mark=(
-            None
-            if past.pane_only or past.strangers or strangers
-            else past.mark or _mark_of(leaders, world)
+            None if past.pane_only or past.strangers or strangers else past.mark or _mark_of(traces)
         ),
         remembered=past.remembered,
         registry=past.registry,
-        scopes=past.scopes | _scopes_of(leaders, world),
+        scopes=past.scopes.union(trace.scope for trace in traces if trace.scope),
     )
 
 
@@ -493,21 +511,18 @@ def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
     return {leader}
 
 
-def _mark_of(leaders: Iterable[ProcessId], world: World) -> str | None:
+def _mark_of(traces: Iterable[Trace]) -> str | None:
     """The session's own mark, from the environment of the process that tmux started in the pane."""
-    marks = {trace.mark for trace in _traces_of(leaders, world) if trace.mark}
+    marks = {trace.mark for trace in traces if trace.mark}
     return marks.pop() if len(marks) == 1 else None
 
 
-def _scopes_of(leaders: Iterable[ProcessId], world: World) -> set[str]:
-    return {trace.scope for trace in _traces_of(leaders, world) if trace.scope}
-
-
-def _traces_of(leaders: Iterable[ProcessId], world: World) -> Iterator[Trace]:
+def _traces_of(leaders: Iterable[ProcessId], world: World) -> list[Trace]:
     """Of those that are still there: another one may have the pid of one that is gone."""
     index = world.index
-    alive = (process.pid for one in leaders if (process := index.living(one)))
-    return (index.traces[pid] for pid in alive if pid in index.traces)
+    return [
+        index.traces[one.pid] for one in leaders if one.pid in index.traces and index.living(one)
+    ]
 
 
 def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None]:

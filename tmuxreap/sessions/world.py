@@ -31,6 +31,9 @@ class Places:
         return found or (carried if carried in self.ids else None)
 
 
+NO_PLACES = Places()
+
+
 @frozen
 class Wanted:
     """For whom a look is made: who can be none of theirs is not asked for its name."""
@@ -70,6 +73,9 @@ class World:
     protected: frozenset[int]  # this program and those that called it
     strangers: bool  # whether sessions that nobody named were looked at, too
     places: Mapping[str, Places] = field(default_factory=dict)  # by socket
+
+    def places_on(self, server: ServerLook) -> Places:
+        return self.places.get(server.socket, NO_PLACES)
 
     def names_of(self, process: Process) -> Names:
         return self.names.get(process.pid, NAMELESS)

@@ -31,7 +31,7 @@ from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.observe import canonical
-from tmuxreap.sessions.ownership import TMUX_SERVER, Belonging, Reach, Trace, owned
+from tmuxreap.sessions.ownership import TMUX_SERVER, Belonging, Reach, owned
 from tmuxreap.sessions.sight import Past, Sight, spare_reason
 from tmuxreap.sessions.world import World
 from tmuxreap.system.environment import REGISTRY_MARK
@@ -159,7 +159,7 @@ class _Strays:
         more."""
         process, trace = (
             self._world.index.processes[pid],
-            self._world.index.traces.get(pid, Trace()),
+            self._world.index.trace(pid),
         )
         environ = self._app.processes.environ(process.id) or {}
         if environ.get(REGISTRY_MARK) != str(self._app.registry.resolved) or process.tty:
@@ -181,7 +181,7 @@ class _Strays:
         server = self._world.index.processes.get(int(pid)) if pid.isdigit() else None
         if server is None or server.comm != TMUX_SERVER:
             return frozenset()
-        if self._world.index.traces.get(server.pid, Trace()).mark is not None:
+        if self._world.index.trace(server.pid).mark is not None:
             return None
         look = self._app.tmux.look(socket)
         if isinstance(look, Unreachable) or (
@@ -201,7 +201,7 @@ class _Strays:
         places = {event.data.get("tmux") for event in events if event.data.get("mark") == mark} - {
             None
         }
-        traces = (self._world.index.traces.get(one.pid, Trace()) for one in ids)
+        traces = (self._world.index.trace(one.pid) for one in ids)
         came_from = {trace.tmux for trace in traces if trace.tmux is not None}
         known = {_canonical(str(place)) for place in places}
         return not known or came_from <= known

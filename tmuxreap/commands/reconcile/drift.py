@@ -40,7 +40,7 @@ from tmuxreap.registry.transitions import (
 )
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of
-from tmuxreap.sessions.look import BANNER_OPTION, look_at
+from tmuxreap.sessions.look import BANNER_OPTION, sights_of
 from tmuxreap.sessions.restarts import REBOOT, SERVER
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK
@@ -108,7 +108,7 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
     """All of them; or those of some rows alone, where only these can have changed."""
     rows = [row for row in look.usable if only is None or row.name in only]
     before = begin(context, look)
-    sights = [sight for sight, _ in look_at(context, rows, strangers=True)]
+    sights = sights_of(context, rows, strangers=True)
     others = others_at_work(context, before)
     left = {name: intent for name, intent in before.intents.items() if name not in others}
     starts = {name: intent for name, intent in left.items() if intent.verb == START}

@@ -101,7 +101,7 @@ class LinuxProcesses:
 
     def carried(self, process: ProcessId) -> Mapping[str, str]:
         try:
-            return procfs.environ_in(f"/proc/{process.pid}")
+            return procfs.environ_in(f"/proc/{process.pid}", "TMUX")
         except OSError:
             return {}
 

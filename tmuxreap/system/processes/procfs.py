@@ -115,8 +115,8 @@ def boot_epoch() -> int:
 
 
 def argv_in(home: str) -> tuple[str, ...]:
-    words = read(f"{home}/cmdline").rstrip(b"\0")
-    return tuple(map(os.fsdecode, words.split(b"\0"))) if words else ()
+    words = os.fsdecode(read(f"{home}/cmdline")).rstrip("\0")
+    return tuple(words.split("\0")) if words else ()
 
 
 def called_in(home: str) -> tuple[tuple[str, ...], str | None]:
@@ -130,11 +130,11 @@ def called_in(home: str) -> tuple[tuple[str, ...], str | None]:
         return (), program
 
 
-def environ_in(home: str) -> Mapping[str, str]:
-    """Tolerant: a program may have written over it. The first of two settings counts, as for
-    getenv."""
+def environ_in(home: str, begin: str = "") -> Mapping[str, str]:
+    """Of the names that begin so. Tolerant: a program may have written over it. The first of two
+    settings counts, as for getenv."""
     entries = read(f"{home}/environ").decode("utf-8", "surrogateescape").split("\0")
-    settings = (entry.partition("=") for entry in reversed(entries))
+    settings = (entry.partition("=") for entry in reversed(entries) if entry.startswith(begin))
     return {name: value for name, equals, value in settings if name and equals}
 
 

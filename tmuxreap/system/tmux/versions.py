@@ -8,7 +8,7 @@ session, which is then not proven gone."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import chain, product
 
 from tmuxreap.core.model import Pane, Server, Session, Unread
@@ -49,6 +49,7 @@ END_FORMAT = "=:#{pid}:#{start_time}"
 _LINE = re.compile(":".join(f"({pattern})" for pattern in FIELDS.values()), re.ASCII)
 _END = re.compile(rf"^=:({NUMBER}):({NUMBER})\n", re.ASCII | re.MULTILINE)
 _NUMBER = re.compile(NUMBER, re.ASCII)
+_PID, _DEAD = (list(FIELDS).index(name) + 1 for name in ("pane_pid", "pane_dead"))
 _ID = re.compile(FIELDS["session_id"], re.ASCII)
 
 
@@ -96,43 +97,38 @@ def _whose(line: str) -> Unread:
 
 def _is_untold(read: re.Match[str]) -> bool:
     """A pane that lives, and nobody knows in which process."""
-    pane = dict(zip(FIELDS, read.groups(), strict=True))
-    return pane["pane_dead"] != "1" and _number(pane["pane_pid"]) is None
+    return read[_DEAD] != "1" and _number(read[_PID]) is None
 
 
 def _session(rows: list[tuple[str, ...]]) -> Session:
-    panes = [dict(zip(FIELDS, row, strict=True)) for row in rows]
-    first = panes[0]
-    moments = chain.from_iterable(
-        (_number(pane["session_activity"]), _number(pane["window_activity"])) for pane in panes
-    )
-    attached = _number(first["session_attached"])
+    id_, created, _, _, attached, group, *_, name = rows[0]
+    clients = _number(attached)
     return Session(
-        id=first["session_id"],
-        name=first["session_name"],
-        created=int(first["session_created"]),
-        activity=_latest(moments),
+        id=id_,
+        name=name,
+        created=int(created),
+        activity=_latest(list(map(_number, chain.from_iterable(row[2:4] for row in rows)))),
         attached=(
-            1 if attached is None else attached
+            1 if clients is None else clients
         ),  # who cannot be told is not ended for being alone
-        grouped=int(first["session_group_size"] or 0) > 1,
-        panes=tuple(map(_pane, panes)),
+        grouped=int(group or 0) > 1,
+        panes=tuple(map(_pane, rows)),
     )
 
 
-def _pane(told: dict[str, str]) -> Pane:
-    tty = told["pane_tty"]
+def _pane(told: tuple[str, ...]) -> Pane:
+    window, linked, id_, pid, dead, in_mode, synchronized, input_off, tty, remain, _ = told[6:]
     return Pane(
-        id=told["pane_id"],
-        pid=_number(told["pane_pid"]),
+        id=id_,
+        pid=_number(pid),
         tty=tty if tty.startswith("/dev/") and tty.isprintable() else "",
-        dead=told["pane_dead"] == "1",
-        in_mode=told["pane_in_mode"] != "0",
-        synchronized=told["pane_synchronized"] == "1",
-        input_off=told["pane_input_off"] == "1",
-        window_id=told["window_id"],
-        linked=int(told["window_linked_sessions"]) > 1,
-        remain_on_exit=told["remain-on-exit"],
+        dead=dead == "1",
+        in_mode=in_mode != "0",
+        synchronized=synchronized == "1",
+        input_off=input_off == "1",
+        window_id=window,
+        linked=int(linked) > 1,
+        remain_on_exit=remain,
     )
 
 
@@ -140,10 +136,9 @@ def _number(text: str) -> int | None:
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
-def _latest(moments: Iterable[int | None]) -> int | None:
+def _latest(moments: Sequence[int | None]) -> int | None:
     """None where one of them is unknown: it could be the latest."""
-    known = list(moments)
-    return None if None in known else max(filter(None, known), default=0)
+    return None if None in moments else max(filter(None, moments), default=0)
 
 
 def unpadded(screen: str) -> str:
