@@ -302,6 +302,7 @@ SETUPS = {
         _kilo,
         keeps_queue=True,
         allowing_environ=(("KILO_CONFIG_CONTENT", ALLOWED),),
+        whole=WHOLE,
     ),
     "pi": Setup(
         "@mariozechner/pi-coding-agent",
