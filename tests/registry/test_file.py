@@ -14,6 +14,7 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import BadRow, Remove, Row
 from tmuxreap.registry import edits
 from tmuxreap.registry.file import Registry, RegistryLook, edited, edited_where_safe, row_invalid
+from tmuxreap.registry.rows import folder_of
 from tmuxreap.system import files
 
 TEXT = """\
@@ -299,3 +300,17 @@ def test_what_is_not_utf8_says_its_line(data: bytes, registry: Registry) -> None
     registry.path.write_bytes(data)
     with pytest.raises(Failure, match=f"line {data.count(10) + 1}, column 1: it is not UTF-8 text"):
         registry.look()
+
+
+@pytest.mark.parametrize("bad", ["", "  - name: a\n    status: odd\n", "  - just words\n"])
+def test_after_an_edit_the_rows_are_those_that_a_reader_finds(tmp_path: Path, bad: str) -> None:
+    path = tmp_path / "agent-sessions.yaml"
+    path.write_text(
+        "tmux_sessions:\n  - name: one\n    status: running\n    pane: {pid: 7, cwd: /srv}\n"
+        f"{bad}  - name: two\n    status: stopped\n"
+    )
+    _, after = Registry(path).change(lambda look: edited(look, {"two": {("status",): "running"}}))
+    found = Registry(path).look()
+    assert after.rows == found.rows
+    assert [folder_of(row) for row in after.usable] == [row.pane.cwd for row in found.usable]
+    assert len(after.usable) == 2

@@ -32,6 +32,7 @@ from tmuxreap.ledger.records import (
     Survivor,
 )
 from tmuxreap.registry.file import Registry, RegistryLook
+from tmuxreap.registry.rows import folder_of
 
 if TYPE_CHECKING:
     from tmuxreap.ledger.requests import Asked
@@ -374,4 +375,4 @@ class Books:
 
 
 def mirror_row(row: Row) -> MirrorRow:
-    return MirrorRow(row.name, row.status.value, row.pane.cwd, row.data)
+    return MirrorRow(row.name, row.status.value, folder_of(row), row.data)

@@ -54,6 +54,7 @@ class RegistryLook:
         self.content = content
         self._known = known
         self._changes: dict[str, Change] = {}  # by the text that they come to
+        self._sound: set[str] = set()  # texts with no other rows than these, all of them usable
         self.unsynced = unsynced  # why a power cut could undo what was just written
         self.written = written
 
@@ -155,7 +156,12 @@ class RegistryLook:
             here = {excerpt.place(index): fields for index, fields in changes.items()}
             return excerpt.changed(edits.edit_rows(excerpt.document, here), changes)
 
-        return self._changed(changes, edit) or edits.edit_rows(self.document, changes)
+        text = self._changed(changes, edit)
+        if text is None:
+            text = edits.edit_rows(self.document, changes)
+            if len(self.usable) == len(self.rows):
+                self._sound.add(text)
+        return text
 
     def without(self, index: int) -> str:
         from tmuxreap.registry import edits
@@ -210,6 +216,11 @@ class RegistryLook:
     def followed_by(self, text: str, content: Content, unsynced: OSError | None) -> RegistryLook:
         """The look at what was made of this one."""
         change = self._changes.get(text)
+        if change is None and text in self._sound:
+            from tmuxreap.registry import edits
+
+            known = kept.of_document(edits.parse(text))
+            return RegistryLook(self.path, content, known, unsynced)
         if change is None:
             return RegistryLook(self.path, content, unsynced=unsynced)
         written = Written(self.digest, change.rows, change.gone)

@@ -133,6 +133,12 @@ def is_kept(row: Row) -> bool:
     return bool(word) and str(word).lower() not in ("false", "no", "off", "0")
 
 
+def folder_of(row: Row) -> str | None:
+    """The `pane.cwd` of one of which nothing else may be wanted."""
+    pane = row.data.get("pane")
+    return _text(pane.get("cwd")) if isinstance(pane, dict) else None
+
+
 def parent_of(row: Row) -> str | None:
     """The name of the session that it was started from."""
     return _text(row.data.get("parent"))

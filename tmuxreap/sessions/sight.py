@@ -171,7 +171,9 @@ def see(
 def is_over(row: Row, server: ServerLook, world: World, past: Past) -> bool:
     """Whether nothing that lives could be evidence of this row: so it is with nearly all of ten
     thousand, and none of them is looked at more closely."""
-    if row.terminal is not Terminal.TMUX or row.tmux.host not in (None, world.host):
+    if row.pane.pid in world.index.processes or row.terminal is not Terminal.TMUX:
+        return False
+    if row.tmux.host not in (None, world.host):
         return False
     if not row.status.ended and not _cannot_come_otherwise(row, world, past):
         return False
@@ -201,7 +203,7 @@ def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> boo
     index, pid, pane = world.index, row.pane.pid, row.pane.id
     if past.first or past.remembered or past.leaders or past.mark in index.by_mark:
         return False
-    if pid in index.processes or pid in index.children or pid in index.by_session:
+    if pid in index.children or pid in index.by_session:
         return False
     if pane is None:
         return True
