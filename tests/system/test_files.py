@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import signal
 import stat
@@ -48,6 +49,12 @@ def test_what_was_read_is_what_is_replaced(path: Path) -> None:
     assert unsynced is None
     assert path.read_bytes() == b"new"
     assert stamp == files.read(path).stamp != content.stamp
+
+
+@pytest.mark.parametrize("length", [0, 1, files.SHORT, files.SHORT + 1])
+def test_the_digest_is_the_same_by_whichever_way_it_is_made(length: int, path: Path) -> None:
+    path.write_bytes(b"x" * length)
+    assert files.read(path).digest == hashlib.sha256(b"x" * length).hexdigest()
 
 
 def test_the_digest_is_of_the_bytes(path: Path) -> None:

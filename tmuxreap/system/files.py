@@ -22,6 +22,7 @@ from tmuxreap.core.values import frozen
 
 LOCK_WAIT_S = 10.0
 LOCK_POLL_S = 0.005
+SHORT = 64 * 1024  # bytes: a longer text is summed up faster by OpenSSL
 
 
 @frozen
@@ -35,6 +36,20 @@ class Stamp:
     ctime_ns: int
 
 
+def _sha256(data: bytes) -> str:
+    """Of a short text in the way of the standard library's own `random`: hashlib loads all of
+    OpenSSL, which takes as long as a tmux call."""
+    if len(data) <= SHORT:
+        with contextlib.suppress(ImportError):  # it has another name from 3.12 on
+            from _sha256 import sha256  # type: ignore[import-not-found, unused-ignore]
+
+            digest: str = sha256(data).hexdigest()
+            return digest
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
 @frozen
 class Content:
     data: bytes
@@ -42,9 +57,7 @@ class Content:
 
     @property
     def digest(self) -> str:
-        import hashlib  # as slow as a tmux call, and asked for after the agent has left
-
-        return hashlib.sha256(self.data).hexdigest()
+        return _sha256(self.data)
 
     @property
     def marks(self) -> tuple[int, ...]:
