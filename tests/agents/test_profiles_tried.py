@@ -89,7 +89,7 @@ LONG = "a" * 38 + " and so it goes"  # the edge is in the middle of it
 
 def seen(agent: str, screen: str) -> Screen:
     profile = AGENTS[agent]
-    return read_screen(screen.rstrip(), profile.screens, profile.marks)
+    return read_screen(screen.rstrip(), profile.screens, profile.marks, profile.tall)
 
 
 SCREENS = [
@@ -180,6 +180,13 @@ def test_a_draft_that_pi_shows_a_part_of_is_told_from_a_whole_one() -> None:
     above = f"─── ↑ 48 more {RULE}\nline 49\nline 50\n{RULE}\n/shop"
     tall = seen("pi", f" hello\n\n{above}")
     assert (tall.state, tall.draft, tall.partial) == (State.DRAFT, "line 49\nline 50", True)
+
+
+def test_a_draft_as_high_as_the_input_of_hermes_may_be_a_part() -> None:
+    lines = [f"tall line {number}" for number in range(8)]
+    shown = seen("hermes", HERMES.format(above="", prompt="❯ " + "\n".join(lines)))
+    assert (shown.draft, shown.partial) == ("\n".join(lines), True)
+    assert not seen("hermes", HERMES.format(above="", prompt="❯ " + "\n".join(lines[1:]))).partial
 
 
 def test_a_draft_that_aider_wrapped_under_a_prompt_of_its_own_is_one_line() -> None:
