@@ -266,8 +266,8 @@ class Bench:
             if self.soon(lambda: end not in self.seen().draft):
                 break
 
-    def soon(self, holds: Callable[[], bool]) -> bool:
-        deadline = time.monotonic() + SOON_S
+    def soon(self, holds: Callable[[], bool], seconds: float = SOON_S) -> bool:
+        deadline = time.monotonic() + seconds
         while not (held := holds()) and time.monotonic() < deadline:
             time.sleep(0.1)
         return held

@@ -23,7 +23,7 @@ from tmuxreap.ending.ladder.requests import (
     Request,
     Wait,
 )
-from tmuxreap.ending.ladder.turns import finish_turn
+from tmuxreap.ending.ladder.turns import TOLD_LOOKS, finish_turn
 from tmuxreap.sessions.conversation import Known
 
 BUSY, UNKNOWN = Screen(State.BUSY), Screen(State.UNKNOWN)
@@ -82,6 +82,14 @@ def test_hooks_are_believed_where_the_screen_tells_nothing() -> None:
     assert not finished([UNKNOWN], "idle")[0].turn_cut
     assert finished([UNKNOWN], "working", wait_s=1.0)[0].turn_cut
     assert finished([BUSY], "idle", wait_s=1.0)[0].turn_cut
+
+
+def test_who_says_that_he_works_is_looked_at_for_longer() -> None:
+    """Between a dialog and its tool a busy machine may draw an empty prompt for a while."""
+    dozes = [IDLE] * (TOLD_LOOKS - 1)
+    run, asked, _ = finished([*dozes, BUSY, *dozes, IDLE], "working", wait_s=60.0)
+    assert sum(isinstance(one, ReadScreen) for one in asked) == 2 * TOLD_LOOKS
+    assert not run.turn_cut
 
 
 def test_an_ending_that_another_took_over_is_left_at_once() -> None:

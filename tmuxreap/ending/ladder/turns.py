@@ -23,6 +23,7 @@ from tmuxreap.ending.ladder.requests import (
 
 LOOK_S = 0.15
 STILL_LOOKS = 2  # between two steps of a turn a screen may seem idle for a moment
+TOLD_LOOKS = 14  # of one that says that it works: two seconds, as its turn may have been broken off
 READY = frozenset({State.IDLE, State.DRAFT})
 RESTING = frozenset({"idle", "ended"})
 
@@ -30,8 +31,8 @@ RESTING = frozenset({"idle", "ended"})
 def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
     """False when the ending is no longer ours. What is known of the agent is looked at again: it
     may be long ago."""
-    until, agent, still = ending.now + wait_s, ending.awaited, 0
-    while still < STILL_LOOKS:
+    until, agent, still, enough = ending.now + wait_s, ending.awaited, 0, STILL_LOOKS
+    while still < enough:
         heard = yield from ask(Hear())
         if not heard.ours:
             return False
@@ -41,6 +42,7 @@ def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
         ):  # it may end its turn, and begin no other
             yield from take_back(ending, screen)
         still = still + 1 if _rests(screen, heard) else 0
+        enough = STILL_LOOKS if heard.state in (*RESTING, "") else TOLD_LOOKS
         now = ending.now
         if now >= until:
             ending.turn_cut = still == 0
