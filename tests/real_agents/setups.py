@@ -343,9 +343,9 @@ SETUPS = {
         certain_from=None,
         tells_limit=False,
         denies=False,  # the model is asked to go on
-        # it runs no command without asking
+        # it runs no command without asking; Up goes from a draft to what was said before
         lacks=(
-            *("queued", "tool below", "tool"),
+            *("queued", "tool below", "tool", "above"),
             *("by another tool", "killed of another tool", "crashed"),
         ),
     ),
@@ -357,5 +357,6 @@ SETUPS = {
         certain_from=None,
         queue_by="hangup",
         tells_limit=False,
+        lacks=("above",),  # Up goes from a draft to what was said before
     ),
 }
