@@ -85,7 +85,8 @@ def test_another_server_that_was_started_in_the_pane_keeps_what_is_its_own(
     his.write_text(f"{stranger(real.folder)}\nsleep 600\n")
     begin = f"env -u TMUX tmux -f /dev/null -S {inner} new-session -d -s his sh {his}"
     enter = f"echo $$ >{scope}/{control_groups.MEMBERS}"
-    real.start(command=["sh", "-c", f"{enter}; {begin}; exec {' '.join(DEMO)}"])
+    words = ["sh", "-c", f"{enter}; {begin}; exec {' '.join(DEMO)}"]
+    real.start(command=words, confirm_s=1.0)  # the other server begins first
     child = begun(real.folder)
     told = real.tmux("list-panes", "-a", "-F", "#{pid} #{pane_pid}", socket=inner)
     agent, (server, leader) = real.pid(), map(int, told.split())
