@@ -82,3 +82,26 @@ def test_no_file_is_none(argv: tuple[str, ...]) -> None:
     machine = Machine()
     machine.edits(*argv)
     assert opened(machine.processes, machine.keyed) is None
+
+
+def test_a_file_that_goes_while_it_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, file = Machine(), tmp_path / "prompt.md"
+    file.write_text("one")
+    machine.edits("vi", str(file))
+
+    def gone(*_: object, **__: object) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_text", gone)
+    assert opened(machine.processes, machine.keyed) is None
+
+
+def test_an_editor_that_leaves_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine()
+    editor = machine.edits("vi", "/etc/motd")
+    told = iter([("vi", "/etc/motd")])
+    words = {editor: lambda: next(told, ())}
+    monkeypatch.setattr(machine.processes, "argv", lambda one: words.get(one, tuple)())
+    assert opened(machine.processes, machine.keyed) is None

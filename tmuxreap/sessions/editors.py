@@ -50,11 +50,14 @@ def _set_otherwise(profile: Profile, store: Path | None) -> bool:
 
 
 def opened(processes: Processes, agent: Collection[Process]) -> Opened | None:
-    """What was handed over, as soon as the editor is there."""
+    """What was handed over, as soon as the editor is there; it may leave while we look."""
     for process in _below(processes, agent):
-        path = Path(processes.argv(process.id)[-1])
-        if path.is_absolute() and path.is_file():
-            return Opened(process.id, path.read_text(errors="replace"))
+        path = Path("".join(processes.argv(process.id)[-1:]))
+        try:
+            if path.is_absolute() and path.is_file():
+                return Opened(process.id, path.read_text(errors="replace"))
+        except OSError:
+            continue
     return None
 
 
