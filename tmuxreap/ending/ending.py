@@ -53,7 +53,9 @@ class Ending:
     draft: Draft | None = None  # all that was kept, for the answer
     kept: list[str] = field(default_factory=list)  # each text of it
     draft_lost: str = ""  # why what was half-typed was not kept whole
-    replaced: list[str] = field(default_factory=list)  # what stood for a text of it on the screen
+    replaced: list[str] = field(
+        default_factory=list
+    )  # read whole, and what stood for it on the screen
     cleared: bool = (
         False  # what is half-typed is kept whole, or a key was sent that clears it: the next loses
         # nothing

@@ -50,6 +50,13 @@ def test_the_whole_replaces_what_stood_for_it() -> None:
     assert (first.processes, first.strikes) == (frozenset({EDITOR}), False)
 
 
+@pytest.mark.parametrize("text", ["one\ntwo", "one\ntwo\n", "one"])
+def test_what_the_screen_showed_whole_after_all_is_kept(text: str) -> None:
+    """A draft may be just as high as what is shown of one."""
+    _, ended = handed(Opened(EDITOR, text), screen=replace(PASTE, draft="one\ntwo"))
+    assert (ended.kept, ended.draft_lost) == ([text.rstrip("\n")], "")
+
+
 def test_an_editor_that_stays_is_killed() -> None:
     asked, _ = handed(Opened(EDITOR, "one"))
     assert signals(asked) == [(SIGTERM,), (SIGKILL,)]

@@ -57,9 +57,10 @@ def _kept(ending: Ending, screen: Screen, text: str) -> Steps[None]:
     if not text.strip() or (shortened and shortened.search(text)):
         return
     sign = "!" if screen.draft.startswith("!") and not text.startswith("!") else ""
+    whole = sign + text.rstrip("\n")
     ending.kept = [one for one in ending.kept if one != screen.draft]
-    ending.replaced.append(screen.draft)
-    yield from keep(ending, sign + text.rstrip("\n"))
+    yield from keep(ending, whole)  # first: it may be all that the screen showed
+    ending.replaced += [screen.draft, whole]
     ending.cleared = True
 
 

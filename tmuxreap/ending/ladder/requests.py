@@ -153,8 +153,9 @@ def screen_when(
 
 
 def keep(ending: Ending, text: str) -> Steps[None]:
-    """Each text once; one that grew replaces what it grew from."""
-    if not text or any(text in one for one in (*ending.kept, *ending.replaced)):
+    """Each text once; one that grew replaces what it grew from, and no part of what was read whole
+    is one."""
+    if not text or text in ending.kept or any(text in one for one in ending.replaced):
         return
     event = yield from ask(KeepDraft(text))
     ending.kept = [*(one for one in ending.kept if one not in text), text]
