@@ -478,7 +478,8 @@ def test_of_a_crowd_a_part_is_shown_and_the_filter_finds_the_rest(story: Story) 
 async def burst(pilot: Pilot[None], popup: Popup, *pressed: str) -> None:
     """Keys that are there at once, as of one who types ahead on a busy machine."""
     for key in pressed:
-        popup.post_message(Key(key, {"slash": "/"}.get(key, key)))
+        character = {"slash": "/"}.get(key, key if len(key) == 1 else None)
+        popup.post_message(Key(key, character))
     await pilot.pause()
 
 
@@ -495,6 +496,60 @@ def test_what_is_typed_ahead_is_no_command(story: Story, first: str) -> None:
     played(desk, play)
     assert desk.ended == []
     assert story.row("acme")["status"] == "running"
+
+
+def test_what_is_typed_ahead_comes_in_its_order(story: Story) -> None:
+    """What takes something back must not come after what is typed next."""
+    story.agent("acme")
+    story.agent("shop")
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: popup._table.names == ["acme", "shop"])
+        await burst(pilot, popup, "slash", *"acme", "enter")
+        await until(pilot, lambda: popup._table.names == ["acme"])
+        await burst(pilot, popup, "slash", *["backspace"] * 4, *"shx", "backspace", *"op", "enter")
+        await until(pilot, lambda: popup._table.names == ["shop"])
+        assert popup.focused is popup._table
+
+    played(Desk(story.app), play)
+
+
+def test_a_key_after_the_filter_is_meant_for_whom_it_leaves(story: Story) -> None:
+    for name in ("acme", "docs", "shop"):
+        story.agent(name)
+    desk = Held(story)
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: popup._table.names == ["acme", "docs", "shop"])
+        await burst(pilot, popup, "slash", *"shop", "enter", "s")
+        await until(pilot, lambda: desk.ended)
+
+    played(desk, play)
+    assert desk.ended == [(Verb.STOP, ("shop",))]
+
+
+def test_a_form_is_filled_ahead(story: Story) -> None:
+    asked: list[tuple[str, str, str]] = []
+
+    class Starts(Held):
+        def agents(self) -> list[str]:
+            return ["demo"]
+
+        def start(self, name: str, agent: str, folder: str) -> Result:
+            asked.append((name, agent, folder))
+            return super().start("", "", "/nope")
+
+    story.agent("acme")
+    desk = Starts(story)
+
+    async def play(pilot: Pilot[None], popup: Popup) -> None:
+        await until(pilot, lambda: popup._table.names == ["acme"])
+        await burst(pilot, popup, "n", *"xys", "backspace", "tab", *"pi", "tab", *"/srv", "enter")
+        await until(pilot, lambda: asked)
+
+    played(desk, play)
+    assert asked == [("xy", "pi", "/srv")]
+    assert desk.ended == []
 
 
 class Slow(Desk):

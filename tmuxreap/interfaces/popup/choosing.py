@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from textual import on
-from textual.events import Event, Key
+from textual.events import DescendantFocus, Event, Key
 from textual.widgets import Input
 
 from tmuxreap.core.errors import Failure
@@ -28,7 +28,7 @@ class Choosing(Looking):
         self._marked: set[str] = set()
         self._choices = Choices()
         self._choices_file: Path | None = None
-        self._ahead: str | None = None  # typed while the form of a new one is made
+        self._ahead: list[Key] | None = None  # pressed while a form is on its way
         self._mark_ahead = False  # asked for before anybody was seen
         self._replies = Replies()
 
@@ -54,35 +54,50 @@ class Choosing(Looking):
     def action_filter(self) -> None:
         filter_ = self.query_one(Filter)
         filter_.display = True
-        self.screen.set_focus(filter_)  # at once: the next key is meant for it
+        self.screen.set_focus(filter_)
 
     async def on_event(self, event: Event) -> None:
-        if not (isinstance(event, Key) and self._replies.takes(event)):
+        if not isinstance(event, Key) or event.is_forwarded:
             await super().on_event(event)
+        elif not self._replies.takes(event):
+            await self._pressed(event)
 
-    def on_key(self, event: Key) -> None:
-        """Typed ahead of a field that was on its way, when keys were still heard by the table:
-        meant for the field, and no command."""
-        if not event.is_printable or not event.character:
-            return
-        if isinstance(self.focused, Input):
-            self.focused.insert_text_at_cursor(event.character)
-        elif self._ahead is not None:
-            self._ahead += event.character
-        else:
-            return
-        event.prevent_default()
+    async def _pressed(self, key: Key) -> None:
+        """Done before the next is heard. The toolkit hands a key about among its widgets: one that
+        is typed ahead of a field would come there in another order, or be a command."""
+        field = self.focused
+        if self._ahead is not None:
+            self._ahead.append(key)
+        elif isinstance(field, Input) and key.is_printable:
+            field.replace(key.character or "", *field.selection)
+        elif active := self.screen.active_bindings.get(key.key):
+            await self.run_action(active.binding.action, active.node)
+            if isinstance(self.focused, Input) and self.focused is not field:
+                self.focused.select_all()  # what is typed now takes its place
+
+    @on(DescendantFocus)
+    async def _form_is_there(self, event: DescendantFocus) -> None:
+        if isinstance(event.widget, Input):
+            ahead, self._ahead = self._ahead or [], None
+            for key in ahead:
+                await self._pressed(key)
 
     @on(Input.Changed, "#filter")
     def _filtered(self, event: Input.Changed) -> None:
         self._choices = replace(self._choices, only=event.value)
         self._draw()
 
-    @on(Input.Submitted, "#filter")
-    def _filter_done(self) -> None:
+    def action_keep_filter(self) -> None:
+        """The rows are those that it leaves: the next key is meant for one of them."""
         filter_ = self.query_one(Filter)
+        self._choices = replace(self._choices, only=filter_.value)
+        self._draw()
         filter_.display = bool(filter_.value)
-        self.query_one(Sessions).focus()
+        self.screen.set_focus(self.query_one(Sessions))
+
+    def action_drop_filter(self) -> None:
+        self.query_one(Filter).value = ""
+        self.action_keep_filter()
 
     def action_sort(self) -> None:
         self._choose(self._choices.next_sort())
@@ -119,13 +134,12 @@ class Choosing(Looking):
                 work = self._desk.start
                 self._ask(lambda: work(wish.name, wish.agent, wish.folder), self._told_of)
 
-        self._ahead = ""
+        self._ahead = []
         self._ask(self._desk.agents, lambda agents: self._ask_for_new(agents, asked), daemon=True)
 
     def _ask_for_new(self, agents: list[str], asked: Callable[[Wish | None], None]) -> None:
-        typed, self._ahead = self._ahead or "", None
         folder = os.getcwd()  # noqa: PTH109 - a string for a field
-        self.push_screen(New(agents, folder, typed), asked)
+        self.push_screen(New(agents, folder), asked)
 
     def _told_of(self, result: Result) -> None:
         self._said = view.summary(result)

@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.coordinate import Coordinate
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.suggester import SuggestFromList
+from textual.suggester import Suggester, SuggestFromList
 from textual.widgets import Button, DataTable, Input, Static
 
 from tmuxreap.core.model import Verb
@@ -124,17 +124,14 @@ class Filter(Input):
     """What the rows are held against, while it is typed. Empty when it is left by Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "drop", show=False),
-        Binding("down,up", "submit", show=False),
+        Binding("escape", "app.drop_filter", show=False),
+        Binding("enter,down,up", "app.keep_filter", show=False),
     ]
 
     def __init__(self) -> None:
-        super().__init__(placeholder="filter: name, tag, agent, state", id="filter", compact=True)
+        hint = "filter: name, tag, agent, state"
+        super().__init__(placeholder=hint, id="filter", compact=True, select_on_focus=False)
         self.display = False
-
-    def action_drop(self) -> None:
-        self.value = ""
-        self.post_message(self.Submitted(self, ""))
 
 
 class Page(ModalScreen[None]):
@@ -157,6 +154,22 @@ class Page(ModalScreen[None]):
         self.dismiss(None)
 
 
+class Field(Input):
+    """One of a form. The popup selects what it holds, with the key that leads to it."""
+
+    def __init__(
+        self, name: str, value: str = "", hint: str = "", suggester: Suggester | None = None
+    ) -> None:
+        super().__init__(
+            value,
+            placeholder=hint or name,
+            suggester=suggester,
+            select_on_focus=False,
+            id=name,
+            compact=True,
+        )
+
+
 @frozen
 class Wish:
     """A session that is to be started."""
@@ -171,23 +184,18 @@ class New(ModalScreen[Wish | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "leave")]
 
-    def __init__(self, agents: Sequence[str], folder: str, name: str = "") -> None:
+    def __init__(self, agents: Sequence[str], folder: str) -> None:
         super().__init__()
-        self._agents, self._folder, self._wanted = agents, folder, name
+        self._agents, self._folder = agents, folder
 
     def compose(self) -> ComposeResult:
         known = ", ".join(self._agents) or "see tmuxreap agents"
         with Vertical():
             yield Static("start an agent  (Enter starts, Esc closes)", markup=False)
-            yield Input(self._wanted, placeholder="name", id="name", compact=True)
-            yield Input(
-                self._agents[0] if self._agents else "",
-                placeholder=f"agent: {known}",
-                suggester=SuggestFromList(self._agents),
-                id="agent",
-                compact=True,
-            )
-            yield Input(self._folder, placeholder="folder", id="folder", compact=True)
+            first = self._agents[0] if self._agents else ""
+            yield Field("name")
+            yield Field("agent", first, f"agent: {known}", SuggestFromList(self._agents))
+            yield Field("folder", self._folder)
 
     @on(Input.Submitted)
     def submitted(self) -> None:
