@@ -1,8 +1,8 @@
-"""Owns the one path on which sessions end: prepare -> plan -> ladder -> proof -> record.
+"""Owns the single path on which sessions end: prepare -> plan -> ladder -> proof -> record.
 
-`stop`, `kill`, `reap` and `start --replace` differ in their policy only. Never names a session to
-tmux, only ids that were judged, and never writes an end without proof.
+`stop`, `kill`, `reap` and `start --replace` differ only in their policy. Never passes tmux a
+session name, only ids that were checked, and never records an end without proof.
 
-Doors: `end`, `interrupt` (a turn, and no session), `plan`, `outcome`, `results`, `one_at_a_time`
-(who is at it), `handover` (to one outside), `unfinished` (what a dead one left). Main types:
-`Ending`, `Plan`, `Policy`."""
+Doors: `end`, `interrupt` (ends a turn, not a session), `plan`, `outcome`, `results`,
+`one_at_a_time` (concurrent endings), `handover` (to a finisher outside the session), `unfinished`
+(endings whose owner died). Main types: `Ending`, `Plan`, `Policy`."""

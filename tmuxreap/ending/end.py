@@ -1,9 +1,8 @@
-"""The one path on which sessions end: `stop`, `kill`, `reap` and `start --replace` differ in their
-request only.
+"""The single path on which sessions end: `stop`, `kill`, `reap` and `start --replace` differ only
+in their request.
 
-look at the registry -> choose rows -> look at the world -> plan -> record the intents (under the
-lock) -> carry the ladders out -> record each outcome as it comes (under the lock again) ->
-answer"""
+read the registry -> choose rows -> look at the world -> plan -> record the intents (under the
+lock) -> run the ladders -> record each outcome as it arrives (under the lock again) -> answer"""
 
 from __future__ import annotations
 
@@ -45,16 +44,15 @@ TRIES = 3
 def end_rows(
     context: Context, look: RegistryLook, rows: Sequence[Row], policy: Policy
 ) -> list[Item]:
-    """End these rows, all at the same time; the answers stand in the order of the rows.
-    Interrupted, what was done is told, and what was not."""
+    """End these rows concurrently and return the answers in the order of the rows.
+    After an interrupt, every row is still answered: ended, or interrupted."""
     answers: dict[str, Item] = {}
     with under_way(context.books) as begin:
         try:
             first = _one_of_each_pane(context.servers, rows)
             _end_all(context, look, first, policy, answers, begin)
-            if len(first) < len(
-                rows
-            ):  # their pane has been ended by now, and they were recorded with it
+            # The other rows of each pane were recorded together with the first.
+            if len(first) < len(rows):
                 look = context.registry.look()
                 twins, vanished = _again(look, [row for row in rows if row not in first])
                 answers.update(vanished)
@@ -66,12 +64,12 @@ def end_rows(
 
 
 def _one_of_each_pane(servers: Servers, rows: Sequence[Row]) -> list[Row]:
-    """Two rows of one pane are ended once."""
+    """Return the first row of each pane: a pane is ended only once."""
     by_pid: dict[int | None, list[Row]] = {}
     for row in rows:
-        known = by_pid.setdefault(row.pane.pid, [])
-        if not any(servers.same_pane(row, one) for one in known):
-            known.append(row)
+        distinct = by_pid.setdefault(row.pane.pid, [])
+        if not any(servers.same_pane(row, other) for other in distinct):
+            distinct.append(row)
     first = {row.name for row in chain.from_iterable(by_pid.values())}
     return [row for row in rows if row.name in first]
 
@@ -88,18 +86,19 @@ def _end_all(
     for _ in range(TRIES):
         if not todo:
             break
-        todo = called_off(context, todo, policy.verb.value)  # also of one that was lost just now
+        # In every round: a row may have become lost, with a restart pending, since the last one.
+        todo = called_off(context, todo, policy.verb.value)
         endings = prepare(context, todo, policy)
         _check_free(endings, policy, lock_held=context.lock_held)
         wanted = [ending for ending in endings if ending.answer is None]
         begun, busy, stale = _begin(context, wanted, policy, begin)
         environ = context.settings.environ
-        told = {it.name: answered(it, lambda: context.registry, environ) for it in endings}
-        answers.update({name: answer for name, answer in told.items() if answer is not None})
+        early = {it.name: answered(it, lambda: context.registry, environ) for it in endings}
+        answers.update({name: answer for name, answer in early.items() if answer is not None})
         try:
             _carry_out(context, [it for it in begun if not it.first.mine], policy, answers)
-            mine = [ending for ending in begun if ending.first.mine]
-            answers.update(_hand_over(context, mine, policy) if mine else {})
+            own = [ending for ending in begun if ending.first.mine]
+            answers.update(_hand_over(context, own, policy) if own else {})
         except BaseException:
             _release(context.books, begun, {})
             raise
@@ -110,7 +109,7 @@ def _end_all(
             if context.lock_held:
                 raise LockIsHeld(f"wait for the other {intent.verb} of {intent.name}")
             joined = others.join(intent)
-            if joined is None:  # its owner died over it: it is ours to do
+            if joined is None:  # its owner died: this process ends the session
                 todo.append(next(row for row in rows if row.name == intent.name))
             else:
                 answers[intent.name] = joined
@@ -122,8 +121,8 @@ def _end_all(
 
 
 def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | None = None) -> Item:
-    """What has no row: ended in the same way, and nothing is written of it. `past`: by what it is
-    known."""
+    """End a session that has no row, in the same way, and write nothing. `past`: what identifies
+    its processes."""
     (ending,) = prepare(context, [row], policy, {row.name: past} if past else None)
     _check_free([ending], policy, lock_held=context.lock_held)
     if ending.answer is not None:
@@ -138,7 +137,7 @@ def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | No
 def _begin(
     context: Context, endings: Sequence[Ending], policy: Policy, begin: Ours
 ) -> tuple[list[Ending], list[Intent], list[Ending]]:
-    """Under the lock: is the registry still what was planned on? Then each intent is recorded."""
+    """Record the intents under the lock. An ending whose row changed since the plan is stale."""
     if not endings:
         return [], [], []
 
@@ -168,8 +167,9 @@ def _begin(
 
 
 def _check_free(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) -> None:
-    """Under a lock that the caller holds only what is gone already can be recorded."""
-    living = [it.name for it in endings if it.answer is None and _lives(it.sight)]
+    """Fail if the caller holds the lock and a session is alive: only dead ones can be recorded
+    then."""
+    living = [ending.name for ending in endings if ending.answer is None and _lives(ending.sight)]
     if lock_held and living:
         raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
 
@@ -184,12 +184,12 @@ def _unchanged(row: Row, look: RegistryLook) -> bool:
 
 
 def _release(books: Books, begun: Sequence[Ending], answers: Mapping[str, Item]) -> None:
-    """What failed or was interrupted stays open for `reconcile`, also while this process lives on
-    as a server."""
+    """Give up ownership of failed and interrupted endings, so that `reconcile` can finish them
+    even while this process lives on as a server."""
     done = {
-        name for name, told in answers.items() if isinstance(told, EndResult) and not _failed(told)
+        name for name, item in answers.items() if isinstance(item, EndResult) and not _failed(item)
     }
-    books.release(it.intent.id for it in begun if it.intent and it.name not in done)
+    books.release(ending.intent.id for ending in begun if ending.intent and ending.name not in done)
 
 
 def _failed(result: EndResult) -> bool:
@@ -199,15 +199,15 @@ def _failed(result: EndResult) -> bool:
 def _follow_takers(
     others: AtWork, begun: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
-    """The session is in another's hands: whether it ended as it was asked to, its taker knows."""
+    """Answer an ending that was taken over with the error of the process that took it over."""
     for ending in begun:
-        name, told = ending.name, answers.get(ending.name)
-        if ending.intent is None or not isinstance(told, EndResult):
+        name, result = ending.name, answers.get(ending.name)
+        if ending.intent is None or not isinstance(result, EndResult):
             continue
-        if told.outcome is Outcome.TAKEN_OVER:
+        if result.outcome is Outcome.TAKEN_OVER:
             taker = others.outcome_of_taker(ending.intent.id)
             error = taker.error if taker is not None else problem_of(_lost(name, policy))
-            answers[name] = replace(told, error=error)
+            answers[name] = replace(result, error=error)
 
 
 def _lost(name: str, policy: Policy) -> Failure:
@@ -219,15 +219,15 @@ def _lost(name: str, policy: Policy) -> Failure:
 
 
 def _again(look: RegistryLook, rows: Iterable[Row]) -> tuple[list[Row], dict[str, Item]]:
-    found: list[Row] = []
+    current: list[Row] = []
     vanished: dict[str, Item] = {}
     for row in rows:
         now = look.named(row.name)
         if now is None:
             vanished[row.name] = failed_target(row.name, _no_row(look, row.name))
         else:
-            found.append(now)
-    return found, vanished
+            current.append(now)
+    return current, vanished
 
 
 def _no_row(look: RegistryLook, name: str) -> Failure:
@@ -259,16 +259,16 @@ def _new_intent(context: Context, ending: Ending) -> NewIntent:
 def _carry_out(
     context: Context, endings: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
-    recorded, rows = any(it.intent for it in endings), [it.row for it in endings]
-    told = tell_begun(context.books, rows, context.clock.now(), recorded=recorded)
-    context.warnings.extend(told)
+    recorded, rows = any(ending.intent for ending in endings), [ending.row for ending in endings]
+    warnings = tell_begun(context.books, rows, context.clock.now(), recorded=recorded)
+    context.warnings.extend(warnings)
     for batch in _run(context, endings):
         record(context, batch, policy, answers)
 
 
 def _hand_over(context: Context, endings: Sequence[Ending], policy: Policy) -> dict[str, Item]:
-    """The caller's own session: answered now, ended when the caller has left."""
-    from tmuxreap.ending.handover import hand_over  # few end themselves
+    """Hand the caller's own session to a finisher: answered now, ended after the caller exits."""
+    from tmuxreap.ending.handover import hand_over  # late: rarely needed
 
     answers: dict[str, Item] = {}
     policy = replace(policy, asked_by=context.caller.as_recorded(context.books))
@@ -284,7 +284,7 @@ def _hand_over(context: Context, endings: Sequence[Ending], policy: Policy) -> d
 
 
 def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:
-    """In the finisher: the ending that was handed over."""
+    """Carry out, in the finisher, the ending that was handed over."""
     row = context.registry.look().named(intent.name)
     if row is None:
         return []
@@ -306,7 +306,7 @@ def _interrupted(name: str, policy: Policy) -> Failure:
 
 
 def _run(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
-    from tmuxreap.ending.ladder.execute import Executor  # what has ended needs none
+    from tmuxreap.ending.ladder.execute import Executor  # late: ended sessions need none
 
     executor = Executor(
         context.observer,
@@ -322,11 +322,10 @@ def _run(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
 
 
 def _ready_to_write(registry: Registry, names: Collection[str]) -> None:
-    """What the record will need takes as long as an agent takes to leave: YAML and patterns are
-    loaded, the registry is parsed, and a write is rehearsed. An interruption in the middle of an
-    import could be lost in it."""
-    with contextlib.suppress(Failure), undisturbed():  # told when it is written
-        from tmuxreap.registry import edits  # with YAML
+    """Prepare the recording while the agents exit: import YAML, compile patterns, parse the
+    registry and rehearse a write. Interrupts wait, since an import could swallow one."""
+    with contextlib.suppress(Failure), undisturbed():  # the write itself will report it
+        from tmuxreap.registry import edits  # late: imports YAML
 
         edits.rehearse()
         kept_screen("")

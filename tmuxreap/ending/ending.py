@@ -1,7 +1,7 @@
-"""One session on its way out, from the first look to the record: each thing stands here once.
+"""The state of one session's ending, from the first look to the record.
 
-`prepare` makes it and plans or answers it, `end` gives it its intent, the ladder notes what it has
-seen and done, `record` reads what came of it. Holds, and does nothing."""
+`prepare` creates it and plans or answers it, `end` adds the intent, the ladder notes what it saw
+and did, `record` reads the result. Holds data; never acts on tmux, processes or files."""
 
 from __future__ import annotations
 
@@ -38,37 +38,33 @@ class Ending:
     last_screen: str | None = None
     memory: int = 0
     looked_at: float = 0.0
-    answer: Item | None = None  # where nothing is to be done
-    # From the intent on
+    answer: Item | None = None  # set when there is nothing to do
+    # Set when the intent is recorded
     intent: Intent | None = None
     started: float = 0.0
-    # What the ladder has seen and done
+    # What the ladder saw and did
     now: float = 0.0  # when its last request was answered
     rungs: list[RungReport] = field(default_factory=list)
     last: Rung | None = None
     agent_left: bool = False
-    touched: bool = False  # something of it was ended
-    denied: bool = False
-    turn_cut: bool = False  # it was still in its turn when the ladder began
-    draft: Draft | None = None  # all that was kept, for the answer
-    kept: list[str] = field(default_factory=list)  # each text of it
-    draft_lost: str = ""  # why what was half-typed was not kept whole
-    replaced: list[str] = field(
-        default_factory=list
-    )  # read whole, and what stood for it on the screen
-    cleared: bool = (
-        False  # what is half-typed is kept whole, or a key was sent that clears it: the next loses
-        # nothing
-    )
+    touched: bool = False  # a part of the session was ended
+    denied: bool = False  # a signal was refused: no permission
+    turn_cut: bool = False  # the agent was still in its turn when the ladder began
+    draft: Draft | None = None  # everything that was kept, for the answer
+    kept: list[str] = field(default_factory=list)  # the texts that make up `draft`
+    draft_lost: str = ""  # why the draft was not kept whole
+    replaced: list[str] = field(default_factory=list)  # drafts read whole, and their short forms
+    # The draft is kept whole, or a key that clears it was sent: further keys lose nothing.
+    cleared: bool = False
     unsent: str | None = None  # why no exit key was sent after all
-    struck: dict[ProcessId, Belonging] = field(default_factory=dict)  # and is not the agent
-    # How it went
+    struck: dict[ProcessId, Belonging] = field(default_factory=dict)  # without the agent
+    # The result
     outcome: Outcome = Outcome.PLANNED
     stopped_by: StoppedBy | None = None
-    swept_by: StoppedBy | None = None  # the rung that ended the last of it, agent or not
+    swept_by: StoppedBy | None = None  # the rung that ended the last process, agent or not
     trouble: Failure | None = None
     purged: Purged | None = None
-    twins: tuple[Row, ...] = ()  # other rows of the same pane, which were written with it
+    twins: tuple[Row, ...] = ()  # other rows of the same pane, recorded together with this one
 
     @property
     def name(self) -> str:
@@ -76,7 +72,7 @@ class Ending:
 
     @property
     def first(self) -> Sight:
-        """What was seen when it was planned."""
+        """The sight that the plan was made from."""
         return self.past.first or self.sight
 
     @property
@@ -85,37 +81,37 @@ class Ending:
 
     @property
     def keys(self) -> Profile:
-        """The profile of one that gets keys: without one every rung of them is skipped."""
+        """The profile, where keys are sent: without a profile the keys rung is skipped."""
         assert self.profile is not None  # noqa: S101 - see `why_no_keys`
         return self.profile
 
     @property
     def awaited(self) -> frozenset[ProcessId]:
-        """Whose end is awaited: of an agent that cannot be seen, its carrier's."""
+        """The processes whose exit is awaited: the agent's, or the carrier of an unseen agent."""
         carrier = self.sight.carrier
         seen = (carrier.process,) if carrier is not None and carrier.beyond else self.sight.agent
         return frozenset(process.id for process in seen)
 
     @property
     def barred(self) -> bool:
-        """Panes of others came into it before anything was ended: how far to go is asked again."""
+        """Foreign panes appeared before anything was ended: the user has to choose a scope."""
         return bool(self.sight.foreign) and not self.touched
 
     @property
     def blocked(self) -> bool:
-        """Nothing more can be done. Who cannot be asked once is not asked at every rung: each
-        question takes its whole time."""
+        """Nothing more can be done. An unreachable server is not asked again at every rung: each
+        question would take its full timeout."""
         return self.sight.trouble is not None or self.barred
 
     @property
     def beyond(self) -> str | None:
-        """What carries an agent that nobody can see from here."""
+        """The program that carries an agent whose processes cannot be seen from this machine."""
         carrier = self.first.carrier
         return carrier.program if carrier is not None and carrier.beyond else None
 
     @property
     def carrier_cut(self) -> bool:
-        """What carried the agent was ended, and the agent did not leave by itself."""
+        """The agent behind the carrier did not leave by itself: only the carrier was ended."""
         return self.beyond is not None and not self.agent_left
 
     @property
@@ -128,12 +124,14 @@ class Ending:
 
     @property
     def swept(self) -> tuple[Belonging, ...]:
-        """All that was ended and is not the agent."""
+        """The processes that were ended next to the agent."""
         alive = self.sight.owned.ids
-        return tuple(one for one in self.struck.values() if one.process.id not in alive)
+        return tuple(
+            belonging for belonging in self.struck.values() if belonging.process.id not in alive
+        )
 
     def strike(self) -> None:
-        """From now on the panes that it has are ended, whatever a hook starts in them."""
+        """Mark the session's panes as struck: whatever a hook starts in them is ended, too."""
         panes = self.sight.session.panes if self.sight.session else ()
         struck = self.past.struck | {pane.id for pane in panes}
         self.past = replace(self.past, struck=struck)

@@ -1,5 +1,5 @@
-"""What will be done to one session, as plain data: what --dry-run prints is what the intent
-records. Pure."""
+"""What will be done to one session, as plain data: `--dry-run` prints exactly what the intent
+records. Never does I/O."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tmuxreap.sessions.sight import Sight
 HANGUP_GRACE_S = 5.0
 TERM_GRACE_S = 2.0
 KILL_WAIT_S = 2.0
-REPEATS = 3  # of the keys, at most
-SETTLE_S = 0.8  # what a screen may take to show what became of a key
+REPEATS = 3  # how often keys are sent, at most
+SETTLE_S = 0.8  # how long a screen may take to show the effect of a key
 
 
 class Rung(Enum):
@@ -36,7 +36,7 @@ RUNGS: dict[Verb, tuple[Rung, ...]] = {
 }
 
 
-REASONS: dict[Verb, str] = {Verb.STOP: "manual_stop", Verb.KILL: "killed"}  # where nobody gives one
+REASONS: dict[Verb, str] = {Verb.STOP: "manual_stop", Verb.KILL: "killed"}  # the defaults
 
 
 @frozen
@@ -55,7 +55,7 @@ class Policy:
     cleanup: bool = False
     after_turn_s: float | None = None
     task_status: str | None = None
-    asked_by: Mapping[str, object] | None = None  # where another process does it
+    asked_by: Mapping[str, object] | None = None  # set when another process carries it out
 
     @property
     def grace(self) -> float:
@@ -80,8 +80,7 @@ class PlannedRung:
 
 @frozen
 class PaneOption:
-    """An option of the user's pane that is changed for the time of the stop, and its value
-    before."""
+    """An option of the user's pane that is changed during the stop, with its previous value."""
 
     pane: str
     option: str
@@ -115,13 +114,12 @@ class Plan:
     spared: tuple[Belonging, ...]
     agent_pids: tuple[int, ...]
     purge: bool = False
-    purges: tuple[str, ...] = ()  # what it would delete, as far as the conversation is known by now
+    purges: tuple[str, ...] = ()  # paths to delete, as far as the conversation is known yet
     left: tuple[str, ...] = ()
-    task_status: str | None = None  # with `cleanup`: what is left to do when the row is written
+    # Done after the row is written; in the plan so that another process can finish it.
+    task_status: str | None = None
     cleanup: bool = False
-    after_turn_s: float | None = (
-        None  # so long the agent may take to end its turn; its hooks read it here
-    )
+    after_turn_s: float | None = None  # time for the agent to end its turn; its hooks read it here
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -136,8 +134,8 @@ class Plan:
             "state": self.screen.state.value if self.screen else None,
             "rungs": [rung.as_json() for rung in self.rungs],
             "options": [option.as_json() for option in self.options],
-            "processes": [_belonging(one) for one in self.own],
-            "spared": [_belonging(one) for one in self.spared],
+            "processes": [_belonging(belonging) for belonging in self.own],
+            "spared": [_belonging(belonging) for belonging in self.spared],
             **self._purge(),
             **({"task_status": self.task_status} if self.task_status else {}),
             **({"cleanup": True} if self.cleanup else {}),
@@ -160,7 +158,7 @@ class Plan:
 
 
 def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure | None:
-    """Why this session must not be touched."""
+    """Return why this session must not be touched, or None."""
     replaced = sight.trouble is not None and sight.trouble.code is Code.SESSION_REPLACED
     if (
         sight.trouble is not None
@@ -168,9 +166,8 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
         and not (status.ended and replaced)
     ):
         return sight.trouble
-    if status.ended and (
-        replaced or sight.session is not None
-    ):  # it is somebody's, not ours to end
+    # A live session under the name of an ended row belongs to something else.
+    if status.ended and (replaced or sight.session is not None):
         return Failure(
             Code.SESSION_ALIVE,
             f"could not {policy.verb.value} {name}: its row is {status.value}, yet a session of"
@@ -224,7 +221,7 @@ def make_plan(
     *,
     given: bool = False,
 ) -> Plan:
-    """`given`: start or adopt was told which agent it is."""
+    """Plan the ending of one session. `given`: the user named the agent at start or adopt."""
     keys_skipped = why_no_keys(sight, profile, policy, given=given)
     return Plan(
         name=name,
@@ -260,7 +257,8 @@ def _leader(pane: Pane | None) -> tuple[int, ...]:
 def why_no_keys(
     sight: Sight, profile: Profile | None, policy: Policy, *, given: bool = False
 ) -> str | None:
-    """None when keys may be sent: to a known agent, in front, in a pane that takes them."""
+    """Return why no keys may be sent; None for a known agent in the foreground of a pane that
+    accepts input."""
     pane = sight.pane
     if policy.verb is Verb.KILL:
         return "a kill sends none"
@@ -287,13 +285,13 @@ def why_no_keys(
 
 
 def fast(screen: Screen | None, profile: Profile) -> bool:
-    """The quick exit keys go to a state known to be idle and empty, and to no other."""
+    """Tell whether the quick exit keys may be used: only on a screen known to be idle and empty."""
     return screen is not None and screen.state is State.IDLE and bool(profile.idle_keys)
 
 
 def keys_wait_s(profile: Profile | None, screen: Screen | None) -> float:
-    """How long the keys take in this state, with their pauses; repeats stay within the time to
-    leave."""
+    """Return how long the keys take in this state, with their pauses. Repeats fit into the time
+    that the agent has to exit."""
     if profile is None:
         return 0.0
     steps = profile.idle_keys if fast(screen, profile) else profile.safe_keys

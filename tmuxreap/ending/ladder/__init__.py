@@ -1,3 +1,3 @@
-"""Climbs from rung to rung: `climb` is a generator that asks (`requests`) and does nothing itself,
-`keys` the rung of the exit keys, `turns` the wait for the end of a turn, `execute` answers many
+"""Climbs from rung to rung: `climb` is a generator that yields `requests` and does no I/O itself,
+`keys` is the rung of the exit keys, `turns` waits for the end of a turn, `execute` serves many
 ladders in one loop."""

@@ -1,9 +1,8 @@
-"""The rungs by which one session is ended: a conversation of requests and answers, without any I/O
-of its own.
+"""The rungs by which one session is ended, as generators that yield requests and receive answers.
+Never does I/O itself.
 
-Each rung says what it wants (look, send, signal, wait) and is told what came of it; `execute`
-carries the requests of many ladders out at once. A rung ends the moment the last process is
-gone."""
+Each rung yields what it needs (look, press, signal, wait) and receives the result; `execute`
+serves the requests of many ladders at once. A rung ends as soon as the last process is gone."""
 
 from __future__ import annotations
 
@@ -29,9 +28,8 @@ from tmuxreap.ending.plan import PlannedRung, Rung
 from tmuxreap.ending.results import RungReport
 
 LOOK_AGAIN_S = 0.05
-# so long a look at the panes is good enough for keys: after it, nobody else's pane is in danger
-FRESH_S = 0.3
-TERM = (signal.SIGTERM, signal.SIGCONT)  # a stopped process handles no TERM
+FRESH_S = 0.3  # a look older than this is repeated before keys: foreign panes may have appeared
+TERM = (signal.SIGTERM, signal.SIGCONT)  # a suspended process cannot handle TERM
 KILL = (signal.SIGKILL,)
 CLEAN_LOOKS = 2
 
@@ -45,7 +43,7 @@ STOPPED_BY: dict[Rung, StoppedBy] = {
 
 
 def climb(ending: Ending) -> Steps[None]:
-    """From the first key to the proof of death."""
+    """Climb the ladder from the first key to the proof of death."""
     ending.agent_left = ending.sight.agent_gone
     ending.outcome = yield from _climbed(ending)
     ending.trouble = ending.sight.trouble
@@ -53,7 +51,7 @@ def climb(ending: Ending) -> Steps[None]:
 
 def _climbed(ending: Ending) -> Steps[Outcome]:
     if ending.plan.after_turn_s is not None:
-        from tmuxreap.ending.ladder.turns import finish_turn  # no other stop needs it
+        from tmuxreap.ending.ladder.turns import finish_turn  # late: rarely needed
 
         if not (yield from finish_turn(ending, ending.plan.after_turn_s)):
             return Outcome.TAKEN_OVER
@@ -92,7 +90,7 @@ def _left_itself(ending: Ending, planned: PlannedRung) -> str | None:
 
 
 def _one_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
-    """True when nothing of the session is left."""
+    """Run one rung; return True when nothing of the session is left."""
     started = ending.now
     swept_only = ending.agent_left
     gone = yield from ACTIONS[planned.rung](ending, planned)
@@ -122,19 +120,19 @@ def _kill(ending: Ending, planned: PlannedRung) -> Steps[bool]:
 def _settle(
     ending: Ending, signals: tuple[signal.Signals, ...], wait_s: float, *, close: bool
 ) -> Steps[bool]:
-    """Close, signal and wait, until two looks in a row find nothing; False when the time is up. It
-    counts from the first signal: among a hundred sessions the looks before it take theirs."""
+    """Close, signal and wait until two looks in a row find nothing; return False on timeout. The
+    time counts from the first signal: with a hundred sessions the looks before it are slow."""
     deadline: float | None = None
     signalled: set[ProcessId] = set()
     clean, closed = 0, False
     while True:
         yield from _look(ending, processes_only=clean > 0)
-        left, there = ending.sight.owned.ids, ending.sight.session is not None
+        left, session_exists = ending.sight.owned.ids, ending.sight.session is not None
         if ending.blocked:
             return False
-        if not left and not (there and closed):
-            clean = 0 if there else clean + 1
-            if there:
+        if not left and not (session_exists and closed):
+            clean = 0 if session_exists else clean + 1
+            if session_exists:
                 ending.touched = True
                 yield from ask(Close())
                 closed = True
@@ -146,7 +144,7 @@ def _settle(
         close = close or (
             bool(signalled) and (_respawned(ending, fresh) or left <= _shells(ending))
         )
-        yield from _strike(ending, fresh, signals, close=there and (close or not left))
+        yield from _strike(ending, fresh, signals, close=session_exists and (close or not left))
         signalled |= fresh
         now = ending.now
         deadline = now + wait_s if deadline is None else deadline
@@ -158,13 +156,14 @@ def _settle(
 
 
 def _shells(ending: Ending) -> frozenset[ProcessId]:
-    """Interactive ones hear no TERM: when the others have left, they go with their terminal."""
+    """Return the shells: interactive ones ignore TERM, and exit with their terminal once they are
+    the last."""
     own = ending.sight.owned.own
-    return frozenset(one.process.id for one in own if one.process.comm in SHELLS)
+    return frozenset(belonging.process.id for belonging in own if belonging.process.comm in SHELLS)
 
 
 def _respawned(ending: Ending, fresh: frozenset[ProcessId]) -> bool:
-    """A hook put a new process into the pane of one that was ended: it would do so again."""
+    """Tell whether a hook started a new process in the pane of an ended one: it would repeat it."""
     panes = ending.sight.session.panes if ending.sight.session else ()
     return not {pane.pid for pane in panes}.isdisjoint(process.pid for process in fresh)
 
@@ -176,8 +175,8 @@ def _strike(
     *,
     close: bool,
 ) -> Steps[None]:
-    """Who is asked to leave hears of it from the terminal first; who is killed must hear of nothing
-    beforehand."""
+    """Close and signal. TERM comes after the hangup of the terminal; KILL comes before it, so that
+    no process gets a warning that it could react to."""
     _note_swept(ending)
     ending.touched = True
     if close and signals is not KILL:
@@ -200,12 +199,12 @@ def _signal(
 
 
 def _note_swept(ending: Ending) -> None:
-    """All that is ended and is not the agent, also what goes with its terminal before it is
-    signalled."""
+    """Note the processes next to the agent before they are ended: some exit with their terminal
+    and never get a signal."""
     agent = frozenset(ending.plan.agent_pids)
-    for one in ending.sight.owned.own:
-        if ending.agent_left or one.process.pid not in agent:
-            ending.struck.setdefault(one.process.id, one)
+    for belonging in ending.sight.owned.own:
+        if ending.agent_left or belonging.process.pid not in agent:
+            ending.struck.setdefault(belonging.process.id, belonging)
 
 
 Action = Callable[[Ending, PlannedRung], Steps[bool]]
@@ -224,7 +223,7 @@ def _outcome(ending: Ending, gone: bool) -> Outcome:
         if ending.barred or (moved and not ending.touched):
             return Outcome.REFUSED
         return Outcome.SURVIVED if moved or trouble is None else Outcome.FAILED
-    if ending.carrier_cut:  # what it carried may go on
+    if ending.carrier_cut:  # the agent behind the carrier may still run
         return Outcome.SURVIVED
     return Outcome.STOPPED if ending.plan.verb is Verb.STOP else Outcome.KILLED
 

@@ -1,8 +1,8 @@
-"""Carries the ladders of many sessions out at once, in one loop: tmux is asked in batches,
-processes are looked at once for all, and everybody waits together for the kernel's word.
+"""Runs the ladders of many sessions concurrently, in one loop: tmux is asked in batches, one look
+at the processes serves all, and one wait covers them all.
 
-It does what the ladders ask for and decides nothing of its own, but for one thing: no key leaves it
-for a pane whose foreground is not the agent's."""
+Carries out what the ladders request. It decides one thing only: it never sends a key to a pane
+whose foreground process is not the agent."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# When many end at once, patience saves a look for each: as long as one follows upon the other, but
-# not for long.
+# When many processes exit at the same time, waiting a little longer saves a look for each. The
+# wait goes on while exits follow each other closely, up to a limit.
 COALESCE_S = 0.005
 PATIENCE_S = 0.1
 
@@ -62,7 +62,7 @@ class Executor:
         progress: Progress | None = None,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """`meanwhile` is done once, while the first agents leave."""
+        """`meanwhile` is called once, while the first agents exit."""
         self._progress = progress
         self._meanwhile: Callable[[], None] | None = meanwhile
         self._observer = observer
@@ -76,13 +76,13 @@ class Executor:
         self._done: list[Ending] = []
 
     def run(self, endings: Sequence[Ending], ladder: Ladder = climb) -> Iterator[list[Ending]]:
-        """Those that have ended, as they end."""
+        """Yield the finished endings in batches, as they finish."""
         if self._progress:
             self._progress.begin(len(endings))
             for ending in endings:
-                left = [it for it in ending.sight.owned.strays if it not in ending.sight.agent]
-                if left:
-                    self._progress.strays(ending.name, [f"{it.comm} ({it.pid})" for it in left])
+                strays = [it for it in ending.sight.owned.strays if it not in ending.sight.agent]
+                if strays:
+                    self._progress.strays(ending.name, [f"{it.comm} ({it.pid})" for it in strays])
         for ending in endings:
             self._ladders[ending] = ladder(ending)
             self._go_on(ending, None)
@@ -92,9 +92,7 @@ class Executor:
                     yield self._finished()
                 elif not self._answer_all():
                     self._wait()
-        except (
-            BaseException
-        ):  # also Ctrl-C: what was changed on the user's panes is put back before we go
+        except BaseException:  # Ctrl-C, too: the options of the user's panes are restored
             for ending in self._asked:
                 self._tmux.do(ending.plan.socket, restore(ending.plan.options))
             raise
@@ -109,7 +107,7 @@ class Executor:
         return done
 
     def _tell(self, ending: Ending, _: Request[T], answer: T) -> None:
-        """The answer to that request, and on to the next."""
+        """Answer the request and advance the ladder to its next one."""
         self._go_on(ending, answer)
 
     def _go_on(self, ending: Ending, answer: object) -> None:
@@ -121,15 +119,15 @@ class Executor:
             self._done.append(ending)
 
     def _answer_all(self) -> bool:
-        """Everything that can be answered without waiting; False when all wait."""
+        """Answer every request that needs no waiting; return False when all ladders wait."""
         ready = {it: asked for it, asked in self._asked.items() if not isinstance(asked, Wait)}
         for kind, commands in TOGETHER.items():
             self._together([it for it, asked in ready.items() if isinstance(asked, kind)], commands)
         self._read([it for it, asked in ready.items() if isinstance(asked, READ)])
         self._look({it: asked for it, asked in ready.items() if isinstance(asked, requests.Look)})
-        for ending, asked in ready.items():
-            if not isinstance(asked, (requests.Look, *READ, *TOGETHER)):
-                self._answer(ending, asked)
+        for ending, request in ready.items():
+            if not isinstance(request, (requests.Look, *READ, *TOGETHER)):
+                self._answer(ending, request)
         return bool(ready)
 
     def _answer(self, ending: Ending, request: Request[Any]) -> None:
@@ -142,8 +140,8 @@ class Executor:
             case requests.Signal(processes, signals, strikes):
                 if strikes:
                     ending.strike()
-                told = {one: self._signal(one, signals) for one in sorted(processes)}
-                self._tell(ending, request, told)
+                results = {process: self._signal(process, signals) for process in sorted(processes)}
+                self._tell(ending, request, results)
             case requests.KeepDraft(text):
                 event = self._books.note(ending.name, "draft", {"text": text})
                 self._tell(ending, request, event)
@@ -168,7 +166,7 @@ class Executor:
         )
 
     def _may_edit(self, ending: Ending) -> bool:
-        from tmuxreap.sessions.editors import may_open  # few drafts need it
+        from tmuxreap.sessions.editors import may_open  # late: rarely needed
 
         store = ending.known.clues.store
         return may_open(self._processes, ending.sight.keyed, ending.keys, store)
@@ -179,35 +177,36 @@ class Executor:
         return opened(self._processes, ending.sight.keyed)
 
     def _signal(self, process: ProcessId, signals: Sequence[Signals]) -> Sent:
-        """What became of the first; those after it (SIGCONT) only help it along."""
+        """Return the result of the first signal; later ones (SIGCONT) only make it take effect."""
         answers = [self._processes.signal(process, number) for number in signals]
         return answers[0]
 
     def _together(self, endings: Sequence[Ending], commands: Commands) -> None:
-        """One client a server for all of them; what came of one in a crowd is seen by looking."""
+        """Send the commands of all endings with one tmux client for each server. For several at
+        once the client's result says nothing about each: the next look shows it."""
         wanted = {
-            ending: found
+            ending: its_deeds
             for ending in endings
-            if (found := commands(self._processes, ending, self._asked[ending]))
+            if (its_deeds := commands(self._processes, ending, self._asked[ending]))
         }
         answers: dict[Ending, bool] = {}
         for socket in dict.fromkeys(ending.plan.socket for ending in wanted):
-            mine = [ending for ending in wanted if ending.plan.socket == socket]
-            deeds = chain.from_iterable(wanted[ending] for ending in mine)
-            done = self._tmux.do(socket, list(deeds))
-            answers.update({ending: done or len(mine) > 1 for ending in mine})
+            batch = [ending for ending in wanted if ending.plan.socket == socket]
+            all_deeds = chain.from_iterable(wanted[ending] for ending in batch)
+            done = self._tmux.do(socket, list(all_deeds))
+            answers.update({ending: done or len(batch) > 1 for ending in batch})
         for ending in endings:
             self._tell(ending, self._asked[ending], answers.get(ending, False))
 
     def _read(self, endings: Sequence[Ending]) -> None:
-        """The panes of all of them, each server asked once; those that want it are made ready
-        first."""
+        """Read the panes of all endings, asking each server once. Panes are first made ready for
+        keys where that was requested."""
         texts: dict[Ending, str | None] = {}
         for socket in dict.fromkeys(ending.plan.socket for ending in endings):
-            mine = [ending for ending in endings if ending.plan.socket == socket]
-            shown = {it: question for it in mine if (question := self._question(it)) is not None}
-            at_first = requests.ReadScreen(ready=True)
-            keyed = [ending for ending in mine if self._asked[ending] == at_first]
+            batch = [ending for ending in endings if ending.plan.socket == socket]
+            shown = {it: question for it in batch if (question := self._question(it)) is not None}
+            with_ready = requests.ReadScreen(ready=True)
+            keyed = [ending for ending in batch if self._asked[ending] == with_ready]
             first = list(chain.from_iterable(map(ready, keyed)))
             texts.update(zip(shown, self._tmux.ask(socket, [*shown.values()], first), strict=True))
         for ending in endings:
@@ -228,8 +227,8 @@ class Executor:
                 self._tell(ending, request, known)
 
     def _question(self, ending: Ending) -> Question | None:
-        """Last words that the terminal wrapped are read as the one line that they were, and only
-        where the agent has any."""
+        """Return what to read of the pane. An agent's exit banner is read with wrapped lines
+        joined, and only if its profile prints one."""
         captured = isinstance(self._asked[ending], requests.Capture)
         silent = ending.profile is not None and not ending.profile.tells_at_exit
         if ending.sight.pane is None or (silent and captured):
@@ -244,15 +243,15 @@ class Executor:
         since = min(map(_since, looks))
         asked = {it.plan.socket for it, look in looks.items() if not look.processes_only}
         known = {it.plan.socket: it.sight.server for it in looks if it.plan.socket not in asked}
-        wanted = wanted_by((it.row, it.past) for it in looks)
+        wanted = wanted_by((ending.row, ending.past) for ending in looks)
         world = self._observer.look(asked, since, known, wanted=wanted)
-        for it, look in looks.items():
-            sight = see_again(it.row, it.profile, it.spares, world, it.past)
-            it.past = past_of(sight, it.past)
-            self._tell(it, look, sight)
+        for ending, look in looks.items():
+            sight = see_again(ending.row, ending.profile, ending.spares, world, ending.past)
+            ending.past = past_of(sight, ending.past)
+            self._tell(ending, look, sight)
 
     def _wait(self) -> None:
-        """Until somebody is gone or somebody's time is up."""
+        """Wait until an awaited process exits or the first timeout is reached."""
         if self._meanwhile is not None:
             meanwhile, self._meanwhile = self._meanwhile, None
             meanwhile()
@@ -286,35 +285,35 @@ class Executor:
 
 
 def _since(ending: Ending) -> int:
-    """Nothing of a session is older than the first process of its panes."""
+    """Return the start of the oldest pane leader: no process of a session is older."""
     leaders = ending.past.leaders
     return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)
 
 
 def close(_: Processes, ending: Ending, __: Request[bool]) -> list[Deed]:
-    """A window that stands in another session too, or a group of them, keeps its panes when one
-    session goes."""
+    """Return the commands that close the session. Panes of a window that is linked into another
+    session are closed one by one: they would outlive the session."""
     server, session, whole = ending.plan.server, ending.sight.session, ending.sight.whole
     assert server is not None and session is not None and whole is not None  # noqa: S101 - it was seen
     ending.strike()
     if ending.past.pane_only or ending.sight.foreign:
         return [deeds.ClosePane(server, whole, pane) for pane in session.panes]
-    both = [pane for pane in session.panes if whole.shares(pane)]
-    left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in both))
-    alone = [pane for pane in session.panes if pane not in both]
-    panes = [deeds.ClosePane(server, whole, pane) for pane in both]
+    shared = [pane for pane in session.panes if whole.shares(pane)]
+    left = replace(whole, panes=tuple(pane for pane in whole.panes if pane not in shared))
+    alone = [pane for pane in session.panes if pane not in shared]
+    panes = [deeds.ClosePane(server, whole, pane) for pane in shared]
     return [*panes, deeds.CloseSession(server, left, alone)]
 
 
 def ready(ending: Ending) -> list[Deed]:
     plan = ending.plan
     assert plan.pane is not None  # noqa: S101 - a plan without a pane skips the keys
-    during = [deeds.SetOption(o.pane, o.option, o.during) for o in plan.options]
+    during = [deeds.SetOption(option.pane, option.option, option.during) for option in plan.options]
     return [deeds.LeaveMode(plan.pane.id), *during]
 
 
 def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[Deed]:
-    """The last look before a key: is the agent itself in front, now? No command otherwise."""
+    """Return the command for a key, or none if the agent is not in the foreground right now."""
     assert isinstance(request, requests.Press)  # noqa: S101 - see TOGETHER
     step, pane, server = request.step, ending.sight.pane, ending.plan.server
     now = (processes.again(process.id) for process in ending.sight.keyed)

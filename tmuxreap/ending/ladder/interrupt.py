@@ -1,9 +1,8 @@
-"""`interrupt`: ends the turn that an agent is in, and leaves it there. Asks, and does no I/O of its
-own.
+"""`interrupt`: ends the agent's current turn, and leaves the agent running. Never does I/O itself.
 
-Its keys pass the same gates as those of an ending. None goes to a screen that was not read just
-before, to one that asks before its first prompt, or past a queued prompt that does not come back
-into the input."""
+Its keys pass the same checks as those of an ending. Never sends a key to a screen that was not
+read just before, to a setup dialog, or while a queued prompt cannot be taken back into the
+input."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from tmuxreap.ending.ladder.keys import for_certain, take_back
 from tmuxreap.ending.ladder.requests import ReadScreen, Steps, Wait, ask, screen_when, type_keys
 from tmuxreap.ending.plan import REPEATS
 
-AGAIN_S = 0.15  # between two steps of a turn a screen may seem idle for a moment
+AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment
 LOOKS = 5
 RESTING = frozenset({State.IDLE, State.DRAFT})
 UNDER_WAY = frozenset({State.BUSY, State.DIALOG})
@@ -25,7 +24,7 @@ Came = tuple[Outcome, Failure | None]
 
 
 def end_turn(ending: Ending) -> Steps[None]:
-    """From the first look to the state that proves it."""
+    """End the turn: from the first look to the screen that proves it."""
     ending.outcome, ending.trouble = yield from _ended(ending)
 
 
@@ -35,17 +34,17 @@ def _ended(ending: Ending) -> Steps[Came]:
         return Outcome.ALREADY_IDLE, None
     if (reason := why_not(screen, ending.keys)) is not None:
         return Outcome.REFUSED, refused(ending.name, reason)
-    seen = yield from for_certain(ending, (yield from ask(ReadScreen(ready=True))))
-    seen = (yield from take_back(ending, seen)) if seen is not None else None
-    if seen is None:
+    confirmed = yield from for_certain(ending, (yield from ask(ReadScreen(ready=True))))
+    confirmed = (yield from take_back(ending, confirmed)) if confirmed is not None else None
+    if confirmed is None:
         reason = ending.unsent or "a prompt is queued, and could not be taken back"
         return Outcome.REFUSED, refused(ending.name, reason)
-    sent = yield from _pressed(ending, seen)
+    sent = yield from _pressed(ending, confirmed)
     return (yield from _confirmed(ending, sent))
 
 
 def why_not(screen: Screen | None, profile: Profile) -> str | None:
-    """Why no key may be sent to what this screen shows."""
+    """Return why no key may be sent to this screen, or None."""
     if screen is None or screen.state is State.UNKNOWN:
         return "its screen shows no state that is known"
     if screen.setup:
@@ -61,7 +60,7 @@ def refused(name: str, reason: str) -> Failure:
 
 
 def _pressed(ending: Ending, screen: Screen) -> Steps[bool]:
-    """Whether any key was sent. A dialog that is closed may show a turn that goes on."""
+    """Send the keys and tell whether any was sent. Closing a dialog may reveal a running turn."""
     sent = False
     for _ in range(REPEATS):
         if screen.state not in UNDER_WAY or screen.setup:
@@ -70,13 +69,14 @@ def _pressed(ending: Ending, screen: Screen) -> Steps[bool]:
             break
         sent = True
         screen = yield from screen_when(ending, lambda seen: seen.state in RESTING)
-    if screen.state in UNDER_WAY:  # a command of it may be ending; another key helps nobody
+    if screen.state in UNDER_WAY:  # a command may be ending; another key does not help
         yield from screen_when(ending, lambda seen: seen.state in RESTING, ending.keys.leave_s)
     return sent
 
 
 def _turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
-    """False when the first could not be sent. One that wants its key twice may rest after once."""
+    """Send the keys; return False when the first could not be sent. An agent whose key is sent
+    twice may rest after the first."""
     for place, step in enumerate(steps):
         if place and (yield from ask(ReadScreen())).state in RESTING:
             break
@@ -99,7 +99,7 @@ def _confirmed(ending: Ending, sent: bool) -> Steps[Came]:
 
 
 def _settled(ending: Ending) -> Steps[Screen]:
-    """What is under way is so at once; anything else is seen twice."""
+    """Return the screen at once if a turn is running; any other state must be seen twice."""
     screen = yield from ask(ReadScreen())
     for _ in range(LOOKS):
         if screen.state in UNDER_WAY and not screen.setup:

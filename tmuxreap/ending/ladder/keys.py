@@ -1,5 +1,5 @@
-"""The first rung: the agent's own exit keys, each only where it can do no harm. Asks, and does no
-I/O of its own."""
+"""The first rung: the agent's own exit keys, each sent only where it can do no harm. Never does
+I/O itself."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tmuxreap.ending.plan import REPEATS, PlannedRung, fast, pauses_s
 
 LINES_CLEARED = 8
 CLEAR_S = 0.3
-SAME_S = 0.3  # between two looks at one that is behind a carrier
+SAME_S = 0.3  # between two looks at an agent behind a carrier
 ROUNDED_S = 1e-6
 PARTIAL = "the screen showed only a part of it"
 STASHED = "it was laid aside, and not shown"
 
 
 class _Way(Enum):
-    """What came of a sequence of keys."""
+    """The result of a sequence of keys."""
 
     LEFT = "the agent left"
     STAYED = "it did not"
@@ -53,7 +53,7 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     elif seen is not None:
         seen = yield from _interrupted(ending, seen, limit)
         if seen.partial:
-            from tmuxreap.ending.ladder.handing_over import whole_of  # few drafts need it
+            from tmuxreap.ending.ladder.handing_over import whole_of  # late: rarely needed
 
             seen = yield from whole_of(ending, seen)
         if fast(seen, ending.keys):
@@ -70,8 +70,8 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
 
 
 def for_certain(ending: Ending, screen: Screen) -> Steps[Screen | None]:
-    """Behind a carrier the screen alone tells that the agent is there: two looks must agree on its
-    whole state."""
+    """Confirm the screen of an agent behind a carrier, where it is the only evidence of the agent:
+    two looks must agree. Return None when they do not."""
     carrier = ending.sight.carrier
     if carrier is None:
         return screen
@@ -84,8 +84,8 @@ def for_certain(ending: Ending, screen: Screen) -> Steps[Screen | None]:
 
 
 def take_back(ending: Ending, screen: Screen) -> Steps[Screen | None]:
-    """What waits to be begun comes back into the input, and is kept: the key that ends a turn would
-    begin it. The screen then; None when it does not come back: no key is sent."""
+    """Take queued prompts back into the input and keep them: the key that ends a turn would start
+    the next one. Return the new screen, or None when they stay queued: then no key is sent."""
     yield from keep(ending, screen.draft)
     before = ""
     while screen.queued not in ("", before):
@@ -106,7 +106,7 @@ def _has_changed(queued: str, screen: Screen) -> bool:
 
 
 def _cleared(ending: Ending, screen: Screen) -> Steps[Screen]:
-    """The input emptied, line by line, where the keys that take prompts back need it so."""
+    """Clear the input line by line: some agents take prompts back only into an empty input."""
     for _ in range(LINES_CLEARED):
         if not screen.draft:
             break
@@ -117,7 +117,7 @@ def _cleared(ending: Ending, screen: Screen) -> Steps[Screen]:
 
 
 def _unstashed(ending: Ending, screen: Screen) -> Steps[Screen]:
-    """What was laid aside comes back into an empty input, and is kept."""
+    """Bring a stashed draft back into the empty input and keep it."""
     if screen.state is State.IDLE and ending.keys.unstash_keys:
         yield from type_keys(ending, ending.keys.unstash_keys)
         screen = yield from screen_when(ending, lambda seen: not seen.stashed)
@@ -128,8 +128,8 @@ def _unstashed(ending: Ending, screen: Screen) -> Steps[Screen]:
 
 
 def _interrupted(ending: Ending, screen: Screen, limit: float | None) -> Steps[Screen]:
-    """A turn is ended before anything is typed, and looked at again: who leaves in the middle of
-    one may leave it to a program that goes on with it."""
+    """End the turn before anything is typed: an agent that exits in the middle of a turn may leave
+    a program behind that continues it."""
     for _ in range(REPEATS):
         late = limit is not None and ending.now >= limit
         if screen.state is not State.BUSY or late or not ending.keys.interrupt_keys:
@@ -142,8 +142,8 @@ def _interrupted(ending: Ending, screen: Screen, limit: float | None) -> Steps[S
 
 
 def _unanswered(ending: Ending, limit: float | None, seen: Screen) -> Steps[_Way]:
-    """What it asks before its first prompt is left without an answer, and by no other key: an
-    Escape may be a "no" that it writes down."""
+    """Leave a setup dialog unanswered, by its own keys only: the agent may store an Escape as a
+    "no"."""
     way, pause_s = _Way.BROKEN, ending.keys.leave_s / REPEATS
     for _ in range(REPEATS if ending.keys.setup_keys else 0):
         way = yield from _sequence(ending, ending.keys.setup_keys, limit, pause_s, seen)
@@ -153,8 +153,8 @@ def _unanswered(ending: Ending, limit: float | None, seen: Screen) -> Steps[_Way
 
 
 def _safely(ending: Ending, limit: float | None, seen: Screen | None) -> Steps[_Way]:
-    """The sequence that worked in every state, then its end again as often as that fits into the
-    time to leave, which counts from the last key of the sequence."""
+    """Send the sequence that works in every state, then repeat its last keys as often as fits into
+    the time to exit, which counts from the last key of the sequence."""
     again, leave_s = ending.keys.again_keys, ending.keys.leave_s
     pause_s = leave_s / (2 * REPEATS) if again else leave_s
     way = yield from _sequence(ending, ending.keys.safe_keys, limit, pause_s, seen)
@@ -165,10 +165,8 @@ def _safely(ending: Ending, limit: float | None, seen: Screen | None) -> Steps[_
         if way is not _Way.STAYED or not fits:
             break
         way = yield from _sequence(ending, again, last, pause_s)
-    if way in (
-        _Way.STAYED,
-        _Way.CUT,
-    ):  # cut: of its several processes one, and the terminal, are gone first
+    # After a cut the agent may be exiting: the terminal goes before the last of its processes.
+    if way in (_Way.STAYED, _Way.CUT):
         left = yield from left_by(ending, ending.awaited, until - ending.now, limit)
         way = _Way.LEFT if left else _Way.STAYED
     return way
@@ -181,8 +179,8 @@ def _sequence(
     leave_s: float,
     seen: Screen | None = None,
 ) -> Steps[_Way]:
-    """Key by key, no longer than the agent lives; then as long as it may take to leave. `seen`:
-    just now."""
+    """Send key after key while the agent lives, then wait for its exit. `seen`: the screen as just
+    read."""
     agent, sent = ending.awaited, False
     for step in steps:
         if limit is not None and ending.now >= limit:
@@ -206,7 +204,7 @@ def _sequence(
 
 
 def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]:
-    """A key only where it can do no harm: the screen is read before each one."""
+    """Send a key or text only where it can do no harm: the screen is read before each key."""
     if ending.sight.carrier is not None:
         seen = seen or (yield from ask(ReadScreen()))
         if seen.state is State.UNKNOWN:
@@ -225,7 +223,7 @@ def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]
 
 
 def _note_lost(ending: Ending, key: Key, screen: Screen) -> None:
-    """What the first key clears, and could not be kept before it."""
+    """Note a draft that the first clearing key destroys and that could not be kept before."""
     if ending.cleared or key.name == "Escape":
         return
     ending.cleared = True
@@ -236,7 +234,7 @@ def _note_lost(ending: Ending, key: Key, screen: Screen) -> None:
 
 
 def keep_shown(ending: Ending) -> Steps[None]:
-    """What stood on the screen before the first rung, of one that gets no keys."""
+    """Keep the drafts of the planned screen, for an ending without keys."""
     screen = ending.plan.screen
     if screen is None or ending.cleared:
         return
@@ -247,6 +245,6 @@ def keep_shown(ending: Ending) -> Steps[None]:
 
 
 def _is_ours(ending: Ending, screen: Screen) -> bool:
-    """Enter submits what stands there: it must be what we typed and nothing else."""
+    """Tell whether the input holds exactly the text that we typed: Enter would submit it."""
     ours = "".join(step.text for step in ending.keys.idle_keys if isinstance(step, Text))
     return screen.state is State.DRAFT and screen.draft.strip() == ours

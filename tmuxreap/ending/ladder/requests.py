@@ -1,5 +1,5 @@
-"""What the ladder of one session may ask for, and what it is told: plain values; and what a rung
-of keys makes of them: type, look, wait, keep what is half-typed."""
+"""The requests of one session's ladder, with the types of their answers, as plain values; and the
+steps that rungs build from them: type keys, wait for a screen, keep a draft."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LOOK_S = 0.1
-BETWEEN = "\n\n"  # several that were kept, in one answer
+BETWEEN = "\n\n"  # joins several drafts in one answer
 
 
 class Request(Generic[T]):
-    """Something that a ladder wants. `T` is what it is told."""
+    """A request of a ladder. `T` is the type of its answer."""
 
     __slots__ = ()
 
 
-Steps = Generator[Request[Any], Any, T]  # a ladder or a part of one, and what it comes to
+Steps = Generator[Request[Any], Any, T]  # a ladder or a part of one, with the type of its result
 
 
 def ask(request: Request[T]) -> Steps[T]:
@@ -42,22 +42,22 @@ def ask(request: Request[T]) -> Steps[T]:
 
 @frozen
 class Checkpoint(Request[bool]):
-    """Is the ending still ours?"""
+    """Does this process still own the ending?"""
 
     rung: Rung
 
 
 @frozen
 class Look(Request[Sight]):
-    """What is left? `processes_only`: the session was seen to be gone, and since a server gives an
-    id once, it is not asked again."""
+    """What is left? `processes_only`: the session is known to be gone; a server never reuses an id,
+    so it is not asked again."""
 
     processes_only: bool = False
 
 
 @frozen
 class Wait(Request[frozenset[ProcessId]]):
-    """Until all of them are gone, or the time is there: who is not gone?"""
+    """Wait until all processes are gone, or until the time: which are left?"""
 
     processes: frozenset[ProcessId]
     until: float
@@ -65,73 +65,74 @@ class Wait(Request[frozenset[ProcessId]]):
 
 @frozen
 class Signal(Request[Mapping[ProcessId, Sent]]):
-    """What becomes of each?"""
+    """Send the signals: what is the result for each process?"""
 
     processes: frozenset[ProcessId]
     signals: tuple[signal.Signals, ...]
-    strikes: bool = True  # it begins to end the session
+    strikes: bool = True  # the session's end begins with it
 
 
 @frozen
 class Close(Request[bool]):
-    """Close the session (or the one pane) in tmux."""
+    """Close the session (or its one pane) in tmux."""
 
 
 @frozen
 class ReadScreen(Request[Screen]):
-    """`ready`: the pane is made ready for keys first (a mode is left, keys are kept from its
-    siblings, the pane is kept for the banner)."""
+    """Read the pane. `ready`: prepare it for keys first (leave a mode, stop synchronize-panes, keep
+    the pane for the exit banner)."""
 
     ready: bool = False
 
 
 @frozen
 class Press(Request[bool]):
-    """One key or one text, if the agent is in front and the pane takes keys: was it sent?"""
+    """Send a key or a text if the agent is in the foreground and its pane accepts input: was it
+    sent?"""
 
     step: Key | Text
 
 
 @frozen
 class KeepDraft(Request["int | None"]):
-    """Which event holds it?"""
+    """Record a draft: which event holds it?"""
 
     text: str
 
 
 @frozen
 class MayEdit(Request[bool]):
-    """Would the agent hand its draft to an editor in its terminal?"""
+    """Would the agent open its draft in an editor in its terminal?"""
 
 
 @frozen
 class ReadEditor(Request["Opened | None"]):
-    """What has it handed over?"""
+    """What did the agent pass to the editor?"""
 
 
 @frozen
 class Capture(Request[Known]):
-    """Look for the conversation again: the agent has left."""
+    """Find the conversation again after the agent exited."""
 
 
 @frozen
 class Heard:
-    ours: bool  # the ending is
-    state: str  # as the agent told it last; empty where it tells nothing
+    ours: bool  # this process still owns the ending
+    state: str  # as the agent's hooks reported it last; empty without hooks
 
 
 @frozen
 class Hear(Request[Heard]):
-    """What has come of a turn that is to end?"""
+    """What did the agent's hooks report of its turn?"""
 
 
 @frozen
 class Recall(Request[Known]):
-    """Time has gone by, the agent lives: look for its conversation again."""
+    """Find the conversation again: time has passed, and the agent is alive."""
 
 
 def type_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
-    """False when a key could not be sent."""
+    """Send keys, texts and pauses; return False when one could not be sent."""
     for step in steps:
         if isinstance(step, Pause):
             yield from ask(Wait(ending.awaited, ending.now + step.seconds))
@@ -143,7 +144,7 @@ def type_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
 def screen_when(
     ending: Ending, holds: Callable[[Screen], bool], seconds: float = SETTLE_S
 ) -> Steps[Screen]:
-    """The screen as soon as it is so, or as it is when the time is up."""
+    """Read the screen until the condition holds, the agent exits or the time is up."""
     until = ending.now + seconds
     while True:
         left = yield from left_by(ending, ending.awaited, LOOK_S, None)
@@ -153,12 +154,12 @@ def screen_when(
 
 
 def keep(ending: Ending, text: str) -> Steps[None]:
-    """Each text once; one that grew replaces what it grew from, and no part of what was read whole
-    is one."""
-    if not text or text in ending.kept or any(text in one for one in ending.replaced):
+    """Keep each text once. A text replaces its own parts; a part of a draft that was read whole is
+    not kept."""
+    if not text or text in ending.kept or any(text in known for known in ending.replaced):
         return
     event = yield from ask(KeepDraft(text))
-    ending.kept = [*(one for one in ending.kept if one not in text), text]
+    ending.kept = [*(known for known in ending.kept if known not in text), text]
     ending.draft = Draft(BETWEEN.join(ending.kept), event)
 
 

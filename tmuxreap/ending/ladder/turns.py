@@ -1,8 +1,7 @@
-"""`--after-turn`: before the first rung the agent may finish what it is in. Asks, and does no I/O
-of its own.
+"""`--after-turn`: lets the agent finish its turn before the first rung. Never does I/O itself.
 
-An agent with our hooks hears of it from them, by the open intent, and starts nothing else; of any
-other its idle state is awaited. A person's answer is awaited, too: a dialog is part of the turn."""
+Our hooks see the open intent and keep the agent from starting another turn; without hooks the
+idle screen is awaited. A dialog is part of the turn: the user's answer is awaited, too."""
 
 from __future__ import annotations
 
@@ -22,30 +21,28 @@ from tmuxreap.ending.ladder.requests import (
 )
 
 LOOK_S = 0.15
-STILL_LOOKS = 2  # between two steps of a turn a screen may seem idle for a moment
-TOLD_LOOKS = 14  # of one that says that it works: two seconds, as its turn may have been broken off
+STILL_LOOKS = 2  # between two steps of a turn a screen may look idle for a moment
+TOLD_LOOKS = 14  # two seconds, if hooks say "working": a cancelled turn calls no hook
 READY = frozenset({State.IDLE, State.DRAFT})
 RESTING = frozenset({"idle", "ended"})
 
 
 def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
-    """False when the ending is no longer ours. What is known of the agent is looked at again: it
-    may be long ago."""
-    until, agent, still, enough = ending.now + wait_s, ending.awaited, 0, STILL_LOOKS
-    while still < enough:
+    """Wait for the end of the turn, then look at the session anew: the plan may be old by now.
+    Return False when another process took the ending over."""
+    until, agent, resting, needed = ending.now + wait_s, ending.awaited, 0, STILL_LOOKS
+    while resting < needed:
         heard = yield from ask(Hear())
         if not heard.ours:
             return False
         screen = yield from ask(ReadScreen())
-        if (
-            screen.queued and ending.sight.carrier is None
-        ):  # it may end its turn, and begin no other
+        if screen.queued and ending.sight.carrier is None:  # else it would start another turn
             yield from take_back(ending, screen)
-        still = still + 1 if _rests(screen, heard) else 0
-        enough = STILL_LOOKS if heard.state in (*RESTING, "") else TOLD_LOOKS
+        resting = resting + 1 if _rests(screen, heard) else 0
+        needed = STILL_LOOKS if heard.state in (*RESTING, "") else TOLD_LOOKS
         now = ending.now
         if now >= until:
-            ending.turn_cut = still == 0
+            ending.turn_cut = resting == 0
             break
         if not (yield from ask(Wait(agent, min(until, now + LOOK_S)))) and agent:
             break
@@ -54,8 +51,8 @@ def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
 
 
 def _rests(screen: Screen, heard: Heard) -> bool:
-    """The screen is right also where a turn was broken off and no hook said so; where it tells
-    nothing, hooks may."""
+    """Tell whether the agent rests. The screen decides, since a cancelled turn calls no hook; the
+    hooks decide when the screen is unknown."""
     if screen.state is State.UNKNOWN:
         return heard.state in RESTING
     return screen.state in READY
