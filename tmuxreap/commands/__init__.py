@@ -1,6 +1,7 @@
-"""Owns the verbs: one file each (a folder where one needs more), `run(context, request) -> Result`.
+"""Owns the verbs: a file for each, or a folder where one needs more, with `run(context, request) ->
+Result`.
 
-Never prints and never reads the command line; every other room but `hosts` is above it.
+Never prints and never reads the command line. Every other room except `hosts` is above it.
 
-Doors: all modules. Main types: a request for each verb, as `EndRequest`, `StartRequest`,
-`ListRequest`; what a verb answers is a `Result` of `core`."""
+Doors: all modules. Main types: a request for each verb, such as `EndRequest`, `StartRequest`,
+`ListRequest`; each verb answers with a `Result` from `core`."""

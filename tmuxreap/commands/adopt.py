@@ -1,4 +1,4 @@
-"""`adopt`: the row of a session that is there already."""
+"""`adopt`: registers a session that already exists."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class AdoptRequest:
     server: str | None = None
     tags: tuple[str, ...] = ()
     dry_run: bool = False
-    force: bool = False  # also what another registry has
+    force: bool = False  # even if another registry has it
     pid: int | None = None
-    pane: str | None = None  # of another terminal: kitty:7
+    pane: str | None = None  # a pane of another terminal: kitty:7
 
 
 @frozen
@@ -57,12 +57,12 @@ class AdoptAllRequest:
     tags: tuple[str, ...] = ()
     dry_run: bool = False
     yes: bool = False
-    ask: Callable[[str], bool] | None = None  # on a terminal
-    only: frozenset[str] | None = None  # those of these names
+    ask: Callable[[str], bool] | None = None  # set on a terminal
+    only: frozenset[str] | None = None  # only sessions with these names
 
 
 def run(context: Context, *requests: AdoptRequest) -> Result:
-    """Of several, one that cannot be adopted stands in nobody else's way."""
+    """Adopt each requested session; a failure does not keep the others from being adopted."""
     look = context.registry_if_there()
     if len(requests) == 1:
         return _result(context, [_adopted(context, requests[0], look)])
@@ -77,8 +77,8 @@ def run(context: Context, *requests: AdoptRequest) -> Result:
 
 
 def run_all(context: Context, request: AdoptAllRequest) -> Result:
-    """Every agent's session that has no row: on this server, else on all that are near or that rows
-    name."""
+    """Adopt every unregistered agent session on the given server, or else on the default servers
+    and those that rows name."""
     look = context.registry_if_there()
     rows = look.usable if look is not None else ()
     sockets = (
@@ -88,26 +88,30 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     )
     seen = [] if request.server else look_at(context, rows, strangers=True)
     sights = [sight for sight, _ in seen]
-    found = [
-        one
-        for one in all_newcomers(context, rows, sights, sockets)
-        if request.only is None or one.name in request.only
+    newcomers = [
+        newcomer
+        for newcomer in all_newcomers(context, rows, sights, sockets)
+        if request.only is None or newcomer.name in request.only
     ]
-    if not found:
+    if not newcomers:
         return replace(
             _result(context, []), greeting="no agent runs in a session that is not registered"
         )
     if (
         request.ask is not None
         and not (request.yes or request.dry_run)
-        and not request.ask(told(found))
+        and not request.ask(told(newcomers))
     ):
         return replace(_result(context, []), greeting="nothing was registered: the answer was no")
     asked = [
         AdoptRequest(
-            one.name, one.agent, one.socket if one.flag else None, request.tags, request.dry_run
+            newcomer.name,
+            newcomer.agent,
+            newcomer.socket if newcomer.flag else None,
+            request.tags,
+            request.dry_run,
         )
-        for one in found
+        for newcomer in newcomers
     ]
     return run(context, *asked)
 
@@ -169,10 +173,10 @@ def _recorded(
 
 
 def _not_seen(name: str, agent: str, sight: Sight) -> str:
-    """What is taken for an agent's may be a person's own."""
-    there = [f"{it.process.comm} ({it.process.pid})" for it in sight.owned.own][:SHOWN_NAMES]
+    """Warn that what would be ended as the agent may be the user's own program."""
+    owned = [f"{it.process.comm} ({it.process.pid})" for it in sight.owned.own][:SHOWN_NAMES]
     return (
-        f"agent_not_seen: no {agent} is seen in {name}, only {', '.join(there) or 'a dead pane'}:"
+        f"agent_not_seen: no {agent} is seen in {name}, only {', '.join(owned) or 'a dead pane'}:"
         " a stop or kill ends that; if it is somebody's own, drop the row:"
         f" {command('forget', name, '--force')}"
     )
@@ -190,8 +194,8 @@ def _refuse_anothers(context: Context, name: str, server: Server, session: Sessi
 def _outside(
     context: Context, request: AdoptRequest, look: RegistryLook | None, old: Row | None
 ) -> tuple[Row, Sight, Launch]:
-    """A session that tmux has no part in."""
-    from tmuxreap.commands.starting import outside  # few sessions live there
+    """Describe a session that runs outside tmux."""
+    from tmuxreap.commands.starting import outside  # few sessions need it
 
     name = request.name
     if request.pid is not None and request.pane is not None:
@@ -240,7 +244,8 @@ def _planned(wish: Launch, row: Row, sight: Sight) -> Item:
 
 
 def _session(context: Context, name: str, old: Row | None, socket: str) -> tuple[Server, Session]:
-    """Of a row, also the session whose name tmux has changed."""
+    """Find the session by name; with a row, also by the spellings that tmux may turn the name
+    into."""
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
         raise not_asked(f"adopt {name}", server)
@@ -269,17 +274,17 @@ def _seen(
     server: Server,
     session: Session,
 ) -> tuple[Row, Sight, str]:
-    """The session as a row would see it, and which agent is in it: as told, else by what runs
-    there."""
+    """Look at the session as a row would; its agent is the requested one, or the only one
+    recognized."""
     row = live_row(context, request.name, agent, server_name, server, session)
     world = context.observer.look([server.socket], 0)
     known = [agent] if agent else list(context.profiles.agents)
-    found = [
+    matches = [
         (name, pane)
         for name, pane in product(known, session.panes)
         if agent_in(pane, context.profiles.of(name), world)
     ]
-    agents = {name for name, _ in found}
+    agents = {name for name, _ in matches}
     if agent is None and len(agents) != 1:
         running = (
             f"several agents run in it: {', '.join(sorted(agents))}"
@@ -290,12 +295,12 @@ def _seen(
             Code.USAGE, f"could not adopt {request.name}: {running}", "say which with --agent AGENT"
         )
     name = agent or agents.pop()
-    pane = _pane(found, session)
+    pane = _pane(matches, session)
     row = replace(row, agent=name, pane=replace(row.pane, id=pane.id if pane else None))
     sight = look_at(context, [row])[0][0]
     if sight.trouble is not None:
         raise sight.trouble
-    if sight.pane is None:  # another ended it between our two looks
+    if sight.pane is None:  # it ended between our two looks
         raise _not_there(request.name, server.socket)
     return row, sight, name
 
@@ -318,7 +323,8 @@ def _wish(
 ) -> Launch:
     conversation = context.finder.known_of(row, sight, context.profiles.of(agent)).conversation
     cwd = next(
-        (c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))), None
+        (c for p in (*sight.agent, *_leader(sight)) if (c := context.processes.cwd(p.id))),
+        None,
     )
     return Launch(
         name=request.name,
@@ -343,7 +349,5 @@ def _fields(context: Context, request: AdoptRequest, old: Row | None) -> dict[st
 
 
 def _leader(sight: Sight) -> list[Process]:
-    """What tmux started in the pane."""
-    return [
-        one.process for one in sight.owned.own if sight.pane and one.process.pid == sight.pane.pid
-    ]
+    """Return the process that tmux started in the pane."""
+    return [it.process for it in sight.owned.own if sight.pane and it.process.pid == sight.pane.pid]

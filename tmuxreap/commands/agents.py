@@ -1,4 +1,4 @@
-"""`agents`: which agents are known, and what can be done with each."""
+"""`agents`: lists the known agents and what tmuxreap can do with each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`attach`: the way to a session, by its ids: which program does it, or why not. Starts nothing
-itself."""
+"""`attach`: finds the command that attaches the terminal to a session, or tells why there is none.
+Starts no process itself."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from tmuxreap.sessions.newcomers import not_registered
 def run(
     context: Context, name: str, resume: Callable[[], bool] | None = None
 ) -> tuple[str, ...] | None:
-    """The command that this terminal becomes; None where the tmux client that we are in went there.
-    `resume`: asks whether an ended session is to be resumed, and does it."""
+    """Return the command to exec, or None if this tmux client was switched to the session.
+
+    `resume` asks whether to resume an ended session, and does so."""
     row = _row(context, name)
     ((sight, _),) = look_at(context, [row])
     if sight.trouble is not None:

@@ -1,5 +1,5 @@
-"""`completion`: the script that teaches a shell our words. What it offers is found out by
-`interfaces.completion`."""
+"""`completion`: prints a shell's completion script. `interfaces.completion` computes the
+candidates."""
 
 from __future__ import annotations
 

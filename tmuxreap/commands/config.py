@@ -1,5 +1,4 @@
-"""`config`: each default with its value, and whether a variable, the file or the program itself
-says so.
+"""`config`: shows each default with its value and its source: a variable, the file, or built in.
 
 Changes nothing."""
 
@@ -35,11 +34,11 @@ NOTES = {
 
 @frozen
 class ConfigRequest:
-    """Asks for all of them."""
+    """The request; it has no options."""
 
 
 def run(context: Context, request: ConfigRequest) -> Result:
-    """Tell them all; a file that cannot be read is a failure of the command."""
+    """Report every default; fail if the file cannot be read."""
     given = read_given(context.settings)
     items = [_told(key, given.get(key)) for key in BUILT_IN]
     more = {"file": str(context.settings.config_path) if context.settings.config_path else None}

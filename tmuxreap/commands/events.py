@@ -1,4 +1,4 @@
-"""`events`: what happened, as the ledger has it."""
+"""`events`: shows what happened, from the ledger."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class EventsRequest:
 
 
 def run(context: Context, request: EventsRequest) -> Result:
-    found = [_result(event) for event in _events(context, request, 0)]
-    items = [*found, *_unheard_of(context, request, {event.name for event in found})]
+    recorded = [_result(event) for event in _events(context, request, 0)]
+    items = [*recorded, *_unheard_of(context, request, {event.name for event in recorded})]
     return Result(
         "events", context.registry_name, context.clock.now(), items, tuple(context.warnings)
     )
@@ -32,7 +32,7 @@ def run(context: Context, request: EventsRequest) -> Result:
 def follow(
     context: Context, request: EventsRequest, goes_on: Callable[[], bool] = lambda: True
 ) -> Iterator[answers.Event]:
-    """What is there, and then what comes."""
+    """Yield the recorded events, then new ones as they are written."""
     last = 0
     while goes_on():
         for event in _events(context, request, last):
@@ -47,21 +47,21 @@ def _events(context: Context, request: EventsRequest, after: int) -> list[Event]
 
 
 def _names(context: Context, request: EventsRequest) -> Collection[str] | None:
-    """Names need no row: the events of a forgotten session are still there."""
+    """Return the names to look for; the events of a forgotten session need no row."""
     if not request.targets or "all" in request.targets:
         return None
     chosen = _chosen(context, request)
     bad = {row.name for row in chosen.bad if row.name is not None}
-    return {row.name for row in chosen.rows} | bad | {one.target for one in chosen.missing}
+    return {row.name for row in chosen.rows} | bad | {missing.target for missing in chosen.missing}
 
 
 def _unheard_of(
     context: Context, request: EventsRequest, told: Container[str]
 ) -> Iterator[answers.Event]:
-    """What has neither a row nor ever an event."""
-    for one in _chosen(context, request).missing if request.targets else ():
-        if one.target not in told and not context.books.events({one.target}, None):
-            yield answers.Event(one.target, error=problem_of(one.failure))
+    """Yield an error for each target with neither a row nor an event."""
+    for missing in _chosen(context, request).missing if request.targets else ():
+        if missing.target not in told and not context.books.events({missing.target}, None):
+            yield answers.Event(missing.target, error=problem_of(missing.failure))
 
 
 def _chosen(context: Context, request: EventsRequest) -> Chosen:
@@ -72,5 +72,5 @@ def _chosen(context: Context, request: EventsRequest) -> Chosen:
 
 
 def _result(event: Event) -> answers.Event:
-    told = (event.id, event.timestamp, event.kind, event.data, event.before)
-    return answers.Event(event.name, *told)
+    values = (event.id, event.timestamp, event.kind, event.data, event.before)
+    return answers.Event(event.name, *values)

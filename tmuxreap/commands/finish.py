@@ -1,5 +1,5 @@
-"""What `--self` handed over, done by the finisher outside of the session. Nobody reads its answer
-but the ledger."""
+"""`finish`: the finisher, which carries out what `--self` handed over, outside the session. Its
+answer is read only from the ledger."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`forget`: the row of an ended session goes; its conversation and its events stay unless they are
-named too."""
+"""`forget`: removes the row of an ended session. Its conversation and its events stay unless they
+are named too."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ForgetRequest:
     force: bool = False
     dry_run: bool = False
     reason: str | None = None
-    older_than_s: float | None = None  # since they ended; without targets, of all
+    older_than_s: float | None = None  # since their end; without targets, of all rows
     yes: bool = False
-    ask: Callable[[str], bool] | None = None  # on a terminal: what is lost, before it is
+    ask: Callable[[str], bool] | None = None  # set on a terminal: asks before anything is lost
 
 
 def run(context: Context, request: ForgetRequest) -> Result:
@@ -54,7 +54,7 @@ def run(context: Context, request: ForgetRequest) -> Result:
 
 
 def _agreed(rows: Sequence[Row], request: ForgetRequest, *, sweeping: bool) -> bool:
-    """Asked where more goes than was named, or what cannot be had back."""
+    """Ask the user if more than the named rows goes, or if history is lost."""
     if request.ask is None or request.yes or request.dry_run or not (sweeping or request.history):
         return True
     names = ", ".join(row.name for row in rows)
@@ -63,7 +63,7 @@ def _agreed(rows: Sequence[Row], request: ForgetRequest, *, sweeping: bool) -> b
 
 
 def _old_enough(context: Context, row: Row, request: ForgetRequest) -> bool:
-    """Of one that does not say when it ended nobody knows."""
+    """Tell whether the row ended long enough ago; a row with an unknown end never did."""
     if request.older_than_s is None:
         return True
     ended_at = ended_epoch(row)
@@ -87,9 +87,9 @@ def _forgotten(context: Context, row: Row, request: ForgetRequest) -> Item:
 
 
 def _at_rest(context: Context, row: Row) -> Row:
-    """No restart of it is to come; one that was under way has come."""
-    (now,) = called_off(context, [row], "forget")
-    return now
+    """Cancel the row's pending restart, or wait for one in progress, and return the current row."""
+    (current,) = called_off(context, [row], "forget")
+    return current
 
 
 def _check(context: Context, row: Row, request: ForgetRequest) -> None:
@@ -131,9 +131,9 @@ def _forget(context: Context, name: str, request: ForgetRequest) -> None:
 
 
 def _recorded(name: str, request: ForgetRequest, image: str | None) -> list[NewEvent]:
-    """The text of the row is part of its history; a reason that was asked for is kept with or
-    without."""
-    said = {} if request.reason is None else {"reason": request.reason}
+    """Record the row's text as part of its history. Without history, only a given reason is
+    recorded."""
+    data = {} if request.reason is None else {"reason": request.reason}
     if request.history:
-        return [NewEvent(name, "forgotten", said)] if said else []
-    return [NewEvent(name, "forgotten", said, image)]
+        return [NewEvent(name, "forgotten", data)] if data else []
+    return [NewEvent(name, "forgotten", data, image)]

@@ -1,4 +1,5 @@
-"""`heartbeat`, where the quick way could not: says why, or does it by way of the registry."""
+"""`heartbeat`, as a fallback for the fast path: works through the registry, or tells why it
+failed."""
 
 from __future__ import annotations
 
@@ -19,34 +20,35 @@ def run(context: Context, name: str | None, state: str | None) -> Result:
         reason = f"could not read --state: {state!r} is no state"
         raise Failure(Code.USAGE, reason, f"give one of {', '.join(events.STATES)}")
     look = context.registry.look()
-    meant = name if name is not None else _caller(context, look.usable)
-    if look.named(meant) is None:
-        reason = f"could not record a heartbeat of {meant!r}: there is no row of that name"
+    target = name if name is not None else _caller(context, look.usable)
+    if look.named(target) is None:
+        reason = f"could not record a heartbeat of {target!r}: there is no row of that name"
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see the names with: tmuxreap list")
-    told = state or events.WORKING
+    recorded = state or events.WORKING
     moment = Moment.now(context.place.boot_id, context.clock)
     context.books.beat(
-        Heartbeat(meant, context.clock.now(), told, events.HEARTBEAT, None, moment.as_data())
+        Heartbeat(target, context.clock.now(), recorded, events.HEARTBEAT, None, moment.as_data())
     )
-    item = Beat(meant, told)
+    item = Beat(target, recorded)
     return Result(
         "heartbeat", context.registry_name, context.clock.now(), [item], tuple(context.warnings)
     )
 
 
 def _caller(context: Context, rows: Sequence[Row]) -> str:
-    """By its mark; else by the session that this very process sits in."""
+    """Return the caller's name, from its mark or else from the session that this process runs
+    in."""
     marked = context.books.name_of(context.settings.mark) if context.settings.mark else None
     if marked is not None:
         return marked
     running = [row for row in rows if not row.status.ended]
-    mine = [
+    enclosing = [
         row.name
         for row, (sight, _) in zip(running, look_at(context, running), strict=True)
         if sight.mine
     ]
-    if len(mine) == 1:
-        return mine[0]
+    if len(enclosing) == 1:
+        return enclosing[0]
     raise Failure(
         Code.SESSION_NOT_REGISTERED,
         "could not tell whose heartbeat this is: this command runs in no registered session",

@@ -1,5 +1,4 @@
-"""`hooks install` and `hooks remove`: our hooks in an agent's own settings, and nothing else in
-them changed."""
+"""`hooks install` and `hooks remove`: edit only our own hooks in an agent's settings."""
 
 from __future__ import annotations
 
@@ -66,12 +65,14 @@ def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
         reason = f"could not {request.deed.value} hooks: {request.agent!r} is not a known agent"
         raise Failure(Code.USAGE, reason, "see the agents with: tmuxreap agents")
     if profile.hooks is None:
-        able = ", ".join(name for name, one in context.profiles.agents.items() if one.hooks)
+        supported = ", ".join(
+            name for name, known in context.profiles.agents.items() if known.hooks
+        )
         reason = f"could not {request.deed.value} hooks of {request.agent}: none are known for it"
         raise Failure(
             Code.USAGE,
             reason,
-            f"these have: {able}; others can call `tmuxreap heartbeat` themselves",
+            f"these have: {supported}; others can call `tmuxreap heartbeat` themselves",
         )
     store = store_of(profile, context.settings.environ, None, context.settings.home)
     if store is None:
@@ -83,7 +84,7 @@ def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
 def _changed(
     context: Context, request: HooksRequest, hooks: Hooks, path: Path
 ) -> tuple[str | None, str | None]:
-    """The text before and after; None where there is no file. Once more when another wrote it
+    """Return the text before and after, None if there is no file. Retries if another program writes
     meanwhile."""
     for _ in range(TRIES):
         try:
@@ -131,12 +132,12 @@ def _edited(
 
 
 def program(context: Context) -> str:
-    """This very program by its whole path: the PATH of an agent is not ours."""
-    called = Path(sys.argv[0])
-    if called.name == "tmuxreap" and os.access(called, os.X_OK):
-        return shlex.quote(str(called.absolute()))
-    found = shutil.which("tmuxreap", path=context.settings.environ.get("PATH"))
-    return shlex.quote(found) if found else f"{shlex.quote(sys.executable)} -m tmuxreap"
+    """Return the absolute command of this program: an agent's PATH may differ from ours."""
+    invoked = Path(sys.argv[0])
+    if invoked.name == "tmuxreap" and os.access(invoked, os.X_OK):
+        return shlex.quote(str(invoked.absolute()))
+    path = shutil.which("tmuxreap", path=context.settings.environ.get("PATH"))
+    return shlex.quote(path) if path else f"{shlex.quote(sys.executable)} -m tmuxreap"
 
 
 def _diff(before: str, after: str, path: Path) -> tuple[str, ...]:

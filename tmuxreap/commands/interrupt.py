@@ -1,4 +1,4 @@
-"""`interrupt`: ends the turns of the sessions that are meant, and no session."""
+"""`interrupt`: ends the current turn of the targeted sessions, never a session."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ class InterruptRequest:
     targets: tuple[str, ...]
     dry_run: bool = False
     yes: bool = False
-    ask: Callable[[Result], bool] | None = (
-        None  # on a terminal: the question, with the plan before it
-    )
+    # set on a terminal: shows the plan and asks
+    ask: Callable[[Result], bool] | None = None
 
 
 def run(context: Context, request: InterruptRequest) -> Result:
@@ -42,8 +41,8 @@ def run(context: Context, request: InterruptRequest) -> Result:
 def _agreed(
     context: Context, request: InterruptRequest, plan: Callable[[], Sequence[Item]]
 ) -> bool:
-    """As for a stop: a person is asked; a script is not, but an agent inside a registered session
-    has to say --yes."""
+    """Decide as for a stop: ask the user; allow scripts; require --yes of an agent inside a
+    registered session."""
     if request.ask is not None:
         return request.ask(_result(context, plan()))
     if is_inside(context):

@@ -1,4 +1,4 @@
-"""`list`: the rows as they stand, each with a look at its session."""
+"""`list`: shows the rows with a look at each session."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ SORT_KEYS: dict[str, Callable[[Session], object]] = {
 }
 
 
-STATUSES = tuple(
-    status.value for status in Status if status is not Status.ARCHIVED
-)  # that one is shown as stopped
+# an archived row is shown as stopped
+STATUSES = tuple(status.value for status in Status if status is not Status.ARCHIVED)
 
 
 @frozen
@@ -52,28 +51,28 @@ def run(context: Context, request: ListRequest) -> Result:
         chosen = choose_rows(context, look, request.targets, Wanted.ALL)
         rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen, Session), ()
     sights = looked_at(context, rows)
-    found: Sequence[Session] = [
-        one for one in session_results(context, rows, sights) if _wanted(one, request)
+    sessions: Sequence[Session] = [
+        session for session in session_results(context, rows, sights) if _wanted(session, request)
     ]
     context.books.remember(look)
     if request.sort is not None:
-        found = sorted(found, key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
+        sessions = sorted(sessions, key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     if request.tree:
-        found = _as_trees(found, rows)
-    told = (*context.warnings, *warnings, *_without_tmux(sights))
+        sessions = _as_trees(sessions, rows)
+    messages = (*context.warnings, *warnings, *_without_tmux(sights))
     more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
-    answer = Result(
-        "list", context.registry_name, context.clock.now(), [*found, *items], told, more=more
+    result = Result(
+        "list", context.registry_name, context.clock.now(), [*sessions, *items], messages, more=more
     )
-    return replace(answer, greeting=_greeting(rows))
+    return replace(result, greeting=_greeting(rows))
 
 
 def _without_tmux(sights: Sequence[Sight]) -> tuple[str, ...]:
     missing = next(
         (
-            one.server
-            for one in sights
-            if isinstance(one.server, Unreachable) and one.server.missing
+            sight.server
+            for sight in sights
+            if isinstance(sight.server, Unreachable) and sight.server.missing
         ),
         None,
     )
@@ -87,28 +86,33 @@ def _without_tmux(sights: Sequence[Sight]) -> tuple[str, ...]:
 def _not_registered(
     context: Context, look: RegistryLook, rows: Sequence[Row], sights: Sequence[Sight]
 ) -> list[dict[str, object]]:
-    """Agents without a row, on the servers that were looked at; without any row on those that are
-    near. A row that cannot be read may be theirs."""
+    """Return unregistered agents on the servers looked at; without any row, on those in the default
+    folder.
+
+    If a row is unreadable, return none: the agent may belong to it."""
     if len(look.rows) > len(rows):
         return []
-    known = {(one.socket, one.session.id) for one in sights if one.session}
-    servers = {one.socket: one.server for one in sights if isinstance(one.server, Server)}
+    known = {(newcomer.socket, newcomer.session.id) for newcomer in sights if newcomer.session}
+    servers = {
+        newcomer.socket: newcomer.server
+        for newcomer in sights
+        if isinstance(newcomer.server, Server)
+    }
     if rows and sum(len(server.sessions) for server in servers.values()) <= len(known):
         return []
-    from tmuxreap.sessions.newcomers import (
-        all_newcomers,
-    )  # where all have a row nobody asks
+    # imported late: usually every session has a row
+    from tmuxreap.sessions.newcomers import all_newcomers
 
     near = [] if rows else context.servers.near(context.default_server)
-    return [one.as_json() for one in all_newcomers(context, rows, sights, near)]
+    return [newcomer.as_json() for newcomer in all_newcomers(context, rows, sights, near)]
 
 
 def _as_trees(found: Sequence[Session], rows: Sequence[Row]) -> Sequence[Session]:
-    """Each behind the one that started it."""
+    """Sort each session below the one that started it."""
     from tmuxreap.registry.trees import as_trees
 
-    by_name, row_of = {one.name: one for one in found}, {row.name: row for row in rows}
-    placed = as_trees([row_of[one.name] for one in found])
+    by_name, row_of = {session.name: session for session in found}, {row.name: row for row in rows}
+    placed = as_trees([row_of[session.name] for session in found])
     return [Listed(**as_dict(by_name[name]), depth=depth) for name, depth in placed]
 
 

@@ -1,5 +1,5 @@
-"""`protect` and `unprotect`: whether patterns, tags and `all` mean a row where sessions are ended
-or forgotten."""
+"""`protect` and `unprotect`: set whether patterns, tags and `all` include a row when sessions are
+ended or forgotten."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def run(context: Context, request: ProtectRequest) -> Result:
 
 
 def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dict[str, Failure]:
-    """Under the lock, only what is still otherwise; who could not be edited, and why."""
+    """Write the rows that still differ, under the lock; return the rows that could not be edited
+    and why."""
     refused: dict[str, Failure] = {}
 
     def changed(look: RegistryLook) -> list[Row]:

@@ -1,7 +1,7 @@
-"""`doctor`: everything that could be wrong is looked at, and each finding told with the command
-that mends it.
+"""`doctor`: checks everything that could be wrong, and reports each finding with the command that
+fixes it.
 
-It changes nothing, and what is broken does not stop it: a check that fails is a finding."""
+Changes nothing. A check that fails becomes a finding, and the others still run."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from tmuxreap.sessions.context import Context
 
 def run(context: Context) -> Result:
     name = context.registry_name
-    found = list(examine(context))
-    well = all(finding.level != Level.PROBLEM for finding in found)
+    findings = list(examine(context))
+    well = all(finding.level != Level.PROBLEM for finding in findings)
     status = Exit.OK if well else Exit.FAILED
     return Result(
-        "doctor", name, context.clock.now(), found, tuple(context.warnings), status=status
+        "doctor", name, context.clock.now(), findings, tuple(context.warnings), status=status
     )
 
 
 def examine(context: Context) -> Iterator[Finding]:
-    found, profiles = _profiles(context)
-    yield from found
+    findings, profiles = _profiles(context)
+    yield from findings
     with contextlib.ExitStack() as held:
-        here, look, trouble = context.with_own(profiles=profiles), None, None
+        inspected, look, trouble = context.with_own(profiles=profiles), None, None
         folder = Path(os.devnull, "nowhere")
         try:
             folder = Path(
@@ -56,24 +56,23 @@ def examine(context: Context) -> Iterator[Finding]:
                 "make room, or set TMPDIR to a folder of yours",
             )
         try:
-            # what is in the file, not what the ledger remembers of it
+            # read the file itself, not the ledger's cached copy
             own = Registry(context.registry.path)
             copy, trouble = _copied(own, folder)
             books = Books(own, context.clock, context.warnings, copy)
-            here = here.with_own(profiles=profiles, registry=own, books=books)
+            inspected = inspected.with_own(profiles=profiles, registry=own, books=books)
             look = own.look()
         except Failure as failure:
-            yield from registry.registry_trouble(Patient(here, None), failure)
-        patient = Patient(here, look)
+            yield from registry.registry_trouble(Patient(inspected, None), failure)
+        patient = Patient(inspected, look)
         for name, check in CHECKS.items():
             yield from _guarded(name, lambda check=check: check(patient))  # type: ignore[misc]
         yield from _guarded("ledger", lambda: registry.check_ledger(patient, trouble))
-        here.close()
+        inspected.close()
 
 
 def check_hooks(patient: Patient) -> Iterator[Finding]:
-    """Of the agents that are installed and have hooks: is there anything that `hooks install` would
-    change?"""
+    """Check for each installed agent with hooks whether `hooks install` would change anything."""
     agents = [
         p.name
         for name in patient.installed
@@ -81,19 +80,19 @@ def check_hooks(patient: Patient) -> Iterator[Finding]:
     ]
     for agent in agents:
         try:
-            (told,) = hooks.run(
+            (answer,) = hooks.run(
                 patient.app, HooksRequest(Deed.INSTALL, agent, dry_run=True)
             ).results
         except Failure as failure:
             yield failed("hooks", failure)
             continue
-        if not isinstance(told, Hooked):
+        if not isinstance(answer, Hooked):
             continue
-        if told.action == "unchanged":
-            yield ok("hooks", f"{agent}: installed in {told.file}")
+        if answer.action == "unchanged":
+            yield ok("hooks", f"{agent}: installed in {answer.file}")
         else:
             message = (
-                f"{agent}: not in {told.file} as they are due; what it is at is read from its"
+                f"{agent}: not in {answer.file} as they are due; what it is at is read from its"
                 " screen alone"
             )
             yield note("hooks", message, f"tmuxreap hooks install {agent}")
@@ -113,7 +112,7 @@ CHECKS: dict[str, Callable[[Patient], Iterable[Finding]]] = {
 
 
 def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """The others go on, whatever becomes of this one."""
+    """Run one check, and turn its failure into a finding so that the others still run."""
     try:
         return list(check())
     except Failure as failure:
@@ -124,18 +123,19 @@ def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]
 
 
 def _profiles(context: Context) -> tuple[list[Finding], Profiles]:
-    """Read anew; with broken blocks of the user's, the rest is looked at with ours."""
-    read: list[Profiles] = []
+    """Reload the profiles; if the user's blocks are broken, continue with the built-in ones."""
+    loaded: list[Profiles] = []
 
     def check() -> list[Finding]:
-        read.append(load_profiles(context.settings.user_profiles))
+        loaded.append(load_profiles(context.settings.user_profiles))
         return []
 
-    found = _guarded("profiles", check)
-    return found, read[0] if read else load_profiles(None)
+    findings = _guarded("profiles", check)
+    return findings, loaded[0] if loaded else load_profiles(None)
 
 
 def _copied(own: Registry, folder: Path) -> tuple[Path, str | None]:
-    """A copy of the ledger: SQLite would leave files beside the real one, or set it aside."""
+    """Copy the ledger: opening the real one could leave SQLite files behind, or set it aside as
+    broken."""
     ledger = ledger_path(own.resolved)
     return copy_of(ledger, folder) if ledger.is_file() else (folder / "none.db", None)

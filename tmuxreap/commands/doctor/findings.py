@@ -1,4 +1,4 @@
-"""What `doctor` finds: how bad it is, what was seen, and the command that settles it. Makes plain
+"""The findings of `doctor`: their level, what was seen, and the command that fixes it. Plain
 values."""
 
 from __future__ import annotations

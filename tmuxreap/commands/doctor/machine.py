@@ -1,6 +1,5 @@
-"""What `doctor` looks at around the registry: tmux and its sockets, the agents that are installed,
-sessions that nobody registered. Looks only: no server is started, no file is made but in a folder
-that is thrown away."""
+"""Owns the checks of `doctor` outside the registry: tmux and its sockets, installed agents,
+unregistered sessions. Never starts a server, and writes only into a temporary folder."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ OPEN_TO_OTHERS = 0o007
 
 
 class Patient:
-    """What the checks look at: each thing once, and only when a check asks for it."""
+    """What the checks look at: each item is read once, on first use."""
 
     def __init__(self, context: Context, look: RegistryLook | None) -> None:
         self.app = context
@@ -41,7 +40,7 @@ class Patient:
 
     @cached_property
     def folder(self) -> str:
-        """Where tmux puts the sockets of -L."""
+        """Return the folder where tmux creates the sockets of `-L`."""
         return os.path.dirname(socket_path(None, self.app.settings.environ, self.app.settings.uid))  # noqa: PTH120
 
     @cached_property
@@ -55,25 +54,26 @@ class Patient:
 
     @cached_property
     def used(self) -> dict[str, list[str]]:
-        """The sockets that running rows name, and by which rows."""
-        found: dict[str, list[str]] = {}
+        """Map each socket that running rows name to the names of these rows."""
+        names: dict[str, list[str]] = {}
         for row in self.rows:
             if not row.status.ended and row.terminal is Terminal.TMUX:
-                found.setdefault(self.app.servers.of(row), []).append(row.name)
-        return found
+                names.setdefault(self.app.servers.of(row), []).append(row.name)
+        return names
 
     @cached_property
     def servers(self) -> Mapping[str, ServerLook]:
-        """Every server there is to know of, asked at the same time: one that hangs takes its
-        time."""
-        lying = (path for path in entries(self.folder) if stat.S_ISSOCK(os.lstat(path).st_mode))
-        sockets = list(dict.fromkeys([*self.used, *lying]))
+        """Look at every known server, concurrently: a server that hangs must not delay the
+        others."""
+        paths = (path for path in entries(self.folder) if stat.S_ISSOCK(os.lstat(path).st_mode))
+        sockets = list(dict.fromkeys([*self.used, *paths]))
         with ThreadPoolExecutor(TOGETHER) as pool:
             return dict(zip(sockets, pool.map(self.app.tmux.look, sockets), strict=True))
 
     @cached_property
     def programs(self) -> dict[str, str]:
-        """Each agent's program, by its name; the demo agent comes with us."""
+        """Map each agent to its program; the bundled demo agent has an absolute path and is left
+        out."""
         known = self.app.profiles.agents.values()
         return {
             p.name: p.command[0] for p in known if p.command and not p.command[0].startswith("/")
@@ -81,7 +81,7 @@ class Patient:
 
     @cached_property
     def installed(self) -> dict[str, str]:
-        """The agents on the PATH, and where."""
+        """Map each agent that is on the PATH to the path of its program."""
         environ = self.app.settings.environ
         return {
             agent: path
@@ -146,17 +146,17 @@ def _folder(patient: Patient) -> Iterator[Finding]:
         message = f"TMUX_TMPDIR is {given}, which is no folder: tmux uses /tmp in its place"
         yield problem("sockets", message, f"mkdir -p {shlex.quote(given)}, or unset TMUX_TMPDIR")
     try:
-        found = os.stat(patient.folder)  # noqa: PTH116
+        info = os.stat(patient.folder)  # noqa: PTH116
     except OSError:
         yield ok("sockets", f"no tmux server has been started in {patient.folder}")
         return
-    if found.st_uid != patient.app.settings.uid:
+    if info.st_uid != patient.app.settings.uid:
         yield problem(
             "sockets",
-            f"{patient.folder} belongs to uid {found.st_uid}: tmux will not use it",
+            f"{patient.folder} belongs to uid {info.st_uid}: tmux will not use it",
             "have it removed, or set TMUX_TMPDIR to a folder of yours",
         )
-    elif found.st_mode & OPEN_TO_OTHERS:
+    elif info.st_mode & OPEN_TO_OTHERS:
         yield problem(
             "sockets",
             f"{patient.folder} is open to others: tmux will not use it",
@@ -179,23 +179,24 @@ def _folder(patient: Patient) -> Iterator[Finding]:
 
 
 def check_unregistered(patient: Patient) -> Iterator[Finding]:
-    """Agents in sessions that no row has, on any server that answers."""
+    """Report agents in unregistered sessions on any server that answers."""
     sights, context = list(patient.sights.values()), patient.app
-    for one in without_row(context, patient.rows, sights, patient.servers):
-        hint = command("adopt", one.name, "--agent", one.agent, *one.flag)
-        message = f"{one.name}: a {one.agent} runs in it and is not registered"
+    for newcomer in without_row(context, patient.rows, sights, patient.servers):
+        hint = command("adopt", newcomer.name, "--agent", newcomer.agent, *newcomer.flag)
+        message = f"{newcomer.name}: a {newcomer.agent} runs in it and is not registered"
         yield note("sessions", message, hint)
 
 
 def check_agents(patient: Patient) -> Iterator[Finding]:
-    """Which are installed, in which version, and whether our profile was tried on that one."""
+    """Report which agents are installed, their versions, and whether our profile was tried with
+    them."""
     known = patient.app.profiles.agents
     if not patient.installed:
         yield note(
             "agents", f"none of the known agents is on the PATH: {', '.join(patient.programs)}"
         )
         return
-    # A program that was never tried may take --version for something to do.
+    # An untried program might take --version for a task.
     words = {
         name: [path, *(["--version"] if _tried_on(known[name]) else [])]
         for name, path in patient.installed.items()
@@ -206,23 +207,23 @@ def check_agents(patient: Patient) -> Iterator[Finding]:
 
 def _agent(profile: Profile, probe: Probe) -> Finding:
     tried = _tried_on(profile)
-    told = f"{profile.name} {probe.version or ''}".strip() + f", {probe.path}: its profile was "
+    subject = f"{profile.name} {probe.version or ''}".strip() + f", {probe.path}: its profile was "
     if tried is None:
         keys = "" if profile.has_keys else "; it gets no exit keys, a stop begins with SIGHUP"
-        return note("agents", f"{told}never tried on the program{keys}")
+        return note("agents", f"{subject}never tried on the program{keys}")
     if probe.version is None:
         return note(
-            "agents", f"{told}tried on {tried}, and it did not tell its version: {probe.reason}"
+            "agents", f"{subject}tried on {tried}, and it did not tell its version: {probe.reason}"
         )
     if not _same_version(probe.version, tried):
-        return note("agents", f"{told}tried on {tried}")
-    return ok("agents", f"{told}tried on this version")
+        return note("agents", f"{subject}tried on {tried}")
+    return ok("agents", f"{subject}tried on this version")
 
 
 def _tried_on(profile: Profile) -> str | None:
-    """The version that stands first in what the profile says of it."""
-    found = re.match(r"\d[\w.]*", profile.verified or "")
-    return found[0] if found else None
+    """Return the version at the beginning of the profile's `verified` text."""
+    match = re.match(r"\d[\w.]*", profile.verified or "")
+    return match[0] if match else None
 
 
 def _same_version(one: str, other: str) -> bool:

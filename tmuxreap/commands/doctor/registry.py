@@ -1,7 +1,7 @@
-"""What `doctor` looks at of the registry: its health, its lock, the ledger beside it, and where it
-is not what is true.
+"""Owns the checks of `doctor` on the registry: its health, its lock, its ledger, and its drift from
+reality.
 
-Looks only: the ledger is read as a copy, the lock is not taken."""
+Only reads: the ledger is read from a copy, and the lock is never taken."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READABLE_BY_OTHERS = 0o044
 
 
 def registry_trouble(patient: Patient, failure: Failure) -> Iterator[Finding]:
-    """It could not be read; that there is none yet is no trouble."""
+    """Report an unreadable registry; a missing one is only a note if none was asked for."""
     settings = patient.app.settings
     named = patient.app.given_registry or settings.environ.get(REGISTRY_MARK)
     none_yet = failure.code is Code.REGISTRY_NOT_FOUND and not named and not settings.homeless
@@ -67,7 +67,7 @@ def check_registry(patient: Patient) -> Iterator[Finding]:
 
 
 def _restarts(patient: Patient) -> Iterator[Finding]:
-    """Words of other tools that mean nothing: `watch` gives such a row up when it is lost."""
+    """Report restart settings that `watch` cannot read: it would not restart such a session."""
     for row in patient.rows:
         try:
             wish_of(row)
@@ -77,11 +77,11 @@ def _restarts(patient: Patient) -> Iterator[Finding]:
 
 
 def _readers(patient: Patient) -> Iterator[Finding]:
-    """Its mode is the user's: told, never changed."""
+    """Report a registry that others can read. Its mode belongs to the user and is never changed."""
     registry, uid = patient.app.registry.resolved, patient.app.settings.uid
     with contextlib.suppress(OSError):
-        found = registry.stat()
-        if found.st_uid == uid and stat.S_IMODE(found.st_mode) & READABLE_BY_OTHERS:
+        info = registry.stat()
+        if info.st_uid == uid and stat.S_IMODE(info.st_mode) & READABLE_BY_OTHERS:
             message = f"{registry} can be read by others, and holds the last screens of sessions"
             yield note("registry", message, f"chmod 600 {_word(registry)}")
 
@@ -92,17 +92,17 @@ def check_lock(patient: Patient) -> Iterator[Finding]:
     lock = files.lock_of(patient.app.registry.resolved)
     yield from _misleading(lock)
     try:
-        found = lock.lstat()
+        info = lock.lstat()
     except OSError:
         return
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(info.st_mode):
         yield problem(
             "lock",
             f"{lock} is not a file that can be locked",
             f"look at it, then remove it: rm {_word(lock)}",
         )
         return
-    holder = _held_for_long(found.st_ino)
+    holder = _held_for_long(info.st_ino)
     if holder is not None:
         message = f"{lock} has been held for more than {HELD_LONG_S:g} s by process {holder}"
         yield problem("lock", message, f"see what that is: ps -o pid,etime,args -p {holder}")
@@ -111,7 +111,8 @@ def check_lock(patient: Patient) -> Iterator[Finding]:
 
 
 def _held_for_long(inode: int) -> int | None:
-    """By whom; it is our own work to hold it for milliseconds."""
+    """Return the pid of a process that keeps the lock; every command of ours holds it for
+    milliseconds."""
     seen = holders(inode)
     for _ in range(LOOKS):
         if not seen:
@@ -122,7 +123,7 @@ def _held_for_long(inode: int) -> int | None:
 
 
 def _misleading(lock: Path) -> Iterator[Finding]:
-    """What makes a lock that can be had worth nothing."""
+    """Report what makes the lock ineffective even for its holder."""
     owner = soft_owner(lock)
     if owner is not None:
         message = (
@@ -138,7 +139,7 @@ def _misleading(lock: Path) -> Iterator[Finding]:
 
 
 def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
-    """`trouble`: what was wrong with its copy."""
+    """Check the ledger. `trouble` tells why its copy could not be read."""
     look, app = patient.look, patient.app
     if look is None:
         return
@@ -153,8 +154,8 @@ def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
     if not os.path.lexists(ledger):
         yield ok("ledger", "there is none yet; the first change makes it")
         return
-    found = ledger.lstat()
-    if not stat.S_ISREG(found.st_mode):
+    info = ledger.lstat()
+    if not stat.S_ISREG(info.st_mode):
         yield problem(
             "ledger",
             f"{ledger} is no file",
@@ -166,7 +167,7 @@ def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
             f"{ledger} cannot be read: {trouble}",
             "tmuxreap reconcile (keeps it aside, and makes it anew)",
         )
-    elif found.st_uid == app.settings.uid and stat.S_IMODE(found.st_mode) & OPEN_TO_OTHERS:
+    elif info.st_uid == app.settings.uid and stat.S_IMODE(info.st_mode) & OPEN_TO_OTHERS:
         yield problem(
             "ledger",
             f"{ledger} can be read by others, and holds drafts",
@@ -183,7 +184,7 @@ def check_ledger(patient: Patient, trouble: str | None) -> Iterator[Finding]:
 
 
 def check_intents(patient: Patient) -> Iterator[Finding]:
-    """Those of the living; what a dead one had begun is a disagreement."""
+    """Report intents in progress; those of dead owners are drift."""
     if patient.look is None:
         return
     for name, intent in patient.app.books.open_intents().items():
@@ -194,13 +195,13 @@ def check_intents(patient: Patient) -> Iterator[Finding]:
 
 
 def check_sessions(patient: Patient) -> Iterator[Finding]:
-    """Where the registry is not what is true; the same that `reconcile` would find."""
+    """Report drift, with the same findings as `reconcile`."""
     if patient.look is None:
         return
     drifts = find_drifts(patient.app, patient.look).drifts
     for drift in drifts:
         if drift.kind is DriftKind.UNREGISTERED:
-            continue  # looked for on more servers than these
+            continue  # check_unregistered covers more servers
         memory = _memory(patient, drift.name) if drift.kind is DriftKind.SURVIVORS else ""
         check = "orphans" if memory else "sessions"
         message = f"{drift.name}: {drift.kind.value}: {drift.evidence}{memory}"
@@ -213,8 +214,8 @@ def check_sessions(patient: Patient) -> Iterator[Finding]:
 
 def _memory(patient: Patient, name: str) -> str:
     own = patient.sights[name].owned.own
-    held = sum(patient.app.processes.memory(one.process.id) for one in own)
-    return f" ({megabytes(held)} MB)"
+    total = sum(patient.app.processes.memory(belonging.process.id) for belonging in own)
+    return f" ({megabytes(total)} MB)"
 
 
 def _word(path: Path) -> str:

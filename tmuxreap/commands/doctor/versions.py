@@ -1,6 +1,6 @@
-"""Owns the question to a program which version it is: with a time limit, in a world of its own that
-is thrown away afterwards, so that nothing of the user's is read or written. Whether a program may
-be asked, others say."""
+"""Owns asking programs for their version: with a timeout, and in a temporary environment that is
+removed afterwards, so that no file of the user is read or written. The caller decides which
+programs may be run."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ class Probe:
 
 
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
-    """Where it is on the caller's PATH; never what merely lies in the working directory."""
-    found = shutil.which(name, path=environ.get("PATH", ""))
-    return found if found and found.startswith("/") else None
+    """Return the program's absolute path on the caller's PATH, never a match in the working
+    directory."""
+    path = shutil.which(name, path=environ.get("PATH", ""))
+    return path if path and path.startswith("/") else None
 
 
 def ask_all(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> dict[str, Probe]:
-    """Each command's first word is a full path; one that has no more words is not run."""
+    """Run each command, whose first word is an absolute path; a command of only one word is not
+    run."""
     from concurrent.futures import ThreadPoolExecutor
 
     with tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True) as folder:
@@ -79,7 +81,7 @@ def _ask(words: Sequence[str], world: Mapping[str, str], folder: str) -> Probe:
         return Probe(words[0], None, "it was not asked")
     try:
         with tempfile.TemporaryFile(dir=folder) as answer:
-            asked = subprocess.Popen(
+            process = subprocess.Popen(
                 list(words),
                 stdin=subprocess.DEVNULL,
                 stdout=answer,
@@ -88,13 +90,13 @@ def _ask(words: Sequence[str], world: Mapping[str, str], folder: str) -> Probe:
                 cwd=folder,
                 start_new_session=True,
             )
-            in_time = _over(asked.pid)
-            _end_group(asked)
+            in_time = _over(process.pid)
+            _end_group(process)
             answer.seek(0)
             return _probe(
                 words[0],
                 answer.read(ANSWER_BYTES).decode("utf-8", "replace"),
-                asked.returncode,
+                process.returncode,
                 in_time,
             )
     except OSError as error:
@@ -102,32 +104,34 @@ def _ask(words: Sequence[str], world: Mapping[str, str], folder: str) -> Probe:
 
 
 def _probe(path: str, said: str, status: int, in_time: bool) -> Probe:
-    found = _VERSION.search(said)
-    if found and status == 0:
-        return Probe(path, found[0])
+    match = _VERSION.search(said)
+    if match and status == 0:
+        return Probe(path, match[0])
     silent = "it named no version" if status == 0 else f"exit {status}"
     return Probe(path, None, silent if in_time else f"no answer in {TIMEOUT_S:g} s")
 
 
 def _over(pid: int) -> bool:
-    """Has it ended in time? It is not reaped here: until then no stranger can get its number."""
-    until = time.monotonic() + TIMEOUT_S
+    """Tell whether the process exits in time. It is left unreaped, so that its pid cannot be
+    reused."""
+    deadline = time.monotonic() + TIMEOUT_S
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             return False
         time.sleep(LOOK_S)
     return True
 
 
 def _end_group(asked: subprocess.Popen[bytes]) -> None:
-    """Its own session, made for it above: whatever it has begun ends with the question."""
+    """Kill the process group, which has a session of its own, with everything that was started in
+    it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(asked.pid, signal.SIGKILL)
     asked.wait()
 
 
 def entries(folder: str) -> list[str]:
-    """What lies there, as full paths; nothing where it cannot be listed."""
+    """Return the full paths of the folder's entries; none if it cannot be listed."""
     try:
         return sorted(str(path) for path in Path(folder).iterdir())
     except OSError:

@@ -1,2 +1,2 @@
-"""Who is to be reaped, and why: `candidates` might be stalled, idle or expired, `verdicts` judges,
-`children` and `leftovers` tell what an agent began and what ended sessions left."""
+"""Owns the choice of what `reap` ends: `candidates` and `leftovers` collect sessions and processes,
+`children` sorts an agent's child processes, `verdicts` judges."""

@@ -1,5 +1,5 @@
-"""Gathers what `verdicts` judges: who is stalled, idle or expired among the running rows. Looks,
-and ends nothing."""
+"""Collects what `verdicts` judges: which running rows are stalled, idle or expired. Never ends
+anything."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ BEGINNINGS = ("started", "resumed", "adopted")
 def nominate(
     context: Context, rows: Sequence[Row], kinds: Collection[Kind], limits: Limits
 ) -> list[Verdict | Kept]:
-    """One judgement for each of these rows, which are running ones."""
+    """Judge each of these running rows."""
     wanted = [kind for kind in kinds if kind is not Kind.ORPHAN]
     if not wanted or not rows:
         return []
     sights = [sight for sight, _ in look_at(context, rows)]
     family = _Family(context, rows, sights)
-    began = _beginnings(context, [row for row in rows if row.ttl is not None])
+    beginnings = _beginnings(context, [row for row in rows if row.ttl is not None])
     pulses, busy = context.books.pulses(), AtWork.of(context).busy()
     return [
         judge(
@@ -51,7 +51,7 @@ def nominate(
                 row,
                 sight,
                 pulses.get(row.name),
-                began.get(row.name),
+                beginnings.get(row.name),
                 under_way=row.name in busy,
             ),
             limits,
@@ -96,7 +96,8 @@ def _seen(
 def _age(context: Context, said: Pulse) -> Age:
     clock, moment = context.clock, said.moment
     wall_s = clock.now() - said.at
-    if moment is None or moment.boot_id != context.place.boot_id:  # all sleep may have been since
+    # any sleep since boot may be later than the event
+    if moment is None or moment.boot_id != context.place.boot_id:
         slept_s = max(0.0, clock.uptime() - clock.monotonic())
         return Age(wall_s - slept_s, said.at, slept_s, in_order=False)
     awake_s, up_s = clock.monotonic() - moment.awake, clock.uptime() - moment.uptime
@@ -105,8 +106,8 @@ def _age(context: Context, said: Pulse) -> Age:
 
 
 def _is_watched(sight: Sight) -> bool:
-    """By anybody: also through another session that shows the same pane (a group, a linked
-    window)."""
+    """Tell whether a client is attached, also through another session that shows the same pane (a
+    session group or a linked window)."""
     sessions = sight.server.sessions if isinstance(sight.server, Server) else ()
     own = {pane.id for pane in sight.session.panes} if sight.session else set()
     return any(one.attached and own & {pane.id for pane in one.panes} for one in sessions)
@@ -123,7 +124,7 @@ def _in_the_way(sight: Sight) -> str | None:
 
 
 def _life(sight: Sight) -> list[Process]:
-    """Whose beginning is that of this life: what tmux started, or the agent in it."""
+    """Return the processes whose start began this run: the pane's first process and the agent."""
     leaders = [
         one.process
         for one in sight.owned.own
@@ -142,7 +143,7 @@ def _seconds(ttl: object) -> float | None:
 
 
 def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
-    """When each was last started, resumed or adopted."""
+    """Return when each row was last started, resumed or adopted."""
     names = {row.name for row in rows}
     if not names:
         return {}
@@ -182,15 +183,15 @@ def _ask(context: Context) -> Ask:
 
 
 def agent_of(context: Context, process: Process) -> str | None:
-    """Which of the agents that are known it is."""
+    """Return the known agent that this process is."""
     argv, executable = context.processes.called(process.id)
     agents = context.profiles.agents.values()
-    found = (one.name for one in agents if one.recognises(argv, process.comm, executable))
-    return next(found, None)
+    names = (one.name for one in agents if one.recognises(argv, process.comm, executable))
+    return next(names, None)
 
 
 class _Family:
-    """Who was started from within whom, by what `start` puts into the environment of a session."""
+    """Which session was started from within which, from the environment that `start` sets."""
 
     def __init__(self, context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> None:
         self._app = context
@@ -210,7 +211,7 @@ class _Family:
         )
 
     def _words(self, sight: Sight) -> set[str]:
-        """How a session is called as a parent: by its mark, or by its pane."""
+        """Return how its children name this session as their parent: by its mark or by its pane."""
         own = {self._word(sight, MARK)}
         if isinstance(sight.server, Server) and sight.pane is not None:
             own.add(pane_word(sight.server.pid, sight.pane.id))

@@ -1,8 +1,8 @@
-"""What an agent has started: helpers that came with it, tools at work, other agents. Pure.
+"""Sorts the processes that an agent started: helpers from its own start, running tools, other
+agents. Pure.
 
-An agent's own process may be several (a launcher, what it runs). What stands below them, or fell
-from there, is its offspring; each branch is judged as one, by its first process and by what is in
-it."""
+The agent itself may be several processes (a launcher and what it runs). The processes below these,
+or orphaned from there, are its offspring; each branch is judged as a whole."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tmuxreap.core.model import Process
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.sight import Sight
 
-# a launcher starts its agent at once; one that comes later, or from no launcher, is another agent
+# A launcher starts its agent at once; a later process, or one without a launcher, is another agent.
 RELAUNCH_S = 5.0
 LAUNCHERS = frozenset({"node", "MainThread", "bun", "deno"})
-HELPERS_S = 60.0  # in this time after its own start an agent starts its servers
+HELPERS_S = 60.0  # an agent starts its servers within this time after its own start
 
 
 class What(Enum):
-    """HELPER says nothing about work; each of the others may be at work, and what cannot be told
-    counts as work."""
+    """A HELPER says nothing about work; the others may be working, and an unclear case counts as
+    work."""
 
     HELPER = "helper"
-    TOOL = "tool"  # below a shell: so agents run what they are asked to
+    TOOL = "tool"  # below a shell: this is how agents run commands
     AGENT = "agent"
     LATER = "started later"
-    BACKGROUND = "background"  # it talks to nobody
-    RUNNING = "running"  # on a processor at the very moment
+    BACKGROUND = "background"  # connected to no other process
+    RUNNING = "running"  # on a CPU at this moment
 
 
 @frozen
@@ -38,7 +38,7 @@ class Child:
     pid: int
     name: str
     what: What
-    started: float  # of the youngest process in its branch
+    started: float  # start of the youngest process in its branch
 
     @property
     def working(self) -> bool:
@@ -50,9 +50,9 @@ class Child:
 
 @frozen
 class Ask:
-    """What is asked of a process: when it began, whether it is a known agent's program, and whether
-    it talks to another by a pipe or a socket, as the servers of agents do and what was left in the
-    background does not."""
+    """Questions about a process: when it started, whether it is a known agent's program, and
+    whether it has a pipe or socket to another process, as an agent's servers have and background
+    jobs have not."""
 
     epoch: Callable[[Process], float]
     is_agent: Callable[[Process], bool]
@@ -70,8 +70,8 @@ def offspring(sight: Sight, ask: Ask) -> tuple[Child, ...]:
             branches.setdefault(_top(process, own, core_pids(core) | above | leaders), []).append(
                 process
             )
-    began = min((ask.epoch(one) for one in core), default=0.0)
-    return tuple(_child(own[top], branch, began, ask) for top, branch in sorted(branches.items()))
+    started = min((ask.epoch(one) for one in core), default=0.0)
+    return tuple(_child(own[top], branch, started, ask) for top, branch in sorted(branches.items()))
 
 
 def core_pids(core: tuple[Process, ...]) -> set[int]:
@@ -81,7 +81,7 @@ def core_pids(core: tuple[Process, ...]) -> set[int]:
 def _core(
     sight: Sight, own: dict[int, Process], epoch_of: Callable[[Process], float]
 ) -> tuple[Process, ...]:
-    """The agent itself: its first processes, and those that they became at once."""
+    """Return the agent's own processes: the topmost ones, and those they launched at once."""
     recognised = {one.pid: one for one in sight.agent}
     firsts = [
         one for one in recognised.values() if not set(_line(one.ppid, own)) & recognised.keys()
@@ -97,12 +97,12 @@ def _core(
 
 
 def _line(pid: int, own: dict[int, Process]) -> list[int]:
-    """This one and all above it, as far as they are the session's."""
-    found: list[int] = []
-    while pid in own and pid not in found:
-        found.append(pid)
+    """Return this pid and its ancestors within the session."""
+    line: list[int] = []
+    while pid in own and pid not in line:
+        line.append(pid)
         pid = own[pid].ppid
-    return found
+    return line
 
 
 def _top(process: Process, own: dict[int, Process], known: set[int]) -> int:

@@ -1,9 +1,9 @@
-"""Processes that ended sessions left behind, and nobody else's. Looks, and ends nothing.
+"""Finds processes that ended sessions left behind. Never ends anything.
 
-What ties a process to an ended session: the evidence by which a stop finds it, the ledger's word
-that it survived, or our mark in its environment together with the path of this registry. A mark
-alone is inherited by strangers: whoever has a terminal, lives in a pane that is still there, or got
-it from a tmux server that has it too, is left alone."""
+A process is tied to an ended session by the evidence that a stop uses, by a survivor record in the
+ledger, or by our mark in its environment together with this registry's path. Unrelated processes
+inherit a mark too, so a mark is not enough for a process that has a terminal, belongs to a pane
+that still exists, or got it from a tmux server that carries it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from tmuxreap.system.environment import REGISTRY_MARK
 
 @frozen
 class Remnant:
-    """What is left of one session. `row` is None where the registry has none for it, or one of a
-    later life."""
+    """The processes left of one session. `row` is None if the registry has no row for it, or only
+    that of a later run."""
 
     name: str
     row: Row | None
@@ -53,14 +53,14 @@ class Remnant:
 
     @property
     def past(self) -> Past:
-        """These very processes, and what they start."""
+        """Return these very processes, for a look that also finds what they start."""
         return Past(remembered=frozenset(one.process.id for one in self.own))
 
 
 def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant], list[Kept]]:
     sights = {row.name: sight for row, (sight, _) in zip(rows, look_at(context, rows), strict=True)}
     busy = AtWork.of(context).busy()
-    found: list[Remnant] = []
+    remnants: list[Remnant] = []
     kept: list[Kept] = []
     for row in rows:
         sight = sights[row.name]
@@ -71,22 +71,22 @@ def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant],
         elif sight.mine:
             kept.append(Kept(row.name, "this command runs inside it"))
         else:
-            found.append(Remnant(row.name, row, sight.owned.own))
-    untold = {name for name, sight in sights.items() if sight.live is Live.UNKNOWN}
-    strays = _Strays(context, [*sights.values()], busy | untold)
-    return [*found, *strays.of_ledger(set(sights)), *strays.of_marks()], kept
+            remnants.append(Remnant(row.name, row, sight.owned.own))
+    unknown = {name for name, sight in sights.items() if sight.live is Live.UNKNOWN}
+    strays = _Strays(context, [*sights.values()], busy | unknown)
+    return [*remnants, *strays.of_ledger(set(sights)), *strays.of_marks()], kept
 
 
 def _is_over(row: Row, sight: Sight) -> bool:
-    """The session itself is gone; a living one of that name, or one that cannot be told, is no
-    remnant."""
+    """Tell whether the session itself is gone; if it is alive or cannot be looked at, nothing is
+    left over."""
     if sight.trouble is not None or sight.session is not None:
         return False
     return row.status.ended or sight.live is Live.GONE
 
 
 class _Strays:
-    """Of sessions that have no row any more, and of earlier lives of those that have one."""
+    """Leftovers of sessions without a row, and of earlier runs of those with one."""
 
     def __init__(self, context: Context, sights: Sequence[Sight], left_alone: set[str]) -> None:
         self._app = context
@@ -107,20 +107,20 @@ class _Strays:
 
     def of_ledger(self, registered: set[str]) -> list[Remnant]:
         survivors = self._app.books.survivors(self._app.place.boot_id)
-        strangers = {
+        unregistered = {
             name: ids
             for name, ids in survivors.items()
             if name not in registered | self._left_alone
         }
         remnants = self._remnants(
-            {(name, None): ids - self._claimed for name, ids in strangers.items()}
+            {(name, None): ids - self._claimed for name, ids in unregistered.items()}
         )
         self._claimed |= {one.process.id for one in chain.from_iterable(it.own for it in remnants)}
         return remnants
 
     def of_marks(self) -> list[Remnant]:
         living = {sight.reach.mark for sight in self._sights if sight.reach is not None}
-        found: dict[tuple[str, str | None], frozenset[ProcessId]] = {}
+        strays: dict[tuple[str, str | None], frozenset[ProcessId]] = {}
         for mark, pids in self._world.index.by_mark.items():
             ids = frozenset(
                 self._world.index.processes[pid].id for pid in pids if self._is_stray(pid)
@@ -130,8 +130,8 @@ class _Strays:
             name = self._app.books.name_of(mark)
             if name in self._left_alone or not self._same_place(mark, name, ids):
                 continue
-            found[(name or f"mark:{mark[:8]}", mark)] = ids - self._claimed
-        return self._remnants(found)
+            strays[(name or f"mark:{mark[:8]}", mark)] = ids - self._claimed
+        return self._remnants(strays)
 
     def _remnants(
         self, found: Mapping[tuple[str, str | None], frozenset[ProcessId]]
@@ -147,7 +147,7 @@ class _Strays:
         own = owned(self._world.index, reach, self._spare).own
         if any(
             one.process.id in self._claimed for one in own
-        ):  # it holds what is a living session's
+        ):  # it holds processes of a live session
             return ()
         return own
 
@@ -155,8 +155,8 @@ class _Strays:
         return any(one.process.pid in self._world.protected for one in own)
 
     def _is_stray(self, pid: int) -> bool:
-        """It carries this registry's mark, has no terminal, and the pane that it came from is no
-        more."""
+        """Tell whether it has this registry's mark and no terminal, and its pane no longer
+        exists."""
         process, trace = (
             self._world.index.processes[pid],
             self._world.index.trace(pid),
@@ -170,8 +170,8 @@ class _Strays:
         return panes is not None and (trace.tmux, trace.pane) not in panes
 
     def _panes_of(self, tmux: str) -> frozenset[tuple[str, str]] | None:
-        """The living panes of that server; None when it cannot be asked, or gave its own mark to
-        all that is in it."""
+        """Return the live panes of that server; None if it cannot be asked, or if its own
+        environment has a mark, which every pane inherits."""
         if tmux not in self._panes:
             self._panes[tmux] = self._ask(tmux)
         return self._panes[tmux]
@@ -195,8 +195,8 @@ class _Strays:
         return frozenset((tmux, pane.id) for pane in panes)
 
     def _same_place(self, mark: str, name: str | None, ids: frozenset[ProcessId]) -> bool:
-        """Where the ledger knows on which server the session with this mark was, they must come
-        from there."""
+        """Tell whether the processes come from the server on which the ledger saw this mark, if it
+        did."""
         events = self._app.books.events({name}, None) if name is not None else []
         places = {event.data.get("tmux") for event in events if event.data.get("mark") == mark} - {
             None
@@ -245,8 +245,7 @@ def _process(context: Context, one: Belonging, now: float) -> dict[str, object]:
 
 
 def row_of(context: Context, remnant: Remnant) -> Row:
-    """A row for what has none: as an ended session without a terminal, known by its processes
-    alone."""
+    """Return a stand-in row: an ended session without a terminal, known only by its processes."""
     agents = (agent_of(context, one.process) for one in remnant.own)
     agent = next((agent for agent in agents if agent is not None), None)
     pane = RecordedPane(pid=remnant.own[0].process.pid)

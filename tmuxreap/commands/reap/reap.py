@@ -1,5 +1,5 @@
-"""`reap`: ends by evidence. Judge, show; and with --yes judge again and end what is still judged
-so, as `stop` does."""
+"""`reap`: ends sessions by evidence. Judges and shows; with --yes it judges again and ends, as
+`stop` does, those with the same verdict."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ PROTECTED = "it is protected"
 
 @frozen
 class ReapRequest:
-    kinds: tuple[Kind, ...] = ()  # none: all of them
+    kinds: tuple[Kind, ...] = ()  # empty: all of them
     limits: Limits = field(default_factory=Limits)
     grace_s: float | None = None
     cleanup: bool = False
     task_status: str = "failed"
     dry_run: bool = False
     yes: bool = False
-    why: str | None = None  # the caller's own words, after the verdict
+    why: str | None = None  # the caller's own words, appended to the verdict
 
     def policy(self, kind: Kind) -> Policy:
-        """What an ended session left behind says nothing of its task."""
+        """Return the policy for this verdict; orphans leave the task status alone."""
         task_status = None if kind is Kind.ORPHAN else self.task_status
         reason = kind.value if self.why is None else f"{kind.value}: {self.why}"
         return Policy(
@@ -49,7 +49,7 @@ class ReapRequest:
 
 @frozen
 class Found:
-    """A verdict, and what it is about: a row, or processes that have none."""
+    """A verdict and its subject: a row, or processes without a row."""
 
     verdict: Verdict
     row: Row | None
@@ -61,7 +61,7 @@ class Found:
 
 
 def usual(context: Context, kinds: tuple[Kind, ...]) -> ReapRequest:
-    """Make the request of a user who says no more than that: by his own defaults."""
+    """Make a request with the user's configured defaults."""
     limits = Limits()
     stalled = context.default_seconds("reap.stalled_after")
     idle = context.default_seconds("reap.idle_after")
@@ -84,11 +84,11 @@ def run(context: Context, request: ReapRequest) -> Result:
         kept = [*kept, *dropped]
     else:
         items = _planned(context, found, request)
-    unseen = [one.name for one in kept if one.why == NOT_ALIVE[Live.UNKNOWN]]
-    if unseen:
+    unknown = [one.name for one in kept if one.why == NOT_ALIVE[Live.UNKNOWN]]
+    if unknown:
         context.warnings.append(
-            f"tmux_unreachable: could not judge {', '.join(unseen)}: not looked at; see why:"
-            f" {command('show', unseen[0])}"
+            f"tmux_unreachable: could not judge {', '.join(unknown)}: not looked at; see why:"
+            f" {command('show', unknown[0])}"
         )
     protected = [one.name for one in kept if one.why == PROTECTED]
     if protected:
@@ -106,23 +106,23 @@ def run(context: Context, request: ReapRequest) -> Result:
 def sweep(
     context: Context, request: ReapRequest, found: Sequence[Found]
 ) -> tuple[list[Item], list[Kept]]:
-    """End those of which the verdict still holds."""
+    """End those with an unchanged verdict."""
     look = context.registry.look()
     if not found:
         return [], []
     again, reasons = _judged(context, look, request)
     before, why = {one.key for one in found}, {one.name: one.why for one in reasons}
-    now = {one.key: one for one in again}
-    gone = [one.verdict.name for one in found if one.key not in now]
-    items = _ended(context, look, [one for key, one in now.items() if key in before], request)
-    return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in gone]
+    current = {one.key: one for one in again}
+    dropped = [one.verdict.name for one in found if one.key not in current]
+    items = _ended(context, look, [one for key, one in current.items() if key in before], request)
+    return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in dropped]
 
 
 def sweep_for_watch(
     context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]
 ) -> list[Change]:
-    """The same after a full look of `watch`, as events; what is in the way of it is told by the
-    look itself."""
+    """Sweep after a full look of `watch`, and return events. Failures are left to that look's own
+    report."""
     request = replace(usual(context, kinds), yes=True)
     try:
         found, _ = _judged(context, context.registry.look(), request)
@@ -178,7 +178,7 @@ def _plan(context: Context, one: Found, policy: Policy) -> Item:
 def _ended(
     context: Context, look: RegistryLook, found: Sequence[Found], request: ReapRequest
 ) -> list[Item]:
-    """Rows with the same verdict at the same time."""
+    """End the rows, those with the same verdict together."""
     items: list[Item] = []
     for kind in Kind:
         these = [one for one in found if one.verdict.kind is kind and one.row is not None]

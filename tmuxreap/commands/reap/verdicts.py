@@ -1,8 +1,7 @@
-"""Which running sessions are stalled, idle or expired, by what was seen of them; each verdict
-quotes its evidence.
+"""Judges which running sessions are stalled, idle or expired; each verdict quotes its evidence.
 
-A verdict needs a claim (cheap: what the ledger and tmux say) that nothing speaks against (a closer
-look: screen and children). What cannot be told is kept, and why is told as well. Pure."""
+A verdict needs a claim (cheap: from the ledger and tmux) and no defense against it (a closer look
+at screen and children). In doubt the session is kept, with the reason. Pure."""
 
 from __future__ import annotations
 
@@ -19,13 +18,13 @@ from tmuxreap.core.values import frozen, replace
 
 STALLED_AFTER_S = 120.0
 IDLE_AFTER_S = 7200.0
-STALLED_WORD = "stalled"  # by a monitor that looked at its heartbeats
-SAME_MOMENT_S = 1.0  # an event and what it tells of, by clocks of different grain
+STALLED_WORD = "stalled"  # reported by a monitor that watches its heartbeats
+SAME_MOMENT_S = 1.0  # tolerance between an event and its report, whose clocks differ in grain
 SINCE_S = 2.0  # tmux counts whole seconds
 
 
 class Kind(Enum):
-    """In the order in which they are asked: the first that holds is the verdict."""
+    """The kinds in the order in which they are tried; the first that holds is the verdict."""
 
     STALLED = "stalled"
     IDLE = "idle"
@@ -34,7 +33,7 @@ class Kind(Enum):
 
 
 class Beat(Protocol):
-    """Something that an agent said of itself."""
+    """Something that an agent reported about itself."""
 
     @property
     def kind(self) -> str: ...
@@ -55,30 +54,29 @@ class Limits:
 
 @frozen
 class Age:
-    """How long ago something was said, whatever became of the clock on the wall since."""
+    """How long ago something was reported, even if the wall clock was set since."""
 
-    awake_s: float  # without what the machine slept since
-    at: float  # on the wall of today
-    no_time_s: float = 0.0  # of the time on the wall since then: slept through, or only set
-    in_order: bool = True  # the wall clock was not set back since: what is later on it came later
+    awake_s: float  # without the time that the machine slept
+    at: float  # by the current wall clock
+    no_time_s: float = 0.0  # wall-clock seconds since then spent asleep, or added by setting it
+    in_order: bool = True  # the wall clock was not set back since: a later time on it is later
 
 
 @frozen
 class Seen:
-    """One running row, as cheap as it is to be had. Times are seconds since the epoch, None where
-    unknown."""
+    """The cheap facts of one running row. Times are seconds since the epoch, None if unknown."""
 
     name: str
     now: float
     live: Live
     mine: bool = False
-    under_way: bool = False  # somebody is ending it
-    in_the_way: str | None = None  # what a stop would refuse
+    under_way: bool = False  # another process is ending it
+    in_the_way: str | None = None  # why a stop would be refused
     attached: bool = False
     agent_since: float | None = None
     output_at: float | None = None
     said: Said | None = None
-    age: Age | None = None  # of what was said; as it stands on the wall where nothing else is known
+    age: Age | None = None  # of `said`; None: by the wall clock
     ttl: str | None = None
     ttl_s: float | None = None
     ttl_since: float | None = None
@@ -86,13 +84,13 @@ class Seen:
 
 @frozen
 class Closer:
-    """The same, looked at more closely."""
+    """The facts that need a closer look."""
 
     state: State = State.UNKNOWN
-    limited: bool = False  # it met a limit of its provider, and goes on when that is over
-    tool_since: float = 0.0  # from when on a process that began belongs to a tool that runs
+    limited: bool = False  # at a provider limit, and continues when that ends
+    tool_since: float = 0.0  # processes started since then belong to a running tool
     children: tuple[Child, ...] = ()
-    sub_agents: tuple[str, ...] = ()  # living sessions that were started from within it
+    sub_agents: tuple[str, ...] = ()  # live sessions that were started from within it
 
 
 @frozen
@@ -105,7 +103,7 @@ class Verdict:
 def judge(
     kinds: Iterable[Kind], seen: Seen, limits: Limits, look: Callable[[], Closer]
 ) -> Verdict | Kept:
-    """`look` is asked only where a claim stands."""
+    """Judge one row; `look` is called only if a claim holds."""
     untouched = _untouched(seen)
     if untouched is not None:
         return Kept(seen.name, untouched)
@@ -124,8 +122,8 @@ def judge(
 
 
 def running_since(beats: Iterable[Beat]) -> float:
-    """From when on a new process belongs to a tool that still runs. `beats`: the latest first; with
-    several tools at once the first of them counts, with none the last event does."""
+    """Return since when a new process belongs to a running tool. Of several open tools (`beats`:
+    latest first) the first counts; with none, the last event."""
     open_tools, since, last = 0, 0.0, 0.0
     for beat in reversed(list(beats)):
         last = beat.at
@@ -162,7 +160,7 @@ NOT_ALIVE = {
 }
 
 
-# Claims: evidence, or in a few words why there is none.
+# Claims: the evidence, or in a few words why there is none.
 
 Claim = dict[str, object] | str
 
@@ -207,11 +205,10 @@ def _age(seen: Seen, said: Said) -> Age:
 
 
 def _still_s(seen: Seen, said: Said, age: Age) -> float | None:
-    """For how long its screen has stood still: a model that thinks redraws it all the time.
+    """Return how long the screen has not changed: a thinking model redraws it all the time.
 
-    tmux tells when it drew by the clock on the wall. What of that was no time counts against a
-    stall, unless it drew last before it spoke: then the screen stands still for longer than
-    that."""
+    tmux reports the last output by the wall clock. Time that did not pass awake counts against a
+    stall, unless the output came before the report: the screen is at least as old as that."""
     if seen.output_at is None:
         return None
     still_s = seen.now - seen.output_at - age.no_time_s
@@ -252,7 +249,7 @@ def _expired(seen: Seen, limits: Limits) -> Claim:
 
 
 def _of_this_life(seen: Seen) -> Said | None:
-    """What an agent said before it was started again is another's word."""
+    """Return the report, unless it came from an earlier agent process."""
     if seen.said is None:
         return None
     earlier = (
@@ -261,14 +258,14 @@ def _of_this_life(seen: Seen) -> Said | None:
     return None if earlier else seen.said
 
 
-# Defences: why the claim does not count, None when it does.
+# Defenses: why the claim does not count, None if it does.
 
 
 def _no_stall(seen: Seen, closer: Closer) -> str | None:
-    if (held := _held_up(seen, closer)) is not None:
-        return held
+    if (reason := _held_up(seen, closer)) is not None:
+        return reason
     if seen.said is not None and (seen.said.kind == "heartbeat" or seen.said.state == STALLED_WORD):
-        return None  # who sends these all the time is judged by their age alone
+        return None  # periodic reports are judged by their age alone
     if _prompt_since(seen, closer):
         return "its turn is over: it has shown its prompt since"
     return _working(
@@ -288,8 +285,8 @@ def _of_tool(child: Child, closer: Closer) -> Child | None:
 
 def _no_idling(seen: Seen, closer: Closer) -> str | None:
     said = _of_this_life(seen)
-    if (held := _held_up(seen, closer)) is not None:
-        return held
+    if (reason := _held_up(seen, closer)) is not None:
+        return reason
     if closer.state is State.BUSY or (
         said is not None and said.state == "working" and not _prompt_since(seen, closer)
     ):
@@ -311,12 +308,12 @@ def _held_up(seen: Seen, closer: Closer) -> str | None:
 
 def _waits(seen: Seen, closer: Closer) -> bool:
     said = _of_this_life(seen)
-    told = said is not None and said.state == "waiting" and not _prompt_since(seen, closer)
-    return told or closer.state is State.DIALOG
+    reported = said is not None and said.state == "waiting" and not _prompt_since(seen, closer)
+    return reported or closer.state is State.DIALOG
 
 
 def _prompt_since(seen: Seen, closer: Closer) -> bool:
-    """It was interrupted, which no event tells: an empty prompt, and something was shown after the
+    """Tell whether it was interrupted, which no event reports: an empty prompt, drawn after the
     last event."""
     if seen.said is None or seen.output_at is None or closer.state not in (State.IDLE, State.DRAFT):
         return False

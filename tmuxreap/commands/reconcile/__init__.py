@@ -1,2 +1,2 @@
-"""How the registry is brought into agreement with what runs: `drift` finds, `reconcile` writes what
-is certain."""
+"""Owns bringing registry and reality into agreement: `drift` finds what differs, `reconcile` writes
+what is certain."""

@@ -1,8 +1,7 @@
-"""Tells whose rows other verbs worked on during a look: what was seen of these is of a moment that
-is over.
+"""Tells which rows other verbs changed during a look: what was seen of them is out of date.
 
-Owns the comparison of registry and open intents before a look with those after it. Writes nothing,
-and never judges what was seen."""
+Owns the comparison of registry and open intents before and after a look. Never writes, and never
+judges what was seen."""
 
 from __future__ import annotations
 
@@ -14,49 +13,48 @@ from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 
-# The registry is written first, the ledger follows: within this time, unless its writer died
-# between the two.
+# The ledger follows the registry within this time, unless its writer died between the two writes.
 CATCH_UP_S = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
 
 
 @frozen
 class Before:
-    """What stood when a look began."""
+    """The state when a look began."""
 
     look: RegistryLook
-    latest: int  # the number of the newest intent, open or closed
-    intents: Mapping[str, Intent]  # the open ones
+    latest: int  # ID of the newest intent, open or closed
+    intents: Mapping[str, Intent]  # the open intents
 
 
 @frozen
 class Others:
-    """Whose rows are another's: at this moment, or for a part of the look."""
+    """The rows that other processes are changing now, or changed during the look."""
 
     busy: frozenset[str]
-    passed: frozenset[str]  # opened, closed or handed over meanwhile, or written into the registry
+    passed: frozenset[str]  # opened, closed, handed over or rewritten during the look
 
     def __contains__(self, name: str) -> bool:
         return name in self.busy or name in self.passed
 
 
 def begin(context: Context, look: RegistryLook) -> Before:
-    """To be called before the world is looked at. An intent that opens between the two reads counts
+    """Record the state; call it before the look. An intent that opens between the two reads counts
     as new."""
     return Before(look, context.books.latest_intent(), context.books.open_intents())
 
 
 def others_at_work(context: Context, before: Before) -> Others:
-    """To be called after the world was looked at. The owners are asked for first and the ledger
-    after them: an intent that is open still when its owner is dead was closed by nobody."""
+    """Compare with the state before; call it after the look. Owners are checked before the ledger
+    is read: an intent still open after its owner's death was not closed."""
     busy = AtWork.of(context).busy(before.intents)
-    now, begun = context.books.open_intents(), context.books.begun_since(before.latest)
+    now, started = context.books.open_intents(), context.books.begun_since(before.latest)
     ended = {name for name, intent in before.intents.items() if not _is_same(intent, now.get(name))}
-    return Others(frozenset(busy), frozenset(ended | begun | _rewritten(context, before.look)))
+    return Others(frozenset(busy), frozenset(ended | started | _rewritten(context, before.look)))
 
 
 def is_behind(context: Context, look: RegistryLook) -> bool:
-    """Tell whether the mirror in the ledger stays behind this registry, with nobody about to bring
-    it up."""
+    """Tell whether the ledger's mirror stays behind this registry, and no process is about to
+    update it."""
     age_s = context.clock.now() - look.content.stamp.ctime_ns / 1e9
     for pause_s in CATCH_UP_S if age_s < sum(CATCH_UP_S) else (0.0,):
         if pause_s:
@@ -73,7 +71,7 @@ def _is_same(then: Intent, now: Intent | None) -> bool:
 
 
 def _rewritten(context: Context, look: RegistryLook) -> set[str]:
-    """The rows that were written during the look, or came, or went."""
+    """Return the rows that were written, added or removed during the look."""
     if context.registry.is_still(look):
         return set()
     return look.differing(context.registry.look())

@@ -1,5 +1,5 @@
-"""In which ways registry, ledger and tmux disagree, and which of them is certain enough to be
-settled. Looks, and writes nothing."""
+"""Finds the drift between registry, ledger and tmux, and which of it can be settled safely. Never
+writes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK
 from tmuxreap.system.processes.procfs import is_leaving
 
-# What follows the agent into another conversation; a launch or a command line does not.
+# Sources that follow the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
 
 
@@ -59,9 +59,7 @@ class DriftKind(Enum):
     ID_CHANGED = "id_changed"
     SURVIVORS = "survivors"
     LEDGER = "ledger"
-    INTENT = (  # an ending that its owner did not live to finish, of a session that is still there
-        "intent"
-    )
+    INTENT = "intent"  # an unfinished ending of a session that still exists
 
 
 NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.REPLACED})
@@ -69,23 +67,23 @@ NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.R
 
 @frozen
 class Drift:
-    """One disagreement: what was seen, what is written of it, and the command that settles the
+    """One disagreement: the evidence, the changes to write, and the command that settles the
     rest."""
 
     name: str
     kind: DriftKind
     evidence: str
     changes: Changes | None = None
-    intent: Intent | None = None  # of a dead owner: closed with this
+    intent: Intent | None = None  # of a dead owner: closed with this drift
     hint: str | None = None
-    finish: Policy | None = None  # what was begun, and has only remains to end
-    restore: tuple[PaneOption, ...] = ()  # what we had changed on the user's panes, and still is
-    cause: str | None = None  # how the agent came to its end, as far as the kernel says it
-    goodbye: bool | None = None  # the agent left words behind; looked for where a restart may come
+    finish: Policy | None = None  # an ending to complete, with only remains left to end
+    restore: tuple[PaneOption, ...] = ()  # what we changed on the user's panes, still in effect
+    cause: str | None = None  # how the agent ended, as far as the kernel tells
+    goodbye: bool | None = None  # its exit banner is shown; looked for if a restart may follow
 
     @property
     def answer(self) -> answers.Drift:
-        """What is told of it."""
+        """Return the public form."""
         return answers.Drift(
             name=self.name,
             drift=self.kind.value,
@@ -99,54 +97,56 @@ class Drift:
 @frozen
 class Found:
     drifts: list[Drift]
-    confirmed: bool  # every tmux server that was asked gave an answer
+    confirmed: bool  # every tmux server that was asked answered
     seen: tuple[tuple[Row, Sight], ...]
-    again: bool = False  # other verbs were at it during the look: of their rows nothing was said
+    again: bool = False  # other verbs changed rows during the look: these were left out
 
 
 def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | None = None) -> Found:
-    """All of them; or those of some rows alone, where only these can have changed."""
+    """Return all drift, or only that of the rows in `only`."""
     rows = [row for row in look.usable if only is None or row.name in only]
     before = begin(context, look)
     sights = sights_of(context, rows, strangers=True)
     others = others_at_work(context, before)
     left = {name: intent for name, intent in before.intents.items() if name not in others}
     starts = {name: intent for name, intent in left.items() if intent.verb == START}
-    found: list[Drift] = []
+    drifts: list[Drift] = []
     for row, sight in zip(rows, sights, strict=True):
         if row.name not in others:
-            found += _of_row(
+            drifts += _of_row(
                 context, row, sight, left.get(row.name) if row.name not in starts else None
             )
     if only is None:
-        found += [
+        drifts += [
             drift for drift in _unregistered(context, rows, sights) if drift.name not in others
         ]
         for intent in starts.values():
-            found = _with_start(context, found, rows, intent)
-        found += _without_row(look, [intent for name, intent in left.items() if name not in starts])
+            drifts = _with_start(context, drifts, rows, intent)
+        drifts += _without_row(
+            look, [intent for name, intent in left.items() if name not in starts]
+        )
     seen = tuple(zip(rows, sights, strict=True))
-    found = _with_their_server(look, found, seen)
+    drifts = _with_their_server(look, drifts, seen)
     confirmed = not any(
         row.terminal is Terminal.TMUX and sight.live is Live.UNKNOWN for row, sight in seen
     )
-    return Found(found, confirmed, seen, bool(others.passed))
+    return Found(drifts, confirmed, seen, bool(others.passed))
 
 
 def _with_their_server(
     look: RegistryLook, found: list[Drift], seen: Sequence[tuple[Row, Sight]]
 ) -> list[Drift]:
-    """One that is found dead with its server gone, as others that ran there must be, died of that:
-    it may have left in good order when its terminal was closed, and was heard of first."""
-    here = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
-    gone = {
+    """Name the server's loss as the cause for rows that shared it: an agent may exit cleanly when
+    its terminal closes, and be reported first."""
+    running_on = Counter(row.tmux.server_pid for row in look.usable if not row.status.ended)
+    lost = {
         row.name
         for row, sight in seen
-        if here[row.tmux.server_pid] > 1 and row.tmux.known and not _is_there(row, sight)
+        if running_on[row.tmux.server_pid] > 1 and row.tmux.known and not _is_there(row, sight)
     }
     return [
         replace(one, cause=one.cause or SERVER)
-        if one.kind is DriftKind.DEAD and one.name in gone
+        if one.kind is DriftKind.DEAD and one.name in lost
         else one
         for one in found
     ]
@@ -157,26 +157,26 @@ def _is_there(row: Row, sight: Sight) -> bool:
 
 
 def _without_row(look: RegistryLook, intents: Sequence[Intent]) -> list[Drift]:
-    """Of a row that cannot be read now the intent stays open: it holds what was asked for."""
+    """Close the intents of removed rows; that of an unreadable row holds the request and stays
+    open."""
     names = {row.name for row in look.usable}
     return [
         Drift(
-            it.name,
+            intent.name,
             DriftKind.INTENT,
-            f"a {it.verb} of it was not closed, and its row is gone",
+            f"a {intent.verb} of it was not closed, and its row is gone",
             {},
-            it,
+            intent,
         )
-        for it in intents
-        if it.name not in names and look.spoilt(it.name) is None
+        for intent in intents
+        if intent.name not in names and look.spoilt(intent.name) is None
     ]
 
 
 def _with_start(
     context: Context, found: list[Drift], rows: Sequence[Row], intent: Intent
 ) -> list[Drift]:
-    """A start whose owner died: what it made and nobody recorded is told for as long as it is
-    there."""
+    """Report a start whose owner died, as long as the session exists and no row records it."""
     facts = json.loads(intent.plan)
     if facts.get("terminal") == Terminal.NONE.value:
         return [*found, _of_headless_start(context, rows, intent)]
@@ -193,7 +193,7 @@ def _with_start(
             Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent),
         ]
     ours = _kept_open(server, session)
-    if row is not None and _is_recorded(row, session):  # by the start itself, or adopted meanwhile
+    if row is not None and _is_recorded(row, session):  # recorded by the start, or adopted since
         return [
             *found,
             Drift(
@@ -222,22 +222,24 @@ def _with_start(
 
 
 def _of_headless_start(context: Context, rows: Sequence[Row], intent: Intent) -> Drift:
-    from tmuxreap.commands.starting.outside import made_by  # few sessions live there
+    from tmuxreap.commands.starting.outside import made_by  # few sessions need it
 
-    made, agent = made_by(context, intent), json.loads(intent.plan)["agent"]
+    process, agent = made_by(context, intent), json.loads(intent.plan)["agent"]
     row = next((row for row in rows if row.name == intent.name), None)
-    if made is None or (row is not None and not row.status.ended and row.pane.pid == made.pid):
+    if process is None or (
+        row is not None and not row.status.ended and row.pane.pid == process.pid
+    ):
         return Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent)
     return Drift(
         intent.name,
         DriftKind.UNREGISTERED if row is None else DriftKind.REVIVED,
-        f"a start made its process {made.pid}, and was ended before it was recorded",
-        hint=command("adopt", intent.name, "--pid", str(made.pid), "--agent", agent),
+        f"a start made its process {process.pid}, and was ended before it was recorded",
+        hint=command("adopt", intent.name, "--pid", str(process.pid), "--agent", agent),
     )
 
 
 def _kept_open(server: Server, session: Session) -> tuple[PaneOption, ...]:
-    """What a start sets for the time of its confirmation."""
+    """Return the options that a start sets until it has confirmed the agent."""
     panes = (pane for pane in session.panes if pane.remain_on_exit == "on")
     return tuple(PaneOption(server.socket, pane.id, BANNER_OPTION, None) for pane in panes)
 
@@ -248,7 +250,8 @@ def _is_recorded(row: Row, session: Session) -> bool:
 
 
 def _made_by(context: Context, session: Session, intent: Intent) -> bool:
-    """By its mark; where nobody carries it any more, by its age."""
+    """Tell whether the start made this session: by its mark or, if no process carries one, by its
+    age."""
     leaders = (context.processes.identify(pane.pid or 0) for pane in session.panes if not pane.dead)
     marks = {(context.processes.environ(one) or {}).get(MARK) for one in leaders if one} - {None}
     ours = set(json.loads(intent.plan)["marks"])
@@ -266,27 +269,27 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
     if sight.live is Live.GONE:
         return [_dead(context, row, sight, intent)]
     if sight.live is Live.AGENT_GONE and _is_leaving(context, sight.server):
-        return []  # with it the session goes: the next look tells
+        return []  # the session goes with its server: the next look reports it
     if intent is not None and sight.live is Live.AGENT_GONE and not sight.mine:
         return [_half_done(row, intent)]
-    found = [_stuck(row, intent)] if intent is not None else []
+    drifts = [_stuck(row, intent)] if intent is not None else []
     if sight.live is Live.AGENT_GONE:
         left = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
         evidence = f"the session {row.name} holds {left} and no agent"
         goodbye = _said_goodbye(context, row, sight) if wants_restart(row) else None
         hint = command("stop", row.name)
-        found.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye))
-    return found + _id_changed(context, row, sight)
+        drifts.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye))
+    return drifts + _id_changed(context, row, sight)
 
 
 def _is_leaving(context: Context, server: ServerLook) -> bool:
-    """It answered, and has died since, or is about to."""
+    """Tell whether the server has died since it answered, or is about to."""
     process = context.processes.identify(server.pid) if isinstance(server, Server) else None
     return process is None or is_leaving(process)
 
 
 def _said_goodbye(context: Context, row: Row, sight: Sight) -> bool:
-    """Its exit banner is on the screen that it left."""
+    """Tell whether the agent's exit banner is on its last screen."""
     profile = context.agents.profile(row)
     if profile is None or sight.pane is None:
         return False
@@ -331,7 +334,7 @@ def _of_ended(context: Context, row: Row, sight: Sight, intent: Intent | None) -
 
 
 def _is_anothers(context: Context, sight: Sight) -> bool:
-    """It has the name of an ended row, and another registry has it."""
+    """Tell whether another registry has the session that bears an ended row's name."""
     if sight.session is None or not isinstance(sight.server, Server):
         return False
     return bool(
@@ -342,12 +345,12 @@ def _is_anothers(context: Context, sight: Sight) -> bool:
 
 
 def _has_purged(intent: Intent, conversation: Conversation) -> bool:
-    """It was to be deleted, and it is gone: only the word of it is missing."""
+    """Tell whether the purge was carried out and only its record is missing."""
     return json.loads(intent.plan).get("purge") is True and not conversation.exists
 
 
 def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Drift:
-    """Proven gone. With processes left of it nothing is written: gone means gone."""
+    """Record a session proven gone; if processes of it are left, report these and write nothing."""
     if sight.owned.own:
         return Drift(row.name, DriftKind.SURVIVORS, _who(sight), hint=command("stop", row.name))
     conversation = context.finder.known_of(row, sight, context.agents.profile(row)).conversation
@@ -369,15 +372,15 @@ def _dead(context: Context, row: Row, sight: Sight, intent: Intent | None) -> Dr
         else ""
     )
     evidence = f"there is no session {row.name} on {sight.socket}, and no process of it{why}"
-    anew = not row.tmux.of_boot(context.place.boot_id)
+    rebooted = not row.tmux.of_boot(context.place.boot_id)
     changes = end_changes(row.status, ending)
     return Drift(
-        row.name, DriftKind.DEAD, evidence, changes, intent, cause=REBOOT if anew else None
+        row.name, DriftKind.DEAD, evidence, changes, intent, cause=REBOOT if rebooted else None
     )
 
 
 def _half_done(row: Row, intent: Intent) -> Drift:
-    """The agent has left as it was asked to; a shell or a dead pane is all that is left to end."""
+    """Complete an ending whose agent has exited: only a shell or a dead pane is left to end."""
     evidence = (
         f"a {intent.verb} of it ({intent.reason}) ended the agent, and who began it died before the"
         " rest"
@@ -399,34 +402,34 @@ def _stuck(row: Row, intent: Intent) -> Drift:
 
 
 def _id_changed(context: Context, row: Row, sight: Sight) -> list[Drift]:
-    """The agent itself says that it is in another conversation by now."""
+    """Report that the agent says it is in another conversation now."""
     agent = context.agents.of(row)
-    found = context.finder.known_of(row, sight, context.agents.profile(row)).conversation
+    current = context.finder.known_of(row, sight, context.agents.profile(row)).conversation
     recorded = recorded_conversation(row, agent)
-    if agent is None or found.id in (None, recorded) or found.source not in FOLLOWING:
+    if agent is None or current.id in (None, recorded) or current.source not in FOLLOWING:
         return []
     changes: Changes = {
-        (conversation_field(agent),): found.id,
-        ("conversation_source",): found.source,
+        (conversation_field(agent),): current.id,
+        ("conversation_source",): current.source,
     }
-    evidence = f"its {found.source} says {found.id}, the row {recorded or 'nothing'}"
+    evidence = f"its {current.source} says {current.id}, the row {recorded or 'nothing'}"
     return [Drift(row.name, DriftKind.ID_CHANGED, evidence, changes)]
 
 
 def _unregistered(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> list[Drift]:
-    """Agents' sessions without a row, on the servers that the registry names."""
+    """Report agents in unregistered sessions, on the servers that the registry names."""
     if not any(isinstance(sight.server, Server) for sight in sights):
         return []
-    from tmuxreap.sessions.newcomers import newcomers  # once a look, and never on the way of a stop
+    from tmuxreap.sessions.newcomers import newcomers  # needed once a look, never during a stop
 
     return [
         Drift(
-            one.name,
+            newcomer.name,
             DriftKind.UNREGISTERED,
-            f"a {one.agent} runs in it and is not registered",
-            hint=command("adopt", one.name, "--agent", one.agent, *one.flag),
+            f"a {newcomer.agent} runs in it and is not registered",
+            hint=command("adopt", newcomer.name, "--agent", newcomer.agent, *newcomer.flag),
         )
-        for one in newcomers(context, rows, sights)
+        for newcomer in newcomers(context, rows, sights)
     ]
 
 

@@ -1,5 +1,5 @@
-"""`reconcile`: registry, ledger and tmux brought into agreement; what is not certain is told with
-its way out."""
+"""`reconcile`: brings registry, ledger and tmux into agreement; what is not certain is reported
+with a hint."""
 
 from __future__ import annotations
 
@@ -40,12 +40,8 @@ Seen = tuple[tuple[Row, Sight], ...]
 class Settled:
     result: Result
     seen: Seen
-    again: (
-        bool  # other verbs were at work during the look: what it kept to itself shows at the next
-    )
-    written: (
-        Stamp | None
-    )  # the registry as we wrote it, where nobody else had written it since the look
+    again: bool  # other verbs changed rows during the look: those are left to the next one
+    written: Stamp | None  # of our write, if the registry was not written by others since the look
 
 
 def settle(
@@ -55,11 +51,11 @@ def settle(
     only: frozenset[str] | None = None,
     cause_of: Callable[[str], str | None] = lambda _: None,
 ) -> Settled:
-    """And what was seen of each row. `only`: the rows that can have changed; `cause_of`: what is
-    known of an end."""
+    """Settle what is certain, and return what was seen of each row. `only`: the rows that may have
+    changed; `cause_of`: a known cause of an end."""
     look = context.registry.look()
-    found = find_drifts(context, look, only)
-    drifts = [_with_cause(one, cause_of(one.name)) for one in found.drifts]
+    findings = find_drifts(context, look, only)
+    drifts = [_with_cause(drift, cause_of(drift.name)) for drift in findings.drifts]
     if only is None and is_behind(context, look):
         drifts.append(
             Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {})
@@ -67,7 +63,7 @@ def settle(
     if only is None and not dry_run:
         context.registry.sweep(lambda pid: context.processes.identify(pid) is not None)
     done = _Done(drifts) if dry_run else _settle(context, look, drifts)
-    settled = {id(drift) for drift in done.drifts}  # of thousands each is looked for
+    settled = {id(drift) for drift in done.drifts}  # a set: there may be thousands
     drifts = [
         _told(drift, done)
         for drift in drifts
@@ -79,32 +75,32 @@ def settle(
         context.registry_name,
         context.clock.now(),
         answers,
-        (*context.warnings, *look.warnings, *_not_seen(found.seen)),
+        (*context.warnings, *look.warnings, *_not_seen(findings.seen)),
         more={
-            "tmux_confirmed": found.confirmed,
+            "tmux_confirmed": findings.confirmed,
             "drifts": answers,
             "actions": done.actions,
         },
-        failure=_not_asked(context, found.seen),
+        failure=_not_asked(context, findings.seen),
         greeting=(
             None
-            if found.confirmed
+            if findings.confirmed
             else "nothing to settle among the sessions that could be looked at"
         ),
     )
-    return Settled(result, found.seen, found.again, done.written)
+    return Settled(result, findings.seen, findings.again, done.written)
 
 
 def _with_cause(drift: Drift, heard: str | None) -> Drift:
-    """What was heard of its end; not of a good exit, where more than itself has ended."""
+    """Add the reported cause, but never replace a lost server or reboot by a good exit."""
     if heard is None or (heard == GOOD_EXIT and drift.cause):
         return drift
     return replace(drift, cause=heard)
 
 
 def _not_asked(context: Context, seen: Seen) -> Failure | None:
-    """Why not all tmux servers of this host that the rows name could be asked. What is elsewhere
-    was not to be."""
+    """Return why a tmux server of this host named by the rows could not be asked. Rows of other
+    hosts do not count."""
     troubles = [
         sight.trouble
         for row, sight in seen
@@ -112,14 +108,16 @@ def _not_asked(context: Context, seen: Seen) -> Failure | None:
         and sight.live is Live.UNKNOWN
         and row.tmux.host in (None, context.place.host)
     ]
-    return next((one for one in troubles if one is not None and one.code in UNASKED), None)
+    return next(
+        (trouble for trouble in troubles if trouble is not None and trouble.code in UNASKED), None
+    )
 
 
 UNASKED = frozenset({Code.TMUX_UNREACHABLE, Code.TMUX_MISSING, Code.PERMISSION_DENIED})
 
 
 def _not_seen(seen: Seen) -> list[str]:
-    """Of how many nothing can be said, each reason once."""
+    """Return a warning for each reason why rows could not be looked at."""
     named: dict[str, list[str]] = {}
     for row, sight in seen:
         if sight.live is Live.UNKNOWN and sight.trouble is not None:
@@ -137,50 +135,54 @@ class _Done:
 
 
 def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _Done:
-    """Under the lock only what still stands as it was seen is written."""
+    """Write, under the lock, what still holds; then close intents and finish what is left."""
     before = {row.name: row for row in look.usable}
-    done: list[Drift] = []
+    written_drifts: list[Drift] = []
     refused: dict[str, Failure] = {}
-    found: list[RegistryLook] = []
+    at_write: list[RegistryLook] = []
     written: Stamp | None = None
 
     def edit(now: RegistryLook) -> str:
-        found[:] = [now]
+        at_write[:] = [now]
         standing = [
             drift for drift in drifts if drift.changes is not None and _stands(before, now, drift)
         ]
         text, stuck = edited_where_safe(now, _by_row(standing))
         refused.clear()
         refused.update(stuck)
-        done[:] = [drift for drift in standing if drift.name not in stuck]
+        written_drifts[:] = [drift for drift in standing if drift.name not in stuck]
         return text
 
     def closings() -> list[Closing]:
         return _closings([drift for drift in drifts if drift.name not in refused])
 
     def events(then: RegistryLook) -> list[NewEvent]:
-        told = [
+        reported = [
             drift
             for drift in drifts
             if drift.kind is DriftKind.AGENT_GONE and not _told_before(context, drift)
         ]
         return [
-            _event(then, drift) for drift in (*done, *told) if drift.kind is not DriftKind.LEDGER
+            _event(then, drift)
+            for drift in (*written_drifts, *reported)
+            if drift.kind is not DriftKind.LEDGER
         ]
 
     if any(drift.changes for drift in drifts):
         after = context.books.change(edit, events, closings)
-        written = after.content.stamp if found[0].content.stamp == look.content.stamp else None
+        written = after.content.stamp if at_write[0].content.stamp == look.content.stamp else None
     elif drifts:
-        done[:] = [drift for drift in drifts if drift.changes is not None]
+        written_drifts[:] = [drift for drift in drifts if drift.changes is not None]
         context.books.follow(look, events(look), _closings(drifts))
     dead = [
         (before[d.name], d.intent)
-        for d in done
+        for d in written_drifts
         if d.kind is DriftKind.DEAD and d.intent is not None
     ]
     ended = [
-        (before[d.name], d.intent) for d in done if d.intent is not None and _has_ended(before, d)
+        (before[d.name], d.intent)
+        for d in written_drifts
+        if d.intent is not None and _has_ended(before, d)
     ]
     unfinished.see_to(context, dead, ended)
     finished = [
@@ -192,8 +194,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
     ]
     unfinished.put_back(context.tmux, chain.from_iterable(drift.restore for drift in drifts))
     for drift in drifts:
-        # Only of a session that was just seen to be the recorded one: pane ids begin anew with a
-        # new server.
+        # Only for a session just identified as the recorded one: a new server reuses pane ids.
         if (
             drift.intent is not None
             and drift.kind is DriftKind.INTENT
@@ -201,13 +202,14 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         ):
             unfinished.put_back(context.tmux, drift.intent.options)
     settled = [
-        Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed")) for drift in done
+        Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed"))
+        for drift in written_drifts
     ]
-    return _Done(done, settled + finished, refused, written)
+    return _Done(written_drifts, settled + finished, refused, written)
 
 
 def _told(drift: Drift, done: _Done) -> Drift:
-    """A row that could not be edited stays as it is, and its drift is told until it can be."""
+    """Keep reporting the drift of a row that could not be edited."""
     failure = done.refused.get(drift.name)
     if failure is None or drift.changes is None:
         return drift
@@ -221,7 +223,7 @@ def _is_running(before: Mapping[str, Row], drift: Drift) -> bool:
 
 
 def _has_ended(before: Mapping[str, Row], drift: Drift) -> bool:
-    """By that very ending: written now, or written before its owner died."""
+    """Tell whether the row ended by this ending: recorded now, or before its owner died."""
     row = before.get(drift.name)
     return row is not None and (
         drift.kind is DriftKind.DEAD or (drift.kind is DriftKind.INTENT and row.status.ended)
@@ -240,15 +242,15 @@ def _stands(before: Mapping[str, Row], now: RegistryLook, drift: Drift) -> bool:
 
 
 def _by_row(drifts: Sequence[Drift]) -> dict[str, Changes]:
-    found: dict[str, Changes] = {}
+    changes: dict[str, Changes] = {}
     for drift in drifts:
         if drift.changes:
-            found[drift.name] = {**found.get(drift.name, {}), **drift.changes}
-    return found
+            changes[drift.name] = {**changes.get(drift.name, {}), **drift.changes}
+    return changes
 
 
 def _closings(drifts: Sequence[Drift]) -> list[Closing]:
-    """A dead owner's intent has no effect after this."""
+    """Close the intents of dead owners."""
     return [
         Closing(
             drift.intent.id,
