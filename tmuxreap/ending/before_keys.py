@@ -1,7 +1,6 @@
-"""What is tried before the first key because it could fail after the last: folder, disk, words and
-rows.
+"""Checks before the first key what could fail after the last: folder, disk, text and rows.
 
-Writes nothing. A kill goes on all the same: what it ends may be what fills the disk."""
+Writes nothing. A kill skips the checks: the process that it ends may be filling the disk."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, end_chang
 
 @contextlib.contextmanager
 def held(registry: Registry, policy: Policy) -> Iterator[None]:
-    """Hold the lock; a kill goes on without one where none can be made."""
+    """Hold the lock; a kill continues without it where the lock cannot be created."""
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(registry.locked())
@@ -33,8 +32,8 @@ def held(registry: Registry, policy: Policy) -> Iterator[None]:
 def recordable(
     registry: Registry, look: RegistryLook, endings: Sequence[Ending], policy: Policy
 ) -> list[Ending]:
-    """Those whose end could be written; the others are answered. Failure where that of none could
-    be."""
+    """Return the endings whose end could be written, and answer the others. Raise a Failure when
+    the registry as a whole cannot be written."""
     if policy.verb is Verb.KILL:
         return list(endings)
     registry.check_writable()
@@ -60,7 +59,7 @@ def _check_words(policy: Policy) -> None:
 
 
 def _trial(row: Row, policy: Policy) -> Changes:
-    """All fields that the end may write."""
+    """Return all fields that the end may write."""
     known = [field for field, _ in row.conversations]
     ending = End(
         event=EVENT_OF_VERB[policy.verb],

@@ -1,6 +1,5 @@
-"""What those who delegated a job are told of its session: that it is being ended, and how it ended.
-Into the ledger always, into the files of the job where they are; a trouble is a warning and stops
-nothing."""
+"""Reports the end of a session to the delegator of its job: that it is being ended, and how it
+ended. Writes to the ledger, and to the job's files if they exist; an error is only a warning."""
 
 from __future__ import annotations
 
@@ -18,17 +17,17 @@ if TYPE_CHECKING:
     from tmuxreap.ending.jobs import Word
 
 ENDED = {Verb.STOP: "completed", Verb.KILL: "cancelled"}
-SILENT = (Outcome.TAKEN_OVER, Outcome.HANDED_OVER)  # another tells it
+SILENT = (Outcome.TAKEN_OVER, Outcome.HANDED_OVER)  # another process reports it
 
 
 def job_of(row: Row) -> str | None:
-    """Of a session that ended before, all was told."""
+    """Return the ID of the row's job. Of a session that ended before, everything was reported."""
     return None if row.status.ended else row.delegate_job_id
 
 
 def tell_begun(books: Books, rows: Iterable[Row], at: float, *, recorded: bool) -> Iterable[str]:
-    """Before the first key; the warnings. `recorded`: the ledger can be had; where not, it is not
-    waited for once more."""
+    """Report the beginning, before the first key; return the warnings. `recorded`: the ledger
+    accepted the intents; if not, it is not tried again."""
     delegated = [row for row in rows if job_of(row) is not None]
     words = [_word(row, at, "progress", "terminating") for row in delegated]
     return _tell_and_note(books, words, recorded=recorded)
@@ -37,22 +36,23 @@ def tell_begun(books: Books, rows: Iterable[Row], at: float, *, recorded: bool) 
 def tell_ended(
     registry: Path, at: float, verb: Verb, results: Mapping[Row, EndResult]
 ) -> tuple[dict[str, EndResult], list[NewEvent]]:
-    """The results, with a warning where a job could not be told, and what the ledger gets."""
-    told = {
-        row: one
-        for row, one in results.items()
-        if job_of(row) is not None and one.outcome not in SILENT
+    """Report the ends. Return the results, with a warning for each failed report, and the events
+    for the ledger."""
+    delegated = {
+        row: result
+        for row, result in results.items()
+        if job_of(row) is not None and result.outcome not in SILENT
     }
-    words = [_word(row, at, *_end(verb, one)) for row, one in told.items()]
+    words = [_word(row, at, *_end(verb, result)) for row, result in delegated.items()]
     troubles = _tell(registry, words)
-    warned = {row.name: one for row, one in results.items()}
+    warned = {row.name: result for row, result in results.items()}
     for name, trouble in troubles.items():
         warned[name] = replace(warned[name], warnings=(*warned[name].warnings, trouble))
     return warned, [_event(word) for word in words]
 
 
 def tell_finished(books: Books, endings: Iterable[tuple[Row, Intent]], at: float) -> Iterable[str]:
-    """Of sessions that were ended, by one that died before it had said so; the warnings."""
+    """Report sessions whose end a dead process had not reported; return the warnings."""
     ended = {verb.value: event for verb, event in ENDED.items()}
     known = [(row, it) for row, it in endings if job_of(row) is not None and it.verb in ended]
     words = [_word(row, at, ended[intent.verb], intent.reason) for row, intent in known]
@@ -71,13 +71,13 @@ def _tell_and_note(books: Books, words: Sequence[Word], *, recorded: bool = True
 def _tell(registry: Path, words: Sequence[Word]) -> Mapping[str, str]:
     if not words:
         return {}
-    from tmuxreap.ending.jobs import Jobs  # few rows have one
+    from tmuxreap.ending.jobs import Jobs  # late: rarely needed
 
     return Jobs(registry).tell(words)
 
 
 def _word(row: Row, at: float, event: str, detail: str | None) -> Word:
-    from tmuxreap.ending.jobs import Word  # few rows have a job
+    from tmuxreap.ending.jobs import Word  # late: rarely needed
 
     return Word(str(job_of(row)), row.name, event, detail, at)
 

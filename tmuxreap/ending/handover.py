@@ -1,8 +1,7 @@
-"""`--self`: an ending of the caller's own session is handed to a finisher that stands outside of
-it.
+"""`--self`: hands the ending of the caller's own session to a finisher process outside it.
 
-Owns the start of that one process: in its own kernel session, with closed descriptors and an
-environment that carries no trace of the session, so that it is never among those that it ends."""
+Owns the start of that process: in its own kernel session, with closed descriptors and an
+environment without any trace of the tmux session, so that it never counts as part of it."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ def hand_over(
     name: str,
     policy: Policy,
 ) -> None:
-    """The finisher owns the intent when this returns; it begins when the caller has left."""
+    """Start the finisher and make it the owner of the intent. It begins when the caller exits."""
     if intent is None:
         raise _not_handed(name, "the ledger that says so to the finisher could not be written")
     number, registry = str(intent.id), str(books.registry.resolved)
@@ -59,10 +58,10 @@ def _not_handed(name: str, why: str) -> Failure:
 
 
 def start_outside(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Start this program where nothing of the caller's is: nobody here waits for it."""
-    started = popen_outside(words, environ)
-    started.returncode = 0
-    return started.pid
+    """Start this program detached from the caller; its exit is not awaited."""
+    process = popen_outside(words, environ)
+    process.returncode = 0
+    return process.pid
 
 
 def popen_outside(words: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -80,8 +79,8 @@ def popen_outside(words: Sequence[str], environ: Mapping[str, str]) -> subproces
 def caller_has_left(
     books: Books, processes: Processes, clock: Clock, pid: int, number: int
 ) -> Intent | None:
-    """In the finisher: the intent, once it is ours and whoever handed it over is gone or had his
-    time."""
+    """Wait, in the finisher, until the intent is ours and its former owner has exited or its time
+    is up; return the intent."""
     me = processes.identify(pid)
     until = clock.monotonic() + LEAVE_S
     while clock.monotonic() < until:
@@ -100,5 +99,5 @@ def to_text(policy: Policy) -> str:
 
 
 def from_text(text: str) -> Policy:
-    words = json.loads(text)
-    return Policy(**{**words, "verb": Verb(words["verb"]), "scope": Scope(words["scope"])})
+    fields = json.loads(text)
+    return Policy(**{**fields, "verb": Verb(fields["verb"]), "scope": Scope(fields["scope"])})

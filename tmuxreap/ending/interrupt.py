@@ -1,5 +1,5 @@
-"""`interrupt`: the turns of many sessions, ended at the same time; the sessions go on. Writes
-events, no row."""
+"""`interrupt`: ends the turns of many sessions concurrently; the sessions live on. Writes events,
+never a row."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from tmuxreap.ending.results import REFUSALS
 from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.sessions.context import Context
 
-POLICY = Policy(
-    Verb.INTERRUPT, "interrupted", scope=Scope.PANE
-)  # other panes of the session are not touched
+# Other panes of the session are not touched.
+POLICY = Policy(Verb.INTERRUPT, "interrupted", scope=Scope.PANE)
 
 
 def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
-    """The answers stand in the order of the rows."""
+    """Interrupt the agents of these rows; return the answers in the order of the rows."""
     endings = prepare(context, rows, POLICY)
     busy = AtWork.of(context).busy()
     answers = {it.name: _answered(it, dry_run, busy=it.name in busy) for it in endings}
@@ -43,7 +42,7 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
         context.finder,
     )
     began = context.clock.monotonic()
-    for ending in todo:  # nothing of the pane is changed for a turn
+    for ending in todo:  # an interrupt changes no option of the pane
         ending.plan = replace(ending.plan, options=())
     for batch in executor.run(todo, end_turn):
         for ending in batch:
@@ -55,7 +54,7 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
 
 
 def _answered(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
-    """What needs no key, or gets none; None of what has to be tried."""
+    """Return the answer of a session that needs no key or may get none; None if keys are sent."""
     failure = _refusal(ending, busy)
     if failure is not None:
         outcome = Outcome.REFUSED if failure.code in REFUSALS else Outcome.FAILED
@@ -88,7 +87,7 @@ def _refusal(ending: Ending, busy: bool) -> Failure | None:
 
 
 def _not_to_end(name: str, failure: Failure | None) -> Failure:
-    """The refusal of an ending, with the way out of this verb."""
+    """Return the refusal of an ending, with a hint that fits `interrupt`."""
     if failure is None:
         return _gone(name)
     own = failure.code is Code.OWN_SESSION
@@ -101,7 +100,7 @@ def _gone(name: str) -> Failure:
 
 
 def _keys(ending: Ending) -> list[str]:
-    """By what it showed at first."""
+    """Return the names of the keys for the screen of the plan."""
     screen = ending.plan.screen
     steps = ending.keys.turn_keys_in(screen.state if screen else None)
     return [step.name for step in steps if isinstance(step, Key)]
@@ -122,11 +121,12 @@ def _told(ending: Ending, took_ms: int) -> Item:
 
 
 def _note(context: Context, ending: Ending) -> None:
-    """Its last word was that it works; no agent's hook is called for a turn that was broken off."""
+    """Note the event, and an idle heartbeat: a cancelled turn calls no hook, and the agent's last
+    heartbeat still says "working"."""
     books, name, keys = context.books, ending.name, _keys(ending)
     books.note(name, "interrupted", {"keys": keys, "asked_by": context.caller.as_recorded(books)})
-    said = books.pulses().get(name)
-    if said is not None and said.state == "working":
+    pulse = books.pulses().get(name)
+    if pulse is not None and pulse.state == "working":
         books.beat(Heartbeat(name, context.clock.now(), "idle", "turn_end", None, {}))
 
 
@@ -138,7 +138,7 @@ def _item(
     keys: Sequence[str] = (),
     failure: Failure | None = None,
 ) -> Interrupted:
-    """`state`: as `list` tells it."""
+    """Build the answer, with `state` in the words of `list`."""
     words = {
         State.BUSY: "working",
         State.DIALOG: "waiting",

@@ -1,8 +1,7 @@
-"""Owns what is written into `.hermes/jobs/`: the files of those who delegated a job to a session
-and wait to be told.
+"""Owns the writes into `.hermes/jobs/`: the files by which a delegator follows its job.
 
-It writes into files that are there and makes none. It follows no link, opens no pipe, and is never
-in the way: what could not be told in its time is left, with a word of warning."""
+Writes only to existing files and creates none. Never follows a link, never blocks on a pipe, and
+never delays an ending: a report that takes too long is given up, with a warning."""
 
 from __future__ import annotations
 
@@ -19,11 +18,11 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 
 LIMIT_S = 2.0
-LARGEST = 1024 * 1024  # of a job that is read whole
+LARGEST = 1024 * 1024  # size limit of a job file
 TAIL = 4096
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 FOLDERS = (Path("jobs"), Path(".hermes") / "jobs")
-PROGRESS = "progress"  # happens to a job, and is no status of it: that stays what it was
+PROGRESS = "progress"  # an event that leaves the job's status unchanged
 JOB, EVENTS = ".json", ".events.log"
 
 
@@ -32,7 +31,7 @@ Writer = Callable[[int, str, "Word"], "str | None"]
 
 @frozen
 class Word:
-    """One thing that is told of a job."""
+    """One event of a job."""
 
     job: str
     session: str
@@ -55,21 +54,21 @@ class Word:
 
 
 class Jobs:
-    """`limit_s`: for all of it, as long as this program lives."""
+    """The job files of one registry. `limit_s`: time limit of a report; none follows a timeout."""
 
     def __init__(self, registry: Path, limit_s: float = LIMIT_S) -> None:
         self._folders = [registry.parent / folder for folder in FOLDERS]
         self._limit_s = limit_s
 
     def tell(self, words: Sequence[Word]) -> Mapping[str, str]:
-        """A warning for each session whose job could not be told."""
+        """Write the events; return a warning for each session whose job could not be reached."""
         if self._limit_s <= 0:
             return {word.session: _warning(word, "an earlier one took too long") for word in words}
         troubles = {
             word.session: _warning(word, f"no answer in {self._limit_s:g} s") for word in words
         }
 
-        def work() -> None:  # a file server that hangs holds this thread, and nobody else
+        def work() -> None:  # a hung file server blocks this thread only
             for word in words:
                 trouble = self._told(word)
                 if trouble is None:
@@ -117,7 +116,7 @@ def _tried(directory: int, name: str, write: Writer, word: Word) -> str | None:
 
 
 def _rewritten(directory: int, name: str, word: Word) -> str | None:
-    """Change a few fields of the job itself, by a new file in the place of the old one."""
+    """Change a few fields of the job file, replacing the file atomically."""
     with _opened(directory, name, os.O_RDONLY) as descriptor:
         before = os.fstat(descriptor)
         text = _read(descriptor)
@@ -133,7 +132,7 @@ def _rewritten(directory: int, name: str, word: Word) -> str | None:
 
 
 def _appended(directory: int, name: str, word: Word) -> str | None:
-    """Tell what happened to it in a line more, in the form that the others have."""
+    """Append the event as one more line, in the format of the last line."""
     known = _job(directory, word.job)
     with _opened(directory, name, os.O_RDWR | os.O_APPEND) as descriptor:
         size = os.fstat(descriptor).st_size
@@ -150,11 +149,11 @@ def _appended(directory: int, name: str, word: Word) -> str | None:
 
 
 def _numbered(job: Mapping[str, object], last: Mapping[str, object]) -> dict[str, object]:
-    """Return what readers go by, where the job or the line before has it: the form of a line, and
-    its number."""
+    """Return the schema version and sequence number that readers expect, if the job or the line
+    before has them."""
     numbers = [n for n in (job.get("last_seq"), last.get("seq")) if isinstance(n, int)]
-    form = last.get("schema_version", job.get("schema_version"))
-    numbered: dict[str, object] = {} if form is None else {"schema_version": form}
+    version = last.get("schema_version", job.get("schema_version"))
+    numbered: dict[str, object] = {} if version is None else {"schema_version": version}
     return {**numbered, "seq": max(numbers) + 1} if numbers else numbered
 
 
@@ -169,7 +168,7 @@ def _last_event(directory: int, job: str) -> Mapping[str, object]:
 
 
 def _event(lines: Sequence[str]) -> Mapping[str, object]:
-    """Return the last one, as far as it can be read."""
+    """Return the last event, or nothing if it cannot be parsed."""
     try:
         return _object(lines[-1]) if lines else {}
     except (ValueError, RecursionError):
@@ -177,7 +176,7 @@ def _event(lines: Sequence[str]) -> Mapping[str, object]:
 
 
 def _job(directory: int, job: str) -> Mapping[str, object]:
-    """Return the job as far as it can be read: its events are told all the same."""
+    """Return the job, or nothing if it cannot be read: its events are written all the same."""
     try:
         with _opened(directory, f"{job}{JOB}", os.O_RDONLY) as descriptor:
             return _object(_read(descriptor))
@@ -186,23 +185,23 @@ def _job(directory: int, job: str) -> Mapping[str, object]:
 
 
 def _object(text: str) -> dict[str, object]:
-    read = json.loads(text)
-    if not isinstance(read, dict):
+    parsed = json.loads(text)
+    if not isinstance(parsed, dict):
         raise ValueError("it is no JSON object")
-    return read
+    return parsed
 
 
 @contextlib.contextmanager
 def _opened(directory: int, name: str, flags: int) -> Iterator[int]:
-    """A plain file of the caller's own; a pipe would not hold us, a link not lead us away."""
+    """Open a regular file of the current user. Links are refused, and a pipe does not block."""
     descriptor = os.open(
         name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory
     )
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is no plain file")
-        if found.st_uid != os.geteuid():
+        if status.st_uid != os.geteuid():
             raise ValueError("it belongs to another user")
         yield descriptor
     finally:
@@ -219,7 +218,7 @@ def _read(descriptor: int) -> str:
 
 
 def _like(text: str, job: Mapping[str, object]) -> str:
-    """As it was laid out before."""
+    """Return the job as JSON in the layout of the old text."""
     indent = re.match(r"\s*\{\s*\n( +|\t)", text)
     end = "\n" if text.endswith("\n") else ""
     return json.dumps(job, indent=None if indent is None else indent[1], ensure_ascii=False) + end
@@ -244,5 +243,5 @@ def _replace(directory: int, name: str, data: bytes, before: os.stat_result) -> 
         raise
 
 
-# The line first: the job names the number of its last one.
+# The event log first: the job file holds the number of its last line.
 WRITERS: Mapping[str, Writer] = {EVENTS: _appended, JOB: _rewritten}

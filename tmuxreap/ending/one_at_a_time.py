@@ -1,4 +1,4 @@
-"""One ending at a time: a second stop waits for the first and tells what came of it."""
+"""One ending at a time: a second stop waits for the first and returns its outcome."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION
 from tmuxreap.sessions.observe import Place
 
 JOIN_LOOK_S = 0.05
-SUSPENDED = frozenset("Tt")  # states of a process: C-z, SIGSTOP, a debugger
+SUSPENDED = frozenset("Tt")  # process states: C-z, SIGSTOP, a debugger
 
 
-_under_way: set[tuple[Path, int]] = set()  # in this very process, in whatever thread
+_under_way: set[tuple[Path, int]] = set()  # endings of this process, in any thread
 
 
 @frozen
 class AtWork:
-    """Those who begin and end sessions of the same registry, as its ledger names them."""
+    """The processes that start or end sessions of this registry, as its ledger lists them."""
 
     books: Books
     processes: Processes
@@ -43,22 +43,23 @@ class AtWork:
         return cls(*ports, context.progress)
 
     def is_at(self, intent: Intent) -> bool:
-        """Somebody is at it. One that lives on as a server may have ended what it did."""
+        """Tell whether the intent is in progress. Its owner may be alive but done with it: a
+        server, like this process."""
         if not is_owned(intent, self.processes, self.place.boot_id):
             return False
         return intent.owner.pid != self.place.pid or (self.books.path, intent.id) in _under_way
 
     def busy(self, intents: Mapping[str, Intent] | None = None) -> set[str]:
-        """Whom another is ending, or starting, at this moment: they are his."""
+        """Return the names of the sessions that a process is ending or starting right now."""
         known = self.books.open_intents() if intents is None else intents
         return {name for name, intent in known.items() if self.is_at(intent)}
 
     def join(self, intent: Intent) -> Item | None:
-        """Another stop is at it: send nothing, wait, report what came of it. None when its owner
-        died. Nobody waits for ever for one that does not come to its end."""
+        """Wait for another process's stop and return its outcome; send nothing. Return None when
+        its owner died. The wait ends at the deadline of the intent."""
         from tmuxreap.ending.results import failed_target
 
-        told = False
+        reported = False
         while True:
             now = self.books.intent(intent.id)
             if now is None or now.outcome is not None:
@@ -67,22 +68,22 @@ class AtWork:
                 return None
             if self.clock.now() > now.deadline:
                 return failed_target(now.name, _stuck(now, suspended=self._is_suspended(now)))
-            if not told and self.progress is not None and self._is_suspended(now):
-                told = True
+            if not reported and self.progress is not None and self._is_suspended(now):
+                reported = True
                 stuck = _stuck(now, suspended=True)
                 self.progress.waits(now.name, f"{stuck.message}; {stuck.hint}")
             self.processes.wait({now.owner}, JOIN_LOOK_S)
 
     def outcome_of_taker(self, number: int) -> Item | None:
-        """What came of a session at the hands of who took it over; None when nobody did, or did
-        not live to say."""
+        """Return the outcome from the process that took the intent over; None when none did, or
+        when that process died."""
         intent = self.books.intent(number)
         while intent is not None and intent.taken_over_by is not None:
             intent = self.books.intent(intent.taken_over_by)
         return self.join(intent) if intent is not None and intent.id != number else None
 
     def wait_for_start(self, name: str, *, lock_held: bool) -> None:
-        """As long as it may take, where one is under way."""
+        """Wait until a start in progress is finished, at most until its deadline."""
         while (intent := self.books.open_intents().get(name)) is not None:
             late = self.clock.now() > intent.deadline
             if late or intent.verb != START or not self.is_at(intent):
@@ -97,7 +98,8 @@ class AtWork:
 
 
 def called_off(context: Context, rows: Sequence[Row], verb: str) -> list[Row]:
-    """The rows as they stand when no restart of them is to come any more, nor under way."""
+    """Cancel pending restarts of lost rows, wait for those in progress, and return the rows as
+    they are then."""
     return [
         _called_off(context, row, verb) if is_lost(row) and wants_restart(row) else row
         for row in rows
@@ -113,8 +115,8 @@ def _called_off(context: Context, row: Row, verb: str) -> Row:
 
 @contextlib.contextmanager
 def under_way(books: Books) -> Iterator[Callable[[Iterable[Intent]], None]]:
-    """What is begun in here is ours until here; what was not brought to its end is nobody's from
-    then on."""
+    """Mark intents as in progress in this process until the block is left; unfinished ones have no
+    owner from then on."""
     ours: set[tuple[Path, int]] = set()
 
     def begin(intents: Iterable[Intent]) -> None:
@@ -132,7 +134,7 @@ def _stuck(intent: Intent, *, suspended: bool) -> Failure:
     message = (
         f"could not end {intent.name}: another {intent.verb} of it (pid {intent.owner.pid}) {state}"
     )
-    if intent.verb == START:  # there is nothing yet to end
+    if intent.verb == START:  # a kill would find nothing to end
         return Failure(
             Code.STILL_RUNNING, message, f"end that start first: kill {intent.owner.pid}"
         )
@@ -144,7 +146,7 @@ def _stuck(intent: Intent, *, suspended: bool) -> Failure:
 def _joined(closed: Intent | None) -> Item | None:
     recorded = dict(closed.result or {}) if closed else {}
     if "outcome" not in recorded:
-        return None  # taken over, or lost: look again
+        return None  # taken over or lost: the caller looks again
     from tmuxreap.core.answers.base import read
     from tmuxreap.ending.results import EndResult
 
@@ -152,16 +154,15 @@ def _joined(closed: Intent | None) -> Item | None:
 
 
 def with_options(plan: Plan, inherited: Intent) -> Plan:
-    """What a dead owner had changed on this pane is put back by who goes on with its ending."""
+    """Add the pane options that a dead owner had changed, so that this ending restores them."""
     if plan.pane is None:
         return plan
     known = {option.option for option in plan.options}
     older = [
         one for one in inherited.options if one.pane == plan.pane.id and one.socket == plan.socket
     ]
-    if (
-        inherited.verb == START and plan.pane.remain_on_exit == "on"
-    ):  # for the time of its confirmation
+    # A start sets this option while it waits for its confirmation, and does not record it.
+    if inherited.verb == START and plan.pane.remain_on_exit == "on":
         older = [RecordedOption(plan.socket, plan.pane.id, BANNER_OPTION, None)]
     values = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
     more = [

@@ -1,5 +1,5 @@
-"""From how a ladder ended to what is written and answered: fields of the row, the event, the
-result. Writes nothing."""
+"""Derives from a finished ladder what is written and answered: the fields of the row, the event,
+the result. Never writes a row or an event."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
 
 
 def event_of(ending: Ending) -> Event:
-    """Of a row that had ended before, only what was left behind was ended now."""
+    """Return the event of this ending; for a row that had ended before, only leftovers were
+    swept."""
     if ending.purged is not None and ending.purged.failure is None:
         return Event.PURGED
     return Event.SWEPT if ending.row.status.ended else EVENT_OF_VERB[ending.policy.verb]
 
 
 def stopped_by_of(ending: Ending) -> StoppedBy | None:
-    """Of an ended row's left-overs no agent tells: what counts is the rung that ended them."""
+    """Return by which means it ended; for the leftovers of an ended row, by the rung that ended
+    the last of them."""
     if not ending.row.status.ended:
         return ending.stopped_by
     return ending.swept_by if ending.swept or ending.purged is None else None
@@ -59,8 +61,8 @@ def stopped_by_of(ending: Ending) -> StoppedBy | None:
 def changes_of(
     ending: Ending, row: Row, at: float, *, said: str | None, drawn: str | None
 ) -> Changes:
-    """What is written into the row as it stands now. `said`: the agent that it names; `drawn`: the
-    last of one without tmux."""
+    """Return the changes to the row as it is now. `said`: the agent that the row names; `drawn`:
+    the last screen of a session without tmux."""
     policy, conversation, agent = ending.policy, ending.conversation, ending.agent
     in_part = policy.scope is Scope.PANE or ending.sight.foreign
     end = End(
@@ -77,14 +79,14 @@ def changes_of(
     changes = dict(end_changes(row.status, end))
     if ending.known.store and conversation.id and end.event is not Event.SWEPT:
         changes[("store",)] = ending.known.store
-    # when it is gone nobody could tell any more
+    # later the agent can no longer be determined
     if agent is not None and said is None:
         changes[("agent",)] = agent
     return changes
 
 
 def _last_screen(ending: Ending, drawn: str | None) -> str | None:
-    """Of a row that had ended before, the one of that time stays."""
+    """Return the screen to record; a row that had ended before keeps its old one."""
     row = ending.row
     screen = drawn if row.terminal is Terminal.NONE else ending.last_screen
     return None if row.status.ended or screen is None else kept_screen(screen)
@@ -168,16 +170,16 @@ def _draft_lost(ending: Ending) -> tuple[str, ...]:
 
 
 def _nothing_purged(ending: Ending) -> tuple[str, ...]:
-    """Say that a purge which was carried out found nothing to delete."""
+    """Warn that the purge found nothing to delete."""
     purged = ending.purged
     if purged is None or purged.failure is not None or purged.paths:
         return ()
-    found = f"no file of a conversation of {ending.name} was found; nothing was deleted"
-    return (f"nothing_purged: {found}",)
+    warning = f"no file of a conversation of {ending.name} was found; nothing was deleted"
+    return (f"nothing_purged: {warning}",)
 
 
 def beyond_reach(carrier: str | None) -> tuple[str, ...]:
-    """Say of what this kernel cannot see that its end was not proven."""
+    """Warn that the end of processes which this kernel cannot see was not proven."""
     if carrier is None:
         return ()
     return (f"beyond_reach: it ran behind {carrier}, where its processes cannot be seen from here",)
@@ -186,8 +188,8 @@ def beyond_reach(carrier: str | None) -> tuple[str, ...]:
 def _left_alone(foreign: Sequence[Pane]) -> tuple[str, ...]:
     if not foreign:
         return ()
-    told = f"its session lives on, with panes that came meanwhile: {listed(foreign)}"
-    return (f"foreign_panes: {told}",)
+    warning = f"its session lives on, with panes that came meanwhile: {listed(foreign)}"
+    return (f"foreign_panes: {warning}",)
 
 
 def failure_of(ending: Ending) -> Failure | None:
@@ -204,7 +206,7 @@ def failure_of(ending: Ending) -> Failure | None:
 
 def _still_alive(ending: Ending) -> Failure:
     policy, code = ending.policy, Code.STILL_RUNNING
-    left = [f"{one.process.comm} ({one.process.pid})" for one in ending.survivors]
+    left = [f"{belonging.process.comm} ({belonging.process.pid})" for belonging in ending.survivors]
     names = ", ".join(left) or "its tmux session"
     hint = f"see what holds them: {command('show', ending.name)}"
     if policy.verb is Verb.KILL:
@@ -243,8 +245,8 @@ def event_record(
 
 
 def _cut_off(ending: Ending, result: EndResult) -> dict[str, object]:
-    """Note a dialog that no key of ours closed: it may be open again when the conversation is taken
-    up."""
+    """Note a dialog that no key of ours closed: it may open again when the conversation is
+    resumed."""
     screen = ending.plan.screen
     asked = screen is not None and screen.state is State.DIALOG
     if not asked or result.stopped_by == StoppedBy.EXIT_KEYS:
@@ -253,8 +255,7 @@ def _cut_off(ending: Ending, result: EndResult) -> dict[str, object]:
 
 
 def vanished(result: EndResult) -> EndResult:
-    """Its row was removed by another's hand: the session is ended, and there is nothing to write it
-    into."""
+    """Return the result of a session whose row was removed meanwhile: it ended unrecorded."""
     warning = f"row_vanished: {result.name} is ended, but its row is no longer in the registry"
     return replace(result, status=None, warnings=(*result.warnings, warning))
 
@@ -280,11 +281,11 @@ def renewed(result: EndResult) -> EndResult:
 def purge_if_asked(
     ending: Ending, registry: Registry, finder: Finder, drop_drawn: DropDrawn
 ) -> None:
-    """After the proof of death and before it is written: a crash between the two leaves what
-    reconcile can tell. What is known of the conversation may have changed since the plan."""
+    """Purge after the proof of death and before the record: `reconcile` recognizes a crash between
+    the two. Check again first: the conversation may have changed since the plan."""
     if not ending.policy.purge or ending.stopped_by is None:
         return
-    from tmuxreap.agents.conversations.purge import Purged, purge  # few endings ask for it
+    from tmuxreap.agents.conversations.purge import Purged, purge  # late: rarely needed
 
     failure = no_purge(ending, lambda: registry.look().usable) or _goes_on(finder, ending)
     if ending.cut_off:
@@ -297,15 +298,15 @@ def purge_if_asked(
         store = ending.known.clues.store
         ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
     if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
-        drawn = drop_drawn(ending.name)  # it shows every word
+        drawn = drop_drawn(ending.name)  # it shows the conversation, too
         ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *drawn))
 
 
 def _goes_on(finder: Finder, ending: Ending) -> Failure | None:
-    on = finder.goes_on(ending.known, ending.profile)
-    if not on:
+    warnings = finder.goes_on(ending.known, ending.profile)
+    if not warnings:
         return None
-    reason = f"could not purge the conversation of {ending.name}: {on[0].partition(': ')[2]}"
+    reason = f"could not purge the conversation of {ending.name}: {warnings[0].partition(': ')[2]}"
     hint = f"then: {command('stop', ending.name, '--purge-conversation')}"
     return Failure(Code.CONVERSATION_IN_USE, reason, hint)
 
@@ -313,14 +314,14 @@ def _goes_on(finder: Finder, ending: Ending) -> Failure | None:
 def clear_up(
     ending: Ending, result: EndResult, books: Books, environ: Mapping[str, str]
 ) -> EndResult:
-    """After the proof of death: the pane of another terminal, the worktree, the task."""
+    """Clean up after the proof of death: the pane of another terminal, the worktree, the task."""
     row, policy, failure = ending.row, ending.policy, None
-    # A pane's number alone may name a stranger's by now: its process must have been seen in it.
+    # A pane's number may be reused by now: the session's process must have been seen in it.
     seen = ending.first.live is Live.ALIVE
     if row.terminal in OTHER_TERMINALS and row.pane.id is not None and seen:
         failure = _closed(environ, row, row.pane.id) or failure
-    if policy.cleanup and result.outcome != Outcome.SURVIVED:  # it may be at work in there
-        from tmuxreap.ending.worktree import clean_up  # few endings ask for it
+    if policy.cleanup and result.outcome != Outcome.SURVIVED:  # survivors may work in it
+        from tmuxreap.ending.worktree import clean_up  # late: rarely needed
 
         failure = clean_up(books.registry, environ, row) or failure
     if policy.task_status is not None and row.task_id is not None:
@@ -329,7 +330,7 @@ def clear_up(
 
 
 def _closed(environ: Mapping[str, str], row: Row, pane: str) -> Failure | None:
-    from tmuxreap.system.terminals import close_pane  # few sessions have such a pane
+    from tmuxreap.system.terminals import close_pane  # late: rarely needed
 
     return close_pane(row.name, row.terminal, pane, environ, row.pane.listen_on)
 
@@ -337,14 +338,14 @@ def _closed(environ: Mapping[str, str], row: Row, pane: str) -> Failure | None:
 def answered(
     ending: Ending, registry: Callable[[], Registry], environ: Mapping[str, str]
 ) -> Item | None:
-    """Return what needs no ending; of a row that had ended before, the worktree goes where that was
-    asked for."""
+    """Return the answer of a session that needs no ending. With `--cleanup`, remove the worktree of
+    a row that had ended before."""
     answer = ending.answer
     if not ending.policy.cleanup or not isinstance(answer, EndResult):
         return answer
     if answer.outcome != Outcome.ALREADY_STOPPED:
         return answer
-    from tmuxreap.ending.worktree import clean_up_ended  # few endings ask for it
+    from tmuxreap.ending.worktree import clean_up_ended  # late: rarely needed
 
     failure = clean_up_ended(registry(), environ, ending.row)
     return replace(answer, error=problem_of(failure))
@@ -355,7 +356,7 @@ def killed_message(reason: str) -> str:
 
 
 def not_yet(ending: Ending, outcome: Outcome) -> EndResult:
-    """What can be told of a session before it is ended: planned, or handed over."""
+    """Return the answer for a session that is not ended yet: planned, or handed over."""
     row, policy = ending.row, ending.policy
     return EndResult(
         name=row.name,
@@ -376,7 +377,7 @@ def not_yet(ending: Ending, outcome: Outcome) -> EndResult:
 def planned(
     context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
 ) -> list[Item]:
-    """The very plans that would be recorded."""
+    """Return the same plans as would be recorded."""
     return [
         ending.answer or replace(not_yet(ending, Outcome.PLANNED), plan=ending.plan.as_json())
         for ending in prepare(context, rows, policy, known)
@@ -390,14 +391,14 @@ def taken_over(result: EndResult) -> EndResult:
 
 
 def unrecorded(result: EndResult, failure: Failure, policy: Policy, *, intended: bool) -> EndResult:
-    """Ended, but it could not be written: the intent stays open, and `reconcile` finishes it. Where
-    there is none either, the same command writes it."""
-    words = (
+    """Return the result of an ending that could not be written. Its intent stays open for
+    `reconcile`; without an intent the same command writes it."""
+    message = (
         f"{failure.message} ({result.name} itself was ended)"
         if result.stopped_by
         else failure.message
     )
     again = command(policy.verb.value, result.name, "--reason", policy.reason)
     hint = f"when that is fixed: {'tmuxreap reconcile' if intended else again}"
-    problem = Problem(failure.code.text, f"{words}; its row stays running", hint)
+    problem = Problem(failure.code.text, f"{message}; its row stays running", hint)
     return replace(result, outcome=Outcome.FAILED, status=Status.RUNNING, error=problem)

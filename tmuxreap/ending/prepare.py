@@ -1,5 +1,4 @@
-"""From rows to endings: each looked at once and planned, or answered at once. Writes
-nothing."""
+"""Turns rows into endings: looks at each once and plans or answers it. Writes nothing."""
 
 from __future__ import annotations
 
@@ -22,13 +21,14 @@ from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
 from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, Shown, look_at, shown_in
 from tmuxreap.sessions.sight import Past, Sight
 
-Rows = Callable[[], Iterable[Row]]  # of the registry, read where they are asked for
+Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
 
 
 def prepare(
     context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
 ) -> list[Ending]:
-    """`known`: what is remembered of some of them otherwise than the ledger does."""
+    """Look at the rows and plan their endings. `known`: facts about some of them that are not from
+    the ledger."""
     looked_at = context.clock.monotonic()
     pane_only, whole = policy.scope is Scope.PANE, policy.scope is Scope.SESSION
     sights = look_at(context, rows, pane_only=pane_only, whole_session=whole, known=known)
@@ -79,30 +79,29 @@ def _ending(
 
 
 def _answered(ending: Ending, other: Failure | None, rows: Rows) -> Item | None:
-    """Of a session that must not be touched, or need not."""
+    """Return the answer of a session that must not be ended, or that needs no ending."""
     row, sight, policy = ending.row, ending.sight, ending.policy
     failure = other or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
         failure = no_purge(ending, rows, told_later=_told_at_exit(ending))
     if failure is not None:
-        told = failed_target(row.name, failure)
-        return replace(told, status=row.status, agent=ending.agent, pid=row.pane.pid)
+        answer = failed_target(row.name, failure)
+        return replace(answer, status=row.status, agent=ending.agent, pid=row.pane.pid)
     if row.status.ended and not sight.owned.own and (not policy.purge or _was_purged(row)):
         return already_stopped(ending)
     return None
 
 
 def _doomed(ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a purge would delete, and what it would leave."""
-    from tmuxreap.agents.conversations.purge import would_purge  # few endings ask for it
+    """Return which paths a purge would delete, and which it would leave."""
+    from tmuxreap.agents.conversations.purge import would_purge  # late: rarely needed
 
-    found = would_purge(ending.profile, ending.known.clues.store, ending.conversation)
-    return found.paths, found.left
+    purge = would_purge(ending.profile, ending.known.clues.store, ending.conversation)
+    return purge.paths, purge.left
 
 
 def _elsewhere(ours: Path | None, boot_id: str, ending: Ending, shown: Shown) -> Failure | None:
-    """Another registry has this very session: it is not ours to end, whatever a row of ours
-    says."""
+    """Return the failure for a session that belongs to another registry, whatever our row says."""
     sight = ending.sight
     if sight.session is None or not isinstance(sight.server, Server):
         return None
@@ -117,21 +116,21 @@ def _was_purged(row: Row) -> bool:
 
 
 def _told_at_exit(ending: Ending) -> bool:
-    """Its last words will tell the conversation for certain; until then a guess is no reason to
-    refuse."""
+    """Tell whether the agent's exit banner will name the conversation for certain: until then a
+    guess is no reason to refuse."""
     policy = ending.policy
     keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
     return keyed and ending.profile is not None and ending.profile.tells_at_exit
 
 
 def no_purge(ending: Ending, rows: Rows, *, told_later: bool = False) -> Failure | None:
-    """The conversation must be certain, and this row's alone."""
+    """Return why the conversation may not be purged: it must be certain, and only this row's."""
     row, conversation = ending.row, ending.conversation
     if told_later and (conversation.id is None or conversation.source == GUESS):
         return None
     if ending.known.candidates:
-        found = ", ".join(ending.known.candidates)
-        reason = f"could not purge the conversation of {row.name}: it could be any of {found}"
+        ids = ", ".join(ending.known.candidates)
+        reason = f"could not purge the conversation of {row.name}: it could be any of {ids}"
         return Failure(
             Code.AMBIGUOUS_CONVERSATION, reason, f"stop it without: {command('stop', row.name)}"
         )
@@ -149,7 +148,7 @@ def no_purge(ending: Ending, rows: Rows, *, told_later: bool = False) -> Failure
         and wrote_nothing(ending.profile, ending.known.clues)
     ):
         return None  # no message was ever sent: there is nothing to delete
-    from tmuxreap.agents.conversations.purge import why_not  # few endings ask for it
+    from tmuxreap.agents.conversations.purge import why_not  # late: rarely needed
 
     return why_not(row.name, ending.profile, ending.known.clues.store, conversation)
 
@@ -179,8 +178,8 @@ def already_stopped(ending: Ending) -> EndResult:
 
 
 def _during_keys(sight: Sight, profile: Profile | None) -> dict[str, str]:
-    """Options of the pane that the keys need otherwise: the pane stays for the last words, keys
-    stay in the pane."""
+    """Return the pane options to change while keys are sent: the pane stays for the exit banner,
+    and keys go to no other pane."""
     pane = sight.pane
     if pane is None or profile is None:
         return {}
@@ -200,6 +199,6 @@ def _options(sight: Sight, profile: Profile | None, shown: Shown) -> tuple[PaneO
 
 
 def _is_direct(sight: Sight) -> bool:
-    """The agent is what tmux started: with it the pane would go, and the banner with the pane."""
+    """Tell whether tmux started the agent itself: then pane and banner vanish with the agent."""
     direct = (*sight.agent, *sight.keyed)
     return sight.pane is not None and any(process.pid == sight.pane.pid for process in direct)

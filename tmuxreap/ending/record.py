@@ -1,7 +1,7 @@
-"""Writes what became of endings: registry first, then ledger, each batch as it comes, under the
+"""Writes the outcomes of endings: registry first, then ledger, each batch as it arrives, under the
 lock.
 
-It decides one thing only: whether the row is still the one that the ending was planned on."""
+Decides one thing only: whether the row is still the one that the ending was planned for."""
 
 from __future__ import annotations
 
@@ -32,27 +32,26 @@ from tmuxreap.system.interrupts import undisturbed
 def record(
     context: Context, batch: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
-    """Registry first, then ledger; what another took over or renewed meanwhile is left alone. The
-    answers stand as soon as the file does: an interrupt between the two would tell something else
-    than the file."""
+    """Write the registry, then the ledger; leave alone rows that were taken over or renewed
+    meanwhile. Interrupts wait while file and answers are set: they must never disagree."""
     with contextlib.ExitStack() as held:
         written = _write(context, batch, policy, answers, held)
     if written is None:
         return
     results, fates, before, after = written
     books = context.books
-    told = [ending for ending in batch if ending.name in results]
-    for ending in told:
+    done = [ending for ending in batch if ending.name in results]
+    for ending in done:
         if fates[ending.name] is _Fate.WRITTEN:
             result, environ = results[ending.name], context.settings.environ
             results[ending.name] = clear_up(ending, result, context.books, environ)
-    jobs_of = {it.row: results[it.name] for it in told if fates[it.name] in JOB_ENDS}
+    jobs_of = {it.row: results[it.name] for it in done if fates[it.name] in JOB_ENDS}
     registry, at = context.registry.resolved, context.clock.now()
     warned, jobs = tell_ended(registry, at, policy.verb, jobs_of)
     results.update(warned)
     answers.update(results)
-    events = _events(before, told, results, policy.asked_by or context.caller.as_recorded(books))
-    closings = _closings(books, context.place.boot_id, told, results)
+    events = _events(before, done, results, policy.asked_by or context.caller.as_recorded(books))
+    closings = _closings(books, context.place.boot_id, done, results)
     books.follow(after, [*events, *jobs], closings)
 
 
@@ -80,10 +79,10 @@ def _write(
             if fate is _Fate.WRITTEN and row is not None:
                 ending.twins = _twins(context.servers, look, row)
                 drawn = _drawn(context, ending.row)
-                for one in (row, *ending.twins):
-                    said = context.agents.told(one)
-                    changes = changes_of(ending, one, at, said=said, drawn=drawn)
-                    wanted.setdefault(one.name, changes)
+                for pane_row in (row, *ending.twins):
+                    agent = context.agents.told(pane_row)
+                    changes = changes_of(ending, pane_row, at, said=agent, drawn=drawn)
+                    wanted.setdefault(pane_row.name, changes)
         text, stuck = edited_where_safe(look, wanted)
         refused.update(stuck)
         return text
@@ -105,7 +104,7 @@ def _write(
     }
     for ending in batch:
         if ending.twins and ending.name in results:
-            names = [one.name for one in ending.twins if one.name not in refused]
+            names = [twin.name for twin in ending.twins if twin.name not in refused]
             results[ending.name] = outcome.with_twins(results[ending.name], names)
     answers.update(results)
     answers.update(_unrecorded(batch, plain, refused, policy))
@@ -143,15 +142,15 @@ def _events(
 def _closings(
     books: Books, boot_id: str, batch: Sequence[Ending], results: Mapping[str, EndResult]
 ) -> list[Closing]:
-    """What is finished; who survived is remembered."""
+    """Return what closes the finished intents; remember survivors in the ledger."""
     closings: list[Closing] = []
     for ending in batch:
         result, number = results[ending.name], ending.intent.id if ending.intent else None
         if number is not None and not _left_open(ending):
             closings.append(Closing(number, str(result.outcome), result.as_json()))
         if ending.survivors:
-            alive = (one.process for one in ending.survivors)
-            left = [Survivor(one.id, boot_id, one.comm) for one in alive]
+            alive = (survivor.process for survivor in ending.survivors)
+            left = [Survivor(process.id, boot_id, process.comm) for process in alive]
             books.remember_survivors(ending.name, left, number)
     return closings
 
@@ -161,32 +160,29 @@ def _drawn(context: Context, row: Row) -> str | None:
 
 
 def _twins(servers: Servers, look: RegistryLook, row: Row) -> tuple[Row, ...]:
-    """Running rows that mean the very pane that was ended: what is true of one is true of all."""
-    others = (one for one in look.usable if one.name != row.name and not one.status.ended)
-    return tuple(one for one in others if not row.status.ended and servers.same_pane(row, one))
+    """Return the other running rows of the pane that was ended: they ended with it."""
+    others = (twin for twin in look.usable if twin.name != row.name and not twin.status.ended)
+    return tuple(twin for twin in others if not row.status.ended and servers.same_pane(row, twin))
 
 
 def _left_open(ending: Ending) -> bool:
-    """A tmux that could not be asked any more keeps our options on the pane: who comes next puts
-    them back."""
+    """Tell whether the intent stays open: the tmux server became unreachable with our options on
+    the pane, and the next owner restores them."""
     return ending.outcome is Outcome.FAILED and bool(ending.plan.options)
 
 
 class _Fate(Enum):
-    """What becomes of the row when its session has been ended."""
+    """What happens to the row of an ended session."""
 
     WRITTEN = "written"
-    KEPT = "kept"  # survivors: it stays as it is
+    KEPT = "kept"  # processes survived: the row is unchanged
     TAKEN_OVER = "taken over"
     VANISHED = "vanished"
     RENEWED = "renewed"
 
 
-JOB_ENDS = (
-    _Fate.WRITTEN,
-    _Fate.KEPT,
-    _Fate.VANISHED,
-)  # else its job may go on with another's session
+# With another fate the job may go on in another session.
+JOB_ENDS = (_Fate.WRITTEN, _Fate.KEPT, _Fate.VANISHED)
 TOLD: dict[_Fate, Callable[[EndResult], EndResult]] = {
     _Fate.WRITTEN: lambda result: result,
     _Fate.KEPT: lambda result: result,
@@ -208,8 +204,8 @@ def _fate(books: Books, ending: Ending, row: Row | None) -> _Fate:
 
 
 def _is_of(ending: Ending, row: Row) -> bool:
-    """Of the session that was ended: as planned, or written anew meanwhile, by an `adopt` of that
-    very session."""
+    """Tell whether the row means the session that was ended: unchanged since the plan, or written
+    again by an `adopt` of the same session."""
     if (row.tmux, row.pane) == (ending.row.tmux, ending.row.pane):
         return True
     plan = ending.plan

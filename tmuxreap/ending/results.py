@@ -1,4 +1,4 @@
-"""What becomes of sessions that are to be ended, as answers. Decides and prints nothing."""
+"""The answers of endings. Decides and prints nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.ending.plan import Rung
 from tmuxreap.sessions.ownership import Belonging
 
-EndResult = Ending  # in this room an ending is what is under way
+EndResult = Ending  # in this room `Ending` is the ending in progress
 
 
 @frozen
@@ -31,24 +31,22 @@ class Draft:
 
 
 def told(found: Iterable[Belonging], *, why: bool = False) -> tuple[Process, ...]:
-    """Name processes as answers do."""
-    return tuple(
-        Process(one.process.pid, one.process.comm, one.why if why else None) for one in found
-    )
+    """Convert processes to the form of answers."""
+    return tuple(Process(it.process.pid, it.process.comm, it.why if why else None) for it in found)
 
 
 def counts(items: Iterable[Item]) -> Counts:
-    """Sum up endings: how many are no more, by which means, and how many targets failed. Other
-    hosts tell theirs in JSON."""
+    """Count endings: how many ended, by which means, and how many targets failed. Counts JSON,
+    since answers of other hosts have no other form."""
     facts = [item.as_json() for item in items]
-    ended = [one for one in facts if one.get("outcome") in ENDED]
-    by = [one.get("stopped_by") for one in ended]
+    ended = [fact for fact in facts if fact.get("outcome") in ENDED]
+    by = [fact.get("stopped_by") for fact in ended]
     return Counts(
         ended=len(ended),
         by_keys=by.count(StoppedBy.EXIT_KEYS),
         by_term=by.count(StoppedBy.HANGUP) + by.count(StoppedBy.SIGTERM),
         by_kill=by.count(StoppedBy.SIGKILL),
-        failed=sum(one.get("error") is not None for one in facts),
+        failed=sum(fact.get("error") is not None for fact in facts),
     )
 
 

@@ -1,7 +1,7 @@
-"""What an ending leaves undone when its owner dies, done by another: what was begun is carried out,
-a task and a worktree are seen to, those who delegated a job are told, options are put back.
+"""Finishes an ending whose owner died: ends the session, sets the task, removes the worktree,
+reports to the delegator of a job, restores options.
 
-Never judges whether an owner is dead: who calls has seen it."""
+Never judges whether an owner is dead: the caller has checked it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Ended = Sequence[tuple[Row, Intent]]
 
 
 def carry_out(context: Context, name: str, policy: Policy) -> str:
-    """End what has only remains to end, and say what came of it."""
-    from tmuxreap.ending.end import end_rows  # few endings are left so
+    """End what is left of a session and return a message about the result."""
+    from tmuxreap.ending.end import end_rows  # late: rarely needed
 
     look = context.registry.look()
     row = look.named(name)
@@ -32,10 +32,10 @@ def carry_out(context: Context, name: str, policy: Policy) -> str:
 
 
 def see_to(context: Context, found: Ended, ended: Ended) -> None:
-    """After their rows were written: who delegated a job is told of those that were found dead, and
-    task and worktree of each are left as its recorded plan says."""
-    told = tell_finished(context.books, found, context.clock.now())
-    context.warnings.extend(told)
+    """Report the sessions found dead to their delegators, and set task and worktree of each ended
+    one as its recorded plan says. Call it after their rows were written."""
+    warnings = tell_finished(context.books, found, context.clock.now())
+    context.warnings.extend(warnings)
     for row, intent in ended:
         failure = _clear_up(context, row, intent)
         if failure is not None:
@@ -43,7 +43,7 @@ def see_to(context: Context, found: Ended, ended: Ended) -> None:
 
 
 def _clear_up(context: Context, row: Row, intent: Intent) -> Failure | None:
-    from tmuxreap.ending.outcome import killed_message  # few endings are left so
+    from tmuxreap.ending.outcome import killed_message  # late: rarely needed
 
     plan = json.loads(intent.plan)
     status = plan.get("task_status")
@@ -51,11 +51,11 @@ def _clear_up(context: Context, row: Row, intent: Intent) -> Failure | None:
         context.books.set_task(row.task_id, status, killed_message(intent.reason))
     if plan.get("cleanup") is not True:
         return None
-    from tmuxreap.ending.worktree import clean_up  # few endings ask for it
+    from tmuxreap.ending.worktree import clean_up  # late: rarely needed
 
     return clean_up(context.books.registry, context.settings.environ, row)
 
 
 def put_back(tmux: Tmux, options: Iterable[PaneOption]) -> None:
-    for one in options:
-        tmux.do(one.socket, [deeds.SetOption(one.pane, one.option, one.before)])
+    for it in options:
+        tmux.do(it.socket, [deeds.SetOption(it.pane, it.option, it.before)])

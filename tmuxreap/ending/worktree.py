@@ -1,6 +1,6 @@
-"""`--cleanup`: the git worktree of an ended session, removed by git's own command. Never by force,
-and never from under another session that works in it. It is all there is to remove: `start` makes
-nothing else on disk."""
+"""`--cleanup`: removes the git worktree of an ended session, with git's own command. Never uses
+force, and never removes a worktree in which another session works. Nothing else needs removal:
+`start` creates nothing else on disk."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from tmuxreap.system.git import remove_worktree
 
 
 def clean_up(registry: Registry, environ: Mapping[str, str], row: Row) -> Failure | None:
-    """None when it is removed, or when the row has none."""
-    given = row.worktree
-    if given is None or not given.strip():
+    """Remove the row's worktree. Return None on success, or when the row has none."""
+    tree = row.worktree
+    if tree is None or not tree.strip():
         return None
-    if not os.path.isabs(given) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
+    if not os.path.isabs(tree) and row.pane.cwd is None:  # noqa: PTH117 - a string from a row
         return _stays(
-            row, f"{given} is told from a folder that the row does not name", "write its whole path"
+            row, f"{tree} is told from a folder that the row does not name", "write its whole path"
         )
-    whole = str(Path(row.pane.cwd or "/", given))
-    users = [other.name for other in _running(registry, row) if _within(other, whole)]
+    path = str(Path(row.pane.cwd or "/", tree))
+    users = [other.name for other in _running(registry, row) if _within(other, path)]
     if users:
         return _stays(
             row,
-            f"{', '.join(users)} works in {whole} too",
+            f"{', '.join(users)} works in {path} too",
             f"stop that first: {command('stop', users[0])}",
         )
-    return remove_worktree(row.name, whole, environ)
+    return remove_worktree(row.name, path, environ)
 
 
 def clean_up_ended(registry: Registry, environ: Mapping[str, str], row: Row) -> Failure | None:
-    """Do it for a row that had ended before; a worktree that is gone already is as it should be."""
-    given = row.worktree
-    gone = given and not os.path.lexists(Path(row.pane.cwd or "/", given))
+    """Do the same for a row that had ended before; a missing worktree is fine."""
+    tree = row.worktree
+    gone = tree and not os.path.lexists(Path(row.pane.cwd or "/", tree))
     return None if gone else clean_up(registry, environ, row)
 
 
