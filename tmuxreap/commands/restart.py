@@ -1,7 +1,6 @@
-"""What a watch does in a process of its own, for it takes its time: one lost session runs again.
-
-It takes the attempt first, in the ledger: of two watches one goes on, and what was cancelled
-meanwhile stays ended. Nobody reads its answer but the ledger."""
+"""`_restart`: starts one lost session again, in a process of its own that a watch starts. It claims
+the attempt in the ledger first, so that of two watches only one goes on, and a canceled restart
+stays canceled. Its answer is read only from the ledger."""
 
 from __future__ import annotations
 
@@ -25,11 +24,12 @@ from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, NotKnown, Pending
 
 
 def run(context: Context, name: str, loss: str, tried: int) -> Result:
-    """`tried`: the attempts that the watch knows of; one more was another's, who may be at it."""
+    """Restart the session, if `tried` is still the number of attempts; else another watch may be at
+    it."""
     row = context.registry.look().named(name)
     items: list[Item] = []
     if row is not None and name not in AtWork.of(context).busy():
-        with contextlib.suppress(ValueError, NotKnown):  # the watch tells
+        with contextlib.suppress(ValueError, NotKnown):  # the watch reports it
             known = context.restarts.pending(row)
             is_same = known is not None and (known.loss, known.tried) == (loss, tried)
             if known is not None and is_same and context.restarts.claim(known):
@@ -66,13 +66,13 @@ def give_up(
     reason: str,
     facts: Mapping[str, object] | None = None,
 ) -> bool:
-    """Once: False where it was cancelled, or given up by another watch."""
-    way_out = {"reason": reason, "hint": command("resume", name), **(facts or {})}
-    return context.restarts.decide(name, loss, GIVEN_UP, way_out)
+    """Record that no restart follows; False if it was canceled or another watch gave up first."""
+    data = {"reason": reason, "hint": command("resume", name), **(facts or {})}
+    return context.restarts.decide(name, loss, GIVEN_UP, data)
 
 
 def _wish(context: Context, row: Row, known: Pending) -> Launch:
-    """Never its command again, which may hold a prompt, but where that was asked for."""
+    """Resume the conversation; run the command again, which may hold a prompt, only if asked to."""
     try:
         wish = take_up(context, row)
     except Failure as failure:
@@ -92,4 +92,4 @@ def _wish(context: Context, row: Row, known: Pending) -> Launch:
 
 
 class _Moot(Failure):
-    """It was cancelled, or runs, or nothing can be recorded: nothing is to be told."""
+    """It was canceled, or runs already, or nothing can be recorded: nothing is reported."""

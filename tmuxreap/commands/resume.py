@@ -1,4 +1,4 @@
-"""`resume`: the captured conversation goes on, in its folder and with its store."""
+"""`resume`: continues a captured conversation, in its folder and with its store."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class ResumeRequest:
 
 @frozen
 class Lost:
-    """Take only what was found dead. `since_s`: how long ago at most; else since the boot, and a
-    day at least."""
+    """Selects sessions that were found dead at most `since_s` ago; by default since the boot, but
+    at least within a day."""
 
     since_s: float | None = None
     at_once: int = 4
@@ -78,11 +78,10 @@ def _was_lost(context: Context, row: Row, lost: Lost) -> bool:
 
 
 def _paced(context: Context, rows: Sequence[Row], request: ResumeRequest, lost: Lost) -> list[Item]:
-    """A few, then a pause: thirty agents that begin at the same moment would stand in each other's
-    way."""
+    """Resume a few at a time: thirty agents starting at once would slow each other down."""
     items: list[Item] = []
-    for at, row in enumerate(rows):
-        if at and at % lost.at_once == 0 and not (request.dry_run or request.print_only):
+    for index, row in enumerate(rows):
+        if index and index % lost.at_once == 0 and not (request.dry_run or request.print_only):
             context.processes.wait((), lost.pace_s)
         items.append(_resumed(context, row, request))
     return items
@@ -105,13 +104,13 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
         )
     profile, conversation, environment = resumable(context, row)
     words = resume_words(profile, row.start_command, conversation)
-    told = Launched(row.name, command=resume_line(words, environment), cwd=row.pane.cwd)
+    launched = Launched(row.name, command=resume_line(words, environment), cwd=row.pane.cwd)
     if request.print_only:
-        return told
+        return launched
     wish = replace(take_up(context, row), confirm_s=request.confirm_s)
     make_way(context, look, row, wish, replace=False)
     if request.dry_run:
-        return replace(told, outcome=Outcome.PLANNED)
+        return replace(launched, outcome=Outcome.PLANNED)
     if wants_restart(row):
         context.restarts.cancel(row, "resume", context.caller)
     resumed = launch(context, wish)
@@ -124,7 +123,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 
 def take_up(context: Context, row: Row) -> Launch:
-    """How its conversation goes on. Failure where it cannot: there is none, or somebody is in
+    """Plan how to continue the row's conversation; Failure if it has none or another agent uses
     it."""
     look = context.registry.look()
     profile, conversation, environment = resumable(context, row)
@@ -145,14 +144,14 @@ def take_up(context: Context, row: Row) -> Launch:
 
 
 def _was_asking(context: Context, row: Row) -> bool:
-    """It was ended with a dialog open, and no key closed it."""
+    """Tell whether it was ended while a dialog was open."""
     ends = (Outcome.STOPPED.value, Outcome.KILLED.value)
-    told = [event.data for event in context.books.events([row.name], None) if event.kind in ends]
-    return bool(told) and told[-1].get("state") == State.DIALOG.value
+    endings = [event.data for event in context.books.events([row.name], None) if event.kind in ends]
+    return bool(endings) and endings[-1].get("state") == State.DIALOG.value
 
 
 def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, str]]:
-    """The conversation that can be taken up; Failure with the reason when it cannot."""
+    """Return the conversation that can be resumed, or raise a Failure with the reason."""
     agent = context.agents.of(row)
     profile = context.profiles.of(agent)
     conversation = recorded_conversation(row, agent)
@@ -179,7 +178,7 @@ def resumable(context: Context, row: Row) -> tuple[Profile, str, Mapping[str, st
 def _not_in_use(
     context: Context, look: RegistryLook, row: Row, profile: Profile, conversation: str
 ) -> None:
-    """Never two live agents in one conversation, whether they have a row or not."""
+    """Check that no live agent, registered or not, uses this conversation."""
     others = [
         other
         for other in look.rows
@@ -197,11 +196,11 @@ def _not_in_use(
                 f"stop it first: {command('stop', other.name)}",
             )
     store = store_of(profile, None, row.store, context.settings.home)
-    stranger = context.finder.who_is_in(profile, conversation, store)
-    if stranger is not None:
+    process = context.finder.who_is_in(profile, conversation, store)
+    if process is not None:
         raise Failure(
             Code.CONVERSATION_IN_USE,
-            f"could not resume {row.name}: {profile.name} ({stranger.pid}) is in the same"
+            f"could not resume {row.name}: {profile.name} ({process.pid}) is in the same"
             " conversation",
             f"leave that one first, or record its session: {command('adopt', row.name)}",
         )

@@ -1,4 +1,4 @@
-"""`schema`: the JSON Schema of an answer, as a document."""
+"""`schema`: prints the JSON Schema of an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tmuxreap.core.schema import Schema, document
 
 
 def run(verb: str | None) -> Schema:
-    """Describe the answer of a verb; without one what the answers of all verbs share."""
+    """Describe the answer of a verb; without a verb, what all answers share."""
     if verb is not None and verb not in SHAPES:
         known = ", ".join(SHAPES)
         reason = f"could not describe the answer of {verb!r}: no verb of that name answers in JSON"

@@ -1,5 +1,4 @@
-"""`show`: one session with all that is known of it, each process with the reason why it is the
-session's."""
+"""`show`: everything known about one session, with the reason why each process belongs to it."""
 
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ from tmuxreap.sessions.results import shown_result
 def run(context: Context, targets: Sequence[str]) -> Result:
     look = context.registry.look()
     chosen = choose_rows(context, look, targets, Wanted.ALL)
-    said = context.books.pulses()
+    pulses = context.books.pulses()
     items: list[Item] = [
-        shown_result(context, row, sight, said.get(row.name))
+        shown_result(context, row, sight, pulses.get(row.name))
         for row, (sight, _) in zip(chosen.rows, look_at(context, chosen.rows), strict=True)
     ]
     items += not_chosen(look, chosen, Shown)

@@ -1,8 +1,8 @@
-"""The skills that come with the program, and their copies in other people's projects.
+"""Owns the bundled skills and their copies in the user's projects.
 
-A list of what was installed (`sha256sum -c` reads it) stands beside the copies: so a file that a
-person changed is told from one that is merely old. What was changed is never replaced unasked, and
-no file that is not ours is touched."""
+A list of installed files, readable by `sha256sum -c`, lies beside the copies: it tells a file that
+the user changed from an outdated one. Never replaces changed files unasked, and never touches files
+that are not ours."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ CHECKOUT = Path(__file__).parents[2] / "skills"
 
 @frozen
 class Skill:
-    """One skill as it comes with us: what each of its files holds, by its path in the folder of the
-    skill."""
+    """A bundled skill: the content of its files, by their paths in its folder."""
 
     name: str
     files: Mapping[str, bytes]
@@ -30,8 +29,7 @@ class Skill:
 
 @frozen
 class Comparison:
-    """The files of a skill by what a copy needs: nothing, to be written, or a word of the person
-    who changed them."""
+    """A skill's files by the state of their copies; changed ones need the user's consent."""
 
     skill: Skill
     folder: Path
@@ -59,11 +57,11 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def compare(skill: Skill, dest: Path) -> Comparison:
     installed = _listed(dest)
-    found: dict[str, list[str]] = {"same": [], "missing": [], "old": [], "changed": []}
+    names_by_state: dict[str, list[str]] = {"same": [], "missing": [], "old": [], "changed": []}
     for name, data in skill.files.items():
-        found[_standing(dest, f"{skill.name}/{name}", data, installed)].append(name)
+        names_by_state[_standing(dest, f"{skill.name}/{name}", data, installed)].append(name)
     return Comparison(
-        skill, dest / skill.name, **{how: tuple(names) for how, names in found.items()}
+        skill, dest / skill.name, **{how: tuple(names) for how, names in names_by_state.items()}
     )
 
 
@@ -71,9 +69,9 @@ def _standing(dest: Path, name: str, data: bytes, installed: Mapping[str, str]) 
     path = dest / name
     link = next(
         (
-            one
-            for one in path.parents
-            if one.is_relative_to(dest) and one != dest and one.is_symlink()
+            parent
+            for parent in path.parents
+            if parent.is_relative_to(dest) and parent != dest and parent.is_symlink()
         ),
         None,
     )
@@ -83,15 +81,15 @@ def _standing(dest: Path, name: str, data: bytes, installed: Mapping[str, str]) 
         return "missing"
     if path.is_symlink() or not path.is_file():
         return "changed"
-    there = path.read_bytes()
-    if there == data:
+    current = path.read_bytes()
+    if current == data:
         return "same"
-    return "old" if installed.get(name) == _digest(there) else "changed"
+    return "old" if installed.get(name) == _digest(current) else "changed"
 
 
 def write(comparison: Comparison, names: tuple[str, ...]) -> None:
-    """Each file whole or not at all. Listed last: after a copy that was cut short the same files
-    are the same still."""
+    """Write the files, each atomically, then the list: after an interruption, the files written so
+    far still count as unchanged."""
     dest, skill = comparison.folder.parent, comparison.skill
     installed = _listed(dest)
     listed = {
@@ -124,7 +122,7 @@ def _put(path: Path, data: bytes, mode: int) -> None:
 
 
 def _listed(dest: Path) -> dict[str, str]:
-    """What we put there, and the digest that it had; a list that cannot be read names nothing."""
+    """Return the files that we installed, with their digests; nothing if the list is unreadable."""
     try:
         lines = (
             (dest / LISTED).read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""`skills install`: our skills copied to where the agents of a project look for them."""
+"""`skills install`: copies the bundled skills to where a project's agents look for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.sessions.context import Context
 
 COMMON = Path(".agents") / "skills"  # read by codex, gemini, opencode and others
-CLAUDE = Path(".claude") / "skills"  # the one place where claude looks
+CLAUDE = Path(".claude") / "skills"  # the only place where claude looks
 
 
 @frozen
@@ -42,8 +42,8 @@ def _wanted(project: Path, dest: str | None) -> Iterator[Comparison | Failure]:
 
 
 def _destinations(project: Path, dest: str | None) -> list[Path]:
-    """Where .claude is there, claude is used: it gets a copy of its own, unless one is a link to
-    the other."""
+    """Return .agents/skills and, if there is a .claude folder, .claude/skills; a link between the
+    two counts once."""
     if dest == "":
         raise Failure(
             Code.USAGE,
@@ -52,8 +52,8 @@ def _destinations(project: Path, dest: str | None) -> list[Path]:
         )
     if dest is not None:
         return [project / Path(dest).expanduser()]
-    found = [project / COMMON, *([project / CLAUDE] if (project / ".claude").is_dir() else [])]
-    return list({folder.resolve(): folder for folder in reversed(found)}.values())[::-1]
+    folders = [project / COMMON, *([project / CLAUDE] if (project / ".claude").is_dir() else [])]
+    return list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
 
 
 def _installed(comparison: Comparison | Failure, request: SkillsRequest) -> Skill:

@@ -1,4 +1,4 @@
-"""`start`: a session with an agent in it, alive, recognised and registered."""
+"""`start`: starts a session with an agent, checks that the agent is alive, and registers it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StartRequest:
     worktree: str | None = None
     restart: str | None = None
     restart_limit: str | None = None
-    terminal: str | None = None  # tmux or none; else that of its row
+    terminal: str | None = None  # tmux or none; None: that of its row
 
 
 def run(context: Context, request: StartRequest) -> Result:
@@ -60,8 +60,8 @@ def run(context: Context, request: StartRequest) -> Result:
     make_way(context, look, row, wish, replace=request.replace)
     context.warnings.extend(_in_use(look, wish))
     if request.dry_run:
-        tree = {} if wish.worktree is None else {"worktree": wish.worktree.path}
-        plan = {"plan": {"command": list(wish.words), **tree}}
+        worktree = {} if wish.worktree is None else {"worktree": wish.worktree.path}
+        plan = {"plan": {"command": list(wish.words), **worktree}}
         now = context.clock.now()
         return Result("start", context.registry_name, now, (), tuple(context.warnings), more=plan)
     if look is None:
@@ -81,7 +81,8 @@ def run(context: Context, request: StartRequest) -> Result:
 
 
 def _check_restart(request: StartRequest, row: Row | None) -> None:
-    """Before anything is made: words that mean nothing, and a limit of nothing."""
+    """Reject unreadable restart options, and a limit without a restart, before anything is
+    created."""
     if request.restart is None and request.restart_limit is None:
         return
     from tmuxreap.registry.restarts import Restart, parse_limit, parse_restart
@@ -105,18 +106,18 @@ def _check_restart(request: StartRequest, row: Row | None) -> None:
 
 
 def _in_use(look: RegistryLook | None, wish: Launch) -> list[str]:
-    """Two agents in one folder undo each other's work without a word."""
+    """Warn of agents already working in the same folder: they could undo each other's changes."""
     rows = look.usable if look is not None else ()
-    there = [
+    names = [
         row.name
         for row in rows
         if row.name != wish.name and not row.status.ended and _is_in(row, wish.cwd)
     ]
-    if not there:
+    if not names:
         return []
-    work = "works" if len(there) == 1 else "work"
+    work = "works" if len(names) == 1 else "work"
     return [
-        f"folder_in_use: {', '.join(there)} {work} in {wish.cwd} too; give each agent a folder of"
+        f"folder_in_use: {', '.join(names)} {work} in {wish.cwd} too; give each agent a folder of"
         " its own with --cwd or --worktree"
     ]
 
@@ -126,7 +127,8 @@ def _is_in(row: Row, folder: str) -> bool:
 
 
 def check_name(name: str) -> None:
-    """Names that tmux would change, or that mean something else to us or to tmux, are refused."""
+    """Refuse names that tmux would change, or that tmux or tmuxreap would read as something
+    else."""
     reason = None
     if name in RESERVED or name.startswith(PREFIXES):
         reason = "the name is reserved, as a target of commands"
@@ -147,7 +149,7 @@ def check_name(name: str) -> None:
 
 
 def anew(context: Context, row: Row) -> Launch:
-    """A new session with the command of this row."""
+    """Plan a new session with the command of this row."""
     return _wish(context, StartRequest(row.name), row, row.tmux_server, None)
 
 
@@ -168,7 +170,7 @@ def _wish(
         )
     profile = context.profiles.of(agent)
     command, recorded = _command(request, row, agent, profile)
-    tree = _worktree(context, request)
+    worktree = _worktree(context, request)
     folder = request.cwd or (row.pane.cwd if row else None) or _here(context)
     conversation = str(uuid.uuid4())
     words = launch_words(profile, command, conversation)
@@ -178,21 +180,22 @@ def _wish(
         agent=agent,
         words=tuple(words),
         start_command=recorded,
-        cwd=_folder(request, folder) if tree is None else tree.path,
+        cwd=_folder(request, folder) if worktree is None else worktree.path,
         server=server,
         socket=context.servers.socket(server),
         event=Event.STARTED,
         confirm_s=request.confirm_s,
         conversation=conversation if ours else None,
         source="launch" if ours else None,
-        fields=_fields(context, request, row, tree, parent),
-        worktree=tree,
+        fields=_fields(context, request, row, worktree, parent),
+        worktree=worktree,
         terminal=_terminal(request, row),
     )
 
 
 def _terminal(request: StartRequest, row: Row | None) -> Terminal:
-    """A session is started where it was before; panes of other terminals are nobody's to make."""
+    """Return where to start it: as requested, or as before; panes of other terminals cannot be
+    created."""
     known = {terminal.value: terminal for terminal in (Terminal.TMUX, Terminal.NONE)}
     wanted = request.terminal or (row.terminal.value if row else None)
     if request.terminal is not None and request.terminal not in known:
@@ -208,7 +211,7 @@ def _terminal(request: StartRequest, row: Row | None) -> Terminal:
 def _worktree(context: Context, request: StartRequest) -> Worktree | None:
     if request.worktree is None:
         return None
-    from tmuxreap.system.git import find_worktree  # few starts ask for one
+    from tmuxreap.system.git import find_worktree  # few starts need it
 
     repository = _folder(request, request.cwd or _here(context))
     check_encodable(request.name, request.worktree)
@@ -216,7 +219,8 @@ def _worktree(context: Context, request: StartRequest) -> Worktree | None:
 
 
 def _folder(request: StartRequest, folder: str) -> str:
-    """One that was named and is not there is a wrong word; one that a row names is gone."""
+    """Return the folder. A wrong one is a usage error if it was given, a failed start if it is the
+    row's."""
     wrong = Code.USAGE if request.cwd else Code.START_FAILED
     return existing_folder(request.name, folder, wrong)
 
@@ -227,7 +231,7 @@ def _here(context: Context) -> str:
 
 def installed(context: Context) -> list[str]:
     """Return the agents whose command is on the PATH."""
-    from shutil import which  # with all that packs archives: only for who needs the hint
+    from shutil import which  # imported late: shutil loads the archive modules
 
     path = context.settings.environ.get("PATH")
     return [
@@ -245,8 +249,7 @@ def _installed(context: Context) -> str:
 def _command(
     request: StartRequest, row: Row | None, agent: str, profile: Profile | None
 ) -> tuple[list[str], str]:
-    """What to run, and how it is recorded: the given command, else the row's, else the agent's
-    own."""
+    """Return what to run and what to record: the given command, the row's, or the agent's own."""
     if request.command:
         return list(request.command), shlex.join(request.command)
     if row is not None and row.start_command is not None:
@@ -263,7 +266,7 @@ def _command(
 
 
 def shell_words(command: str) -> list[str]:
-    """A recorded command as it would run in a shell; without one where that is the same."""
+    """Split a recorded command; wrap it in `sh -c` unless it means the same without a shell."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -1,5 +1,4 @@
-"""`stop` and `kill`: end the sessions that are meant, and record it. They differ in their policy
-only."""
+"""`stop` and `kill`: end the selected sessions and record it. They differ only in their policy."""
 
 from __future__ import annotations
 
@@ -28,9 +27,8 @@ class EndRequest:
     policy: Policy
     dry_run: bool = False
     yes: bool = False
-    ask: Callable[[Result], bool] | None = (
-        None  # on a terminal: the question, with the plan before it
-    )
+    # set on a terminal: shows the plan and asks
+    ask: Callable[[Result], bool] | None = None
 
 
 def run(context: Context, request: EndRequest) -> Result:
@@ -63,20 +61,20 @@ def run(context: Context, request: EndRequest) -> Result:
 def _with_pending(
     context: Context, look: RegistryLook, chosen: Chosen, request: EndRequest
 ) -> Chosen:
-    """A pattern selects what runs; what is to run again in a minute is meant, too."""
+    """Include lost sessions that wait for a restart: patterns select only what runs."""
     lost = [row for row in look.usable if is_lost(row) and wants_restart(row)]
     if not (lost and chosen.sweeping):
         return chosen
 
-    before = len(context.warnings)
+    warned = len(context.warnings)
     ended = choose_rows(context, look, request.targets, Wanted.ENDED, sparing=True).rows
-    del context.warnings[before:]  # told when what runs was chosen
+    del context.warnings[warned:]  # already reported for the running rows
     more = [row for row in ended if row not in chosen.rows and context.restarts.may_come_back(row)]
     return replace(chosen, rows=(*chosen.rows, *more))
 
 
 def _without_rows(context: Context, request: EndRequest) -> Result:
-    """Sessions by what tmux has; a purge is asked about here too."""
+    """End sessions found in tmux alone; a purge is confirmed first, as with rows."""
     if request.policy.purge and request.ask is not None and not (request.yes or request.dry_run):
         plan = _strays(context, request.targets, replace(request, dry_run=True))
         if not request.ask(_result(context, request, plan)):
@@ -94,21 +92,20 @@ def _not_sure(request: EndRequest) -> Failure:
 
 
 def _look(context: Context, request: EndRequest) -> RegistryLook | None:
-    """With --force-no-yaml a registry that is not there, or broken, is no obstacle."""
+    """Read the registry; with --force-no-yaml a missing or broken one is no obstacle."""
     try:
         return context.registry.look()
     except Failure as failure:
         if not request.policy.unregistered:
             raise
         if failure.code is Code.REGISTRY_NOT_FOUND:
-            # there is none: who asks the one that could be here learns nothing
+            # reports no error, unlike a look at a registry that must exist
             context.registry_if_there()
         return None
 
 
 def _agreed(context: Context, chosen: Chosen, rest: Sequence[Item], request: EndRequest) -> bool:
-    """A person is asked; a script is not, but an agent inside a registered session has to say
-    --yes."""
+    """Ask the user; allow scripts; require --yes of an agent inside a registered session."""
     if request.ask is None:
         return not is_inside(context)
     asked = chosen.sweeping or request.policy.purge
@@ -118,7 +115,7 @@ def _agreed(context: Context, chosen: Chosen, rest: Sequence[Item], request: End
 
 
 def is_inside(context: Context) -> bool:
-    """The caller is an agent: it carries our mark, or sits in the session of a row."""
+    """Tell whether the caller is an agent: it carries our mark, or runs in a registered session."""
     if context.settings.mark is not None:
         return True
     running = [row for row in context.registry.look().usable if not row.status.ended]
@@ -148,12 +145,12 @@ def _declined(context: Context, request: EndRequest) -> Result:
 
 
 def _without_row(chosen: Chosen, request: EndRequest) -> tuple[str, ...]:
-    """Names that mean a session, not a row: with --force-no-yaml."""
+    """Return the names that mean a session rather than a row, with --force-no-yaml."""
     unknown = Code.SESSION_NOT_REGISTERED
     return tuple(
-        it.target
-        for it in chosen.missing
-        if request.policy.unregistered and it.failure.code is unknown
+        missing.target
+        for missing in chosen.missing
+        if request.policy.unregistered and missing.failure.code is unknown
     )
 
 
@@ -163,17 +160,16 @@ def _strays(context: Context, names: Sequence[str], request: EndRequest) -> list
 
 def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
     server = context.tmux.look(context.servers.socket(None))
-    known = server if isinstance(server, Server) else None
-    session = known.named(name) if known else None
+    reachable = server if isinstance(server, Server) else None
+    session = reachable.named(name) if reachable else None
     if session is None and not isinstance(server, Unreachable):
-        hidden = known and not_all_read(f"{request.policy.verb.value} {name}", known, name)
+        hidden = reachable and not_all_read(f"{request.policy.verb.value} {name}", reachable, name)
         return failed_target(name, hidden or _neither(name))
-    from tmuxreap.commands.starting.row import (
-        live_row,
-    )  # with YAML, which no other stop needs before its keys
+    # imports YAML: no other stop needs it before its keys
+    from tmuxreap.commands.starting.row import live_row
 
-    row = live_row(context, name, None, None, known, session)
-    if session is None or request.dry_run:  # a plan; or why nothing can be seen
+    row = live_row(context, name, None, None, reachable, session)
+    if session is None or request.dry_run:  # a plan, or why nothing can be seen
         return planned(context, [row], request.policy)[0]
     return end_unregistered(context, row, request.policy)
 

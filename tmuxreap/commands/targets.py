@@ -1,4 +1,4 @@
-"""From the words on the command line to rows, with the questions that only a look can answer."""
+"""Turns the words of the command line into rows, and answers those questions that need a look."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_targets(context: Context, targets: Sequence[str]) -> None:
 
 
 def _running(context: Context) -> str:
-    """Return the names that are most likely meant, for a hint."""
+    """Return the names of running sessions for a hint."""
     try:
         rows = context.registry.look().usable
     except Failure:
@@ -45,18 +45,20 @@ def choose_rows(
     leftovers: bool = False,
     sparing: bool = False,
 ) -> Chosen:
-    """`leftovers`: patterns select ended rows too when processes of them live on. `sparing`: no
-    pattern selects what is protected; who was left out is told."""
+    """Choose rows.
+
+    `leftovers`: patterns also select ended rows with live processes. `sparing`: patterns leave out
+    protected rows, with a warning."""
     check_targets(context, targets)
     rows = look.usable
 
     @cache
     def owners() -> dict[int, str]:
         sights = zip(rows, look_at(context, rows), strict=True)
-        found: dict[int, str] = {}
+        names: dict[int, str] = {}
         for row, (sight, _) in sights:
-            found.update((one.process.pid, row.name) for one in sight.owned.own)
-        return found
+            names.update((one.process.pid, row.name) for one in sight.owned.own)
+        return names
 
     def has_leftovers(row: Row) -> bool:
         return leftovers and row.status.ended and row.name in owners().values()
@@ -71,7 +73,7 @@ def choose_rows(
 
 
 def left_out(names: Sequence[str]) -> str:
-    """The warning on rows that are ended by their names only."""
+    """Return the warning about protected rows that patterns left out."""
     return (
         f"protected: left out {', '.join(names)}; name it to end it, or first: tmuxreap unprotect"
         " NAME"
@@ -79,19 +81,21 @@ def left_out(names: Sequence[str]) -> str:
 
 
 def _with_sessions(context: Context, chosen: Chosen) -> Chosen:
-    """A name without a row may be that of a living session: then the hint says what can be done
-    with it."""
-    if not any(_may_be_session(one) for one in chosen.missing):
+    """Improve the hint for names that are live sessions without a row."""
+    if not any(_may_be_session(it) for it in chosen.missing):
         return chosen
-    from tmuxreap.sessions.newcomers import not_registered  # who names what is there needs none
+    from tmuxreap.sessions.newcomers import not_registered  # only unknown names need it
 
     missing = [
         (
-            replace(one, failure=not_registered(context, one.target) or one.failure)
-            if _may_be_session(one)
-            else one
+            replace(
+                it,
+                failure=not_registered(context, it.target) or it.failure,
+            )
+            if _may_be_session(it)
+            else it
         )
-        for one in chosen.missing
+        for it in chosen.missing
     ]
     return replace(chosen, missing=tuple(missing))
 
@@ -107,21 +111,21 @@ def _may_be_session(one: Missing) -> bool:
 def not_chosen(
     look: RegistryLook, chosen: Chosen, kind: Callable[..., Item] | None = None
 ) -> list[Item]:
-    """Answer for what was named and is not there, and for rows that cannot be used. `kind`: what
-    the verb answers with; without it an ending that failed."""
+    """Return an answer for each missing target and each unreadable row. `kind`: the verb's answer
+    type; by default a failed ending."""
     failures = [(one.target, one.failure) for one in chosen.missing]
     failures += [
         (row.name or f"#{row.index + 1}", row_invalid(look.path, row)) for row in chosen.bad
     ]
     if kind is not None:
         return [kind(name=name, error=problem_of(failure)) for name, failure in failures]
-    from tmuxreap.ending.results import failed_target  # who ends nothing needs none
+    from tmuxreap.ending.results import failed_target  # only endings need it
 
     return [failed_target(name, failure) for name, failure in failures]
 
 
 def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
-    """Tell at the ending of a session which of those that it started go on without it."""
+    """Add a warning to each ended session about the sessions that it started and that still run."""
     if not any(parent_of(row) for row in look.usable):
         return list(items)
     from tmuxreap.core.answers.endings import Ending
@@ -140,8 +144,7 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
 
 
 def _children(name: str, left: Sequence[str]) -> str:
-    way_out = command("stop", f"tree:{name}")
+    hint = command("stop", f"tree:{name}")
     return (
-        f"children_running: {name} started {', '.join(left)}, still running; end them with:"
-        f" {way_out}"
+        f"children_running: {name} started {', '.join(left)}, still running; end them with: {hint}"
     )

@@ -1,6 +1,6 @@
-"""`wait`: until sessions are at something, or are gone. Looks only; the kernel tells of deaths, of
-what is written in the registry and of what agents say, and every second all screens are asked at
-once, where only these can tell."""
+"""`wait`: waits until sessions reach a state or are gone. Never changes anything. The kernel
+reports deaths and changes of registry and ledger; where only screens can tell, all are read every
+second."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tmuxreap.sessions.sight import Sight
 from tmuxreap.sessions.state import Told
 
 SCREENS_EVERY_S = 1.0
-CLOSING_S, CLOSING_STEP_S = 0.5, 0.01  # so long tmux may take to close what a death leaves
-LONG_S = 3600.0  # where only the kernel has to tell
+CLOSING_S, CLOSING_STEP_S = 0.5, 0.01  # how long tmux may take to close what a death leaves
+LONG_S = 3600.0  # if only kernel events matter
 DEAD = (Live.GONE, Live.AGENT_GONE, Live.REPLACED)
 
 
@@ -51,7 +51,7 @@ class WaitRequest:
 
 
 class Ear(Protocol):
-    """What `Waiter` is."""
+    """The part of `Waiter` that a wait needs."""
 
     def arm(self) -> None: ...
 
@@ -77,11 +77,11 @@ def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Resul
     look = context.registry.look()
     chosen = choose_rows(context, look, request.targets, Wanted.RUNNING)
     awaited = [_Awaited(row) for row in chosen.rows]
-    with contextlib.nullcontext(ear) if ear else heard(context) as own:
-        in_time = _Wait(context, request, awaited, own).run()
+    with contextlib.nullcontext(ear) if ear else heard(context) as waiter:
+        in_time = _Wait(context, request, awaited, waiter).run()
     done = request.any and any(one.reached for one in awaited)
-    told = [_told(one, request, in_time=in_time or done) for one in awaited]
-    items: list[Item] = [replace(one, error=None) if done else one for one in told]
+    answers = [_told(one, request, in_time=in_time or done) for one in awaited]
+    items: list[Item] = [replace(one, error=None) if done else one for one in answers]
     items += not_chosen(look, chosen, Awaited)
     return Result(
         "wait", context.registry_name, context.clock.now(), items, tuple(context.warnings)
@@ -90,10 +90,10 @@ def run(context: Context, request: WaitRequest, ear: Ear | None = None) -> Resul
 
 @contextlib.contextmanager
 def heard(context: Context) -> Iterator[Waiter]:
-    """What tells a wait: the kernel, of the registry and of what is kept beside it."""
+    """Yield a waiter for deaths, the registry and the ledger."""
     ledger = context.books.path
-    more = (ledger, ledger.with_name(f"{ledger.name}-wal"))
-    waiter = Waiter(context.processes, context.registry.resolved, signals=False, more=more)
+    ledger_files = (ledger, ledger.with_name(f"{ledger.name}-wal"))
+    waiter = Waiter(context.processes, context.registry.resolved, signals=False, more=ledger_files)
     try:
         yield waiter
     finally:
@@ -111,19 +111,19 @@ class _Wait:
         self._states = context.states
 
     def run(self) -> bool:
-        """Whether it came in time."""
+        """Wait; tell whether the state was reached in time."""
         clock = self._context.clock
-        began = clock.monotonic()
+        start = clock.monotonic()
         limit_s = self._request.timeout_s
-        closing = began
+        closing = start
         while True:
-            self._ear.arm()  # before we look: what happens after that wakes us up
-            self._look(clock.monotonic() - began)
+            self._ear.arm()  # before the look: later changes then wake us up
+            self._look(clock.monotonic() - start)
             pending = [one for one in self._awaited if one.pending]
             reached = any(one.reached for one in self._awaited)
             if not pending or (self._request.any and reached):
                 return True
-            left_s = LONG_S if limit_s is None else began + limit_s - clock.monotonic()
+            left_s = LONG_S if limit_s is None else start + limit_s - clock.monotonic()
             if left_s <= 0:
                 return False
             pause_s = min(left_s, self._pause(pending, closing - clock.monotonic()))
@@ -139,9 +139,8 @@ class _Wait:
 
     def _look(self, waited_s: float) -> None:
         pending = [one for one in self._awaited if one.pending]
-        with contextlib.suppress(
-            Failure
-        ):  # a registry that cannot be read for a moment: the rows as they were
+        # while the registry cannot be read, keep the rows
+        with contextlib.suppress(Failure):
             look = self._context.registry.look()
             for one in pending:
                 one.row = look.named(one.row.name) or one.row

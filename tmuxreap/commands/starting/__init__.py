@@ -1,2 +1,1 @@
-"""What start, resume and adopt share: a launch is announced, made, confirmed, and recorded as a
-row."""
+"""Owns what start, resume and adopt share: a launch is announced, made, confirmed and recorded."""

@@ -1,5 +1,5 @@
-"""The word that a session is being made, kept from before it is there until its row stands: what
-runs and stands nowhere would be nobody's to stop. Owns this kind of intent; ends nothing."""
+"""Owns the intent of a start: open from before the session exists until its row is written, so that
+no running session is lost. Never ends anything."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ LONGEST_S = 60.0
 
 @contextlib.contextmanager
 def announced(context: Context, wish: Launch, mark: str) -> Iterator[Start]:
-    """Open until the row stands (`closing`) or all is `cleared` away; what fails otherwise is told
-    by `reconcile`."""
-    older = _marks_of_dead(context, wish.name)
-    where = {"socket": wish.socket, "server": wish.server, "terminal": wish.terminal.value}
-    plan = json.dumps({**where, "agent": wish.agent, "marks": [mark, *older]})
-    with under_way(context.books) as ours:
+    """Keep the intent open until the row is written (`closing`) or everything is `cleared`;
+    otherwise `reconcile` reports what is left."""
+    old_marks = _marks_of_dead(context, wish.name)
+    place = {"socket": wish.socket, "server": wish.server, "terminal": wish.terminal.value}
+    plan = json.dumps({**place, "agent": wish.agent, "marks": [mark, *old_marks]})
+    with under_way(context.books) as set_intents:
         intent = _begun(context, wish.name, wish.event.value, plan)
-        ours([intent] if intent else [])
+        set_intents([intent] if intent else [])
         start = Start(wish.event.value, intent)
         try:
             yield start
         except BaseException:
             if intent is not None:
-                _give_up(context, intent, cleared=start.is_cleared and not older)
+                _give_up(context, intent, cleared=start.is_cleared and not old_marks)
             raise
 
 
 def marks_of(context: Context, wish: Launch, mark: str) -> dict[str, str]:
-    """What a session of ours is known by, in its environment."""
+    """Return the environment variables by which the session is recognized as ours."""
     return {
         **wish.environment,
         MARK: mark,
@@ -57,17 +57,16 @@ class Start:
         self.is_cleared = False
 
     def cleared(self, *, gone: bool = True) -> None:
-        """Nothing of it is there, or nothing any more."""
+        """Note that nothing of the session exists, or (`gone`) nothing any more."""
         self.is_cleared = gone
 
 
 def _marks_of_dead(context: Context, name: str) -> list[str]:
-    """Of a start that this one takes over: what it has made may be there, and must not be
-    forgotten."""
-    before = context.books.open_intents().get(name)
+    """Return the marks of a dead start that this one takes over: its session may still exist."""
+    intent = context.books.open_intents().get(name)
     return (
-        list(json.loads(before.plan)["marks"])
-        if before is not None and before.verb == START
+        list(json.loads(intent.plan)["marks"])
+        if intent is not None and intent.verb == START
         else []
     )
 

@@ -1,5 +1,5 @@
-"""A session without tmux comes to run: on a terminal that nobody looks at, seen alive and
-recognised, recorded. What does not come to life is ended again."""
+"""Starts a session without tmux: runs it on a pseudo-terminal, confirms that the agent lives, and
+records it. A failed start is ended again."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from tmuxreap.system import headless
 from tmuxreap.system.headless import Begun
 from tmuxreap.system.interrupts import undisturbed
 
-LAST_WORDS_S = 1.0  # for what it drew, to reach its log
+LAST_WORDS_S = 1.0  # for its last output to reach the log
 
 
 def launched_headless(context: Context, wish: Launch, mark: str, start: Start) -> Session:
     row: Row | None = None
     try:
-        with undisturbed():  # what runs and we do not know of would be left behind
-            begun = _begun(context, wish, marks_of(context, wish, mark), start)
+        with undisturbed():  # else an interrupt could leave an unknown process behind
+            process = _begun(context, wish, marks_of(context, wish, mark), start)
             row = bare_row(wish.name, agent=wish.agent, terminal=Terminal.NONE)
-            leader = context.processes.identify(begun.pid)
+            leader = context.processes.identify(process.pid)
             if leader is not None:
                 pane = RecordedPane()
                 row = outside_row(context, wish.name, wish.agent, Terminal.NONE, leader, pane)
         faults.at(Step.CREATED)
-        sight = _confirmed(context, wish, row, begun)
+        sight = _confirmed(context, wish, row, process)
         faults.at(Step.CONFIRMED)
         return record_session(context, row, sight, wish, mark, start.closing)
-    except BaseException:  # one that runs and stands nowhere would be nobody's to stop
+    except BaseException:  # else the process would run unrecorded
         if row is not None:
             start.cleared(gone=clear_away(context, row, Past(mark=mark)))
         raise
@@ -48,16 +48,16 @@ def launched_headless(context: Context, wish: Launch, mark: str, start: Start) -
 
 def _begun(context: Context, wish: Launch, marks: Mapping[str, str], start: Start) -> Begun:
     log = headless.log_path(context.registry.resolved, wish.name)
-    within = wish.again.within if wish.again else Surroundings(context.settings.environ)
-    environ = {**within.environ, **marks}
+    surroundings = wish.again.within if wish.again else Surroundings(context.settings.environ)
+    environ = {**surroundings.environ, **marks}
     try:
-        return headless.begin(wish.words, wish.cwd, environ, log, within.words)
+        return headless.begin(wish.words, wish.cwd, environ, log, surroundings.words)
     except OSError as error:
         start.cleared()
-        which = error.filename or wish.words[0]
+        program = error.filename or wish.words[0]
         raise Failure(
             Code.START_FAILED,
-            f"could not start {wish.name}: {which}: {error.strerror}",
+            f"could not start {wish.name}: {program}: {error.strerror}",
             "give a command that is there after --, as in: tmuxreap start NAME -- COMMAND",
         ) from None
 

@@ -1,7 +1,7 @@
-"""How a session comes to run, which `start` and `resume` share: made in tmux, seen alive and
-recognised, recorded.
+"""Runs a session for `start` and `resume`: creates it in tmux, confirms that the agent lives, and
+records it.
 
-What does not come to life is ended again, and no row of it is left running."""
+A failed start is ended again, and leaves no running row."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ BEGINNING_STEP_S = 0.01
 
 
 def launch(context: Context, wish: Launch) -> answers.Session:
-    """Failure, with nothing left behind, when the agent is not alive and recognised after the
-    confirmation time."""
+    """Launch a session; Failure, with nothing left behind, if its agent is not recognized alive
+    after the confirmation time."""
     context.registry.check_writable()
     mark = str(uuid.uuid4())
     with announced(context, wish, mark) as start:
@@ -48,7 +48,7 @@ def launch(context: Context, wish: Launch) -> answers.Session:
             start.cleared(gone=False)
         if wish.worktree is None:
             return _in_its_terminal(context, wish, mark, start)
-        from tmuxreap.commands.starting.worktree import worktree_made  # few starts ask for one
+        from tmuxreap.commands.starting.worktree import worktree_made  # few starts need it
 
         with worktree_made(context, wish.name, wish.worktree, start):
             return _in_its_terminal(context, wish, mark, start)
@@ -57,7 +57,7 @@ def launch(context: Context, wish: Launch) -> answers.Session:
 def _in_its_terminal(context: Context, wish: Launch, mark: str, start: Start) -> answers.Session:
     if wish.terminal is Terminal.TMUX:
         return _launched(context, wish, mark, start)
-    from tmuxreap.commands.starting.headless import launched_headless  # few sessions live there
+    from tmuxreap.commands.starting.headless import launched_headless  # few sessions need it
 
     return launched_headless(context, wish, mark, start)
 
@@ -65,7 +65,7 @@ def _in_its_terminal(context: Context, wish: Launch, mark: str, start: Start) ->
 def make_way(
     context: Context, look: RegistryLook | None, row: Row | None, wish: Launch, *, replace: bool
 ) -> None:
-    """Nothing of that name may be alive; with --replace it is ended first, by the ladder."""
+    """Refuse if a session of that name is alive; with `replace`, end it first."""
     if row is not None and look is not None:
         sight = look_at(context, [row])[0][0]
         if sight.trouble is not None and sight.trouble.code is not Code.SESSION_REPLACED:
@@ -73,7 +73,7 @@ def make_way(
         if is_there(row, sight):
             if not replace:
                 raise session_exists(wish.name, row.terminal, registered=not row.status.ended)
-            from tmuxreap.ending.end import end_rows  # few starts end anything
+            from tmuxreap.ending.end import end_rows  # few starts need it
 
             _ended(end_rows(context, look, [row], _replaced())[0])
     if wish.terminal is not Terminal.TMUX:
@@ -82,14 +82,14 @@ def make_way(
     server = context.tmux.look(wish.socket)
     if isinstance(server, Unreachable):
         raise not_asked(f"start {wish.name}", server)
-    stranger = server.named(wish.name) if isinstance(server, Server) else None
-    if stranger is not None and isinstance(server, Server):
+    session = server.named(wish.name) if isinstance(server, Server) else None
+    if session is not None and isinstance(server, Server):
         if not replace:
             raise session_exists(wish.name)
-        there = live_row(context, wish.name, wish.agent, wish.server, server, stranger)
+        existing = live_row(context, wish.name, wish.agent, wish.server, server, session)
         from tmuxreap.ending.end import end_unregistered
 
-        _ended(end_unregistered(context, there, _replaced()))
+        _ended(end_unregistered(context, existing, _replaced()))
 
 
 def _replaced() -> Policy:
@@ -99,19 +99,19 @@ def _replaced() -> Policy:
 
 
 def _nothing_left(context: Context, wish: Launch) -> None:
-    """By a start of that name that died before it could record what it had made."""
-    from tmuxreap.commands.starting.outside import made_by  # few sessions live there
+    """Refuse if a start of that name died before it recorded its process, and the process runs."""
+    from tmuxreap.commands.starting.outside import made_by  # few sessions need it
 
-    before = context.books.open_intents().get(wish.name)
-    made = made_by(context, before) if before is not None and before.verb == START else None
-    if made is not None:
-        reason = f"could not start {wish.name}: one that nobody recorded runs there ({made.pid})"
-        hint = f"record it: {command('adopt', wish.name, '--pid', str(made.pid))}"
+    intent = context.books.open_intents().get(wish.name)
+    process = made_by(context, intent) if intent is not None and intent.verb == START else None
+    if process is not None:
+        reason = f"could not start {wish.name}: one that nobody recorded runs there ({process.pid})"
+        hint = f"record it: {command('adopt', wish.name, '--pid', str(process.pid))}"
         raise Failure(Code.SESSION_EXISTS, reason, hint)
 
 
 def is_there(row: Row, sight: Sight) -> bool:
-    """Its session, or where tmux has no part in it, the agent."""
+    """Tell whether its session exists or, without tmux, its agent."""
     return sight.session is not None or (
         row.terminal is not Terminal.TMUX and sight.live is Live.ALIVE
     )
@@ -128,8 +128,8 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> answer
     marks = marks_of(context, wish, mark)
     row: Row | None = None
     try:
-        with undisturbed():  # what tmux has made and we do not know of would be left behind
-            # A command that fails at once would take its last words with it.
+        with undisturbed():  # else an interrupt could leave an unknown session behind
+            # Keeps the pane of a command that fails at once, with its last output.
             new = NewSession(wish.name, wish.cwd, wish.words, marks, remains=True)
             within = None if wish.again is None else wish.again.within
             made = context.tmux.create(wish.socket, new, within=within)
@@ -139,7 +139,7 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> answer
             row = _synthetic(context, wish, made.session)
         faults.at(Step.CREATED)
         sight = _confirmed(context, wish, profile, row, made)
-    except BaseException:  # also when a person loses patience
+    except BaseException:  # also a KeyboardInterrupt
         if row is not None:
             start.cleared(gone=clear_away(context, row))
         raise
@@ -149,16 +149,15 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> answer
     try:
         return record_session(context, row, sight, wish, mark, start.closing)
     except Failure:
-        start.cleared(
-            gone=clear_away(context, row)
-        )  # one that runs and stands nowhere would be nobody's to stop
+        # else the session would run unrecorded
+        start.cleared(gone=clear_away(context, row))
         raise
 
 
 def _confirmed(
     context: Context, wish: Launch, profile: Profile | None, row: Row, made: Created
 ) -> Sight:
-    """The session as it is after the time, if the agent lives in it."""
+    """Return the session after the confirmation time; Failure if the agent does not live in it."""
     leader, pane_id = context.processes.identify(made.pid), made.pane
     gone = _lasts_no_longer(context, row, leader, wish.confirm_s) if leader else True
     if gone or not row.tmux.known:
@@ -172,33 +171,33 @@ def _confirmed(
 
 
 def _lasts_no_longer(context: Context, row: Row, leader: ProcessId, than_s: float) -> bool:
-    """Whether it is gone by then. On a busy machine it may still be a copy of the server, before
-    its exec: that is waited for, not judged."""
+    """Tell whether the process is gone after the given time. On a busy machine it may still be a
+    copy of the server before its exec: wait for that first."""
     gone = context.processes.wait({leader}, than_s)
     server = context.processes.identify(row.tmux.server_pid or 0)
-    until = context.clock.monotonic() + BEGINNING_S
+    deadline = context.clock.monotonic() + BEGINNING_S
     while (
         not gone and server and context.processes.called(leader) == context.processes.called(server)
     ):
-        if context.clock.monotonic() >= until:
+        if context.clock.monotonic() >= deadline:
             break
         gone = context.processes.wait({leader}, BEGINNING_STEP_S)
     return bool(gone)
 
 
 def _synthetic(context: Context, wish: Launch, session_id: str) -> Row:
-    """The row that this session will have, as far as a look needs it."""
+    """Return a provisional row, with what a look needs."""
     server = context.tmux.look(wish.socket)
-    found = None
+    session = None
     if isinstance(server, Server):
-        found = next((session for session in server.sessions if session.id == session_id), None)
+        session = next((session for session in server.sessions if session.id == session_id), None)
     return live_row(
         context,
         wish.name,
         wish.agent,
         wish.server,
         server if isinstance(server, Server) else None,
-        found,
+        session,
     )
 
 
@@ -238,7 +237,7 @@ def session_exists(
 
 
 def existing_folder(name: str, cwd: str, otherwise: Code = Code.START_FAILED) -> str:
-    """A folder that is there; tmux would take another one in silence."""
+    """Check that the folder exists: tmux would silently use another one."""
     if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
         reason = f"could not start {name}: there is no folder {cwd}"
         raise Failure(otherwise, reason, "make it, or name another with --cwd DIR")

@@ -1,5 +1,5 @@
-"""Sessions outside of tmux: a process, or a pane of kitty or WezTerm, seen as its row will have it.
-Starts nothing."""
+"""Owns rows for sessions outside tmux: a process, or a pane of kitty or WezTerm. Never starts
+anything."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ def outside_row(
     leader: ProcessId,
     pane: RecordedPane,
 ) -> Row:
-    """The row of a process, by which it is told from a stranger with its pid."""
-    known = replace(
+    """Return the row of a process, with what tells it from another process after pid reuse."""
+    recorded = replace(
         pane,
         pid=leader.pid,
         created_epoch=round(context.processes.started_epoch(leader), 2),
         start_ticks=leader.start,
     )
-    where = RecordedTmux(host=context.place.host, boot_id=context.place.boot_id)
-    return bare_row(name, agent=agent, terminal=terminal, pane=known, tmux=where)
+    tmux = RecordedTmux(host=context.place.host, boot_id=context.place.boot_id)
+    return bare_row(name, agent=agent, terminal=terminal, pane=recorded, tmux=tmux)
 
 
 def named_pane(context: Context, name: str, words: str) -> tuple[Terminal, RecordedPane, ProcessId]:
-    """What `kitty:7` means: the pane, and the program that the terminal has started in it."""
+    """Find the pane that `kitty:7` names, and the first process in it."""
     kind, _, number = words.partition(":")
     if kind not in PANES or not (number.isascii() and number.isdigit()):
         reason = f"could not adopt {name}: {words!r} is no pane of another terminal"
         raise Failure(Code.USAGE, reason, "write --pane kitty:ID or --pane wezterm:ID")
     terminal = PANES[kind]
-    found = find_pane(name, terminal, number, context.settings.environ)
-    pid = found.pid if found.pid is not None else _leader_on(context, found.tty)
-    return terminal, RecordedPane(id=number, listen_on=found.address), living(context, name, pid)
+    match = find_pane(name, terminal, number, context.settings.environ)
+    pid = match.pid if match.pid is not None else _leader_on(context, match.tty)
+    return terminal, RecordedPane(id=number, listen_on=match.address), living(context, name, pid)
 
 
 def made_by(context: Context, intent: Intent) -> Process | None:
-    """What a start has made without tmux, as long as it lives: by its mark."""
+    """Return the live process that a start made without tmux, found by its mark."""
     index = context.observer.look([], 0).index
     marks = json.loads(intent.plan)["marks"]
     marked = list(chain.from_iterable(index.by_mark.get(mark, ()) for mark in marks))
-    led = (index.processes[pid] for pid in sorted(marked))
-    return next((process for process in led if process.pid == process.sid), None)
+    processes = (index.processes[pid] for pid in sorted(marked))
+    return next((process for process in processes if process.pid == process.sid), None)
 
 
 def living(context: Context, name: str, pid: int | None) -> ProcessId:
@@ -75,21 +75,21 @@ def living(context: Context, name: str, pid: int | None) -> ProcessId:
 
 
 def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[Row, Sight]:
-    """The row with the agent that runs there, and the look at it; what belongs to another row is
-    refused."""
+    """Recognize the agent in the row's processes, and return the row with a look at it; refuse
+    processes of another row."""
     world = context.observer.look([context.servers.of(row)], 0)
     leader = world.index.processes.get(row.pane.pid or 0)
     if leader is not None and row.terminal is Terminal.NONE:
         _not_in_tmux(context, row, leader)
-    known = [row.agent] if row.agent else list(context.profiles.agents)
+    candidates = [row.agent] if row.agent else list(context.profiles.agents)
     own = [one.process for one in look_at(context, [row])[0][0].owned.own]
-    agents = [name for name in known if agent_among(own, _profile(context, row, name), world)]
+    agents = [name for name in candidates if agent_among(own, _profile(context, row, name), world)]
     if len(agents) != 1:
-        which = row.agent or "agent"
+        wanted = row.agent or "agent"
         running = (
             f"several agents run there: {', '.join(agents)}"
             if agents
-            else f"no {which} is recognised there"
+            else f"no {wanted} is recognised there"
         )
         raise Failure(
             Code.USAGE, f"could not adopt {row.name}: {running}", "say which with --agent AGENT"
@@ -100,7 +100,9 @@ def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[R
 
 
 def outside_launch(context: Context, row: Row, sight: Sight) -> Launch:
-    cwd = next((found for one in sight.agent if (found := context.processes.cwd(one.id))), None)
+    cwd = next(
+        (folder for process in sight.agent if (folder := context.processes.cwd(process.id))), None
+    )
     assert row.agent is not None  # noqa: S101 - it was recognised
     return Launch(
         name=row.name,
@@ -147,7 +149,7 @@ def _not_another_s(context: Context, row: Row, look: RegistryLook | None, own: s
 
 
 def _leader_on(context: Context, tty: str | None) -> int | None:
-    """What a terminal has started on a device: the leader of the kernel session there."""
+    """Return the process that leads the kernel session on a terminal device."""
     try:
         device = os.stat(tty).st_rdev if tty else 0  # noqa: PTH116 - a name that a terminal tells
     except OSError:

@@ -1,5 +1,5 @@
-"""The row of a session that runs, as `start`, `adopt` and `resume` write it: a new one, or the
-ended one of that name, running again. Starts nothing."""
+"""Owns the row of a running session as `start`, `adopt` and `resume` write it: a new row, or the
+ended one of that name, running again. Never starts anything."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ CONFIRM_S = 1.0
 
 @frozen
 class Again:
-    """How a session is started again by nobody's hand."""
+    """An automatic restart."""
 
     attempt: int
     within: Surroundings
-    check: Callable[[], None]  # once the session is ours to start: Failure where it is not to be
+    check: Callable[[], None]  # called before the launch: Failure if it is no longer wanted
 
 
 @frozen
 class Launch:
-    """One session that is to be started."""
+    """A session to be launched."""
 
     name: str
     agent: str
-    words: tuple[str, ...]  # what runs in the pane
-    start_command: str | None  # what is recorded: without the ID that we gave it
+    words: tuple[str, ...]  # the command in the pane
+    start_command: str | None  # as recorded: without the conversation ID that we added
     cwd: str
     server: str | None
     socket: str
@@ -64,8 +64,8 @@ class Launch:
     environment: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Value] = field(default_factory=dict)  # tags, task_id, ttl ...
     terminal: Terminal = Terminal.TMUX
-    worktree: Worktree | None = None  # made before the session, taken back with it
-    again: Again | None = None  # by a watch, after it was lost
+    worktree: Worktree | None = None  # made before the session, removed with it if the start fails
+    again: Again | None = None  # set if a watch restarts a lost session
 
 
 def registered(look: RegistryLook | None, name: str) -> Row | None:
@@ -85,7 +85,7 @@ def live_row(
     server: Server | None,
     session: Session | None,
 ) -> Row:
-    """A row for a session that has none (yet), with the identity that it has now."""
+    """Return a row for an unregistered session, with its present identity."""
     identity = RecordedTmux()
     if server is not None and session is not None:
         identity = RecordedTmux(
@@ -108,14 +108,14 @@ def record_session(
     mark: str | None,
     closing: Sequence[Closing] = (),
 ) -> answers.Session:
-    """Into the registry: a new row, or the ended one made running again."""
+    """Write the session to the registry, as a new row or by reviving the ended one."""
     fields = _fields(context, row, sight, wish)
 
     def edit(look: RegistryLook) -> str:
-        there = look.named(wish.name)
-        if there is None:
+        current = look.named(wish.name)
+        if current is None:
             return _added(look, _nested(fields, wish))
-        return edited(look, {wish.name: _renewed(there, row, fields, wish)})
+        return edited(look, {wish.name: _renewed(current, row, fields, wish)})
 
     before, after = context.registry.change(edit)
     old = before.named(wish.name)
@@ -125,7 +125,7 @@ def record_session(
     now = after.named(wish.name)
     assert now is not None  # noqa: S101 - just written
     if wants_restart(now) or "restart" in wish.fields:
-        from tmuxreap.commands.starting.surroundings import keep  # few rows ask for it
+        from tmuxreap.commands.starting.surroundings import keep  # few rows need it
 
         keep(context, now)
     return session_result(context, now, replace(sight, trouble=None))
@@ -168,13 +168,13 @@ def _fields(context: Context, row: Row, sight: Sight, wish: Launch) -> dict[tupl
 
 
 def _program(sight: Sight) -> str | None:
-    """What the agent is called, or what carries it."""
+    """Return the process name of the agent's carrier, or else of the agent."""
     carrier = (sight.carrier.process,) if sight.carrier else ()
     return next((process.comm for process in (*carrier, *sight.agent)), None)
 
 
 def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, object]:
-    """A new row in the order in which one likes to read it."""
+    """Return a new row with its fields in reading order."""
     row: dict[str, object] = {
         "name": wish.name,
         "status": Status.RUNNING.value,
@@ -191,11 +191,11 @@ def _nested(fields: Mapping[tuple[str, ...], Value], wish: Launch) -> dict[str, 
 
 def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], wish: Launch) -> Changes:
     changes = dict(revive_changes(row.fields))
-    known = {path: value for path, value in fields.items() if value is not None or row.has(*path)}
+    values = {path: value for path, value in fields.items() if value is not None or row.has(*path)}
     changes.update(
         {
             path: value
-            for path, value in known.items()
+            for path, value in values.items()
             if path != ("agent",) or row.agent != wish.agent
         }
     )
@@ -206,17 +206,17 @@ def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], wish: 
 
 
 def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:
-    """A new session begins a new conversation, a resumed or adopted one goes on with what is
-    known."""
+    """Return the conversation fields: a start begins a new conversation; resume and adopt keep what
+    is known."""
     field_name = conversation_field(wish.agent)
     if wish.conversation is None and wish.event is not Event.STARTED:
         return [] if row is not None else [(field_name, None)]
-    known: list[tuple[str, Value]] = [(field_name, wish.conversation)]
+    values: list[tuple[str, Value]] = [(field_name, wish.conversation)]
     if wish.source is not None:
-        known.append(("conversation_source", wish.source))
+        values.append(("conversation_source", wish.source))
     elif row is not None and row.has("conversation_source"):
-        known.append(("conversation_source", None))
-    return known
+        values.append(("conversation_source", None))
+    return values
 
 
 def _added(look: RegistryLook, row: Mapping[str, object]) -> str:

@@ -1,6 +1,5 @@
-"""What a session that may be started again runs in: kept while it lives, given to the next one.
-
-Owns which of its variables are the session's. Never takes those of whoever starts it again."""
+"""Owns the environment of sessions that may be restarted: saved while they live, used for the
+restart, so that the restarting process does not pass on its own variables."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ from tmuxreap.sessions.identity import not_asked
 from tmuxreap.system.control_groups import way_out
 from tmuxreap.system.environment import PARENT
 
-# Without these there is no tmux client; a server that lives has its own.
+# Without these there is no tmux client; a running server has its own environment.
 LEAST = ("PATH", "HOME", "LANG", "LC_ALL")
 OF_A_PANE = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
 OURS = "TMUXREAP_"
 
 
 def keep(context: Context, row: Row) -> None:
-    """Of one that runs: what tmux has started in its pane was given all of it."""
+    """Save the environment of a running session, from the process that tmux started in its pane."""
     leader = context.processes.identify(row.pane.pid) if row.pane.pid else None
     environ = context.processes.environ(leader) if leader and wants_restart(row) else None
     if environ is not None or not wants_restart(row):
@@ -30,33 +29,34 @@ def keep(context: Context, row: Row) -> None:
 
 
 def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
-    """For its next start. Failure where a new server would be needed and cannot be made."""
-    kept = context.books.surroundings(row.name)
+    """Return the environment for a restart; Failure if that needs a new tmux server and none can be
+    made."""
+    saved = context.books.surroundings(row.name)
     if row.terminal is Terminal.NONE:
-        return _within_none(context, row, kept)
+        return _within_none(context, row, saved)
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
         raise not_asked(f"start {row.name}", server)
     if not isinstance(server, NoServer):
-        return Surroundings(_least(context) if kept is None else kept)
-    words = way_out(context.settings.uid, kept or {})
-    if kept is None:
+        return Surroundings(_least(context) if saved is None else saved)
+    prefix = way_out(context.settings.uid, saved or {})
+    if saved is None:
         raise _no_server(row.name, "the environment that it had is not known")
-    if words is None:
+    if prefix is None:
         raise _no_server(
             row.name, "one that a watch makes would end with the watch's control group"
         )
-    return Surroundings(kept, words)
+    return Surroundings(saved, prefix)
 
 
 def _within_none(context: Context, row: Row, kept: Mapping[str, str] | None) -> Surroundings:
-    """Without tmux nobody but us starts it."""
-    words = way_out(context.settings.uid, kept or {})
-    if words is None:
+    """Return the environment for a start without tmux, as our own child process."""
+    prefix = way_out(context.settings.uid, kept or {})
+    if prefix is None:
         reason = "what a watch starts would end with the watch's control group"
         hint = f"resume it from a terminal: {command('resume', row.name)}"
         raise NoPlace(Code.START_FAILED, f"could not start {row.name} again: {reason}", hint)
-    return Surroundings(_least(context) if kept is None else kept, words)
+    return Surroundings(_least(context) if kept is None else kept, prefix)
 
 
 def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
@@ -68,12 +68,12 @@ def _of_session(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _least(context: Context) -> dict[str, str]:
-    known = context.settings.environ
-    return {name: known[name] for name in LEAST if name in known}
+    environ = context.settings.environ
+    return {name: environ[name] for name in LEAST if name in environ}
 
 
 class NoPlace(Failure):
-    """No attempt after this one would end otherwise."""
+    """A failure that every further attempt would repeat."""
 
 
 def _no_server(name: str, reason: str) -> NoPlace:

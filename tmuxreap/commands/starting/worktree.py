@@ -1,8 +1,5 @@
-"""`start --worktree`: the git worktree that a session works in, made before it and taken back with
-it.
-
-Owns when that happens; git's own commands are in `system.git`. Never touches one that was there
-before."""
+"""Owns when `start --worktree` creates a git worktree and removes it again; git's commands are in
+`system.git`. Never touches a worktree that existed before."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ from tmuxreap.system.interrupts import undisturbed
 
 @contextlib.contextmanager
 def worktree_made(context: Context, name: str, tree: Worktree, start: Start) -> Iterator[None]:
-    """Make it, unless it is there; a start that fails leaves nothing of it."""
+    """Create the worktree if it does not exist; a failed start removes it again."""
     if tree.is_there:
         yield
         return
     environ = context.settings.environ
     try:
-        with undisturbed():  # git hears an interruption itself, and tidies up
+        with undisturbed():  # git handles an interrupt itself, and cleans up
             new_branch = add_worktree(name, tree, environ)
     except Failure:
         start.cleared()
@@ -32,7 +29,7 @@ def worktree_made(context: Context, name: str, tree: Worktree, start: Start) -> 
     try:
         yield
     except BaseException as error:
-        # Where something of the session may be alive, its folder is not pulled away.
+        # Not while a process of the session may still live in it.
         stays = take_back_worktree(name, tree, new_branch, environ) if start.is_cleared else None
         if stays is not None and isinstance(error, Failure):
             raise _with(error, stays) from None

@@ -1,2 +1,2 @@
-"""Reconciles at the moment that something happens: `waiting` hears the kernel, `restarting` starts
-again, `telling` and `notifier` tell of it, `status_line` tells tmux."""
+"""Owns `watch`: `watch` reconciles when `waiting` reports an event, `restarting` restarts lost
+sessions, `telling`, `notifier` and `outlet` report, `status_line` updates tmux."""

@@ -1,7 +1,6 @@
-"""Runs the user's command of `watch --exec`, with each event on its stdin.
+"""Owns the processes of `watch --exec`: the user's command, with each event on its stdin.
 
-Owns these processes and their end. Never lets them write to our stdout, which is for events alone.
-"""
+Never lets them write to our stdout, which carries only events."""
 
 from __future__ import annotations
 
@@ -14,18 +13,18 @@ import subprocess
 from tmuxreap.core.errors import Code, Failure
 
 EXEC_S = 30.0
-AT_ONCE = 8  # a thousand events are no thousand processes
-PLAIN_WORD = re.compile(r"[\w./+@%:,-]+")  # one that the shell takes as it stands
+AT_ONCE = 8  # at most, even for a thousand events
+PLAIN_WORD = re.compile(r"[\w./+@%:,-]+")  # needs no quoting in a shell
 
 
 def check(command: str) -> None:
-    """Refuse what the shell can neither read nor find: better now than at the first event."""
-    read = subprocess.run(
+    """Refuse a command that the shell cannot parse or find, before the first event."""
+    parsed = subprocess.run(
         ["sh", "-n", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
-    if read.returncode:
-        said = read.stderr.decode("utf-8", "replace").strip() or "the shell cannot read it"
-        raise _unusable(command, said)
+    if parsed.returncode:
+        complaint = parsed.stderr.decode("utf-8", "replace").strip() or "the shell cannot read it"
+        raise _unusable(command, complaint)
     first = (command.split() or [""])[0]
     if not PLAIN_WORD.fullmatch(first):
         return
@@ -41,7 +40,7 @@ def _unusable(command: str, reason: str) -> Failure:
 
 
 def execute(command: str, event: str) -> None:
-    """One that hangs is ended with what it began."""
+    """Run the command with the event; kill its process group on a timeout."""
     try:
         status = str(_executed(command, event) or "")
     except OSError as error:
@@ -60,8 +59,7 @@ def _executed(command: str, event: str) -> int | str:
             process.communicate(event.encode(), timeout=EXEC_S)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(
-                    process.pid, signal.SIGKILL
-                )  # not waited for yet: the number is still its own
+                # not reaped yet: its pid cannot be reused
+                os.killpg(process.pid, signal.SIGKILL)
             return f"nothing within {EXEC_S:g} s"
         return process.returncode

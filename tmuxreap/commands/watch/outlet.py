@@ -1,7 +1,8 @@
-"""A way out for what a watch tells: whoever takes it slowly, or not at all, holds nobody up.
+"""Owns a bounded queue of what a watch reports, and the threads that deliver it, so that a slow or
+blocked reader delays nothing.
 
-Owns a bounded line of what waits, and the threads that carry it away. Never blocks who puts
-something in: what finds no room is dropped, and how much that was is told in its place."""
+`put` never blocks: without room the item is dropped, and the number of dropped items is reported
+instead."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class Outlet(Generic[T]):
             self._changed.notify()
 
     def drain(self, timeout_s: float) -> bool:
-        """Wait until all of it was carried away, but no longer than this."""
+        """Wait until everything is delivered, at most this long."""
         with self._changed:
             return self._changed.wait_for(lambda: not (self._waiting or self._at_work), timeout_s)
 

@@ -1,7 +1,6 @@
-"""Brings lost sessions back, each in its time: what is due, and the processes that do it.
+"""Owns the restarts of lost sessions: when each is due, and the processes that carry it out.
 
-Owns these processes. A watch hears deaths while they work; what came of one stands in the ledger,
-and is told from there. Never starts a session itself."""
+Never starts a session itself: a watch must hear deaths meanwhile. The ledger has the outcome."""
 
 from __future__ import annotations
 
@@ -36,21 +35,21 @@ RESTARTED = "restarted"
 class _Due:
     loss: str
     tried: int
-    at: float  # by the clock of the watch
+    at: float  # by the monotonic clock
 
 
 class Child:
-    """One restart under way."""
+    """The process of one restart."""
 
     def __init__(self, context: Context, known: Pending) -> None:
-        of_it = (known.name, known.loss, str(known.tried))
-        words = (RESTART, "--", str(context.registry.resolved), *of_it)
+        words_of_restart = (known.name, known.loss, str(known.tried))
+        words = (RESTART, "--", str(context.registry.resolved), *words_of_restart)
         self._process = popen_outside(words, context.settings.environ)
-        found = context.processes.identify(self._process.pid)
-        self.id = found or ProcessId(self._process.pid, 0)
+        identity = context.processes.identify(self._process.pid)
+        self.id = identity or ProcessId(self._process.pid, 0)
 
     def close(self) -> None:
-        """It is gone: its number is given back."""
+        """Reap the finished process."""
         self._process.wait()
 
 
@@ -61,7 +60,7 @@ Begin = Callable[[Context, Pending], Child]
 class _UnderWay:
     child: Child
     name: str
-    latest: int  # the last event before it
+    latest: int  # ID of the last event before it
 
 
 class Restarts:
@@ -72,10 +71,10 @@ class Restarts:
         self._say = say
         self._begin = begin
         self._due: dict[str, _Due] = {}
-        self._settled: dict[str, str] = {}  # by name the loss of which nothing is to come
+        self._settled: dict[str, str] = {}  # by name: the loss after which no restart follows
         self._under_way: dict[ProcessId, _UnderWay] = {}
-        self._vain: Counter[str] = Counter()  # attempts of which nothing could be recorded
-        self._kept: dict[str, int | None] = {}  # whose surroundings are known, by pid
+        self._vain: Counter[str] = Counter()  # attempts without a record in the ledger
+        self._kept: dict[str, int | None] = {}  # pids whose environment was saved
 
     @property
     def processes(self) -> frozenset[ProcessId]:
@@ -83,13 +82,13 @@ class Restarts:
 
     @property
     def next_at(self) -> float:
-        """When there is something to do, if nothing happens before."""
+        """When the next restart is due; infinite if none is, or none may start now."""
         if len(self._under_way) >= AT_ONCE:
             return float("inf")
         return min((due.at for due in self._due.values()), default=float("inf"))
 
     def see(self, rows: Iterable[Row]) -> None:
-        """All rows as they stand now."""
+        """Update what is due from all current rows."""
         wanting = [row for row in rows if wants_restart(row)]
         lost = {row.name: row for row in wanting if is_lost(row)}
         self._due = {
@@ -115,27 +114,27 @@ class Restarts:
             known = self._pending(row) if row is not None and is_lost(row) else None
             if known is not None and (known.loss, known.tried) == (due.loss, due.tried):
                 self._start(known)
-            elif known is not None:  # another watch is at it, or was
+            elif known is not None:  # another watch took the attempt
                 self._await(known)
 
     def ended(self, gone: Iterable[ProcessId]) -> None:
-        """What came of these, and when the next attempt is due."""
-        for one in [self._under_way.pop(process) for process in gone]:
-            one.child.close()
-            events = self._context.books.events({one.name}, None, one.latest)
-            came = [event for event in events if _is_outcome(event)]
-            self._vain[one.name] = 0 if came else self._vain[one.name] + 1
-            if _took(events, one.child.id):  # else another watch tells its own
-                for event in came:
+        """Report the outcome of these processes, and schedule the next attempts."""
+        for restart in [self._under_way.pop(process) for process in gone]:
+            restart.child.close()
+            events = self._context.books.events({restart.name}, None, restart.latest)
+            outcomes = [event for event in events if _is_outcome(event)]
+            self._vain[restart.name] = 0 if outcomes else self._vain[restart.name] + 1
+            if _took(events, restart.child.id):  # otherwise another watch reports it
+                for event in outcomes:
                     self._tell(event)
         self.see(self._context.registry.look().usable)
 
     def _start(self, known: Pending) -> None:
-        past = self._context.books.history(known.name)
-        latest = past[-1].id if past else 0
+        history = self._context.books.history(known.name)
+        latest = history[-1].id if history else 0
         try:
             child = self._begin(self._context, known)
-        except OSError:  # no process to be had: once more, later
+        except OSError:  # no process can be started: retry later
             self._vain[known.name] += 1
             self._await(known)
             return
@@ -170,17 +169,17 @@ class Restarts:
         return known
 
     def _give_up(self, row: Row, reason: str) -> None:
-        known = self._context.books.history(row.name)
-        if known is None:
+        history = self._context.books.history(row.name)
+        if history is None:
             return
-        latest = known[-1].id if known else 0
+        latest = history[-1].id if history else 0
         self._settled[row.name] = loss_of(row)
         if give_up(self._context, row.name, loss_of(row), reason):
             for event in self._context.books.events({row.name}, None, latest):
                 self._tell(event)
 
     def _keep(self, row: Row) -> None:
-        """Also of one that no `start` of ours has made."""
+        """Save the environment for a restart, also of a session that no `start` made."""
         if not row.status.ended and self._kept.get(row.name) != row.pane.pid:
             self._kept[row.name] = row.pane.pid
             keep(self._context, row)
@@ -205,15 +204,15 @@ def _said(event: Event) -> Change:
     data = event.data
     if event.kind in BEGINNINGS:
         attempt = data.get("restart")
-        said = f"attempt {attempt}, {event.kind}"
-        news = Change(event.name, RESTARTED, event.timestamp, evidence=said, settled=True)
+        evidence = f"attempt {attempt}, {event.kind}"
+        news = Change(event.name, RESTARTED, event.timestamp, evidence=evidence, settled=True)
         return replace(news, attempt=attempt)
     error = data.get("error")
-    more = error if isinstance(error, dict) else {}
+    details = error if isinstance(error, dict) else {}
     news = Change(event.name, event.kind, event.timestamp)
     return replace(
         news,
-        evidence=data.get("reason") or more.get("message"),
-        hint=data.get("hint") or more.get("hint"),
+        evidence=data.get("reason") or details.get("message"),
+        hint=data.get("hint") or details.get("hint"),
         attempt=data.get("attempt"),
     )

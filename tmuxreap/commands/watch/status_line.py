@@ -1,9 +1,8 @@
-"""The segment for the status line: one user option on the registry's tmux servers, where
-`@tmuxreap-segment` is on.
+"""Owns the segment for the status line: a user option on the registry's tmux servers that have
+`@tmuxreap-segment` on.
 
-The status line reads it without starting a process. It is set when it changes, and again at each
-full look, for a server that was asked for it meanwhile; asked and set inside tmux, in the same
-step."""
+A status line reads it without starting a process. It is set when it changes, and at each full look
+for servers that asked for it since; tmux checks and sets it in one step."""
 
 from __future__ import annotations
 
@@ -24,20 +23,20 @@ class Segment:
         self._states = context.states
 
     def tell(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, Told]:
-        """What each is at. `again`: also where nothing changed."""
+        """Update the segments, and return each row's state. `again`: also unchanged segments."""
         rows, sights = [row for row, _ in seen], [sight for _, sight in seen]
         states = self._states.of(rows, sights) if _alive(sights) else [NOTHING] * len(sights)
-        found = texts(sights, states)
-        for socket in self._told.keys() - found.keys():
-            found[socket] = ""  # nothing of the registry is on it any more
-        for socket, text in found.items():
+        segments = texts(sights, states)
+        for socket in self._told.keys() - segments.keys():
+            segments[socket] = ""  # no session of the registry is left on it
+        for socket, text in segments.items():
             if again or self._told.get(socket) != text:
                 self._set(socket, text)
                 self._told[socket] = text
         return {row.name: told for row, told in zip(rows, states, strict=True)}
 
     def leave(self) -> None:
-        """Nobody keeps it true from now on."""
+        """Unset the segments: nothing updates them from now on."""
         for socket in self._told:
             self._set(socket, None)
 
@@ -55,12 +54,12 @@ ORDER = (
 
 
 def texts(sights: Sequence[Sight], told: Sequence[Told]) -> dict[str, str]:
-    """By server: how many agents are at what (`3 working, 1 waiting`), and how many are told to run
-    and do not. Never a name: tmux would expand it."""
+    """Return for each server how many agents are in which state (`3 working, 1 waiting`), and how
+    many should run and do not. Never a name: tmux would expand it."""
     counts: dict[str, Counter[AgentState | None]] = {}
-    for sight, one in zip(sights, told, strict=True):
+    for sight, state_told in zip(sights, told, strict=True):
         if isinstance(sight.server, Server):
-            state = one.state if sight.live is Live.ALIVE else None
+            state = state_told.state if sight.live is Live.ALIVE else None
             counts.setdefault(sight.socket, Counter())[state] += 1
     return {socket: _text(count) for socket, count in counts.items()}
 

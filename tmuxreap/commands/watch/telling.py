@@ -1,7 +1,5 @@
-"""What a watch tells, and to whom: each thing when it comes, and once.
-
-Owns what was told before, and the alarms: the command of `--exec`, and those who look at a session.
-Looks at nothing itself."""
+"""Owns what a watch reports: each event once, to its output, to the command of `--exec` and to the
+clients of the session. Never looks at anything itself."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import as_dict, replace
 
 DROPPED = "dropped"
-MANY = 3  # deaths at once are one alarm
+MANY = 3  # this many deaths at once are one alarm
 MASS_DEATH, MOURNING_S = "mass_death", 2.0
 NOTICE_CELLS = 200
 HEALTH = "check the setup with: tmuxreap doctor"
@@ -30,50 +28,52 @@ Tell = Callable[[Change], None]
 
 
 def troubles(warnings: Iterable[str]) -> list[Drift]:
-    """What a look could not do with the ledger: it goes on, and says what it does not know."""
-    found = {code: said for code, _, said in (one.partition(": ") for one in warnings) if said}
+    """Return what a look could not do with the ledger, as drift: the watch goes on without."""
+    messages = {
+        code: said for code, _, said in (warning.partition(": ") for warning in warnings) if said
+    }
     return [
         Drift("", code, said, hint=HEALTH)
-        for code, said in found.items()
+        for code, said in messages.items()
         if code in LEDGER_TROUBLES
     ]
 
 
 def notice(event: Change) -> str:
-    """An event in the one line that a status line has."""
-    said = event.evidence or event.outcome or ""
+    """Format an event in one line for a tmux message."""
+    text = event.evidence or event.outcome or ""
     if event.event == "state":
-        said = f"{event.before} -> {event.state}"
-    words = f"{event.name}: {event.event}: {said}"
+        text = f"{event.before} -> {event.state}"
+    words = f"{event.name}: {event.event}: {text}"
     return cut(plain(words.replace("\n", " ")), NOTICE_CELLS)
 
 
 class Told:
-    """Each drift is told when it comes, and again when it comes back; not at every look. Of many
-    deaths at once there is one alarm."""
+    """Reports drift when it appears or reappears, not at every look, and many deaths at once as one
+    alarm."""
 
     def __init__(
         self, tell: Tell, command: str | None, registry: str, *, settles: bool = True
     ) -> None:
         self._tell = tell
-        self._settles = settles  # else what is certain is found again at every look
+        self._settles = settles  # otherwise certain drift is found again at every look
         self._registry = registry
         self._exec = None if command is None else _exec_outlet(command)
         self._standing: set[tuple[str, str]] = set()
-        self._dead: list[Change] = []  # of whom no alarm was given yet
+        self._dead: list[Change] = []  # deaths without an alarm so far
         self._died_at = 0.0
-        self._more = False  # died at the last look
+        self._more = False  # the last look found a death
         self.show: Callable[[Change], None] = lambda event: None
 
     def mourns(self, now: float) -> bool:
-        """Whether more may die in a moment: then the alarm waits for them."""
+        """Tell whether alarms are delayed, because more sessions may be dying."""
         if self._more and len(self._dead) and not self._died_at:
             self._died_at = now
-        waits = self._more and now - self._died_at < MOURNING_S
+        delayed = self._more and now - self._died_at < MOURNING_S
         self._more = False
-        if not waits:
+        if not delayed:
             self.flush()
-        return waits
+        return delayed
 
     def flush(self) -> None:
         dead, self._dead, self._died_at = self._dead, [], 0.0
@@ -98,16 +98,16 @@ class Told:
     def drifts(
         self, at: float, drifts: Iterable[Drift], only: frozenset[str] | None = None
     ) -> None:
-        found = {(drift.name, str(drift.drift)): drift for drift in drifts}
-        for key in found.keys() - self._standing:
-            self._event(_change(found[key], at))
+        current = {(drift.name, str(drift.drift)): drift for drift in drifts}
+        for key in current.keys() - self._standing:
+            self._event(_change(current[key], at))
         untouched = {key for key in self._standing if only is not None and key[0] not in only}
         self._standing = untouched | {
-            key for key, drift in found.items() if not (self._settles and drift.settled)
+            key for key, drift in current.items() if not (self._settles and drift.settled)
         }
 
     def trouble(self, at: float, failure: Failure) -> None:
-        """A registry that cannot be read for a moment: said once, and the watch goes on."""
+        """Report once that the registry cannot be read for now; the watch goes on."""
         code = failure.code.text
         if ("", code) not in self._standing:
             drift = Drift("", code, failure.message, hint=failure.hint)
@@ -144,5 +144,5 @@ def _exec_outlet(command: str) -> Outlet[str]:
 
 
 def dropped(at: float, count: int) -> Change:
-    """In the place of events that nobody took in time; the registry has all that they told of."""
+    """Stand in for events that were not read in time; the registry has what they reported."""
     return Change("", DROPPED, iso(at), count=count)

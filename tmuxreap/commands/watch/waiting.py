@@ -1,7 +1,7 @@
-"""Owner of the one wait of `watch`: for the death of processes, a change of one file, a time, or a
-signal to end; and of the kernel's word on how a process ended.
+"""Owns the wait of `watch`: for deaths of processes, a change of one file, a timeout, or a signal
+to end; and the kernel's word on how a process ended.
 
-Nothing here wakes up by itself: the kernel tells. Where it cannot, the time-out is all there is."""
+Never polls: the kernel wakes it up. Where that is not supported, only the timeout does."""
 
 from __future__ import annotations
 
@@ -23,24 +23,21 @@ from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
 from tmuxreap.system.processes import procfs
 
-# From <sys/inotify.h>. The file itself is watched, not its folder: the ledger beside it changes all
-# the time. Only while there is no such file is its coming awaited in the folder.
+# From <sys/inotify.h>. The file is watched rather than its folder, where the ledger changes all the
+# time; the folder is watched only while the file is missing.
 IN_MODIFY = 0x2
 IN_ATTRIB, IN_CLOSE_WRITE, IN_DELETE_SELF, IN_MOVE_SELF = 0x4, 0x8, 0x400, 0x800
 CHANGES = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF
 COMING = 0x80 | 0x100  # IN_MOVED_TO | IN_CREATE
-CLOCK_BOOTTIME = 7  # goes on while the machine sleeps: what is due is due when it wakes up
-PIDFD_GET_INFO, PIDFD_INFO_EXIT = (
-    0xC040FF0B,
-    1 << 3,
-)  # Linux 6.15, once its parent has taken note of the end
+CLOCK_BOOTTIME = 7  # counts suspended time: what is due is due when the machine wakes up
+PIDFD_GET_INFO, PIDFD_INFO_EXIT = 0xC040FF0B, 1 << 3  # Linux 6.15, after the parent's wait
 VMSTAT = Path("/proc/vmstat")
 
 
 @frozen
 class Woken:
     gone: frozenset[ProcessId]
-    changed: bool  # the file
+    changed: bool  # the file has changed
     ending: bool  # we were asked to end
 
 
@@ -48,8 +45,8 @@ class Waiter:
     def __init__(
         self, processes: Processes, file: Path, *, signals: bool = True, more: Sequence[Path] = ()
     ) -> None:
-        """Without `signals` the program that we run in keeps its own, and `ring` ends the wait.
-        `more`: files whose changes are told too, as often as they are written."""
+        """Without `signals`, signal handlers are left alone and `ring` ends the wait. `more`: files
+        of which every write is reported too."""
         self._processes = processes
         self._file = file
         self._more = more
@@ -67,7 +64,7 @@ class Waiter:
                 signal.signal(number, self._end)
 
     def ring(self) -> None:
-        """From whatever thread: end the wait, and every one after it."""
+        """End this wait and all later ones; callable from any thread."""
         self._ending = True
         with contextlib.suppress(OSError):
             os.write(self._rope, b"!")
@@ -75,29 +72,29 @@ class Waiter:
     def close(self) -> None:
         if self._signals:
             signal.set_wakeup_fd(-1)
-        rope, self._rope = self._rope, -1  # whoever rings from now on rings nobody else's
+        rope, self._rope = self._rope, -1  # a later `ring` must not write to a reused descriptor
         for descriptor in (*self._pidfds.values(), self._bell, rope, self._inotify, self._timer):
             if descriptor >= 0:
                 os.close(descriptor)
         self._pidfds.clear()
 
     def arm(self) -> None:
-        """Before the file is read: what is written after that is told. Again each time, for a
-        replaced file is another one; adding it twice changes nothing."""
+        """Watch the files; call it before reading them, so that later writes are reported. Call it
+        each time: a replaced file needs a new watch, and adding one twice is harmless."""
         if self._inotify < 0:
             return
         for path in self._more:
             _add_watch(self._inotify, path, CHANGES | IN_MODIFY)
-        there = _add_watch(self._inotify, self._file, CHANGES) >= 0
-        if not there and self._folder < 0:
+        exists = _add_watch(self._inotify, self._file, CHANGES) >= 0
+        if not exists and self._folder < 0:
             self._folder = _add_watch(self._inotify, self._file.parent, COMING)
-            _add_watch(self._inotify, self._file, CHANGES)  # it may have come between the two
-        elif there and self._folder >= 0:
+            _add_watch(self._inotify, self._file, CHANGES)  # it may have appeared meanwhile
+        elif exists and self._folder >= 0:
             _libc().inotify_rm_watch(self._inotify, self._folder)
             self._folder = -1
 
     def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
-        """As soon as one of them is gone, the file changed or the time is up."""
+        """Wait until one of the processes is gone, the file has changed, or the time is up."""
         gone = self._follow(frozenset(processes))
         if gone or self._ending:
             return Woken(gone, changed=False, ending=self._ending)
@@ -117,7 +114,7 @@ class Waiter:
         return Woken(died, self._inotify in ready, self._ending)
 
     def how_ended(self, process: ProcessId) -> str | None:
-        """Of one that was waited for just now; None where the kernel does not say."""
+        """Tell how a process that was just waited for ended; None if the kernel does not say."""
         pidfd = self._pidfds.get(process, -1)
         status = _exit_status(pidfd)
         if (
@@ -135,7 +132,7 @@ class Waiter:
         return f"{name}; the OOM killer ran" if self._starved(number) else name
 
     def remember_memory(self) -> None:
-        """What starved before this is no cause of what ends after it."""
+        """Forget earlier kills by the OOM killer: they are not the cause of later deaths."""
         self._out_of_memory = out_of_memory_kills()
 
     def _starved(self, number: int) -> bool:
@@ -145,8 +142,7 @@ class Waiter:
         self._ending = True
 
     def _follow(self, processes: frozenset[ProcessId]) -> frozenset[ProcessId]:
-        """Keep a descriptor of each of them and of no other; those that are gone already are
-        told."""
+        """Hold a pidfd for exactly these processes; return those that are gone already."""
         for process in self._pidfds.keys() - processes:
             os.close(self._pidfds.pop(process))
         return frozenset(
@@ -158,14 +154,11 @@ class Waiter:
             descriptor = os.pidfd_open(process.pid)
         except ProcessLookupError:
             return False
-        except (
-            AttributeError,
-            OSError,
-        ):  # no pidfds, or no more descriptors: the full look will tell
+        # no pidfd support, or no descriptor left: the full look will find out
+        except (AttributeError, OSError):
             return True
-        if (
-            self._processes.again(process) is None
-        ):  # compared after opening: a pid may be a stranger's by now
+        # compared after opening: the pid may have been reused
+        if self._processes.again(process) is None:
             os.close(descriptor)
             return False
         self._pidfds[process] = descriptor
@@ -173,7 +166,7 @@ class Waiter:
 
 
 def out_of_memory_kills() -> int:
-    """How often the kernel had to, since the boot; of all memory groups together."""
+    """Return the number of OOM kills since the boot, over all memory groups."""
     with contextlib.suppress(OSError, ValueError):
         for line in VMSTAT.read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -182,17 +175,17 @@ def out_of_memory_kills() -> int:
 
 
 def _exit_status(pidfd: int) -> int | None:
-    """As `wait` would say it to the parent."""
+    """Return the wait status, as the parent would get it."""
     if pidfd < 0:
         return None
-    told = bytearray(64)  # struct pidfd_info: the mask first, the status last
-    struct.pack_into("Q", told, 0, PIDFD_INFO_EXIT)
+    info = bytearray(64)  # struct pidfd_info: the mask comes first, the status last
+    struct.pack_into("Q", info, 0, PIDFD_INFO_EXIT)
     try:
-        fcntl.ioctl(pidfd, PIDFD_GET_INFO, told)
+        fcntl.ioctl(pidfd, PIDFD_GET_INFO, info)
     except OSError:
         return None
-    known = struct.unpack_from("Q", told, 0)[0] & PIDFD_INFO_EXIT
-    return int(struct.unpack_from("i", told, 60)[0]) if known else None
+    answered = struct.unpack_from("Q", info, 0)[0] & PIDFD_INFO_EXIT
+    return int(struct.unpack_from("i", info, 60)[0]) if answered else None
 
 
 def _libc() -> ctypes.CDLL:
@@ -222,8 +215,8 @@ def _timer() -> int:
 
 def _set_timer(timer: int, seconds: float) -> bool:
     whole, rest = divmod(max(1, round(seconds * 1_000_000_000)), 1_000_000_000)
-    once = struct.pack("qqqq", 0, 0, whole, rest)  # struct itimerspec: no repetition, then the time
-    return int(_libc().timerfd_settime(timer, 0, once, None)) == 0
+    spec = struct.pack("qqqq", 0, 0, whole, rest)  # struct itimerspec: no interval, then the time
+    return int(_libc().timerfd_settime(timer, 0, spec, None)) == 0
 
 
 def _drain(descriptor: int) -> None:

@@ -1,7 +1,7 @@
-"""`watch`: what `reconcile` does, at the moment that something happens, and in full every interval.
+"""`watch`: reconciles when something happens, and in full at every interval.
 
-After a death only the rows that it touches are looked at; the whole is looked at when the registry
-changed and when the time is up."""
+After a death only the affected rows are looked at; a full look follows when the registry changes or
+the interval is over."""
 
 from __future__ import annotations
 
@@ -38,39 +38,32 @@ from tmuxreap.system.processes.procfs import is_leaving
 
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
-SETTLE_S = (
-    0.0,
-    0.002,
-    0.004,
-    0.008,
-    0.016,
-    0.032,
-)  # tmux takes a moment to close what is left of an agent
+# tmux takes a moment to close what is left of an agent
+SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)
 RETENTION_S, RETIRE_EVERY_S = 90 * 86400.0, 86400.0
-AGAIN_S = 0.1  # and sometimes a longer one
-LEAVING_S = 10.0  # what has closed its files is gone in no time, but on a busy machine
+AGAIN_S = 0.1  # usually; sometimes longer
+LEAVING_S = 10.0  # a process that closed its files is soon gone, except on a busy machine
 
 
 @frozen
 class WatchRequest:
-    interval_s: float = (
-        INTERVAL_S  # at least LEAST_INTERVAL_S: a full look costs more than the rest of the watch
-    )
+    # at least LEAST_INTERVAL_S: a full look costs more than the rest of the watch
+    interval_s: float = INTERVAL_S
     command: str | None = None
-    reap: tuple[Kind, ...] = ()  # whom to end, after each full look
-    settle: bool = True  # else it only tells, and writes nothing
-    notify: bool = False  # the clients that are attached to the session
+    reap: tuple[Kind, ...] = ()  # verdicts that are carried out after each full look
+    settle: bool = True  # otherwise it reports only, and writes nothing
+    notify: bool = False  # messages to the attached clients
 
 
 def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | None = None) -> None:
-    """Until it is asked to end. `waiter`: the caller's, who ends the watch by it."""
+    """Watch until asked to end. `waiter`: lets the caller end the watch."""
     waiter = waiter or Waiter(context.processes, context.registry.resolved)
     segment = Segment(context) if request.settle else None
     try:
-        told = Told(tell, request.command, str(context.registry.path), settles=request.settle)
-        watch = _Watch(context, waiter, told, segment, request.reap)
+        reporter = Told(tell, request.command, str(context.registry.path), settles=request.settle)
+        watch = _Watch(context, waiter, reporter, segment, request.reap)
         if request.notify:
-            told.show = watch.notify
+            reporter.show = watch.notify
         watch.run(request.interval_s)
     finally:
         if segment is not None:
@@ -80,13 +73,13 @@ def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | No
 
 @frozen
 class _Watched:
-    """The processes whose end is one of this row: its agent, what tmux started in its pane, and the
+    """The processes whose end affects a row: its agent, its pane's first process, and the
     server."""
 
     socket: str
     agent: tuple[ProcessId, ...]
     server: ProcessId | None
-    alone: bool = False  # the only session there: with it the server goes
+    alone: bool = False  # the server's only session: the server ends with it
 
     @property
     def all(self) -> frozenset[ProcessId]:
@@ -107,22 +100,22 @@ class _Watch:
         self._told = told
         self._segment = segment
         self._reap = reap
-        self._stuck: set[str] = set()  # whom to end was tried in vain: once is enough
-        self._seen: dict[str, tuple[Row, Sight]] = {}  # of running rows
+        self._stuck: set[str] = set()  # names whose reaping failed: one attempt is enough
+        self._seen: dict[str, tuple[Row, Sight]] = {}  # the running rows
         self._rows: dict[str, _Watched] = {}
         self._causes: dict[str, str] = {}
-        self._states: dict[str, str] = {}  # the last that was told of each, or seen first
+        self._states: dict[str, str] = {}  # the state last reported or first seen
         self._known: Stamp | None = None
         kept_s = context.default_seconds("retention")
         self._retention_s = RETENTION_S if kept_s is None else kept_s
-        self._again = False  # what the last look could not tell shows a moment later
+        self._again = False  # another look is needed soon
         self._restarts = Restarts(context, told.say) if segment is not None else None
 
     def run(self, interval_s: float) -> None:
         clock = self._app.clock
         due = retired = clock.monotonic()
         while True:
-            self._waiter.arm()  # before we look: what is written after that wakes us up
+            self._waiter.arm()  # before the look: later writes then wake us up
             if clock.monotonic() >= due or _stamp(self._app) != self._known:
                 due = clock.monotonic() + interval_s
                 self._look(None)
@@ -136,32 +129,31 @@ class _Watch:
             self._waiter.arm()
             if _stamp(self._app) != self._known:
                 continue
-            everybody = self._children.union(*(one.all for one in self._rows.values()))
-            woken = self._waiter.wait(everybody, min(due, restart_at) - clock.monotonic())
+            watched = self._children.union(*(one.all for one in self._rows.values()))
+            woken = self._waiter.wait(watched, min(due, restart_at) - clock.monotonic())
             if woken.ending:
                 self._told.flush()
                 return
             if woken.gone:
                 self._again = self._ended(woken.gone) or self._again
             elif not woken.changed and due <= restart_at:
-                due = (
-                    clock.monotonic()
-                )  # the time is up, by a clock that went on while the machine slept
+                # the time is up, by a clock that runs while the machine sleeps
+                due = clock.monotonic()
 
     @property
     def _children(self) -> frozenset[ProcessId]:
         return frozenset() if self._restarts is None else self._restarts.processes
 
     def _run_restarts(self) -> float:
-        """When it is to be done again."""
+        """Start what is due; return when to do so again."""
         if self._restarts is None:
             return math.inf
-        with contextlib.suppress(Failure):  # told by the look
+        with contextlib.suppress(Failure):  # the look reports it
             self._restarts.run_due()
         return self._restarts.next_at
 
     def _ended(self, gone: frozenset[ProcessId]) -> bool:
-        """Whether rows can have changed by it, which a moment later shows whole."""
+        """Handle the deaths; tell whether rows may have changed, which needs another look soon."""
         children = gone & self._children
         if children and self._restarts is not None:
             with contextlib.suppress(Failure):
@@ -171,7 +163,7 @@ class _Watch:
         return bool(gone - children)
 
     def notify(self, event: Change) -> None:
-        """To those who look at the session: what is told of it."""
+        """Show the event to the clients of the session."""
         known = self._seen.get(event.name)
         if known is None:
             return
@@ -190,20 +182,19 @@ class _Watch:
                 self._stuck.add(event.name)
 
     def _after(self, gone: frozenset[ProcessId]) -> None:
-        """Only these rows can have changed; the file is written first, the rest is looked at a
-        moment later."""
-        touched = {name: one for name, one in self._rows.items() if one.all & gone}
-        # tmux hears that a terminal was closed before who closed it is dead.
-        agents = set(chain.from_iterable(one.agent for one in touched.values()))
-        going = gone.union(agent for agent in agents if is_leaving(agent))
-        for one in touched.values():
-            if one.server in gone:  # its agents were hung up on, and take a moment to leave
-                self._leave(set(one.agent) - gone)
-        _let_tmux_close(self._app, {one.socket for one in touched.values()}, gone)
+        """Look at the rows that these deaths affect."""
+        touched = {name: row for name, row in self._rows.items() if row.all & gone}
+        # tmux may hear that a terminal closed before the process that closed it is dead.
+        agents = set(chain.from_iterable(row.agent for row in touched.values()))
+        dying = gone.union(agent for agent in agents if is_leaving(agent))
+        for row in touched.values():
+            if row.server in gone:  # its agents got a hangup, and take a moment to exit
+                self._leave(set(row.agent) - gone)
+        _let_tmux_close(self._app, {row.socket for row in touched.values()}, gone)
         self._causes.update(
             (name, cause)
-            for name, one in touched.items()
-            if (cause := self._cause(one, going))
+            for name, row in touched.items()
+            if (cause := self._cause(row, dying))
             and not (cause == GOOD_EXIT and name in self._causes)
         )
         self._waiter.remember_memory()
@@ -215,33 +206,38 @@ class _Watch:
             left -= self._app.processes.wait(left, until - self._app.clock.monotonic())
 
     def _cause(self, row: _Watched, gone: frozenset[ProcessId]) -> str | None:
-        """A server closes its files before it is dead, so its agents may be heard of first; and the
-        server of the last agent leaves after it."""
-        ends = [said for one in row.agent if one in gone and (said := self._waiter.how_ended(one))]
-        # Who was killed is the cause, not who left in good order when that hung up on him.
-        own = min(ends, key=lambda said: said == GOOD_EXIT, default=None)
+        """Tell how the row ended. A server closes its files before it exits, so its agents' deaths
+        may be reported first; and the server of the last agent ends after that agent."""
+        causes = [
+            how
+            for process in row.agent
+            if process in gone and (how := self._waiter.how_ended(process))
+        ]
+        # A process that was killed is the cause; the others then exited cleanly on the hangup.
+        own = min(causes, key=lambda how: how == GOOD_EXIT, default=None)
         server = row.server
         if server is None or not (server in gone or self._is_over(server)):
             return own
-        self._app.processes.wait({server}, LEAVING_S)  # on its way out: its own end tells more
-        said = self._waiter.how_ended(server)
-        if row.alone and own == GOOD_EXIT and said in (None, GOOD_EXIT):
+        self._app.processes.wait({server}, LEAVING_S)  # it is exiting: how it ends tells more
+        how = self._waiter.how_ended(server)
+        if row.alone and own == GOOD_EXIT and how in (None, GOOD_EXIT):
             return own
-        return f"{SERVER}{f' ({said})' if said else ''}"
+        return f"{SERVER}{f' ({how})' if how else ''}"
 
     def _is_over(self, process: ProcessId) -> bool:
         return self._app.processes.again(process) is None or is_leaving(process)
 
     def _cause_of(self, name: str) -> str | None:
-        """What was heard of its end; who died while we looked has not been heard of yet."""
+        """Return the cause of the row's end, also if it died during the look and was not reported
+        yet."""
         row = self._rows.get(name)
         if name not in self._causes and row is not None:
             return self._cause(row, frozenset(filter(self._is_over, row.agent)))
         return self._causes.get(name)
 
     def _look(self, only: frozenset[str] | None) -> None:
-        """Reconcile, and who is to be watched from now on. What was heard of a cause counts until
-        everything was seen: the end of a row may not be certain at the first look after it."""
+        """Reconcile and update what is watched. Causes are kept until a full look: the end of a row
+        may not be certain at the first look after it."""
         context, at = self._app, self._app.clock.now()
         context.books.hope()
         before = _stamp(context)
@@ -255,7 +251,7 @@ class _Watch:
             return
         if only is None:
             self._causes.clear()
-        # What we have written ourselves is no news; what another wrote meanwhile is looked at next.
+        # Our own write is no news; a write by others in the meantime needs another look.
         self._known = settled.written or before
         self._again = self._again or settled.again
         drifts = [item for item in settled.result.results if isinstance(item, Drift)]
@@ -274,33 +270,33 @@ class _Watch:
     def _see_lost(
         self, settled: reconcile.Settled, only: frozenset[str] | None, changed: bool
     ) -> None:
-        """What is to be started again, by the rows as they stand after this look."""
+        """Let the restarts see the rows as they stand after this look."""
         rows = [row for row, _ in settled.seen]
         if self._restarts is None or not (only is None or any(map(wants_restart, rows))):
             return
         if only is not None or (changed and any(map(wants_restart, rows))):
-            with contextlib.suppress(Failure):  # told by the next look
+            with contextlib.suppress(Failure):  # the next look reports it
                 self._restarts.see(self._app.registry.look().usable)
             return
         self._restarts.see(rows)
 
     def _tell_states(self, at: float, states: Mapping[str, Shown]) -> None:
-        """What each is at now and was not at the last full look, once; what cannot be told is no
+        """Report each state that changed since the last full look; an unknown state is no
         change."""
         known = {
-            name: told
-            for name, told in states.items()
-            if told.state not in (None, AgentState.UNKNOWN)
+            name: shown
+            for name, shown in states.items()
+            if shown.state not in (None, AgentState.UNKNOWN)
         }
         changed: dict[str, dict[str, Any]] = {
-            name: {**_state(told), "before": self._states[name]}
-            for name, told in known.items()
-            if name in self._states and self._states[name] != _state(told)["state"]
+            name: {**_state(shown), "before": self._states[name]}
+            for name, shown in known.items()
+            if name in self._states and self._states[name] != _state(shown)["state"]
         }
-        there = {name: word for name, word in self._states.items() if name in states}
+        last = {name: state for name, state in self._states.items() if name in states}
         self._states = {
-            **there,
-            **{name: str(_state(told)["state"]) for name, told in known.items()},
+            **last,
+            **{name: str(_state(shown)["state"]) for name, shown in known.items()},
         }
         if changed:
             self._app.books.note_all(
@@ -312,7 +308,7 @@ class _Watch:
     def _follow(self, seen: Seen, only: frozenset[str] | None, over: Iterable[str]) -> None:
         for name in self._seen.keys() if only is None else only:
             self._rows.pop(name, None)
-        found = {
+        current = {
             row.name: (row, sight)
             for row, sight in seen
             if not row.status.ended and row.name not in over
@@ -320,10 +316,10 @@ class _Watch:
         kept = (
             {}
             if only is None
-            else {name: one for name, one in self._seen.items() if name not in only}
+            else {name: kept_entry for name, kept_entry in self._seen.items() if name not in only}
         )
-        self._seen = {**kept, **found}
-        self._rows.update({name: self._watched(sight) for name, (_, sight) in found.items()})
+        self._seen = {**kept, **current}
+        self._rows.update({name: self._watched(sight) for name, (_, sight) in current.items()})
 
     def _watched(self, sight: Sight) -> _Watched:
         server = (
@@ -332,16 +328,16 @@ class _Watch:
             else None
         )
         if server is None and isinstance(sight.server, Server):
-            self._again = True  # it has died since: nobody would tell of that
+            self._again = True  # it died since: its death would not be reported
         alone = isinstance(sight.server, Server) and len(sight.server.sessions) == 1
-        agent = {one.id: None for one in sight.agent}  # first: its own end is the cause
+        agent = {one.id: None for one in sight.agent}  # first, because its own end is the cause
         living = (*agent, *(_living(sight) - agent.keys()))
         return _Watched(sight.socket, living, server, alone)
 
 
 def _living(sight: Sight) -> frozenset[ProcessId]:
-    """Return whose end can be that of the row: never one that is dead, of whom a wait would tell at
-    once and again. Where the session is gone, who is left of it."""
+    """Return the processes whose end may end the row, live ones only: a dead one would wake every
+    wait. If the session is gone, return its remaining processes."""
     if sight.live is Live.GONE:
         return sight.owned.ids
     leaders = sight.reach.leaders if sight.reach else frozenset[ProcessId]()
@@ -369,8 +365,7 @@ def _is_over(drift: Drift) -> bool:
 
 
 def _let_tmux_close(context: Context, sockets: Iterable[str], gone: Iterable[ProcessId]) -> None:
-    """Until no pane names a process that is gone, but for those that are to stay; not longer than a
-    moment."""
+    """Wait a moment until tmux closed the panes of dead processes, except those set to remain."""
     pids = {process.pid for process in gone}
     for pause_s in SETTLE_S:
         context.processes.wait((), pause_s)
