@@ -1,4 +1,4 @@
-"""Rows held against one look at the world, and what their panes show: how every ending begins."""
+"""Judges rows by one look at the world, and reads their panes: the first step of every ending."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def look_at(
     known: Mapping[str, Past] | None = None,
     strangers: bool = False,
 ) -> list[tuple[Sight, Past]]:
-    """One look for all of them, and what is to be remembered of it by who looks again. `strangers`:
-    for who goes on to what has no row, too."""
+    """Look once at all rows; return each sight with the past that a later look needs. `strangers`:
+    include sessions without a row."""
     plain = Past(pane_only=pane_only, whole_session=whole_session)
     seen = _seen(context, rows, _pasts(context, rows, plain, known or {}), strangers=strangers)
     return [(sight, past_of(sight, before)) for sight, before in seen]
@@ -41,8 +41,8 @@ def look_at(
 def sights_of(
     context: Context, rows: Sequence[Row], *, strangers: bool = False, briefly: bool = False
 ) -> list[Sight]:
-    """The same for who ends none of them. `briefly`: only for who does nothing on what is seen;
-    what would stand in the way of an end is not asked."""
+    """Look at the rows without ending any of them. `briefly`: for output only; what matters only
+    for an ending is not read."""
     pasts = _pasts(context, rows, Past(whole_session=briefly), {})
     seen = _seen(context, rows, pasts, strangers=strangers, briefly=briefly, once=True)
     return [sight for sight, _ in seen]
@@ -51,19 +51,19 @@ def sights_of(
 def _pasts(
     context: Context, rows: Sequence[Row], plain: Past, known: Mapping[str, Past]
 ) -> list[Past]:
-    """What the ledger remembers of each; of most it is nothing."""
+    """Return what the ledger remembers of each row: nothing, of most."""
     marks = _marks(context.books, rows)
     survivors = context.books.survivors(context.place.boot_id)
 
     def past(row: Row) -> Past:
         if row.name in known:
             return known[row.name]
-        mark, left, as_pane = marks.get(row.name), survivors.get(row.name), ended_as_pane(row)
-        if not (mark or left or as_pane):
+        mark, survived, as_pane = marks.get(row.name), survivors.get(row.name), ended_as_pane(row)
+        if not (mark or survived or as_pane):
             return plain
         return Past(
             mark=mark,
-            remembered=left or frozenset(),
+            remembered=survived or frozenset(),
             pane_only=plain.pane_only or as_pane,
             whole_session=plain.whole_session,
         )
@@ -80,7 +80,7 @@ def _seen(
     briefly: bool = False,
     once: bool = False,
 ) -> Iterator[tuple[Sight, Past]]:
-    """Each with what was known of it. `once`: nobody looks again by what was seen."""
+    """Yield each sight with the past that it was judged by. `once`: no later look will follow."""
     sockets = context.servers.of_all(rows)
     closely = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known}
     world = context.observer.look(
@@ -90,7 +90,7 @@ def _seen(
         closely=closely if briefly else None,
     )
     agents, books = context.agents, context.books
-    gone = {one: Sight(Live.GONE, one, server) for one, server in world.servers.items()}
+    gone = {socket: Sight(Live.GONE, socket, server) for socket, server in world.servers.items()}
     for row, before in zip(rows, pasts, strict=True):
         socket = sockets[row.name]
         if (once or row.status.ended) and is_over(row, world.servers[socket], world, before):
@@ -100,7 +100,7 @@ def _seen(
 
 
 def _marks(books: Books, rows: Sequence[Row]) -> Mapping[str, str]:
-    """Of those whose session may not tell it itself."""
+    """Return the recorded marks of rows whose session may not carry its mark."""
     return books.marks([row.name for row in rows if _asked_for_mark(row)])
 
 
@@ -123,9 +123,9 @@ def _sight(
     if (
         agents.of(row) is None
         and not briefly
-        and (seen := _agent_seen(agents.profiles, sight, world)) is not None
+        and (agent := _agent_seen(agents.profiles, sight, world)) is not None
     ):
-        agents.seen[row.name] = seen
+        agents.seen[row.name] = agent
         return _sight(agents, books, row, socket, world, before, briefly=briefly)
     if (
         before.mark is None
@@ -133,34 +133,34 @@ def _sight(
         and sight.live in (Live.GONE, Live.AGENT_GONE)
         and (mark := books.mark(row.name))
     ):
-        # What tmux started in its pane tells the mark no more, and what was left behind may carry
-        # nothing else.
-        told = replace(before, mark=mark, registry=str(books.registry.resolved))
-        return _sight(agents, books, row, socket, world, told, briefly=briefly)
+        # The pane's leader, which carries the mark, is gone; processes left behind may have no
+        # other evidence than the mark.
+        marked = replace(before, mark=mark, registry=str(books.registry.resolved))
+        return _sight(agents, books, row, socket, world, marked, briefly=briefly)
     return sight, before
 
 
 def _agent_seen(profiles: Profiles, sight: Sight, world: World) -> str | None:
-    """The one known agent that runs in its pane; where that cannot be told, the only one in the
-    session."""
+    """Return the only known agent that runs in the pane, or in the session if its pane is
+    unknown."""
     panes = sight.session.panes if sight.session else ()
     if sight.pane:
         panes = (sight.pane,)
-    found = list(chain.from_iterable(agents_in((pane,), profiles, world) for pane in panes))
-    return found[0] if len(found) == 1 else None
+    agents = list(chain.from_iterable(agents_in((pane,), profiles, world) for pane in panes))
+    return agents[0] if len(agents) == 1 else None
 
 
 def _since(boot_id: str, rows: Sequence[Row]) -> int:
-    """The start of the oldest pane among them, when all of it was recorded in this boot."""
-    known = [
+    """Return the start of the oldest pane, if all were recorded in this boot; else 0."""
+    starts = [
         row.pane.start_ticks for row in rows if row.pane.start_ticks and row.tmux.boot_id == boot_id
     ]
-    return min(known, default=0) if len(known) == len(rows) else 0
+    return min(starts, default=0) if len(starts) == len(rows) else 0
 
 
 @frozen
 class Shown:
-    """A screen as it stands and with wrapped lines joined, and what is set on its pane."""
+    """A pane's screen as shown and with wrapped lines joined, with the pane's options."""
 
     text: str | None = None
     joined: str | None = None
@@ -174,15 +174,15 @@ def shown_in(
     options: Sequence[Sequence[str]],
     profiles: Sequence[Profile | None],
 ) -> list[Shown]:
-    """In the order of the sights, each with its options; nothing for those without a session."""
+    """Read screens and options, in the order of the sights; those without a session stay empty."""
     shown = [Shown()] * len(sights)
     for socket in dict.fromkeys(sight.socket for sight in sights):
         places = [
             place for place, sight in enumerate(sights) if sight.socket == socket and sight.session
         ]
         each = (_questions(sights[place], options[place], profiles[place]) for place in places)
-        asked = list(chain.from_iterable(each))
-        answers = iter(tmux.ask(socket, asked))
+        questions = list(chain.from_iterable(each))
+        answers = iter(tmux.ask(socket, questions))
         for place in places:
             environment = next(answers)
             screens = (next(answers), next(answers)) if sights[place].pane else (None, None)
@@ -193,13 +193,13 @@ def shown_in(
 
 
 def _questions(sight: Sight, options: Sequence[str], profile: Profile | None) -> list[Question]:
-    """Options are those of its pane: without one there are none."""
-    asked = [Question(sight.session.id, environment=True)] if sight.session else []
+    """Return what to ask about one sight; screen and options need a pane."""
+    questions = [Question(sight.session.id, environment=True)] if sight.session else []
     if sight.pane is None:
-        return asked
+        return questions
     pane, styled = sight.pane.id, profile is not None and profile.is_styled
     return [
-        *asked,
+        *questions,
         Question(pane, styled=styled),
         Question(pane, joined=True),
         *(Question(pane, option) for option in options),

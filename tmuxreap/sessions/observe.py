@@ -1,7 +1,7 @@
-"""The one look at the world: tmux servers, processes and what these carry, put together for
-`sights` to judge.
+"""Takes one look at the world: tmux servers, processes and the traces they carry, for `sight` to
+judge.
 
-It reads and never acts; what could not be read is said to be unknown."""
+Reads and never acts; what could not be read counts as unknown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tmuxreap.system.whereabouts import tmux_server_of
 
 PTS = "/dev/pts/"
 PTS_MAJOR = 136
-INIT, KERNEL = 1, 2  # the parents of orphans, and of the kernel's own threads
+INIT, KERNEL = 1, 2  # the parents of orphans and of kernel threads
 HOPS = 8
 
 
@@ -41,7 +41,7 @@ class Place:
 
 
 class Observer:
-    """Looks, as often as it is asked to; what a process carries is read once a look."""
+    """Looks at the world; reads the trace of each process once a look."""
 
     def __init__(self, tmux: Tmux, processes: Processes, place: Place) -> None:
         self._tmux = tmux
@@ -51,8 +51,8 @@ class Observer:
         self._outside = False
 
     def stand_outside(self) -> None:
-        """The finisher is no part of what it ends, though it may be a child of it: it does not see
-        itself."""
+        """Hide this process from its own looks: the finisher is not part of the session that it
+        ends, though it may be a child of it."""
         self._outside = True
 
     def look(
@@ -64,15 +64,14 @@ class Observer:
         wanted: Wanted = ANYBODY,
         closely: Collection[int] | None = None,
     ) -> World:
-        """`since`: no process that started before can be of interest beyond the tree of its pane.
-        `known`: servers that need not be asked. `wanted`: for whom it
-        is. `closely`: for who only looks, the pids of which it is read what they carry, though they
-        have a terminal to tell them by."""
+        """Take one look. `since`: of processes started before, no trace is read. `known`: servers
+        that need not be asked. `wanted`: the sessions that it is for. `closely`: set for output
+        only; traces are then read of processes without a terminal and of these pids."""
         asked = list(dict.fromkeys(sockets))
         if closely is None:
             servers = {**(known or {}), **self._ask(asked)}
             processes, traces = self._everybody(since)
-            # After the processes: who has such a pid now was not seen before.
+            # After the processes: a pid reused in between then means a listed process that is dead.
             self._add_scopes(traces, processes, servers, wanted)
             index, names = Index.of(processes, traces), {}
         else:
@@ -107,8 +106,8 @@ class Observer:
         return {socket: self._tmux.look(socket) for socket in sockets}
 
     def _asked_meanwhile(self, sockets: Sequence[str]) -> Callable[[], dict[str, ServerLook]]:
-        """tmux takes as long for a thousand panes as we take for their processes. For who only
-        looks: before anything is done, the processes are read when tmux has told its panes."""
+        """Ask tmux in a thread while the processes are read: both take equally long. For output
+        only; an ending reads the processes after tmux has listed its panes."""
         from threading import Thread
 
         servers: dict[str, ServerLook] = {}
@@ -128,16 +127,16 @@ class Observer:
         return processes
 
     def _everybody(self, since: int) -> tuple[dict[int, Process], dict[int, Trace]]:
-        """All processes, and what the young ones carry. An orphan that was gone before it could be
-        read may have left another one, who came too late to be listed: those are read again."""
+        """Return all processes, and the traces of the young ones. An orphan that exited before it
+        was read may have a child that is not listed yet: then all are listed again."""
         known: dict[ProcessId, Trace] = {}
         for _ in range(HOPS):
             processes = self._all()
-            fresh = [one for one in _young(processes, since) if one.id not in known]
-            known.update((one.id, self._trace(one)) for one in fresh)
-            if not any(self._missed(one, known[one.id], processes) for one in fresh):
+            fresh = [it for it in _young(processes, since) if it.id not in known]
+            known.update((it.id, self._trace(it)) for it in fresh)
+            if not any(self._missed(it, known[it.id], processes) for it in fresh):
                 break
-        return processes, {pid: known[one.id] for pid, one in processes.items() if one.id in known}
+        return processes, {pid: known[it.id] for pid, it in processes.items() if it.id in known}
 
     def _missed(self, one: Process, trace: Trace, processes: Mapping[int, Process]) -> bool:
         orphan = one.ppid <= INIT or one.ppid not in processes
@@ -150,16 +149,15 @@ class Observer:
         servers: Mapping[str, ServerLook],
         wanted: Wanted,
     ) -> None:
-        meant = (pane.pid or 0 for _, one, pane in panes_of(servers.values()) if wanted.means(one))
+        meant = (pane.pid or 0 for _, it, pane in panes_of(servers.values()) if wanted.means(it))
         leaders = [processes[pid].id for pid in meant if pid in processes]
-        told = {scope for leader in leaders if (scope := self._processes.scope(leader))}
-        for scope in told | wanted.scopes:
+        scopes = {scope for leader in leaders if (scope := self._processes.scope(leader))}
+        for scope in scopes | wanted.scopes:
             for pid in processes.keys() & self._processes.members(scope):
                 traces[pid] = replace(traces.get(pid, NO_TRACE), scope=scope)
 
     def _names(self, process: Process) -> Names:
-        """At each look anew: a program that another one was exec'd in place of is the same process
-        under another name."""
+        """Read the names, anew at each look: after an exec the same process has another name."""
         return Names(*self._processes.called(process.id))
 
     def _trace(self, process: Process) -> Trace:
@@ -167,8 +165,7 @@ class Observer:
         trace = _carried(environ)
         if trace.mark is not None or trace.tmux is not None:
             return trace
-        # An exec may have been under way, or the environment was cleared: its descriptors are what
-        # is left.
+        # During an exec, or with a cleared environment, only the descriptors are left as evidence.
         return Trace(terminals=self._terminals(process))
 
     def _terminals(self, process: Process) -> frozenset[str]:
@@ -183,28 +180,27 @@ def _young(processes: Mapping[int, Process], since: int) -> list[Process]:
 
 @lru_cache(maxsize=256)
 def canonical(socket: str) -> str:
-    """One socket has many paths: the panes know it by the one that their server was started
-    with."""
+    """Return the canonical path of a socket: the panes know it by the path that their server was
+    started with."""
     return os.path.realpath(socket)
 
 
 def callers(pid: int, processes: Mapping[int, Process]) -> frozenset[int]:
-    """A process and all above it."""
-    found: list[int] = []
-    while pid in processes and pid not in found:
-        found.append(pid)
+    """Return a process and its ancestors."""
+    chain: list[int] = []
+    while pid in processes and pid not in chain:
+        chain.append(pid)
         pid = processes[pid].ppid
-    return frozenset(found)
+    return frozenset(chain)
 
 
 def terminal_number(path: str) -> int:
-    """The device number of a terminal as the kernel shows it in a process; 0 when it cannot be
-    told."""
+    """Return the device number of a terminal in the form of /proc/PID/stat; 0 when unknown."""
     name = path.removeprefix(PTS)
     if name != path and name.isdigit():
         return _device(PTS_MAJOR, int(name))
     try:
-        device = os.stat(path).st_rdev  # noqa: PTH116 - pathlib is not worth its import on the way of a stop
+        device = os.stat(path).st_rdev  # noqa: PTH116 - pathlib is not worth its import during a stop
     except OSError:
         return 0
     return _device(os.major(device), os.minor(device))

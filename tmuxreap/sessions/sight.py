@@ -1,5 +1,5 @@
-"""One row held against one look at the world: is its session there, is it still the same, which
-pane and which processes are the agent's. Pure: the look was made elsewhere."""
+"""Judges one row by one look at the world: does its session exist, is it still the same, which
+pane and which processes are the agent's. Never looks itself."""
 
 from __future__ import annotations
 
@@ -56,20 +56,18 @@ PTS_MAJOR = 136
 
 @frozen
 class Past:
-    """What is remembered of a session from before this look."""
+    """What is remembered of a session from earlier looks and the ledger."""
 
     mark: str | None = None
     remembered: frozenset[ProcessId] = frozenset()
     first: Sight | None = None
     leaders: frozenset[ProcessId] = frozenset()
-    pane_only: bool = False  # "session" then means the agent's pane and what is in it
-    whole_session: bool = False  # the panes of the plan go too, whatever runs in them
+    pane_only: bool = False  # "session" then means only the agent's pane
+    whole_session: bool = False  # the panes of the plan are ended, too, whatever runs in them
     struck: frozenset[str] = frozenset()  # panes whose ending has begun
-    strangers: bool = (
-        False  # panes of others were seen in it: the session's mark is no evidence any more
-    )
-    registry: str | None = None  # of the mark, where the ledger alone tells it
-    scopes: frozenset[str] = frozenset()  # of its panes, also of those that are gone
+    strangers: bool = False  # foreign panes were seen: the session's mark is no evidence any more
+    registry: str | None = None  # of the mark, if only the ledger knows it
+    scopes: frozenset[str] = frozenset()  # of its panes, including panes that are gone
 
 
 @frozen
@@ -77,22 +75,19 @@ class Sight:
     live: Live
     socket: str
     server: ServerLook
-    session: Session | None = None  # with the panes that an ending takes
-    whole: Session | None = None  # with all that it holds
+    session: Session | None = None  # only with the panes that an ending takes
+    whole: Session | None = None  # with all its panes
     pane: Pane | None = None
     agent: tuple[Process, ...] = ()
-    keyed: tuple[Process, ...] = ()  # those of the agent that the pane's keys can reach
+    keyed: tuple[Process, ...] = ()  # the agent's processes that the pane's keys can reach
     owned: Owned = field(default_factory=Owned)
     foreign: tuple[Pane, ...] = ()
     reach: Reach | None = None
-    mine: bool = False  # the caller sits inside
+    mine: bool = False  # the caller runs inside it
     trouble: Failure | None = None
     nested: Nested | None = None
-    carrier: Carried | None = (
-        None  # where the keys go instead: what they reach the screen alone tells
-    )
-
-    leads: frozenset[str] = frozenset()  # the conversations that the agent's team mates name
+    carrier: Carried | None = None  # receives the keys; only the screen shows what they reach
+    leads: frozenset[str] = frozenset()  # the conversations that the agent's teammates name
 
     @property
     def agent_gone(self) -> bool:
@@ -123,10 +118,10 @@ def see(
         session, foreign = _first(session, pane, leads, profile, world, past)
     reach = _reach(row, server, session, world, past)
     belongings = _belongings(server, session, reach, spares, world)
-    mine = any(one.process.pid in world.protected for one in belongings.own)
+    mine = any(belonging.process.pid in world.protected for belonging in belongings.own)
     if session is None or pane is None:
         agent = _outlived(row, belongings, profile, world)
-        if session is not None:  # its own pane is no more; the others may be somebody's
+        if session is not None:  # the agent's pane is gone; the others may be foreign
             leads = conversations_of(agent, leads, profile, world)
             gone = Sight(
                 Live.AGENT_GONE, socket, server, session, whole, agent=agent, owned=belongings
@@ -169,8 +164,8 @@ def see(
 
 
 def is_over(row: Row, server: ServerLook, world: World, past: Past) -> bool:
-    """Whether nothing that lives could be evidence of this row: so it is with nearly all of ten
-    thousand, and none of them is looked at more closely."""
+    """Tell whether nothing alive could be evidence of this row: true for nearly all of ten thousand
+    rows, which then need no closer look."""
     if row.pane.pid in world.index.processes or row.terminal is not Terminal.TMUX:
         return False
     if row.tmux.host not in (None, world.host):
@@ -181,13 +176,13 @@ def is_over(row: Row, server: ServerLook, world: World, past: Past) -> bool:
 
 
 def _cannot_come_otherwise(row: Row, world: World, past: Past) -> bool:
-    """A running one, under another spelling or by a mark that was not asked for."""
+    """Tell whether a running row can match nothing else: no other spelling, and no unread mark."""
     marked = past.mark is None and row.tmux.known and world.index.by_mark
     return not marked and CHANGED.isdisjoint(row.name)
 
 
 def _not_listed(row: Row, server: ServerLook, world: World) -> bool:
-    """By no word that tmux could know it by."""
+    """Tell whether tmux lists nothing under any name or id of the row."""
     if isinstance(server, Server):
         recorded = server.socket, row.tmux.session_id, row.tmux.session_created
         return not (
@@ -213,9 +208,9 @@ def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> boo
 def _outlived(
     row: Row, belongings: Owned, profile: Profile | None, world: World
 ) -> tuple[Process, ...]:
-    """The agent without its session; of one that nobody knows, what tmux had started in its
-    pane."""
-    alive = [one.process for one in belongings.own]
+    """Return an agent that outlived its session; without a profile, the process that tmux had
+    started in the pane."""
+    alive = [belonging.process for belonging in belongings.own]
     if profile is not None:
         return agent_among(alive, profile, world)
     leaders = _recorded_leader(row, world)
@@ -223,7 +218,7 @@ def _outlived(
 
 
 def wanted_by(known: Iterable[tuple[Row, Past]], *, strangers: bool = False) -> Wanted:
-    """All that these rows could mean."""
+    """Return everything that these rows could mean."""
     sessions, pids, dated = set[str](), set[int](), set[int]()
     scopes = set[str]()
     for row, past in known:
@@ -234,7 +229,7 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, strangers: bool = False) -> 
         if past.first is not None and past.first.session is not None:
             sessions.add(past.first.session.id)
         if past.remembered or past.leaders:
-            pids.update(one.pid for one in (*past.remembered, *past.leaders))
+            pids.update(process.pid for process in (*past.remembered, *past.leaders))
         if row.pane.pid:
             pids.add(row.pane.pid)
             if row.pane.created_epoch is not None:
@@ -246,7 +241,7 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, strangers: bool = False) -> 
 
 
 def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, past: Past) -> Sight:
-    """The same session later: by its identity alone, whatever has its name by now."""
+    """Judge the same session at a later look, by its identity alone and not by its name."""
     first = past.first
     assert first is not None  # noqa: S101 - there was a first look
     server = world.servers[first.socket]
@@ -256,8 +251,8 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, profile, spares, world, past)
     whole = _still(first, server, world)
-    known = first.session.id if first.session else None
-    hidden = not_all_read(f"look at {row.name}", server, row.name, known)
+    session_id = first.session.id if first.session else None
+    hidden = not_all_read(f"look at {row.name}", server, row.name, session_id)
     if whole is None and hidden is not None:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=hidden)
     session, foreign = _judged_again(whole, row, profile, world, past)
@@ -305,7 +300,7 @@ def _keyed(
 
 
 def past_of(sight: Sight, before: Past) -> Past:
-    """What to remember of a look: whoever was seen to belong belongs for ever."""
+    """Return what to remember of a look: a process that belonged once belongs permanently."""
     leaders = sight.reach.leaders if sight.reach else frozenset()
     return Past(
         mark=before.mark or (sight.reach.mark if sight.reach else None),
@@ -329,7 +324,7 @@ def _first(
     world: World,
     past: Past,
 ) -> tuple[Session | None, tuple[Pane, ...]]:
-    """As far as an ending of it reaches, and what stands in its way."""
+    """Return the session with the panes that an ending takes, and the foreign panes."""
     if past.pane_only:
         return (replace(session, panes=(pane,)) if pane else None), ()
     own = within(session, own_panes(session, pane))
@@ -347,7 +342,7 @@ def _judged_again(
         return None, ()
     if past.pane_only:
         panes = tuple(
-            one for one in session.panes if first.pane is not None and one.id == first.pane.id
+            pane for pane in session.panes if first.pane is not None and pane.id == first.pane.id
         )
         return (replace(session, panes=panes) if panes else None), ()
     planned = first.session.panes if first.session else ()
@@ -363,8 +358,8 @@ def _judged_again(
 def _belongings(
     server: ServerLook, session: Session | None, reach: Reach, spares: Spares, world: World
 ) -> Owned:
-    """What lives in a pane that is not the session's own is another's, by whatever it was known
-    before."""
+    """Return the session's processes. A process in a pane of another session belongs to that one,
+    whatever evidence ties it to this one."""
     ours = {pane.id for pane in session.panes} if session else set()
     here = world.known_as(server) if isinstance(server, Server) else None
     spare, places = spare_reason(spares, world), world.places_on(server)
@@ -397,15 +392,15 @@ def _same_server(first: Sight, server: ServerLook) -> bool:
 def _see_headless(
     row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
 ) -> Sight:
-    """A session without tmux: known by its process and the moment that it started, or by our mark
-    in it."""
+    """Judge a session without tmux, identified by its process and its start time, or by our
+    mark."""
     leader = _tracked(row, world)
     known = row.pane.pid is not None and row.pane.created_epoch is not None
     reach = Reach(
         tmux=None,
         panes=frozenset(),
         leaders=frozenset({leader.id}) if leader else frozenset(),
-        # Of a terminal that it did not open, the shell and what else runs there is somebody's own.
+        # On a terminal that it did not open, the shell and other processes belong to the user.
         ttys=(
             frozenset({leader.tty})
             if leader and leader.tty and leader.pid == leader.sid
@@ -416,28 +411,28 @@ def _see_headless(
         remembered=past.remembered,
         registry=past.registry,
     )
-    found = owned(world.index, reach, spare_reason(spares, world))
+    belongings = owned(world.index, reach, spare_reason(spares, world))
     trouble = None if known or past.mark or row.status.ended else _untracked(row)
-    mine = any(one.process.pid in world.protected for one in found.own)
+    mine = any(belonging.process.pid in world.protected for belonging in belongings.own)
     server = world.servers[socket]
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
-    agent = agent_among([one.process for one in found.own], profile, world)
-    # What it has left behind is not it, as far as one can tell them apart.
-    marked = past.mark and (agent or (profile is None and found.own))
+    agent = agent_among([belonging.process for belonging in belongings.own], profile, world)
+    # Processes left behind are not the agent, where the profile can tell them apart.
+    marked = past.mark and (agent or (profile is None and belongings.own))
     live = Live.ALIVE if leader or marked else Live.GONE
-    return Sight(live, socket, server, agent=agent, owned=found, reach=reach, mine=mine)
+    return Sight(live, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
 
 
 def _terminal_of(leader: Process | None) -> frozenset[str]:
-    """The path of a terminal that it leads alone, from the number that the kernel tells."""
+    """Return the path of the terminal that the process leads, from its device number."""
     if leader is None or leader.pid != leader.sid or (leader.tty >> 8) & 0xFFF != PTS_MAJOR:
         return frozenset()
     return frozenset({f"/dev/pts/{(leader.tty & 0xFF) | ((leader.tty >> 12) & 0xFFF00)}"})
 
 
 def _tracked(row: Row, world: World) -> Process | None:
-    """The recorded process, if the one of that pid started when it should have."""
+    """Return the recorded process, if the process with that pid has the recorded start time."""
     process = world.index.processes.get(row.pane.pid or 0)
     if process is None or row.pane.created_epoch is None or not row.tmux.of_boot(world.boot_id):
         return None
@@ -471,8 +466,8 @@ def _reach(
     before = [row.pane.id] if row.tmux.known and row.pane.id else []
     server_pid = _server_pid(row, server, world, past)
     ids = {pane.id for pane in panes}
-    # Once its pane is gone, a terminal's number may be another's: only what still holds the old one
-    # open counts.
+    # A terminal's number may be reused once its pane is gone: only descriptors of the deleted one
+    # count.
     vanished = [f"{pane.tty} (deleted)" for pane in known if pane.id not in ids]
     return Reach(
         tmux=f"{world.paths[server.socket]},{server_pid}" if server_pid else None,
@@ -490,8 +485,8 @@ def _reach(
 
 
 def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int | None:
-    """Of the server that the session was on: a new one on the same socket counts its panes from %0
-    again, and after a boot, or in a container, it may have the same pid too."""
+    """Return the pid of the server that the session was on, or None if that is not certain: a new
+    server on the socket counts panes from %0 again, and may even have the same pid after a boot."""
     first = past.first.server if past.first else server
     if not row.tmux.known:
         return (first.pid or None) if isinstance(first, Server) else None
@@ -502,28 +497,30 @@ def _server_pid(row: Row, server: ServerLook, world: World, past: Past) -> int |
 
 
 def _recorded_leader(row: Row, world: World) -> set[ProcessId]:
-    """What tmux started in its pane is the session's as long as it lives, whatever became of the
-    pane. Other tools record its start in seconds."""
+    """Return the recorded leader of the pane: it belongs to the session as long as it lives, with
+    or without the pane. Other tools record its start in seconds."""
     if row.pane.pid is None or row.pane.start_ticks is None or row.tmux.boot_id != world.boot_id:
         tracked = _tracked(row, world)
         return {tracked.id} if tracked is not None else set()
     leader = ProcessId(row.pane.pid, row.pane.start_ticks)
     if row.status.ended and world.index.living(leader) is None:
-        return set()  # nothing was left of it: a kernel session of that number is another's
+        return set()  # nothing was left: a kernel session of that number is a new one
     return {leader}
 
 
 def _mark_of(traces: Iterable[Trace]) -> str | None:
-    """The session's own mark, from the environment of the process that tmux started in the pane."""
+    """Return the session's own mark, from the environment of its panes' leaders."""
     marks = {trace.mark for trace in traces if trace.mark}
     return marks.pop() if len(marks) == 1 else None
 
 
 def _traces_of(leaders: Iterable[ProcessId], world: World) -> list[Trace]:
-    """Of those that are still there: another one may have the pid of one that is gone."""
+    """Return the traces of leaders that are alive; the pid of a dead one may be reused."""
     index = world.index
     return [
-        index.traces[one.pid] for one in leaders if one.pid in index.traces and index.living(one)
+        index.traces[leader.pid]
+        for leader in leaders
+        if leader.pid in index.traces and index.living(leader)
     ]
 
 
@@ -532,9 +529,9 @@ def spare_reason(spares: Spares, world: World) -> Callable[[Process], str | None
         if process.comm == TMUX_SERVER:
             return "a tmux server"
         names = world.names_of(process)
-        found = spares.matching(
+        match = spares.matching(
             program_names(names.argv[:1], process.comm, names.executable), names.argv
         )
-        return f"a shared {found.program}" if found else None
+        return f"a shared {match.program}" if match else None
 
     return reason

@@ -1,4 +1,4 @@
-"""One look at the world, as plain data: what `observe` gathers and `sights` judges."""
+"""One look at the world, as plain data: gathered by `observe`, judged by `sight`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tmuxreap.sessions.ownership import Index
 
 @frozen
 class Names:
-    """What a process is called."""
+    """The command line and the executable of a process."""
 
     argv: tuple[str, ...]
     executable: str | None
@@ -27,8 +27,8 @@ class Places:
     by_tty: Mapping[int, str] = field(default_factory=dict)
 
     def of(self, process: Process, carried: str | None) -> str | None:
-        found = self.by_leader.get(process.sid) or self.by_tty.get(process.tty)
-        return found or (carried if carried in self.ids else None)
+        pane = self.by_leader.get(process.sid) or self.by_tty.get(process.tty)
+        return pane or (carried if carried in self.ids else None)
 
 
 NO_PLACES = Places()
@@ -36,14 +36,14 @@ NO_PLACES = Places()
 
 @frozen
 class Wanted:
-    """For whom a look is made: who can be none of theirs is not asked for its name."""
+    """The sessions that a look is made for: names are read only of processes that may be theirs."""
 
     sessions: frozenset[str] = frozenset()  # ids and names
     pids: frozenset[int] = frozenset()
-    dated: frozenset[int] = frozenset()  # those that are known by the time of their start
-    scopes: frozenset[str] = frozenset()  # seen before: their first process may be gone
-    strangers: bool = False  # also sessions that nobody named
-    anybody: bool = False  # also what is in no session
+    dated: frozenset[int] = frozenset()  # pids that are identified by their start time
+    scopes: frozenset[str] = frozenset()  # seen before: the pane's leader may be gone
+    strangers: bool = False  # include sessions without a row
+    anybody: bool = False  # include processes without a session
 
     def means(self, session: Session) -> bool:
         return self.strangers or not self.sessions.isdisjoint((session.id, session.name))
@@ -56,22 +56,20 @@ NAMELESS = Names((), None)
 
 @frozen
 class World:
-    """One look: every process, the tmux servers that were asked, and where this program itself
-    stands in it."""
+    """One look: every process, the tmux servers that were asked, and the place of this program
+    among them."""
 
     host: str
     boot_id: str
     servers: Mapping[str, ServerLook]
-    sessions: Mapping[
-        tuple[str, str, int], Session
-    ]  # by socket, id and creation: among a thousand, one is asked for
+    sessions: Mapping[tuple[str, str, int], Session]  # by socket, id and creation
     index: Index
-    names: Mapping[int, Names]  # of those that may be somebody's
-    epochs: Mapping[int, float]  # when they started, of those that are known by it
+    names: Mapping[int, Names]  # by pid, for processes that may belong to a wanted session
+    epochs: Mapping[int, float]  # start times by pid, where processes are identified by them
     ttys: Mapping[str, int]  # the device numbers of the panes' terminals
-    paths: Mapping[str, str]  # the one path of each server's socket
-    protected: frozenset[int]  # this program and those that called it
-    strangers: bool  # whether sessions that nobody named were looked at, too
+    paths: Mapping[str, str]  # the canonical path of each server's socket
+    protected: frozenset[int]  # this process and its ancestors
+    strangers: bool  # whether sessions without a row were included
     places: Mapping[str, Places] = field(default_factory=dict)  # by socket
 
     def places_on(self, server: ServerLook) -> Places:
@@ -81,11 +79,11 @@ class World:
         return self.names.get(process.pid, NAMELESS)
 
     def tty_of(self, pane: Pane) -> int:
-        """0 when it cannot be told."""
+        """Return the device number of the pane's terminal; 0 when unknown."""
         return self.ttys.get(pane.tty, 0)
 
     def known_as(self, server: Server) -> str:
-        """The word for a server in the TMUX of all that was started on it."""
+        """Return how a server is named in the TMUX variable of the processes started in it."""
         return f"{self.paths[server.socket]},{server.pid}"
 
 
@@ -104,7 +102,7 @@ def concerned(
     paths: Mapping[str, str],
     wanted: Wanted,
 ) -> set[int]:
-    """All that may belong to one of them, by whatever evidence."""
+    """Return the pids that may belong to a wanted session, by any evidence."""
     leaders, terminals = set(wanted.pids), set[int]()
     strangers = set[tuple[str | None, str | None]]()
     for server, session, pane in panes_of(servers.values()):
@@ -135,11 +133,11 @@ def _with_children(index: Index, pids: Iterable[int]) -> set[int]:
 
 
 def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, int], Session]:
-    found: dict[tuple[str, str, int], Session] = {}
+    sessions: dict[tuple[str, str, int], Session] = {}
     for socket, server in servers.items():
         if isinstance(server, Server):
-            found.update(((socket, one.id, one.created), one) for one in server.sessions)
-    return found
+            sessions.update(((socket, it.id, it.created), it) for it in server.sessions)
+    return sessions
 
 
 def places_of(server: ServerLook, ttys: Mapping[str, int]) -> Places:
