@@ -5,7 +5,7 @@
         print(session.name, session.agent)
     ending = registry.stop("acme", reason="nightly")
 
-The names below are public; docs/python.md tells of each. They are loaded when the first is used."""
+The names below are public and described in docs/python.md. They are imported on first use."""
 
 __version__ = "0.1.0"
 
@@ -39,7 +39,7 @@ __all__ = [
     "open_registry",
 ]
 
-TYPE_CHECKING = False  # of `typing`, whose import would cost more than all of this
+TYPE_CHECKING = False  # not from `typing`: importing that would cost more than this whole module
 if TYPE_CHECKING:
     from tmuxreap.interfaces.python.api import *  # noqa: F403
 else:
@@ -49,8 +49,8 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        found = globals()[name] = getattr(import_module("tmuxreap.interfaces.python.api"), name)
-        return found
+        value = globals()[name] = getattr(import_module("tmuxreap.interfaces.python.api"), name)
+        return value
 
     def __dir__():
         return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Where the program begins, and the one boundary at which errors end."""
+"""The program's entry point, and the one boundary where errors are caught."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from tmuxreap.core.errors import Code, Exit, Failure, Unheard, interrupted
 
 OUT = ("stdout", "stderr")
 STARVED = (errno.EMFILE, errno.ENFILE)
-# Words that answer before a command line is built, and the module whose `main` does it.
+# Commands answered before a command line is built, each with the module whose `main` answers.
 QUICK = {
     "hook": "tmuxreap.interfaces.hook.answer",
     "heartbeat": "tmuxreap.interfaces.hook.answer",
     "_complete": "tmuxreap.interfaces.completion.answer",
     "_keep": "tmuxreap.system.headless",
 }
-YOUNG_OBJECTS = 200_000  # a start makes fewer: nothing is searched for garbage, a tenth of its time
-LASTING = {"watch", "mcp", "popup", "wait", "events"}  # what they drop must not wait for so many
+YOUNG_OBJECTS = 200_000  # more than one run allocates: no garbage collection, 10 % less time
+LASTING = {"watch", "mcp", "popup", "wait", "events"}  # long-running: collected more often
 
 
 def run() -> None:
-    """The program. It leaves at once when all is said: to take an interpreter down lasts as long as
-    a tmux call."""
+    """Run the program and exit without interpreter shutdown, which takes as long as a tmux call."""
     gc.set_threshold(YOUNG_OBJECTS // 20 if {*sys.argv[1:2]} & LASTING else YOUNG_OBJECTS)
     status = main()
     with contextlib.suppress(OSError, ValueError):
@@ -43,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return _run(words)
     except Unheard as error:
-        # Whoever read has gone, or the disk is full; Python would say so once more at exit.
+        # The reader is gone or the disk is full; Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno != errno.EPIPE:
             print(f"error: could not write the answer: {error.strerror}", file=sys.stderr)
@@ -53,8 +52,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _let_go_of_talk() -> None:
-    """What nobody could be told must not become the exit status: Python tries once more at its
-    end."""
+    """Flush stderr; drop what cannot be written, or Python's flush at exit would change the exit
+    status."""
     try:
         sys.stderr.flush()
     except (OSError, ValueError):
@@ -63,8 +62,8 @@ def _let_go_of_talk() -> None:
 
 
 def _mend_streams() -> None:
-    """A caller may have closed them, and no file of ours may take their numbers; and no name may
-    stop an answer."""
+    """Reopen closed standard streams, so that no file of ours takes their descriptors, and make
+    names that cannot be encoded printable."""
     for name, mode, errors in (
         ("stdin", "r", "surrogateescape"),
         *((out, "w", "backslashreplace") for out in OUT),
@@ -77,12 +76,12 @@ def _mend_streams() -> None:
 
 
 def _quickly(words: list[str]) -> int | None:
-    """None where a command line is needed after all."""
+    """Answer without a command line; return None where one is needed."""
     if words == ["--version"]:
         print(f"tmuxreap {__version__}")
         return 0
     quick = QUICK.get(words[0])
-    # There it is a word of the line to be completed.
+    # For `_complete`, --help is part of the line to be completed.
     asked = words[0] != "_complete" and not {"--help", "-h"}.isdisjoint(words)
     if quick is None or asked:
         return None
@@ -114,7 +113,7 @@ def _run(words: list[str]) -> int:
 
 
 def _starved() -> Failure:
-    """Nothing was seen of the world, or not all of it: unknown, not a bug."""
+    """The look at the world failed or is incomplete: the state is unknown, which is not a bug."""
     reason = "could not go on: this process may open no more files"
     return Failure(Code.TMUX_UNREACHABLE, reason, "raise its limit with: ulimit -n 1024")
 

@@ -1,5 +1,5 @@
-"""Puts the program together: the real tmux, the real processes, the real clock. Holds nothing, does
-nothing."""
+"""The composition root: wires up the real tmux, processes and clock. Keeps no state, and never acts
+on sessions itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the demo agent under the name that rows have in their `start_command`."""
+"""Runs the demo agent under the module name that rows have in their `start_command`."""
 
 import sys
 

@@ -1,8 +1,7 @@
-"""What was slow to read, kept as JSON: the registry's rows and the agents' profiles, each under a
-stamp of its files.
+"""Cache entries as JSON for what is slow to parse: the registry's rows and the agents' profiles.
 
-The files stay the truth: a reading counts only for the very state of them that it was made from.
-Reads no file."""
+Each is keyed by a stamp of its files and valid only for exactly that state; the files stay the
+source of truth. Never reads a file."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from typing import Any
 from tmuxreap import __version__
 from tmuxreap.core.values import frozen
 
-Recall = Callable[[str, str], str | None]  # what was kept under a stamp
+Recall = Callable[[str, str], str | None]  # looks up the data cached under a name and stamp
 
 
 @frozen
@@ -25,17 +24,19 @@ class Reading:
 
 
 def stamped(*marks: object) -> str:
-    """Another version of the program may read the same file otherwise."""
+    """Build a cache stamp. It includes the version: another one may parse the same file
+    differently."""
     return ":".join(map(str, (__version__, *marks)))
 
 
 def kept(what: str, stamp: str, value: object) -> Reading | None:
-    """None where JSON would give back something else, as for a date or a key that is a number."""
+    """Return a cache entry, or None where JSON would not round-trip the value (dates, number
+    keys)."""
     return Reading(what, stamp, _summed(json.dumps(value))) if _comes_back(value) else None
 
 
 def recalled(recall: Recall, what: str, stamp: str) -> Any:
-    """None where nothing was kept under this stamp, or somebody meddled with it."""
+    """Return the cached value, or None where this stamp has none or its checksum is wrong."""
     data = recall(what, stamp)
     if data is None:
         return None
@@ -44,8 +45,8 @@ def recalled(recall: Recall, what: str, stamp: str) -> Any:
 
 
 def _summed(text: str) -> str:
-    """A line of a database may be changed by anybody who opens it; what was not written here is not
-    believed."""
+    """Prefix the text with a checksum: any program may edit the database, and only data written
+    here is trusted."""
     return f"{zlib.crc32(text.encode()):08x} {text}"
 
 

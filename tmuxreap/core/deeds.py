@@ -1,7 +1,7 @@
-"""What can be done on a terminal multiplexer, as plain values: many are handed over at once.
+"""Actions on a terminal multiplexer as plain values, passed to it in batches.
 
-Whatever could hit a stranger says what was seen, and is compared with what is there in the same
-step that does it: a session or a pane that is another by now is left alone."""
+An action that could hit the wrong target carries the identity that was seen. tmux compares it in
+the same step that acts: a session or pane that was replaced meanwhile is left alone."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from tmuxreap.core.values import field, frozen
 
 @frozen
 class CloseSession:
-    """Where something else is in it by now, those of its panes that were `judged` are closed
-    instead."""
+    """Close a session; if it has gained other panes meanwhile, close only the `judged` ones."""
 
     server: Server
     session: Session
@@ -30,8 +29,8 @@ class ClosePane:
 
 @frozen
 class Press:
-    """Names of keys, as in `C-c` or `Enter`, or a text as it is; only into a pane that takes keys
-    for itself alone."""
+    """Send key names (`C-c`, `Enter`) or literal text. Skipped unless the pane passes keys to its
+    program, and to no other pane's."""
 
     server: Server
     pane: Pane
@@ -41,7 +40,7 @@ class Press:
 
 @frozen
 class SetOption:
-    """Of this very pane; None: as it is elsewhere."""
+    """Set an option on this pane alone; None unsets it."""
 
     pane: str
     option: str
@@ -50,14 +49,14 @@ class SetOption:
 
 @frozen
 class LeaveMode:
-    """Leave what takes the keys of a pane away from its program; nothing happens outside of one."""
+    """Leave a tmux mode that takes the pane's keys away from its program; a no-op outside one."""
 
     pane: str
 
 
 @frozen
 class SwitchClient:
-    """Bring a client (none: the current one) to that pane."""
+    """Switch a client (None: the current one) to that pane."""
 
     server: Server
     session: Session
@@ -67,7 +66,7 @@ class SwitchClient:
 
 @frozen
 class SetStatus:
-    """The segment of the status line, where it is wanted for this registry; None: none."""
+    """Set the status line's segment, where it is enabled for this registry; None clears it."""
 
     registry: str
     text: str | None
@@ -78,17 +77,17 @@ Deed = CloseSession | ClosePane | Press | SetOption | LeaveMode | SwitchClient |
 
 @frozen
 class NewSession:
-    """A detached session with that command in it and no shell around (none: the user's shell)."""
+    """A detached session that runs the command without a shell (no words: the user's shell)."""
 
     name: str
     cwd: str
     words: Sequence[str]
     marks: Mapping[str, str] = field(default_factory=dict)
-    remains: bool = False  # its pane stays when the command ends, with its last words
+    remains: bool = False  # its pane, with its last output, stays when the command ends
 
 
 @frozen
 class Created:
     session: str
     pane: str
-    pid: int  # 0: the pane was dead at once
+    pid: int  # 0: the pane died immediately

@@ -1,5 +1,5 @@
-"""Every failure has a code, every code an exit status: the one table. Knows no command and prints
-nothing."""
+"""The table of error codes, each with its exit status, and the failures that carry them. Knows no
+command and never prints."""
 
 from __future__ import annotations
 
@@ -68,12 +68,13 @@ class Code(Enum):
 
     @classmethod
     def of(cls, text: object) -> Code:
-        """Read it from an answer. Of a newer version it may be unknown here: some target failed."""
+        """Look up a code by its text. An unknown one, from a newer remote version, means that some
+        target failed."""
         return next((code for code in cls if code.text == text), cls.STILL_RUNNING)
 
 
-class Failure(Exception):  # noqa: N818 - it is what went wrong for one target, caught per target and at the boundary
-    """ "could not <verb> <thing>: <reason>", then the way out."""
+class Failure(Exception):  # noqa: N818 - the failure of one target, caught per target and at the boundary
+    """A message "could not <verb> <thing>: <reason>", with its code and a hint."""
 
     def __init__(self, code: Code, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -86,7 +87,7 @@ class Failure(Exception):  # noqa: N818 - it is what went wrong for one target, 
 
 
 class LockIsHeld(Failure):
-    """The caller holds the lock of the registry, and this would wait for processes meanwhile."""
+    """The caller holds the registry's lock, and the operation would wait for processes under it."""
 
     def __init__(self, what: str) -> None:
         reason = (
@@ -96,14 +97,13 @@ class LockIsHeld(Failure):
         super().__init__(Code.LOCK_TIMEOUT, reason, "release the lock of the registry first")
 
 
-class Unheard(OSError):  # noqa: N818 - nobody takes the answer any more
-    """What was done is done; only the answer could not be written."""
+class Unheard(OSError):  # noqa: N818 - the answer has no reader left
+    """The command has done its work, but its answer could not be written."""
 
 
 def command(verb: str, name: str, *more: str) -> str:
-    """A way out that can be copied into a shell: a name, perhaps a stranger's, may hold what a
-    shell obeys."""
-    from shlex import join  # who succeeds needs none
+    """Return a command for a hint, quoted for a shell: a name may hold shell metacharacters."""
+    from shlex import join  # imported late: only failures need it
 
     return join(("tmuxreap", verb, name, *more))
 
@@ -114,7 +114,7 @@ def interrupted() -> Failure:
 
 
 def shared_exit(codes: Iterable[Code]) -> Exit:
-    """The status of a run: the one that all failures share, else 1."""
+    """Return the exit status of a run: the one that all failures share, else 1."""
     exits = {code.exit for code in codes}
     if not exits:
         return Exit.OK

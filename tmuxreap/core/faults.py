@@ -1,7 +1,6 @@
-"""Named steps at which a test may make the program fail, as a crash, a full disk or a broken one
-would.
+"""Named steps where a test can inject a failure: a crash, a full disk, an I/O error.
 
-Unarmed (always, outside of tests) a step is one comparison with None."""
+Never armed outside of tests; an unarmed step costs one comparison with None."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from enum import Enum
 
 
 class Step(Enum):
-    """Every place between the first look and the last fsync where the world may end."""
+    """Every point between the first look and the last fsync where the program may be killed."""
 
     LOCK = "lock"
     READ = "read"
@@ -38,7 +37,7 @@ _armed: dict[str, str] | None = None
 
 
 def arm(spec: str) -> None:
-    """`step=fault[,step=fault]`, where fault is `kill` or the name of an error such as ENOSPC."""
+    """Arm steps as in `step=fault[,step=fault]`; a fault is `kill` or an error name (ENOSPC)."""
     global _armed
     _armed = dict(part.split("=", 1) for part in spec.split(",")) if spec else None
 

@@ -1,6 +1,8 @@
-"""Masks secrets in what is kept of a screen: its last lines, without escapes. Knows no kind of
-secret itself, and compiles the pattern of a kind only when a text holds a word of it: most screens
-hold none."""
+"""Masks secrets in text, and cuts a screen to the part that is stored: its last lines, without
+escape sequences.
+
+Defines no kind of secret itself. A kind's pattern is compiled only when the text contains one of
+its words; most screens contain none."""
 
 from __future__ import annotations
 
@@ -27,16 +29,16 @@ _own: tuple[re.Pattern[str], ...] = ()
 
 
 def mask_also(patterns: tuple[re.Pattern[str], ...]) -> None:
-    """Take the user's own patterns, in the place of those before."""
+    """Set the user's own patterns, replacing the previous ones."""
     global _own
     _own = patterns
 
 
 def mask_secrets(text: str) -> str:
-    """Put three asterisks in the place of every secret of a known kind, and of the user's own."""
+    """Replace every secret of a known kind, or matching a pattern of the user's, with asterisks."""
     if not text:
         return text
-    from tmuxreap.core.secret_kinds import KINDS  # many commands look at no screen
+    from tmuxreap.core.secret_kinds import KINDS  # imported late: many commands read no screen
 
     lowered = text.lower()
     for kind in KINDS:
@@ -48,9 +50,9 @@ def mask_secrets(text: str) -> str:
 
 
 def kept_screen(screen: str) -> str:
-    """Return the last lines of a screen as they may be written into a registry."""
+    """Return the last lines of a screen, plain and masked, as stored in the registry."""
     plain = re.sub(_CONTROLS, "", re.sub(_ESCAPES, "", screen.replace("\r\n", "\n")))
-    # Masked before it is cut: a key of many lines is known by its first.
+    # Masked before it is cut: a multi-line key is recognized by its first line.
     lines = [line.rstrip() for line in mask_secrets(plain).split("\n")]
     folded = re.sub(_BLANKS, "\n\n", "\n".join(lines)).strip("\n")
     return "\n".join(folded.split("\n")[-KEPT_LINES:])

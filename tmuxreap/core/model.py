@@ -1,5 +1,4 @@
-"""The nouns of the program: what a row, a session and a process are. Plain values; nothing here
-looks or acts."""
+"""The program's main value types: rows, sessions, panes, servers, processes. Never does I/O."""
 
 from __future__ import annotations
 
@@ -12,14 +11,14 @@ from tmuxreap.core.values import field, frozen
 
 
 class Word(str, Enum):
-    """A word of a fixed list that answers tell as it is: equal to its text, and written as it."""
+    """An enum whose members equal their text and are printed as it."""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
 class Status(Word):
-    """What the registry says of a session. ARCHIVED is read as STOPPED and never written."""
+    """A session's status in the registry. ARCHIVED is read as STOPPED and never written."""
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -32,7 +31,7 @@ class Status(Word):
 
 
 class Live(Word):
-    """What a look at tmux and the processes says of a row."""
+    """Whether a row's session exists, according to tmux and the process table."""
 
     ALIVE = "alive"
     AGENT_GONE = "agent_gone"
@@ -59,7 +58,7 @@ class Verb(Enum):
 class Scope(Enum):
     """How far an ending reaches."""
 
-    AGENT = "agent"  # the session, refused when foreign panes are in it
+    AGENT = "agent"  # the session; refused if it has foreign panes
     SESSION = "session"  # --whole-session
     PANE = "pane"  # --pane-only
 
@@ -88,8 +87,8 @@ class Outcome(Word):
 
 
 class ProcessId(NamedTuple):
-    """A process for ever: the pid, and the moment it started in clock ticks since boot
-    (microseconds without /proc)."""
+    """A process identity that survives pid reuse: the pid, and its start time in clock ticks since
+    boot (microseconds without /proc)."""
 
     pid: int
     start: int
@@ -97,8 +96,7 @@ class ProcessId(NamedTuple):
 
 @frozen
 class Process:
-    """One process at one look. `tty` is the device number of its controlling terminal, 0 for
-    none."""
+    """A process as one look saw it. `tty`: device number of its controlling terminal, or 0."""
 
     id: ProcessId
     ppid: int
@@ -115,23 +113,23 @@ class Process:
 
     @property
     def dead(self) -> bool:
-        """A zombie is dead: it holds nothing but its place in the table."""
+        """Tell whether it is dead: a zombie holds nothing but its process table entry."""
         return self.state in ("Z", "X", "x")
 
 
 @frozen
 class Pane:
     id: str
-    pid: int | None  # None: tmux does not say it of a dead pane
+    pid: int | None  # None: tmux reports no pid for a dead pane
     tty: str
     dead: bool
     in_mode: bool
     synchronized: bool
     input_off: bool
     window_id: str
-    linked: bool  # its window stands in another session too
+    linked: bool  # its window also belongs to another session
     remain_on_exit: str
-    runs: str = field(default_factory=str, compare=False)  # in front of it, where that was asked
+    runs: str = field(default_factory=str, compare=False)  # its foreground command, if requested
 
 
 @frozen
@@ -145,17 +143,17 @@ class Session:
     panes: tuple[Pane, ...]
 
     def holds(self, pane: str) -> bool:
-        return pane in [one.id for one in self.panes]
+        return pane in [own.id for own in self.panes]
 
     def shares(self, pane: Pane) -> bool:
-        """From tmux 3.6 on the windows of a group do not count as linked."""
+        """Tell whether the pane is in other sessions too. From tmux 3.6 on, grouped windows are not
+        reported as linked."""
         return pane.linked or self.grouped
 
 
 @frozen
 class Unread:
-    """A pane that tmux listed in a way that cannot be read: its session, as far as that could be
-    told."""
+    """A pane whose line in tmux's listing could not be parsed, and what is known of its session."""
 
     session: str | None
     name: str | None
@@ -163,9 +161,8 @@ class Unread:
     def may_be(self, session: str | None, name: str) -> bool:
         if self.session is not None and session is not None:
             return self.session == session
-        return (
-            self.name is None or self.name.rpartition(":")[2] == name.rpartition(":")[2]
-        )  # a line may be cut
+        # The line may be truncated: only the last part of the name is certain.
+        return self.name is None or self.name.rpartition(":")[2] == name.rpartition(":")[2]
 
 
 @frozen
@@ -180,29 +177,29 @@ class Server:
     _by_name: dict[str | None, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def named(self, name: str) -> Session | None:
-        """Put together once: it is asked for thousands of rows."""
+        """Find a session by name, in an index built once: a look asks for thousands of rows."""
         if self._by_name.get(None) is not self.sessions:
             self._by_name.clear()
-            self._by_name.update({one.name: one for one in reversed(self.sessions)})
+            self._by_name.update({session.name: session for session in reversed(self.sessions)})
             self._by_name[None] = self.sessions
-        found: Session | None = self._by_name.get(name)
-        return found
+        match: Session | None = self._by_name.get(name)
+        return match
 
     def may_hide(self, session: str | None, name: str) -> bool:
-        """That it is not among the sessions says nothing."""
-        return any(one.may_be(session, name) for one in self.unread)
+        """Tell whether an unreadable line may be this session: then its absence proves nothing."""
+        return any(pane.may_be(session, name) for pane in self.unread)
 
 
 @frozen
 class NoServer:
-    """Proven: nobody listens on this socket, under any name."""
+    """Proof that no server listens on this socket, under any of its names."""
 
     socket: str
 
 
 @frozen
 class Unreachable:
-    """tmux could not be asked. Unknown is not dead: nothing may be written on this answer."""
+    """tmux could not be asked. Unknown is not dead: never record anything based on this."""
 
     socket: str
     reason: str
@@ -222,12 +219,12 @@ class RecordedPane:
     id: str | None = None
     created_epoch: float | None = None
     start_ticks: int | None = None
-    listen_on: str | None = None  # where the remote control of another terminal is reached
+    listen_on: str | None = None  # the remote control address of another terminal (kitty)
 
 
 @frozen
 class RecordedTmux:
-    """The identity of the session as it was recorded; None where another tool wrote the row."""
+    """The session's recorded identity; fields are None where another tool wrote the row."""
 
     socket: str | None = None
     host: str | None = None
@@ -246,13 +243,13 @@ class RecordedTmux:
         )
 
     def of_boot(self, boot_id: str) -> bool:
-        """Could be: who wrote no boot down may have meant this one."""
+        """Tell whether it may be of this boot; a row without a boot ID may be."""
         return self.boot_id in (None, boot_id)
 
 
 @frozen
 class Row:
-    """One registered session. `data` is the row as it was parsed, unknown keys and all."""
+    """One registered session. `data` is the parsed row, unknown keys included."""
 
     index: int
     name: str
@@ -272,7 +269,7 @@ class Row:
 
     @property
     def fields(self) -> set[str]:
-        """The names of all that stands in it."""
+        """The names of all its keys."""
         return set(self.data)
 
     @property
@@ -293,7 +290,7 @@ class Row:
 
     @property
     def ended_at(self) -> str | None:
-        """When it was stopped or terminated, in the words that were written."""
+        """When it was stopped or terminated, as written in the row."""
         return self._text("stopped_at") or self._text("terminated_at")
 
     @property
@@ -314,7 +311,7 @@ class Row:
 
     @property
     def store(self) -> str | None:
-        """Where its agent keeps conversations, if not where it usually does."""
+        """The folder of its agent's conversations, if not the default one."""
         return self._string("store")
 
     @property
@@ -326,12 +323,12 @@ class Row:
         return self._text("delegate_job_id")
 
     def has(self, *path: str) -> bool:
-        """Whether the row has that field, with a value or without."""
-        within: object = self.data
+        """Tell whether the row has that field, even an empty one."""
+        value: object = self.data
         for key in path:
-            if not isinstance(within, Mapping) or key not in within:
+            if not isinstance(value, Mapping) or key not in value:
                 return False
-            within = within[key]
+            value = value[key]
         return True
 
     def _string(self, name: str) -> str | None:
@@ -345,7 +342,7 @@ class Row:
 
 @frozen
 class BadRow:
-    """A row that cannot be read or edited safely; it fails only the targets that mean it."""
+    """A row that cannot be read or edited safely; only targets that match it fail."""
 
     index: int
     name: str | None
@@ -355,14 +352,14 @@ class BadRow:
 
 
 class Remove(Enum):
-    """The one value of a field that means: the key goes."""
+    """The marker value that deletes a field's key."""
 
     KEY = "remove"
 
 
 @frozen
 class Conversation(Answer):
-    """Names a conversation of an agent, and whether it is on disk."""
+    """An agent's conversation, and whether it is on disk."""
 
     id: str | None = None
     source: str | None = None

@@ -1,5 +1,5 @@
-"""What a command answers, as values: one envelope for scripts, and the results in it. Decides and
-prints nothing."""
+"""A command's answer as values: the envelope for scripts, and the results in it. Never decides or
+prints anything."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = "tmuxreap/1"
 
 
 def megabytes(size: int) -> float:
-    """As answers tell memory."""
+    """Convert bytes to megabytes as answers report them."""
     return round(size / (1024 * 1024), 1)
 
 
@@ -35,14 +35,14 @@ class Item(Protocol):
 
 
 def failure_in(item: Item) -> Failure | None:
-    """What this target failed for, with its exit status."""
+    """Return the failure of this target, with its exit status."""
     return failure_of(item.error)
 
 
 @frozen
 class RemoteResult:
-    """A result of another host, as it was told. `shown`: the same as a value of ours, where people
-    see a table."""
+    """A result from another host, as received. `shown`: the same as a local value, for the table
+    that users see."""
 
     name: str
     host: str
@@ -61,7 +61,7 @@ class RemoteResult:
 
 @frozen
 class Result:
-    """The whole answer of a command."""
+    """A command's whole answer."""
 
     command: str
     registry: str | None
@@ -70,10 +70,10 @@ class Result:
     warnings: tuple[str, ...] = ()
     failure: Failure | None = None
     more: Mapping[str, object] = field(default_factory=dict)
-    greeting: str | None = None  # for people, where there is no result
-    status: Exit = Exit.OK  # where nothing failed: the answer itself may be no
-    summed: bool = False  # `status` is the whole verdict already
-    others: tuple[Failure, ...] = ()  # of no single result: what other hosts could not do
+    greeting: str | None = None  # printed for users instead of an empty table
+    status: Exit = Exit.OK  # the exit status if no result failed
+    summed: bool = False  # `status` is final: the results are not consulted
+    others: tuple[Failure, ...] = ()  # failures of whole hosts, which belong to no single result
 
     @property
     def exit(self) -> Exit:

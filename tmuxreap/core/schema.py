@@ -1,6 +1,6 @@
-"""JSON Schema 2020-12, derived from types: what a document looks like for those who check it.
+"""JSON Schema 2020-12 for the documents that `--json` prints, derived from their types.
 
-Knows nothing of any answer: the shapes are in `answers`."""
+Never names a single answer: the types are in `answers`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def answer_schema(verb: str) -> Schema:
-    """Describe the document that this verb prints with `--json`."""
+    """Return the schema of the document that this verb prints with `--json`."""
     shape = SHAPES[verb]
-    one = _object(shape.result)
-    return one if shape.lines else _envelope(shape, one)
+    result = _object(shape.result)
+    return result if shape.lines else _envelope(shape, result)
 
 
 def document(verb: str | None) -> Schema:
-    """Describe it for a file of its own; without a verb what all documents share."""
+    """Return a standalone schema file; without a verb, for what all documents share."""
     head: Schema = {"$schema": DIALECT, "title": f"tmuxreap {verb or 'VERB'} --json"}
     return {**head, **(answer_schema(verb) if verb else _envelope(None, {}))}
 
@@ -35,12 +35,12 @@ def _envelope(shape: Shape | None, one: Schema) -> Schema:
     parts = (Envelope,) if shape is None or shape.more is None else (Envelope, shape.more)
     whole = _object(*parts)
     properties = whole["properties"]
-    assert isinstance(properties, dict)  # noqa: S101 - made two lines above
+    assert isinstance(properties, dict)  # noqa: S101 - built two lines above
     return {**whole, "properties": {**properties, "results": {"type": "array", "items": one}}}
 
 
 def _object(*kinds: type) -> Schema:
-    """Open: an answer may get fields more, and what could not be done has fewer."""
+    """Return the schema of an object with these fields. It allows more: answers may gain fields."""
     fields: dict[str, Any] = {}
     required: dict[str, None] = {}
     for kind in kinds:

@@ -1,9 +1,8 @@
-"""What secrets look like, as data: one rule a kind. Compiles nothing, and never reads a text.
+"""The kinds of secrets as data: one pattern for each. Never compiles a pattern or reads a text.
 
-A rule is tried only on a text that holds one of its words, which are compared without regard to
-case. Its pattern costs no more than a fixed number of steps a character: it begins at a word that
-stands still, and what it repeats without a limit cannot hold that beginning again. `(?P<keep>...)`
-stays readable."""
+A pattern is tried only on text that contains one of its words, compared case-insensitively. Its
+cost per character is bounded: it begins at a fixed word, and no unbounded repetition can match that
+beginning again. The group `keep` is not masked."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from tmuxreap.core.values import frozen
 
 @frozen
 class Kind:
-    """One kind of secret: words that a text with such a one holds, and where it stands in it."""
+    """One kind of secret: words of which its text contains at least one, and its pattern."""
 
     name: str
     words: tuple[str, ...]
@@ -21,15 +20,14 @@ class Kind:
 
 # No letter or digit before it: "task-force" holds no "sk-".
 _START = r"(?<![A-Za-z0-9])"
-# A quoted value ends with its quote or, where the screen cuts it off, with its line; in the third
-# its quotes are escaped, as in JSON within a string.
+# A quoted value ends at its closing quote or, where the screen cuts it off, at the end of the line.
+# The third alternative has escaped quotes, as in JSON within a string.
 _VALUE = r"(?:\"(?:[^\"\\\n]|\\.)*\"?|'[^'\n]*'?|\\\"[^\"\n]*\"?|[^\s'\"]\S*)"
 _BETWEEN = r"\\?['\"]?[ \t]{0,8}[=:][ \t]{0,8}"
 
 _GITHUB = tuple(f"gh{letter}_" for letter in "abcdefghijklmnopqrstuvwxyz")
 
-# Tokens that begin with a prefix of their maker: what may follow, and how much of it there is at
-# least.
+# Tokens with a vendor's prefix: the characters that may follow, and the minimum count of them.
 _WORD, _ALNUM, _HEX = r"[A-Za-z0-9_-]", r"[A-Za-z0-9]", r"[0-9a-fA-F]"
 PREFIXES: tuple[tuple[str, str, str, int], ...] = (
     ("OpenAI, Anthropic, OpenRouter", "sk-", _WORD, 8),
@@ -85,8 +83,8 @@ _NAMES = (
     r"[-_]?(?:key|token|secret)|session[-_]?token|pass[-_]?(?:word|wd|phrase)|_(?:key|token|secret|pwd)"
 )
 
-# In this order: what spans lines first, then values by their names, then tokens that are known by
-# themselves.
+# The order matters: multi-line secrets first, then named values, then tokens recognized by their
+# own form.
 KINDS: tuple[Kind, ...] = (
     Kind(
         "private key",

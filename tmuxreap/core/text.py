@@ -1,5 +1,5 @@
-"""Text as a terminal shows it: how many cells it takes, how it is cut, padded and coloured, and
-what of it may reach a terminal at all. Pure: what kind of listener there is, it is told."""
+"""Text for a terminal: its width in cells, cutting, padding, color, and escaping of characters that
+a terminal would obey. Pure: never asks what the output is connected to."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from tmuxreap.core.values import frozen
 
 CUT = "…"
-# Written out as an escape: what commands a terminal, hides or reorders text, ends a line, or is
-# half a character.
+# Printed as escapes: characters that control a terminal, hide or reorder text, end a line, or are
+# lone surrogates.
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 JOINERS = frozenset("\u200c\u200d")  # part of how some scripts and many emoji are written
 NO_CELL = frozenset({"Mn", "Me", "Cf"})
-JAMO_TAILS = range(0x1160, 0x1200)  # vowels and finals: written into the syllable that they end
+JAMO_TAILS = range(0x1160, 0x1200)  # vowels and finals: drawn in the cell of their syllable
 COLOURS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1", "inverse": "7"}
 
 
 @frozen
 class Voice:
-    """How to speak: to a script or to a person, in colour or not. `width` is that of a terminal, in
-    cells; without one nothing is cut."""
+    """The style of output: JSON or text, quiet, in color. `width` is the terminal's in cells;
+    without it nothing is cut."""
 
     json: bool = False
     quiet: bool = False
@@ -34,15 +34,14 @@ class Voice:
 
 
 def plain(text: str, *, keep: str = "") -> str:
-    """The text with nothing in it that a terminal would obey; `keep`: characters that stay all the
-    same."""
+    """Escape the characters that a terminal would obey, except for those in `keep`."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c in keep or _shown(c) else _escaped(c) for c in text)
 
 
 def plain_value(value: Any, *, keep: str = "") -> Any:
-    """The same for every text in a value, however deep."""
+    """Do the same to every string in a value, recursively."""
     if isinstance(value, str):
         return plain(value, keep=keep)
     if isinstance(value, Mapping):
@@ -57,11 +56,11 @@ def plain_value(value: Any, *, keep: str = "") -> Any:
     fields = None if isinstance(value, (type, Enum)) else getattr(value, "__fields__", None)
     if fields is None:
         return value
-    told = {
+    replaced = {
         name: plain_value(getattr(value, name), keep="\n" if name == "screen" else keep)
         for name in fields
     }
-    return type(value)(**told)
+    return type(value)(**replaced)
 
 
 def width(text: str) -> int:
@@ -69,18 +68,18 @@ def width(text: str) -> int:
 
 
 def cut(text: str, cells: int) -> str:
-    """Its beginning, in so many cells at most."""
+    """Cut the text at its end to at most this many cells."""
     return text if width(text) <= cells else _start(text, max(cells - 1, 0)) + CUT[:cells]
 
 
 def cut_middle(text: str, cells: int) -> str:
-    """Its beginning and its end: names of one project differ at the end."""
+    """Cut the text in the middle: names of one project differ at the end."""
     if width(text) <= cells:
         return text
     tail = max(cells - 1, 0) // 2
     end = _start(text[::-1], tail)[::-1] if tail else ""
     while end and not _cells(end[0]):
-        end = end[1:]  # an accent without its letter
+        end = end[1:]  # a combining character without its base
     return _start(text, max(cells - 1 - width(end), 0)) + CUT[:cells] + end
 
 
@@ -100,7 +99,7 @@ def _start(text: str, cells: int) -> str:
 def _cells(character: str) -> int:
     if character.isascii():
         return 1
-    from unicodedata import category, east_asian_width  # most names need neither
+    from unicodedata import category, east_asian_width  # imported late: most names need neither
 
     if category(character) in NO_CELL or ord(character) in JAMO_TAILS:
         return 0

@@ -1,4 +1,4 @@
-"""Spans of time as people write them: 90, 90s, 15m, 2h, 1d."""
+"""Durations as users write them (90, 90s, 15m, 2h, 1d) and timestamps in ISO 8601."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from datetime import datetime, timezone
 from functools import lru_cache
 
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-LONGEST_S = 100 * 365 * 86400  # no clock and no calendar of ours goes much further
+LONGEST_S = 100 * 365 * 86400  # clocks and calendars do not go much further
 
 
 def parse_duration(text: str) -> float:
-    """Seconds; ValueError with a reason that a person can act on."""
+    """Return seconds; raise ValueError with a reason that the user can act on."""
     number, unit = text.strip(), 1
     if number[-1:] in UNITS_S:
         number, unit = number[:-1], UNITS_S[number[-1]]
@@ -27,7 +27,7 @@ def parse_duration(text: str) -> float:
 
 
 def short_duration(seconds: float) -> str:
-    """The two largest units: 45s, 3m 20s, 2h 5m, 4d 3h."""
+    """Format seconds in the two largest units: 45s, 3m 20s, 2h 5m, 4d 3h."""
     parts: list[str] = []
     rest = int(seconds)
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
@@ -41,18 +41,18 @@ LAST_MOMENT = 253_402_300_799  # 9999-12-31T23:59:59Z
 
 
 def iso(epoch: float) -> str:
-    """A clock that was set beyond all calendars says the last moment of them."""
+    """Format a timestamp; one beyond the calendar becomes its last moment."""
     return _iso(min(int(epoch), LAST_MOMENT))
 
 
-@lru_cache(maxsize=64)  # of thousands that end together all say the same
+@lru_cache(maxsize=64)  # thousands of sessions ended together share the same few seconds
 def _iso(second: int) -> str:
     return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def epoch_of(told: object) -> float | None:
-    """The moment that a row names in ISO 8601, or that YAML made a date of; without a zone it is
-    UTC."""
+    """Return the epoch of a row's timestamp: ISO 8601 text, or a date that YAML has parsed. Without
+    a zone it is UTC."""
     try:
         at = (
             told

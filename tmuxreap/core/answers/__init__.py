@@ -1,8 +1,8 @@
-"""What every verb answers, field by field.
+"""The answer of every verb, field by field.
 
-These types are the one source: a verb makes its results of them, `--json` tells their fields, and
-the JSON Schema, the schemas of the MCP tools and the results of the Python interface are derived
-from them. A field is added, never renamed or given another type.
+These types are the single source: verbs return them as results, `--json` prints their fields, and
+the JSON Schema, the MCP tools' schemas and the results of the Python interface are derived from
+them. Fields may be added, never renamed or given another type.
 
-`base` tells and reads them all, `shapes` says which verb answers with which; the other files hold
-the types. None of them makes an answer or decides anything."""
+`base` converts them to JSON and back, `shapes` maps verbs to types; the other files define the
+types. They never create an answer or decide anything."""

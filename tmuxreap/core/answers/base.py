@@ -1,4 +1,4 @@
-"""An answer as JSON, and back; and the parts that several kinds of answers have."""
+"""Conversion of answers to JSON and back, and the types that several answers share."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ AS_THEY_ARE = {str, int, float, bool, type(None)}
 
 
 class Answer:
-    """A result, or a part of one. Its fields are what is told."""
+    """A result, or a part of one. Its fields are what `--json` prints."""
 
     __slots__ = ()
-    RARE = frozenset[str]()  # left out where there is nothing to tell
-    UNTOLD = frozenset[str]()  # for a terminal alone
+    RARE = frozenset[str]()  # left out of JSON where None
+    UNTOLD = frozenset[str]()  # never in JSON: for a terminal only
 
     def as_json(self) -> dict[str, object]:
-        """Tell it as `--json` does."""
+        """Return it as `--json` prints it."""
         return as_json(self)
 
 
 @frozen
 class Problem(Answer):
-    """Says what could not be done and why; `hint` is the next command to try."""
+    """What could not be done, and why; `hint` is the next command to try."""
 
     code: str
     message: str
@@ -37,7 +37,7 @@ class Problem(Answer):
 
 @frozen
 class Process(Answer):
-    """Names a process; `why` tells by which evidence it belongs to the session."""
+    """A process; `why` is the evidence that it belongs to the session."""
 
     RARE = frozenset({"why", "started"})
 
@@ -49,7 +49,7 @@ class Process(Answer):
 
 @frozen
 class Draft(Answer):
-    """Points to the event that keeps a half-typed prompt; people read its text, too."""
+    """A half-typed prompt and the event that keeps it; on a terminal its text is shown, too."""
 
     UNTOLD = frozenset({"text"})
 
@@ -59,7 +59,7 @@ class Draft(Answer):
 
 
 def as_json(one: Answer) -> dict[str, object]:
-    """Tell the fields, also of the values in them."""
+    """Convert an answer's fields to JSON, recursively."""
     fields = as_dict(one)
     for name in one.RARE:
         if fields[name] is None:
@@ -73,7 +73,7 @@ def as_json(one: Answer) -> dict[str, object]:
 
 
 def plain_json(value: object) -> object:
-    """Make of a value what `json` can write."""
+    """Convert a value to what `json` can write."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (list, tuple)):
@@ -84,44 +84,44 @@ def plain_json(value: object) -> object:
 
 
 def fields_of(kind: type) -> dict[str, Any]:
-    """Resolve the fields that are told, each with its type."""
+    """Return the fields that JSON has, each with its resolved type."""
     hints = get_type_hints(kind)
     untold = getattr(kind, "UNTOLD", ())
     return {name: hints[name] for name in kind.__fields__ if name not in untold}  # type: ignore[attr-defined]
 
 
 def read(kind: type[T], data: Mapping[str, object]) -> T:
-    """Make the value of this document; fields that the type does not know are left out."""
+    """Build a value from a JSON document, ignoring unknown fields."""
     fields = fields_of(kind)
     return kind(**{name: _value(fields[name], data[name]) for name in fields if name in data})
 
 
 def _value(kind: Any, data: Any) -> Any:
     if get_origin(kind) in (Union, UnionType):
-        kinds = [_value_kind(one) for one in get_args(kind)]
-        kind = next((one for one in kinds if one is not None), kind)
+        nested = [_value_kind(member) for member in get_args(kind)]
+        kind = next((member for member in nested if member is not None), kind)
     if hasattr(kind, "__fields__") and isinstance(data, Mapping):
         return read(kind, data)
     if get_origin(kind) is tuple and isinstance(data, (list, tuple)):
         inner, _ = get_args(kind)
-        return tuple(_value(inner, one) for one in data)
+        return tuple(_value(inner, member) for member in data)
     return data
 
 
 def _value_kind(kind: Any) -> Any:
-    """Of the members of a union the one that is more than what JSON knows."""
+    """Return the kind if it is a value class or a tuple, which JSON alone cannot tell."""
     return kind if hasattr(kind, "__fields__") or get_origin(kind) is tuple else None
 
 
 def problem_of(failure: Failure | None) -> Problem | None:
-    """Tell a failure as answers do."""
+    """Convert a failure to the form it has in answers."""
     if failure is None:
         return None
     return Problem(failure.code.text, failure.message, failure.hint)
 
 
 def failure_of(problem: Problem | None) -> Failure | None:
-    """Make the failure again that an answer tells."""
+    """Convert an answer's problem back to a failure."""
     if problem is None:
         return None
     return Failure(Code.of(problem.code), problem.message, problem.hint)

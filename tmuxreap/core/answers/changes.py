@@ -1,4 +1,4 @@
-"""What watch answers, a line a change."""
+"""The answer of `watch`: one line per change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IF_ANY = ("registry", "count", "attempt", "names")
 
 @frozen
 class Change(Answer):
-    """Tells what `watch` saw: a drift when it comes, or the end of a session that it reaped."""
+    """A change that `watch` saw: a new drift, a new state, or the end of a session it reaped."""
 
     UNTOLD = frozenset({"ending"})
 
@@ -41,9 +41,9 @@ class Change(Answer):
     ending: Ending | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Tell what belongs to an event of its kind; of one that was reaped the whole ending."""
+        """Return the fields of its kind of event; for a reaped session also the whole ending."""
         fields = as_json(self)
-        told = ("name", "event", "timestamp", *TOLD.get(self.event, DRIFTED), "error")
-        more = [name for name in IF_ANY if fields[name] not in (None, [])]
+        names = ("name", "event", "timestamp", *TOLD.get(self.event, DRIFTED), "error")
+        optional = [name for name in IF_ANY if fields[name] not in (None, [])]
         ending = {} if self.ending is None else self.ending.as_json()
-        return {**ending, **{name: fields[name] for name in (*told, *more)}}
+        return {**ending, **{name: fields[name] for name in (*names, *optional)}}

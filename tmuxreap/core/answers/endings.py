@@ -1,4 +1,4 @@
-"""What the verbs answer that act: on sessions, on the turns of agents, on rows."""
+"""The answers of the verbs that act on sessions, on agents' turns or on rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tmuxreap.core.values import frozen
 
 @frozen
 class Rung(Answer):
-    """Tells how one step of the ladder went."""
+    """How one step of the ladder went."""
 
     name: str
     waited_ms: int = 0
@@ -21,7 +21,7 @@ class Rung(Answer):
 
 @frozen
 class Ending(Answer):
-    """Tells what became of one session that was to be ended: by stop, kill or reap."""
+    """What became of one session that `stop`, `kill` or `reap` was to end."""
 
     RARE = frozenset({"plan", "verdict", "evidence"})
 
@@ -57,13 +57,13 @@ class Ending(Answer):
 
     @property
     def ok(self) -> bool:
-        """Whether the session reached the goal, now or before."""
+        """Whether the session has reached the goal, now or earlier."""
         return self.error is None
 
 
 @frozen
 class Counts(Answer):
-    """Sums up endings."""
+    """How many sessions were ended, and by what."""
 
     ended: int = 0
     by_keys: int = 0
@@ -74,7 +74,7 @@ class Counts(Answer):
 
 @frozen
 class Kept(Answer):
-    """Names a session that was not judged so, and why."""
+    """A session that was not reaped, and why."""
 
     name: str
     why: str
@@ -82,14 +82,14 @@ class Kept(Answer):
 
 @frozen
 class Sums(Answer):
-    """Tells what stop and kill say beside their results."""
+    """What `stop` and `kill` answer besides their results."""
 
     counts: Counts | None = None
 
 
 @frozen
 class Reaping(Answer):
-    """Tells what `reap` says beside its results."""
+    """What `reap` answers besides its results."""
 
     counts: Counts | None = None
     kept: tuple[Kept, ...] = ()
@@ -97,7 +97,7 @@ class Reaping(Answer):
 
 @frozen
 class Forgotten(Answer):
-    """Tells whether a row was dropped."""
+    """Whether a row was removed."""
 
     name: str
     forgotten: bool = False
@@ -107,7 +107,7 @@ class Forgotten(Answer):
 
 @frozen
 class Protected(Answer):
-    """Tells whether patterns leave a session alone, and whether that was changed."""
+    """Whether patterns skip a session, and whether that was changed."""
 
     name: str
     keep: bool = False
@@ -117,8 +117,8 @@ class Protected(Answer):
 
 @frozen
 class Interrupted(Answer):
-    """Tells whether the turn of an agent was ended, and what it is at since. `keys`: those that
-    were sent, or would be."""
+    """Whether an agent's turn was ended, and its state since then. `keys`: those that were sent, or
+    would be."""
 
     name: str
     outcome: str = ""
@@ -132,7 +132,7 @@ class Interrupted(Answer):
 
 @frozen
 class Awaited(Answer):
-    """Tells what a session is at, and whether that was waited for."""
+    """The state of a session's agent, and whether it is one that was waited for."""
 
     name: str
     state: str | None = None
@@ -143,7 +143,7 @@ class Awaited(Answer):
 
 @frozen
 class Beat(Answer):
-    """Tells which state was recorded."""
+    """The state that was recorded."""
 
     name: str
     state: str | None = None

@@ -1,4 +1,4 @@
-"""What the verbs answer that tell of this machine, its agents and the program itself."""
+"""The answers of the verbs about this machine, its agents and the program itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tmuxreap.core.values import frozen
 
 @frozen
 class Finding(Answer):
-    """Tells what `doctor` found at one thing."""
+    """One check of `doctor` and its result."""
 
     name: str
     level: str | None = None
@@ -19,7 +19,7 @@ class Finding(Answer):
 
 @frozen
 class Reached(Answer):
-    """Tells whether a host answers, and what runs there."""
+    """Whether a host answers, and what runs on it."""
 
     name: str
     host: str | None = None
@@ -35,7 +35,7 @@ class Reached(Answer):
 
 @frozen
 class Agent(Answer):
-    """Tells what is known of a kind of agents."""
+    """What is known of a kind of agents."""
 
     name: str
     about: str | None = None
@@ -52,7 +52,7 @@ class Agent(Answer):
 
 @frozen
 class Hooked(Answer):
-    """Tells what became of an agent's file of hooks."""
+    """What was done to an agent's hooks file."""
 
     name: str
     file: str | None = None
@@ -64,7 +64,7 @@ class Hooked(Answer):
 
 @frozen
 class Skill(Answer):
-    """Tells what became of the files of a skill."""
+    """What was done to the files of a skill."""
 
     name: str
     outcome: str | None = None
@@ -74,7 +74,7 @@ class Skill(Answer):
 
 @frozen
 class Script(Answer):
-    """Holds the completion of a shell."""
+    """The completion script of a shell."""
 
     name: str
     script: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Script(Answer):
 
 @frozen
 class Default(Answer):
-    """Tells a default of the user's, or ours; `place`: the variable, or the file with the line."""
+    """A default, the user's or built in; `place`: the variable, or the file with its line."""
 
     name: str
     value: str | float | bool | tuple[str, ...] | None = None
@@ -95,6 +95,6 @@ class Default(Answer):
 
 @frozen
 class ConfigFile(Answer):
-    """Tells where the user's defaults are read from, there or not."""
+    """The file that the user's defaults are read from, whether it exists or not."""
 
     file: str | None = None

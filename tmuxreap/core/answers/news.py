@@ -1,4 +1,4 @@
-"""What reconcile and events answer."""
+"""The answers of `reconcile` and `events`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tmuxreap.core.values import frozen
 
 @frozen
 class Drift(Answer):
-    """Tells where the registry and the world disagree; `settled`: certain enough to be written."""
+    """A disagreement of registry and world; `settled`: certain enough to be recorded."""
 
     name: str
     drift: str | None = None
@@ -23,7 +23,7 @@ class Drift(Answer):
 
 @frozen
 class Action(Answer):
-    """Tells what was done about a drift."""
+    """What was done about a drift."""
 
     name: str
     drift: str
@@ -32,7 +32,7 @@ class Action(Answer):
 
 @frozen
 class Reconciled(Answer):
-    """Tells what `reconcile` found and did; `tmux_confirmed`: every tmux server gave an answer."""
+    """What `reconcile` found and did; `tmux_confirmed`: every tmux server answered."""
 
     tmux_confirmed: bool = False
     drifts: tuple[Drift, ...] = ()
@@ -41,7 +41,7 @@ class Reconciled(Answer):
 
 @frozen
 class Event(Answer):
-    """Tells what happened, as the ledger has it; `before` is the row's text before that."""
+    """An event of the ledger; `before` is the row's text before it."""
 
     name: str
     id: int | None = None

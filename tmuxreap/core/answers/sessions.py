@@ -1,4 +1,4 @@
-"""What the verbs answer that tell of sessions as they are."""
+"""The answers of the verbs that describe sessions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tmuxreap.core.values import frozen
 
 @frozen
 class Session(Answer):
-    """Tells what is known of one row: what it says, and what a look at its session says."""
+    """What is known of one row: its fields, and what a look at its session shows."""
 
     RARE = frozenset({"error"})
 
@@ -51,18 +51,18 @@ class Session(Answer):
 
     @property
     def ended(self) -> bool:
-        """Whether the registry says so."""
+        """Whether it has ended, according to the registry."""
         return self.status != Status.RUNNING
 
     @property
     def alive(self) -> bool:
-        """Whether its tmux session is there."""
+        """Whether its tmux session exists."""
         return self.live in ("alive", "agent_gone")
 
 
 @frozen
 class Listed(Session):
-    """Tells what `list --tree` adds to a session."""
+    """A session with what `list --tree` adds."""
 
     RARE = frozenset({"error", "depth"})
 
@@ -71,7 +71,7 @@ class Listed(Session):
 
 @frozen
 class Locator(Answer):
-    """Tells where a conversation was looked for, and what else it could have been."""
+    """Where a conversation was looked for, and which others matched."""
 
     id: str | None = None
     source: str | None = None
@@ -82,7 +82,7 @@ class Locator(Answer):
 
 @frozen
 class Author(Answer):
-    """Tells who ended a session."""
+    """The user, host and tool that ended a session."""
 
     user: str | None = None
     host: str | None = None
@@ -92,7 +92,7 @@ class Author(Answer):
 
 @frozen
 class Shown(Session):
-    """Tells what `show` adds to a session."""
+    """A session with what `show` adds."""
 
     processes: tuple[Process, ...] = ()
     protected: tuple[Process, ...] = ()
@@ -104,7 +104,7 @@ class Shown(Session):
 
 @frozen
 class Launched(Session):
-    """Tells what start, adopt and resume say beside a session: the command, with its plan alone."""
+    """A session with what `start`, `adopt` and `resume` add. `command`: with `--dry-run` only."""
 
     RARE = frozenset({"outcome", "command"})
 
@@ -113,12 +113,12 @@ class Launched(Session):
 
 
 def failed_launch(name: str, error: Problem | None) -> Launched:
-    """Tell that nothing runs there for it."""
+    """Return the answer for a session that could not be started."""
     return Launched(name, outcome=Outcome.FAILED, error=error)
 
 
 @frozen
 class Planned(Answer):
-    """Tells what `start` would run, with `--dry-run`."""
+    """What `start` would run, with `--dry-run`."""
 
     plan: Mapping[str, object] | None = None

@@ -1,4 +1,4 @@
-"""Which verb answers with which types, in the envelope that they share."""
+"""The answer types of each verb, and the envelope that they share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tmuxreap.core.values import frozen
 
 @frozen
 class Envelope:
-    """Holds the results of a command."""
+    """The envelope around a command's results."""
 
     schema: str
     command: str
@@ -48,15 +48,15 @@ class Envelope:
 
 @frozen
 class Shape:
-    """Tells of which type the results of a verb are, and what stands beside them. `lines`: each
-    result is a document of its own, without envelope."""
+    """The type of a verb's results, and of what the envelope has besides. `lines`: each result is a
+    document of its own, without envelope."""
 
     result: type
     more: type | None = None
     lines: bool = False
 
 
-# A target that is not there is answered as the others are, with an error.
+# A missing target is answered as the others are, with an error.
 SHAPES = {
     "start": Shape(Launched, Planned),
     "adopt": Shape(Launched),
