@@ -1,6 +1,6 @@
-"""The control group that we run in, and the way out of it: whoever ends a group ends all in it.
+"""The control group that we run in, and how to leave it: ending a group ends everything in it.
 
-Owns the reading of /proc/PID/cgroup and the words of systemd-run. Makes no group and ends none."""
+Reads /proc/PID/cgroup and builds systemd-run command lines. Never creates or ends a group."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 UNIFIED, NAMED = "0::", "name=systemd:"
 INIT = 1
-BUS, SYSTEM_BUS = "systemd/private", "/run/systemd/private"  # where a manager listens
+BUS, SYSTEM_BUS = "systemd/private", "/run/systemd/private"  # where systemd listens
 
 
 def group_of(pid: int | str) -> str | None:
-    """The path of its group as systemd counts; None where the kernel has none."""
+    """Return the path of a process's control group as systemd sees it; None without one."""
     try:
         lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     except OSError:
@@ -24,14 +24,14 @@ def group_of(pid: int | str) -> str | None:
 
 
 def is_alone() -> bool:
-    """Whether our group can be ended without the whole machine, or container."""
+    """Tell whether our group can be ended without ending the whole machine or container."""
     ours = group_of("self")
     return ours not in (None, "/", group_of(INIT))
 
 
 def way_out(uid: int, environ: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Words before a command that run it outside of our group: none are needed where that is
-    everybody's; None where there is no way."""
+    """Return the command prefix that runs a command outside of our group: empty where that is the
+    machine's own; None where systemd cannot be used."""
     if not is_alone():
         return ()
     runtime = environ.get("XDG_RUNTIME_DIR") or f"/run/user/{uid}"

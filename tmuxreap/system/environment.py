@@ -1,5 +1,5 @@
-"""The only module that reads the environment: who calls, from where, and which registry is
-meant."""
+"""The only module that reads the environment: the caller, its folder, and the registry to use.
+Never reads a registry."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.values import frozen
 from tmuxreap.system.whereabouts import REGISTRY, nearest_registry, tmux_server_of
 
-# What `start` puts into the environment of a session: its own mark, its registry, and from within
-# whom it was started.
+# What `start` puts into a session's environment: its mark, its registry, and the caller (the mark
+# or pane) that started it.
 MARK, REGISTRY_MARK, PARENT = "TMUXREAP_ID", "TMUXREAP_REGISTRY", "TMUXREAP_PARENT"
-# Each default that a variable can set, over config.yaml and under the flag.
+# The defaults that a variable can set; it overrides config.yaml, and a flag overrides it.
 DEFAULTS = {
     "server": "TMUXREAP_SERVER",
     "reason": "TMUXREAP_REASON",
@@ -35,9 +35,7 @@ class Settings:
     uid: int
     pid: int
     platform: str
-    homeless: bool = (
-        False  # the working directory was deleted: only what is named by its full path is found
-    )
+    homeless: bool = False  # the working directory was deleted: only absolute paths can be used
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -66,23 +64,23 @@ class Settings:
 
     @property
     def user_profiles(self) -> Path | None:
-        """The user's own agents, merged over ours."""
+        """The file of the user's own profiles, merged over the built-in ones."""
         return self._config("agents.yaml")
 
     @property
     def config_path(self) -> Path | None:
-        """Where the user's own defaults are read from, there or not."""
+        """The file that the user's defaults are read from, whether it exists or not."""
         return self._config("config.yaml")
 
     @property
     def config_file(self) -> Path | None:
-        """The same where it is there."""
+        """The same if it exists."""
         path = self.config_path
         return path if path is not None and os.path.lexists(path) else None
 
     @property
     def configured(self) -> bool:
-        """Whether there is a default of the user's: one look at the folder, and nothing is read."""
+        """Whether the user may have set a default; only checks that the file exists."""
         return self.config_file is not None or any(
             self.environ.get(name) for name in DEFAULTS.values()
         )
@@ -98,29 +96,28 @@ class Settings:
 
     @property
     def tmux_socket(self) -> str | None:
-        """Of the server that we run in."""
+        """The socket of the tmux server that we run in."""
         return tmux_server_of(self.environ)[0] or None
 
     @property
     def mark(self) -> str | None:
-        """Set when the caller runs inside a session that `start` made."""
+        """The mark of the session that we run in, if `start` created it."""
         return self.environ.get(MARK) or None
 
     @property
     def caller(self) -> str:
-        """Within whom we are called: the mark of that session, else the pane that we stand in, else
-        nothing."""
+        """The session that we are called from: its mark, else our pane, else empty."""
         return self.mark or self.pane
 
     @property
     def pane(self) -> str:
-        """The pane that we stand in, in one word; empty outside of tmux."""
+        """The pane that we run in, in one word; empty outside of tmux."""
         server, pane = tmux_server_of(self.environ)[1], self.environ.get("TMUX_PANE")
         return pane_word(server, pane) if server and pane else ""
 
 
 def pane_word(server_pid: object, pane: str) -> str:
-    """A pane in one word."""
+    """Return one word that identifies a pane across servers."""
     return f"{server_pid}:{pane}"
 
 
@@ -132,7 +129,7 @@ def _working_directory() -> Path | None:
 
 
 def registry_path(settings: Settings, given: str | None) -> Path:
-    """`--registry`, else $TMUXREAP_REGISTRY, else the nearest one upwards that may be trusted."""
+    """Return `--registry`, else $TMUXREAP_REGISTRY, else the nearest trusted one upwards."""
     _refuse_empty(given)
     path = given or settings.environ.get(REGISTRY_MARK)
     if path:
@@ -143,20 +140,20 @@ def registry_path(settings: Settings, given: str | None) -> Path:
             "could not find a registry: the working directory was deleted",
             "change to a folder that exists, or pass --registry PATH",
         )
-    found = _nearest(settings)
-    if found is None:
+    registry = _nearest(settings)
+    if registry is None:
         raise Failure(
             Code.REGISTRY_NOT_FOUND,
             f"could not find a registry: no {REGISTRY} in {settings.cwd} or above it",
             "make one with: tmuxreap start NAME --agent AGENT, or point to one with --registry"
             " PATH",
         )
-    return found
+    return registry
 
 
 def registry_or_new(settings: Settings, given: str | None) -> Path:
-    """For `start` and `adopt`, which make a registry here when none is found; what was named stays
-    named."""
+    """Return the registry for `start` and `adopt`, which create one in the working directory if
+    none is found, or at the path that was named."""
     _refuse_empty(given)
     if given:
         return Path(settings.cwd, os.path.expanduser(given))  # noqa: PTH111 - pathlib's fails on unknown users
@@ -172,7 +169,7 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
 
 
 def _refuse_home(settings: Settings) -> None:
-    """Every project below it would use that one."""
+    """Refuse a new registry in the home folder: every project below would use it."""
     if settings.at_home:
         raise Failure(
             Code.REGISTRY_NOT_FOUND,
@@ -183,7 +180,7 @@ def _refuse_home(settings: Settings) -> None:
 
 
 def _refuse_empty(given: str | None) -> None:
-    """An unset variable of a script must not mean whatever registry is nearest."""
+    """Refuse an empty path: a script's unset variable must not select the nearest registry."""
     if given == "":
         raise Failure(
             Code.USAGE,
@@ -213,10 +210,10 @@ def _nearest(settings: Settings) -> Path | None:
 
 def _refuse_strangers(registry: Path, strangers: Collection[int]) -> None:
     if strangers:
-        who = ", ".join(str(uid) for uid in sorted(strangers))
+        uids = ", ".join(str(uid) for uid in sorted(strangers))
         raise Failure(
             Code.REGISTRY_UNTRUSTED,
             f"could not use the registry {registry}: it, or its folder, belongs to another user"
-            f" (uid {who})",
+            f" (uid {uids})",
             f"if you trust it, name it: --registry {registry}",
         )

@@ -1,7 +1,6 @@
-"""Owner of files that must never be half-written: the kernel lock, the read with its stamp, the
-atomic replace.
+"""Owns safe access to files: the kernel lock, reads with a stamp, the atomic replace.
 
-It knows bytes, not YAML. It never waits for anything but the lock."""
+Knows bytes, not YAML. Never waits for anything but the lock."""
 
 from __future__ import annotations
 
@@ -22,12 +21,12 @@ from tmuxreap.core.values import frozen
 
 LOCK_WAIT_S = 10.0
 LOCK_POLL_S = 0.005
-SHORT = 64 * 1024  # bytes: a longer text is summed up faster by OpenSSL
+SHORT = 64 * 1024  # bytes: OpenSSL is faster for more
 
 
 @frozen
 class Stamp:
-    """Which file, in which state: changes whenever another writer replaced or rewrote it."""
+    """A file's identity and state: differs after another writer has replaced or rewritten it."""
 
     device: int
     inode: int
@@ -37,10 +36,10 @@ class Stamp:
 
 
 def _sha256(data: bytes) -> str:
-    """Of a short text in the way of the standard library's own `random`: hashlib loads all of
-    OpenSSL, which takes as long as a tmux call."""
+    """Hash short data with the built-in module, as `random` of the standard library does: hashlib
+    loads OpenSSL, which takes as long as a tmux call."""
     if len(data) <= SHORT:
-        with contextlib.suppress(ImportError):  # it has another name from 3.12 on
+        with contextlib.suppress(ImportError):  # it was renamed in Python 3.12
             from _sha256 import sha256  # type: ignore[import-not-found, unused-ignore]
 
             digest: str = sha256(data).hexdigest()
@@ -61,13 +60,12 @@ class Content:
 
     @property
     def marks(self) -> tuple[int, ...]:
-        """Tells this content from any other that the file had, without a digest: by its state on
-        disk and a sum."""
+        """A cheap substitute for the digest: the file's state on disk and a checksum."""
         return self.stamp.inode, self.stamp.mtime_ns, self.stamp.size, zlib.crc32(self.data)
 
 
-class ChangedMeanwhile(Exception):  # noqa: N818 - an answer more than an error: once more from the start
-    """Somebody wrote the file without the lock."""
+class ChangedMeanwhile(Exception):  # noqa: N818 - a result rather than an error: the caller retries
+    """Another program wrote the file without holding the lock."""
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -75,7 +73,7 @@ def stamp_of(path: Path) -> Stamp:
 
 
 def read(path: Path) -> Content:
-    """The file as it was at one moment; a write during the read is seen by the stamp."""
+    """Read a file with its stamp, which reveals a write during the read."""
     faults.at(Step.READ)
     with open(path, "rb", opener=_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -85,7 +83,7 @@ def read(path: Path) -> Content:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Also where it is a pipe: nobody may ever write into that."""
+    """Open without blocking: opening a pipe would wait for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -95,7 +93,7 @@ def lock_of(path: Path) -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, step: Step = Step.LOCK) -> Iterator[None]:
-    """Hold `<path>.lock` (flock: freed by the kernel when its holder dies)."""
+    """Hold `<path>.lock` (flock: released by the kernel when the holder dies)."""
     descriptor = _acquire(lock_of(path), LOCK_WAIT_S)
     try:
         faults.at(step)
@@ -105,11 +103,10 @@ def locked(path: Path, step: Step = Step.LOCK) -> Iterator[None]:
 
 
 def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | None]:
-    """Put new bytes in place of the file that was read: all of them or none, also through a power
-    cut.
+    """Replace the file that was read atomically, even across a power failure.
 
-    The error is of the last step alone: the new file stands, and a power cut could bring the old
-    one back."""
+    The returned error is that of the last step alone: the new file is in place, but a power failure
+    could bring the old one back."""
     target = Path(os.path.realpath(path))
     before = target.stat()
     temporary = _write_beside(target, data, before)
@@ -130,16 +127,14 @@ def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | 
     return stamp_of(target), unsynced
 
 
-PRIVATE, AS_THE_USER_WANTS = 0o600, 0o666  # of the latter the umask leaves what it leaves
+PRIVATE, AS_THE_USER_WANTS = 0o600, 0o666  # the latter is subject to the umask
 
 
 def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
-    """Make a file that was not there; FileExistsError when it is."""
+    """Create a new file; raise FileExistsError if it exists."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-    except (
-        FileExistsError
-    ) as error:  # a file where a folder is due: not the file that was to be made
+    except FileExistsError as error:  # a parent is a file; the file itself may not exist
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
     temporary = _write_beside(path, data, None, mode)
     try:
@@ -151,8 +146,7 @@ def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
 
 
 def check_room(folder: Path, size: int) -> None:
-    """Raise ENOSPC when so much more cannot be written there. A disk that tells no size is
-    trusted."""
+    """Raise ENOSPC if the disk has less room than that. A disk that reports no size is trusted."""
     disk = os.statvfs(folder)
     free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
     if disk.f_blocks and free * disk.f_frsize < size:
@@ -160,18 +154,18 @@ def check_room(folder: Path, size: int) -> None:
 
 
 def left_behind(target: Path) -> list[tuple[Path, int]]:
-    """Temporary files beside it, each with the pid of its writer: of a killed one nobody else takes
-    them away."""
-    found = [
+    """Return temporary files next to it, each with its writer's pid: a killed writer leaves them
+    behind."""
+    candidates = [
         (path, path.name.split(".")[-3]) for path in target.parent.glob(f".{target.name}.*.*.tmp")
     ]
-    return [(path, int(pid)) for path, pid in found if pid.isdigit()]
+    return [(path, int(pid)) for path, pid in candidates if pid.isdigit()]
 
 
 def _write_beside(
     target: Path, data: bytes, like: os.stat_result | None, mode: int = PRIVATE
 ) -> Path:
-    # A name of its own for every write: a shared one loses rows when two write at once.
+    # A unique name for every write: with a shared one, two concurrent writers would lose rows.
     name = target.with_name(f".{target.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp")
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -191,14 +185,15 @@ def _write_beside(
 
 
 def _keep_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
-    mine = os.fstat(descriptor)
-    if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+    created = os.fstat(descriptor)
+    if (created.st_uid, created.st_gid) != (like.st_uid, like.st_gid):
         os.fchown(descriptor, like.st_uid, like.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
 
 
 def sync_folder(folder: Path) -> None:
-    """What was made, renamed or removed in it outlives a power cut."""
+    """Sync a folder, so that what was created, renamed or removed in it survives a power
+    failure."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -214,7 +209,7 @@ def _acquire(lock: Path, wait_s: float) -> int:
             return descriptor
         os.close(descriptor)
         if time.monotonic() >= deadline:
-            from tmuxreap.system.lock_holders import who_holds  # who gets the lock needs none
+            from tmuxreap.system.lock_holders import who_holds  # only for the message
 
             raise Failure(
                 Code.LOCK_TIMEOUT,
@@ -229,7 +224,7 @@ def _open_lock(lock: Path) -> int:
     try:
         return os.open(lock, flags | os.O_RDWR, 0o644)
     except PermissionError:
-        # flock needs no right to write: a lock file made by another user will do.
+        # flock needs no write permission: a lock file created by another user works, too.
         return os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
 
 
@@ -244,14 +239,14 @@ def _try(descriptor: int) -> bool:
 
 
 def _still_the_file(descriptor: int, lock: Path) -> bool:
-    """Some workflows delete the lock file when they are done; a lock on a deleted file locks
-    nothing."""
+    """Tell whether the locked file is still at its path: some workflows delete the lock file, and a
+    lock on a deleted file locks nothing."""
     try:
-        there = lock.stat()
+        current = lock.stat()
     except FileNotFoundError:
         return False
     held = os.fstat(descriptor)
-    return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
+    return (current.st_dev, current.st_ino) == (held.st_dev, held.st_ino)
 
 
 def _stamp(result: os.stat_result) -> Stamp:

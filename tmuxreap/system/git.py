@@ -1,4 +1,4 @@
-"""Owns the calls of git: the worktrees of sessions, made, looked at and removed. Never by force."""
+"""Owns calls of git: creates, inspects and removes the worktrees of sessions. Never uses force."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from tmuxreap.core.values import frozen
 from tmuxreap.system.programs import output_of, run
 
 TIMEOUT_S = 60.0
-CHECKOUT_S = 600.0  # of a large repository
+CHECKOUT_S = 600.0  # enough for a large repository
 NAMED = 5
 
 
 @frozen
 class Worktree:
-    """Where a session is to work, and the repository that it belongs to."""
+    """A session's working tree, and the repository that it belongs to."""
 
     path: str
     repository: str
     branch: str
-    is_there: bool = False  # before us: then it is not ours to take back
+    is_there: bool = False  # it existed before: then it is not removed if the start fails
 
 
 def find_worktree(name: str, path: str, repository: str, environ: Mapping[str, str]) -> Worktree:
-    """Say which worktree is meant: one that the repository has, or one that is to be made there.
-    Makes nothing."""
+    """Resolve a worktree: an existing one of the repository, or one to be created. Creates
+    nothing."""
     plain = _plain(environ)
     common = _common(repository, plain)
     if common is None:
         raise _unusable(
             name, path, f"there is no git repository in {repository}", "name one with --cwd"
         )
-    meant = Worktree(os.path.realpath(path), repository, name)
+    tree = Worktree(os.path.realpath(path), repository, name)
     if not os.path.lexists(path) or _is_empty(path):
-        return meant
-    if not _is_top(meant.path, plain):
+        return tree
+    if not _is_top(tree.path, plain):
         raise _unusable(name, path, "it is there, and is no worktree", "name another folder")
-    if _common(meant.path, plain) != common:
+    if _common(tree.path, plain) != common:
         raise _unusable(
             name,
             path,
             f"it is a worktree of another repository than {repository}",
             "name another folder",
         )
-    if _own(meant.path, plain) == common:
+    if _own(tree.path, plain) == common:
         hint = f"to start in it leave --worktree out: --cwd {shlex.quote(path)}"
         raise _unusable(name, path, "it is the main working tree of its repository", hint)
-    return Worktree(meant.path, repository, name, is_there=True)
+    return Worktree(tree.path, repository, name, is_there=True)
 
 
 def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
-    """Make it, on the branch of its name; True where that branch is new, and begins at HEAD."""
+    """Create it on the branch of its name; return True if that branch is new, starting at HEAD."""
     plain = _plain(environ)
     within = ["git", "-C", tree.repository]
     branch = f"refs/heads/{tree.branch}"
@@ -69,16 +69,16 @@ def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
 def take_back_worktree(
     name: str, tree: Worktree, new_branch: bool, environ: Mapping[str, str]
 ) -> Failure | None:
-    """Undo `add_worktree`; what somebody has written there since stays, and is named."""
+    """Undo `add_worktree`; if the worktree holds new work it stays, and the failure says so."""
     failure = remove_worktree(name, tree.path, environ)
     if failure is None and new_branch:
-        # git refuses this where the branch has got commits of its own.
+        # git refuses to delete a branch that has commits of its own.
         run(["git", "-C", tree.repository, "branch", "-d", tree.branch], _plain(environ), TIMEOUT_S)
     return failure
 
 
 def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Failure | None:
-    """With git's own command, and not where work would be lost: git itself deletes ignored
+    """Remove a worktree by git's own command, unless work would be lost: git would delete ignored
     files."""
     words = ["git", "-C", worktree, "worktree", "remove", worktree]
     plain = _plain(environ)
@@ -93,13 +93,13 @@ def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Fai
 
 
 def _work_in(worktree: str, environ: Mapping[str, str]) -> str | None:
-    """Say what nobody else has: files that are not committed, commits that no branch, tag or remote
-    holds.
+    """Name work that only this worktree has: uncommitted files, or commits that no branch, tag or
+    remote holds.
 
-    Where git cannot tell, it will not remove either, and says why."""
+    Where git fails here, it will refuse to remove the worktree as well, and say why."""
     within = ["git", "-C", worktree]
-    told = _said([*within, "status", "--porcelain", "-z", "--ignored", "--no-renames"], environ)
-    files = [entry[3:] for entry in (told or "").split("\0") if entry]
+    listing = _said([*within, "status", "--porcelain", "-z", "--ignored", "--no-renames"], environ)
+    files = [entry[3:] for entry in (listing or "").split("\0") if entry]
     if files:
         named = ", ".join(files[:NAMED]) + (
             f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
@@ -126,8 +126,8 @@ def _is_top(folder: str, environ: Mapping[str, str]) -> bool:
 
 
 def _folder(folder: str, which: str, environ: Mapping[str, str]) -> str | None:
-    told = _said(["git", "-C", folder, "rev-parse", which], environ)
-    return os.path.realpath(os.path.join(folder, told.rstrip("\n"))) if told else None  # noqa: PTH118 - git's words
+    path = _said(["git", "-C", folder, "rev-parse", which], environ)
+    return os.path.realpath(os.path.join(folder, path.rstrip("\n"))) if path else None  # noqa: PTH118 - git's words
 
 
 def _is_empty(path: str) -> bool:
@@ -135,8 +135,8 @@ def _is_empty(path: str) -> bool:
 
 
 def _plain(environ: Mapping[str, str]) -> dict[str, str]:
-    """A caller that is a git hook has a repository of its own in its environment; this is about
-    another."""
+    """Return the environment without git's variables: a calling git hook sets them for its own
+    repository."""
     return {key: value for key, value in environ.items() if not key.startswith("GIT_")}
 
 

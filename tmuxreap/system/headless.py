@@ -1,9 +1,8 @@
-"""Owns sessions without tmux: a program on a terminal of its own that nobody looks at, kept open by
-a small process that writes down what it draws. Never types there, and ends nobody.
+"""Owns sessions without tmux: a program on a pseudoterminal, which a small process, the keeper,
+holds open while it logs the output. Never types there, and never ends a process.
 
-The keeper (`main`) is no part of the session: it carries no mark, and leaves by itself when the
-last program has closed the terminal. Without a keeper the terminal hangs up, as a closed window
-does."""
+The keeper (`main`) is no part of the session: it carries no mark, and exits when the last program
+has closed the terminal. If the keeper dies, the terminal hangs up like a closed window."""
 
 from __future__ import annotations
 
@@ -26,15 +25,15 @@ from urllib.parse import quote
 from tmuxreap.core.values import frozen
 
 KEEP = "_keep"
-MODE = 0o600  # it shows what a screen would
+MODE = 0o600  # a log shows everything that the screen did
 ROWS, COLUMNS = 40, 120
-LIMIT = 1_000_000  # bytes of a log; beyond these its older half goes
+LIMIT = 1_000_000  # bytes of a log; beyond these its older half is dropped
 TAIL = 65_536
 OLD = ".old"
 SAME_MOMENT_S = 1.0
 NOT_RUN = 127
 IN_TMUX = ("TMUX", "TMUX_PANE")
-# A caller may ignore some of them, as nohup does; a terminal's program begins with none ignored.
+# A caller may ignore some of them, as nohup does; a program on a terminal starts with the defaults.
 HEARD = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE)
 
 
@@ -55,10 +54,10 @@ def begin(
     log: Path,
     way_out: Sequence[str] = (),
 ) -> Begun:
-    """Start it, with a log of its own; OSError where that cannot be done. `way_out`: what leads
-    out of a control group that is not to be its own."""
+    """Start a keeper with its program and log; raise OSError on failure. `way_out`: a command
+    prefix that leaves our control group."""
     _make_room(log)
-    wish = json.dumps({"words": list(words), "cwd": cwd, "environ": _outside_tmux(environ)})
+    payload = json.dumps({"words": list(words), "cwd": cwd, "environ": _outside_tmux(environ)})
     keeper = subprocess.Popen(
         [*way_out, sys.executable, "-m", "tmuxreap", KEEP, str(log)],
         cwd="/",
@@ -70,19 +69,19 @@ def begin(
     )
     assert keeper.stdin is not None  # noqa: S101 - pipes were asked for
     assert keeper.stdout is not None  # noqa: S101
-    with contextlib.suppress(BrokenPipeError), keeper.stdin as asked:
-        asked.write(wish.encode("utf-8", "surrogateescape"))
+    with contextlib.suppress(BrokenPipeError), keeper.stdin as request:
+        request.write(payload.encode("utf-8", "surrogateescape"))
     with keeper.stdout as answer:
-        told = answer.read()
-    keeper.returncode = 0  # it outlives us: nobody here waits for it
-    pid, number = map(int, told.split()) if told else (0, errno.ECHILD)
+        reply = answer.read()
+    keeper.returncode = 0  # it outlives us and is never waited for
+    pid, number = map(int, reply.split()) if reply else (0, errno.ECHILD)
     if number:
         raise OSError(number, os.strerror(number))
     return Begun(pid, keeper.pid)
 
 
 def _make_room(log: Path) -> None:
-    """The log of the life before is kept; those of older ones are not."""
+    """Rotate the log: that of the previous run is kept, older ones are not."""
     log.parent.mkdir(mode=0o700, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         log.replace(log.with_suffix(OLD))
@@ -90,7 +89,7 @@ def _make_room(log: Path) -> None:
 
 
 def tail(log: Path, since: float) -> str | None:
-    """Return the last of what was drawn, escapes and all; None where nothing was since then."""
+    """Return the end of the log, escape sequences included; None if not written since then."""
     try:
         with log.open("rb") as file:
             if os.fstat(file.fileno()).st_mtime < since - SAME_MOMENT_S:
@@ -102,7 +101,7 @@ def tail(log: Path, since: float) -> str | None:
 
 
 def drop_logs(log: Path) -> tuple[str, ...]:
-    """Delete them, those of the life before too, and name what was there."""
+    """Delete a session's logs, also that of its previous run, and return the deleted paths."""
     dropped = []
     for path in (log, log.with_suffix(OLD)):
         with contextlib.suppress(OSError):
@@ -112,13 +111,14 @@ def drop_logs(log: Path) -> tuple[str, ...]:
 
 
 def _outside_tmux(environ: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment, but for the pane that he stands in."""
-    told = {name: value for name, value in environ.items() if name not in IN_TMUX}
-    return {**told, "TERM": "xterm-256color"}
+    """Return the caller's environment without its tmux pane."""
+    kept = {name: value for name, value in environ.items() if name not in IN_TMUX}
+    return {**kept, "TERM": "xterm-256color"}
 
 
 def _clean(environ: Mapping[str, str]) -> dict[str, str]:
-    """What the keeper itself needs: a trace of the session would make it a part of it."""
+    """Return the few variables that the keeper needs: the session's mark would make it a part of
+    the session."""
     kept = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV")
     return {name: environ[name] for name in kept if name in environ}
 
@@ -127,11 +127,11 @@ def _clean(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def main(words: Sequence[str]) -> int:
-    wish = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
-    begun, beginning = os.pipe()  # closed by its exec, or else told why there was none
+    payload = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+    begun, beginning = os.pipe()  # closed by the child's exec, or written to if that fails
     pid, terminal = pty.fork()
     if pid == 0:
-        _become(wish["words"], wish["cwd"], wish["environ"], beginning)
+        _become(payload["words"], payload["cwd"], payload["environ"], beginning)
     os.close(beginning)
     sys.stdout.write(f"{pid} {os.read(begun, 16).decode() or 0}\n")
     sys.stdout.flush()
@@ -144,7 +144,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _become(words: Sequence[str], cwd: str, environ: Mapping[str, str], told: int) -> None:
-    """Never returns."""
+    """Become the session's program. Never returns."""
     try:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         for number in HEARD:
@@ -158,18 +158,19 @@ def _become(words: Sequence[str], cwd: str, environ: Mapping[str, str], told: in
 
 
 def _close_streams() -> None:
-    """Whoever waits for the pipes of the start would wait for the whole session."""
+    """Redirect the standard streams to /dev/null: a caller that reads them to their end would wait
+    for the whole session."""
     null = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(null, stream)
 
 
 def _copy(terminal: int, log: BinaryIO) -> None:
-    """Until nobody has the terminal open any more."""
+    """Log the terminal's output until the last process has closed it."""
     while True:
         try:
             drawn = os.read(terminal, TAIL)
-        except OSError:  # EIO: the last one has closed it
+        except OSError:  # EIO: no process has it open
             return
         if not drawn:
             return
@@ -177,7 +178,7 @@ def _copy(terminal: int, log: BinaryIO) -> None:
 
 
 def _append(log: BinaryIO, drawn: bytes) -> None:
-    """A full disk stops nobody's work: what could not be written is missing in the log."""
+    """Append to the log. A full disk must not stop the program: its output is missing then."""
     with contextlib.suppress(OSError):
         log.write(drawn)
         if log.tell() > LIMIT:
@@ -192,6 +193,6 @@ def _how(status: int) -> str:
 
 
 def _opened(log: Path) -> BinaryIO:
-    """Appended to, readable by its owner alone, and never through a link of somebody else."""
+    """Open a log for appending, private to its owner, and never through a symlink."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     return os.fdopen(os.open(log, flags, MODE), "r+b", buffering=0)

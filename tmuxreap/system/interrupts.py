@@ -1,6 +1,4 @@
-"""Hears SIGINT, SIGTERM and SIGHUP later, where they would tear something in two.
-
-It never decides what they mean."""
+"""Defers SIGINT, SIGTERM and SIGHUP during a critical section. Never decides what they mean."""
 
 from __future__ import annotations
 
@@ -13,14 +11,12 @@ from types import FrameType
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-_left_alone: list[
-    None
-] = []  # how many calls of a stranger's program are under way in its main thread
+_left_alone: list[None] = []  # one item per call in progress from a host program's main thread
 
 
 @contextlib.contextmanager
 def left_alone() -> Iterator[None]:
-    """In a program that is not ours signals are its own: no handler is touched in here."""
+    """Leave all signal handlers alone in here: they belong to the program that imports us."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -33,31 +29,31 @@ def left_alone() -> Iterator[None]:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """For milliseconds: who interrupts us now is heard afterwards.
+    """Defer interrupts for some milliseconds and raise them afterwards.
 
-    Handlers are held back, not signals: a mask holds for one thread, and the signal of a process
-    goes to any; and a tmux server that is started meanwhile would inherit the mask."""
-    # Python's handlers run in the main thread alone.
+    Replaces handlers rather than blocking signals: a mask applies to one thread, while a signal to
+    the process may reach any; and a tmux server started meanwhile would inherit the mask."""
+    # Python runs handlers in the main thread only.
     if _left_alone or threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard: list[int] = []
+    deferred: list[int] = []
 
     def later(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
+        deferred.append(number)
 
     before = {number: signal.getsignal(number) for number in INTERRUPTS}
-    heeded = {
+    handled = {
         number: handler
         for number, handler in before.items()
         if handler not in (signal.SIG_IGN, None)
     }
     try:
-        for number in heeded:
+        for number in handled:
             signal.signal(number, later)
         yield
     finally:
-        for number, handler in heeded.items():
+        for number, handler in handled.items():
             signal.signal(number, handler)
-        for missed in heard:
-            signal.raise_signal(missed)
+        for signum in deferred:
+            signal.raise_signal(signum)

@@ -1,20 +1,20 @@
-"""Tells who is at a lock file, and whether locks hold in its folder at all: for messages and
+"""Tells which process holds a lock file, and whether locks work in its folder: for messages and
 `doctor`.
 
-Asks the kernel and reads; takes no lock, for that would be in a writer's way."""
+Only reads what the kernel reports; never takes a lock, which would block a writer."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 LOCKS, MOUNTS = Path("/proc/locks"), Path("/proc/self/mountinfo")
-LONGEST_RECORD = 200  # of a soft lock: a pid, a host and little more
-# Where a lock of one host may mean nothing on another, or nothing at all.
+LONGEST_RECORD = 200  # bytes of a soft lock: a pid, a host and little more
+# File systems on which a lock may not be seen by other hosts, or not work at all.
 SHARED = ("nfs", "cifs", "smb", "9p", "ceph", "glusterfs", "lustre", "fuse.sshfs", "afs")
 
 
 def holders(inode: int) -> set[int]:
-    """Find the processes that hold a flock on this file. Linux only."""
+    """Return the pids that hold a flock on this file. Linux only."""
     try:
         lines = LOCKS.read_text("ascii").splitlines()
     except OSError:
@@ -24,7 +24,7 @@ def holders(inode: int) -> set[int]:
 
 
 def who_holds(lock: Path) -> str:
-    """Name the holder for a message, as far as it can be told."""
+    """Name the holder for a message, as far as it is known."""
     try:
         pid = min(holders(lock.stat().st_ino), default=None)
         return "another program" if pid is None else f"{_name(pid)} (pid {pid})"
@@ -33,7 +33,7 @@ def who_holds(lock: Path) -> str:
 
 
 def soft_owner(lock: Path) -> int | None:
-    """Find the pid that a soft lock has written into the file; a kernel lock leaves it empty."""
+    """Return the pid that a soft lock has in its file; a kernel lock's file is empty."""
     try:
         first, *more = lock.read_bytes()[:LONGEST_RECORD].decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
@@ -42,8 +42,7 @@ def soft_owner(lock: Path) -> int | None:
 
 
 def shared_filesystem(folder: Path) -> str | None:
-    """Name the file system of a folder that several hosts may share; None for one of this
-    host's."""
+    """Return a folder's file system type if several hosts may share it; None if it is local."""
     try:
         lines = MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:

@@ -1,11 +1,10 @@
-"""Owns the real clock. Never sleeps: waiting is what processes are for."""
+"""Owns the real clock. Never sleeps: the processes port does the waiting."""
 
 from __future__ import annotations
 
 import time
 
-# Linux has a clock for it; where there is none the monotonic one of POSIX goes on during a sleep
-# (macOS).
+# Linux has its own clock for it; on macOS the monotonic clock goes on while the machine sleeps.
 BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 

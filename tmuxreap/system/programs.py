@@ -1,5 +1,5 @@
-"""Owns running other programs than tmux to their end: each has a time limit, and says in a few
-words why it failed."""
+"""Runs programs other than tmux to their end, each with a timeout and a short reason if it fails.
+Never raises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 
 def output_of(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str | None:
-    """Return what it said, or None where it went wrong."""
+    """Return its output, or None if it failed."""
     try:
         done = subprocess.run(
             list(words),
@@ -24,7 +24,7 @@ def output_of(words: Sequence[str], environ: Mapping[str, str], timeout_s: float
 
 
 def run(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> str | None:
-    """Return None, or in a few words why it went wrong."""
+    """Return None, or a short reason why it failed."""
     try:
         done = subprocess.run(
             list(words),
@@ -40,5 +40,5 @@ def run(words: Sequence[str], environ: Mapping[str, str], timeout_s: float) -> s
         return f"{words[0]} could not be run: {error.strerror}"
     if done.returncode == 0:
         return None
-    said = done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
-    return f"{words[0]} said: {said}"
+    reason = done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
+    return f"{words[0]} said: {reason}"

@@ -1,5 +1,4 @@
-"""Owns the remote control of kitty and WezTerm: how a pane of theirs is found and closed. It types
-nothing there."""
+"""Owns the remote control of kitty and WezTerm: finds and closes their panes. Never types there."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ TIMEOUT_S = 5.0
 
 @frozen
 class FoundPane:
-    """What a terminal tells of one of its panes: a process, or the device that it shows; and where
-    it listens."""
+    """A pane as its terminal reports it: its process or its tty, and the terminal's remote control
+    address."""
 
     pid: int | None
     tty: str | None
@@ -29,7 +28,7 @@ class FoundPane:
 def close_pane(
     name: str, terminal: Terminal, pane: str, environ: Mapping[str, str], address: str | None = None
 ) -> Failure | None:
-    """By the terminal's own remote control; None when that went well."""
+    """Close a pane by its terminal's remote control; return None on success."""
     words, reached = _reached(terminal, PANE_CLOSERS[terminal](pane), environ, address)
     reason = run(words, reached, TIMEOUT_S)
     if reason is None or CLOSED_ALREADY[terminal] in reason:
@@ -54,7 +53,7 @@ PANE_LISTERS: Mapping[Terminal, Sequence[str]] = {
     Terminal.KITTY: ("kitty", "@", "ls"),
     Terminal.WEZTERM: ("wezterm", "cli", "list", "--format", "json"),
 }
-# Where its windows tell the remote control to go; kept, for who ends it from elsewhere.
+# The variable with the remote control's address; recorded, as an ending may run elsewhere.
 LISTENS: Mapping[Terminal, str] = {
     Terminal.KITTY: "KITTY_LISTEN_ON",
     Terminal.WEZTERM: "WEZTERM_UNIX_SOCKET",
@@ -63,26 +62,26 @@ _KITTY_ADDRESS = re.compile(r"(?:unix|tcp|tcp6):[^\x00-\x20]+")
 
 
 def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, str]) -> FoundPane:
-    """Ask the terminal; Failure where it cannot be asked, or has no such pane."""
+    """Ask the terminal for a pane; raise Failure if it cannot be asked or has no such pane."""
     address = environ.get(LISTENS[terminal]) or None
     words, reached = _reached(terminal, PANE_LISTERS[terminal], environ, address)
-    told = output_of(words, reached, TIMEOUT_S)
-    if told is None:
+    listing = output_of(words, reached, TIMEOUT_S)
+    if listing is None:
         reason = run(words, reached, TIMEOUT_S) or "it gave no answer"
         raise _not_found(
             name, terminal, pane, reason, "allow its remote control, or name the process with --pid"
         )
     try:
-        found = _pane_in(terminal, json.loads(told), pane)
+        match = _pane_in(terminal, json.loads(listing), pane)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         raise _not_found(
             name, terminal, pane, "its answer was not understood", "name the process with --pid"
         ) from None
-    if found is None:
+    if match is None:
         raise _not_found(
             name, terminal, pane, "it has no such pane", f"see them with: {shlex.join(words)}"
         )
-    pid, tty = found
+    pid, tty = match
     return FoundPane(pid, tty, address)
 
 
@@ -99,8 +98,8 @@ def _kitty_panes(told: object) -> Iterator[tuple[str, int | None, str | None]]:
 
 
 def _wezterm_panes(told: object) -> Iterator[tuple[str, int | None, str | None]]:
-    for one in _list(told):
-        yield str(one["pane_id"]), None, str(one["tty_name"]) if one.get("tty_name") else None
+    for pane in _list(told):
+        yield str(pane["pane_id"]), None, str(pane["tty_name"]) if pane.get("tty_name") else None
 
 
 def _list(told: object) -> list[dict[str, object]]:
@@ -112,15 +111,15 @@ def _list(told: object) -> list[dict[str, object]]:
 def _reached(
     terminal: Terminal, words: Sequence[str], environ: Mapping[str, str], address: str | None
 ) -> tuple[list[str], Mapping[str, str]]:
-    """Each is told in its own way where its remote control listens."""
+    """Add the remote control's address to the command, or to its environment for WezTerm."""
     if address is None:
         return list(words), environ
     if terminal is Terminal.WEZTERM:
         return list(words), {**environ, LISTENS[terminal]: address}
-    where = ["--to", address] if _KITTY_ADDRESS.fullmatch(address) else []
-    return [*words[:2], *where, *words[2:]], environ
+    option = ["--to", address] if _KITTY_ADDRESS.fullmatch(address) else []
+    return [*words[:2], *option, *words[2:]], environ
 
 
 def _not_found(name: str, terminal: Terminal, pane: str, reason: str, hint: str) -> Failure:
-    whose = f"the pane {pane} of {terminal.value}"
-    return Failure(Code.NO_TRACKED_PID, f"could not adopt {name} in {whose}: {reason}", hint)
+    place = f"the pane {pane} of {terminal.value}"
+    return Failure(Code.NO_TRACKED_PID, f"could not adopt {name} in {place}: {reason}", hint)

@@ -1,8 +1,6 @@
-"""Where a process stands: which registry is its own, which ledger lies beside it, which tmux it is
-in.
+"""Where a process runs: the registry it uses, the ledger next to that, and its tmux server.
 
-Imports nothing that takes time, for an agent's hook asks here at every tool call. Changes
-nothing."""
+Imports nothing slow: an agent's hook uses it at every tool call. Never writes."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ REGISTRY = os.path.join(".hermes", "agent-sessions.yaml")  # noqa: PTH118 - path
 
 
 def nearest_registry(folder: str, uid: int) -> tuple[str | None, frozenset[int]]:
-    """Find it upwards, and say of which strangers it is. The search ends at a folder of another
-    user's: in a place where others may write, theirs would be found."""
+    """Find a registry upwards, with the untrusted users that own it or its folder. The search ends
+    at a folder of another user: a registry above it could have been planted."""
     trusted = frozenset({0, uid})
     while True:
         registry = os.path.join(folder, REGISTRY)  # noqa: PTH118
@@ -28,8 +26,8 @@ def nearest_registry(folder: str, uid: int) -> tuple[str | None, frozenset[int]]
 
 
 def _owners(folder: str, registry: str) -> Iterator[int]:
-    """Who could have put the registry there: owners of its folders, of a link and of what it points
-    to."""
+    """Yield the users that could have put the registry there: the owners of its folders, of a
+    symlink and of its target."""
     for path in (folder, os.path.dirname(registry), registry):  # noqa: PTH120
         for look in (os.lstat, os.stat):
             try:
@@ -39,13 +37,13 @@ def _owners(folder: str, registry: str) -> Iterator[int]:
 
 
 def ledger_beside(registry: str) -> str:
-    """`<registry stem>.db`; never the registry itself, whatever that is called."""
+    """Return `<registry stem>.db`; never the registry itself, whatever its name is."""
     stem, ending = os.path.splitext(registry)  # noqa: PTH122
     return f"{registry if ending == '.db' else stem}.db"
 
 
 def tmux_server_of(environ: Mapping[str, str]) -> tuple[str, str]:
-    """The socket of the server that a process is in, and the server's pid, as tmux tells them in
-    its panes; both empty outside of tmux. The socket's path may hold commas itself."""
+    """Return the socket and pid of the server that a process runs in, from $TMUX; both empty
+    outside of tmux. The socket's path may contain commas."""
     socket, _, server = environ.get("TMUX", "").rpartition(",")[0].rpartition(",")
     return socket, server

@@ -1,2 +1,1 @@
-"""Owns processes: `linux` reads /proc and waits on pidfds, `portable` does the same through psutil
-elsewhere."""
+"""Owns processes: `linux` reads /proc and waits on pidfds, `portable` uses psutil elsewhere."""

@@ -19,14 +19,14 @@ from tmuxreap.system.processes import procfs
 
 T = TypeVar("T")
 
-LOOK_AGAIN_S = 0.02  # only where the kernel cannot be asked to tell
-# a chain of forks is missed by one: the parent is gone before it is read, the child came after
+LOOK_AGAIN_S = 0.02  # polling interval where the kernel cannot notify us
+# A single listing misses a fork: the parent exits before it is read, the child comes after.
 LISTINGS = 50
-LONGEST_POLL_MS = 2**31 - 1  # 24 days; whoever waits longer polls again
+LONGEST_POLL_MS = 2**31 - 1  # 24 days; longer waits poll again
 
 
 def real_processes() -> Processes:
-    """Those of this machine."""
+    """Return the implementation for this machine."""
     if os.path.exists("/proc/self/stat"):  # noqa: PTH110 - pathlib is not worth its import here
         return LinuxProcesses()
     from tmuxreap.system.processes.portable import PsutilProcesses
@@ -35,7 +35,7 @@ def real_processes() -> Processes:
 
 
 def boot_id() -> str:
-    """Names this run of the machine, so that a recorded pid is never compared across a boot."""
+    """Return this boot's ID, so that a recorded pid is never compared across a reboot."""
     try:
         return procfs.boot_id()
     except OSError:
@@ -53,7 +53,7 @@ class LinuxProcesses:
         self._pidfds = (
             pidfds and hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
         )
-        self._watched: dict[ProcessId, int] = {}  # pidfds of what the last wait asked for
+        self._watched: dict[ProcessId, int] = {}  # pidfds of the processes that `wait` was given
         self._pages: dict[ProcessId, int] = {}  # resident at the last look
 
     def close(self) -> None:
@@ -75,11 +75,11 @@ class LinuxProcesses:
         return found
 
     def _seen(self, pid: int) -> Process | None:
-        found = procfs.facts_of(pid)
-        if found is None:
+        facts = procfs.facts_of(pid)
+        if facts is None:
             return None
-        process = process_of(pid, *found)
-        self._pages[process.id] = int(found[1][procfs.PAGES])
+        process = process_of(pid, *facts)
+        self._pages[process.id] = int(facts[1][procfs.PAGES])
         return process
 
     def identify(self, pid: int) -> ProcessId | None:
@@ -152,8 +152,7 @@ class LinuxProcesses:
                 return gone
 
     def _of(self, process: ProcessId, read: Callable[[str], T]) -> T | None:
-        """Read first and compare then: what was read before the same process still stood there is
-        its own."""
+        """Read, then check that the pid still belongs to the process: what was read is its own."""
         try:
             value = read(f"/proc/{process.pid}")
         except OSError:
@@ -161,12 +160,12 @@ class LinuxProcesses:
         return value if procfs.is_still(process) else None
 
     def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
-        # The start time is compared after the pidfd was opened: from then on the pid cannot go to a
-        # stranger unseen.
+        # The start time is compared after opening the pidfd: from then on, the signal cannot hit
+        # another process by pid reuse.
         found = stat(process.pid)
         if found is None:
-            # Gone, or hidden from us (hidepid): without its start time it cannot be told from a
-            # stranger.
+            # Gone, or hidden from us (hidepid): without its start time, pid reuse cannot be ruled
+            # out.
             return Sent.GONE if pidfd is None or _readable([pidfd], 0.0) else Sent.DENIED
         if found.dead or found.id != process:
             return Sent.GONE
@@ -182,8 +181,8 @@ class LinuxProcesses:
         return Sent.SENT
 
     def _watch(self, asked: set[ProcessId]) -> tuple[set[ProcessId], set[ProcessId]]:
-        """Open what is not open yet: those that are gone already, and those that must be looked at
-        again and again."""
+        """Open the missing pidfds; return the processes that are gone, and those that have no pidfd
+        and must be polled."""
         self._unwatch(self._watched.keys() - asked)
         gone, unwatched = set(), set()
         for process in asked - self._watched.keys():
@@ -212,8 +211,8 @@ class LinuxProcesses:
         return {process for process, pidfd in self._watched.items() if pidfd in ready}
 
     def _pidfd(self, pid: int) -> int | None:
-        """None where there are none to be had: an old kernel, a sandbox that forbids them, no
-        descriptor left."""
+        """Open a pidfd; return None where that fails: an old kernel, a sandbox, no descriptor
+        left."""
         if not self._pidfds:
             return None
         try:
@@ -243,7 +242,7 @@ def _more_descriptors() -> bool:
 
 
 def stat(pid: int) -> Process | None:
-    """One process, zombies too; None when it is gone or hidden."""
+    """Return one process, even a zombie; None when it is gone or hidden."""
     facts = procfs.facts_of(pid)
     return None if facts is None else process_of(pid, *facts)
 

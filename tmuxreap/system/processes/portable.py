@@ -1,8 +1,7 @@
-"""Owns psutil: processes where there is no /proc (macOS). Never used on Linux but by the contract
-tests.
+"""Owns psutil: processes where there is no /proc (macOS). On Linux only the contract tests use it.
 
-Weaker there by nature: no environment of others, and a moment between the comparison and the
-signal."""
+Weaker than Linux: it never sees another user's environment, and has a race between the identity
+check and the signal."""
 
 from __future__ import annotations
 
@@ -76,7 +75,7 @@ class PsutilProcesses:
         )
 
     def scope(self, process: ProcessId) -> str | None:
-        """There are no control groups."""
+        """Return None: there are no control groups."""
         return None
 
     def members(self, scope: str) -> Collection[int]:
@@ -111,7 +110,7 @@ class PsutilProcesses:
             time.sleep(min(left_s, LOOK_AGAIN_S) if processes else left_s)
 
     def close(self) -> None:
-        """Nothing is kept open here."""
+        """Do nothing: nothing is kept open."""
 
     def _of(self, process: ProcessId, read: Callable[[psutil.Process], T]) -> T | None:
         found = _handle(process.pid)
@@ -147,7 +146,7 @@ def _is_gone(process: ProcessId) -> bool:
     except (psutil.NoSuchProcess, ValueError):
         return True
     except psutil.Error:
-        return False  # alive, and not ours to look at
+        return False  # alive, but not readable
 
 
 def _process(handle: psutil.Process, foreground: Mapping[int, int]) -> Process | None:
@@ -173,7 +172,7 @@ def _device(handle: psutil.Process) -> int:
 
 
 def _foreground_groups() -> dict[int, int]:
-    """psutil does not know which group has the terminal; ps does."""
+    """Return each process's foreground group, from ps: psutil does not have it."""
     rows = (line.split() for line in _printed("ps", "-A", "-o", "pid=,tpgid=").splitlines())
     return {int(pid): int(group) or -1 for pid, group in rows}
 

@@ -1,6 +1,7 @@
-"""Reads /proc: what the kernel tells of one process, and the name of this boot. Signals nobody, and
-compares nothing but where it says so. On the way of every hook of an agent: imports next to
-nothing."""
+"""Reads /proc: the kernel's facts about one process, and the boot ID. Never signals a process, and
+checks an identity only where a function says so.
+
+Every agent hook imports it: it imports next to nothing itself."""
 
 from __future__ import annotations
 
@@ -14,29 +15,29 @@ if TYPE_CHECKING:
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 READ_AT_ONCE = 1 << 16
-# Counted from the third field on, the state.
+# Indexes into /proc/PID/stat, counted from its third field, the state.
 STATE, PPID, TTY, FLAGS, THREADS, START, PAGES, EXIT_CODE = 0, 1, 4, 6, 17, 19, 21, 49
 DEAD = (b"Z", b"X", b"x")
 DELETED = " (deleted)"
 GROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 MEMBERS = "cgroup.procs"
-EXITING = 0x4  # PF_EXITING: it closes its files, and comes back to nothing
+EXITING = 0x4  # PF_EXITING: it is closing its files and runs no more of its code
 
 
 def facts_of(pid: int, *, whole: bool = False) -> tuple[bytes, list[bytes]] | None:
-    """Its name and its numbers, as far as its pages or of the `whole` line, zombies too; None when
+    """Return its name and numbers, up to PAGES or of the `whole` line, even of a zombie; None when
     it is gone or hidden."""
     try:
         text = read(f"/proc/{pid}/stat")
     except OSError:
         return None
-    # a name may hold spaces and parentheses
+    # A name may contain spaces and parentheses.
     name, _, rest = text.partition(b"(")[2].rpartition(b")")
     return name, rest.split(None, -1 if whole else PAGES + 1)
 
 
 def state_in(numbers: list[bytes]) -> bytes:
-    """Of a zombie with other threads only the first thread has ended."""
+    """Return its state. A zombie with other threads is alive: only its first thread has ended."""
     state = numbers[STATE]
     return b"S" if state == b"Z" and int(numbers[THREADS]) > 1 else state
 
@@ -50,20 +51,20 @@ def boot_id() -> str:
 
 
 def read(path: str) -> bytes:
-    # a third of the time of a file object, thousands of times
+    # Takes a third of the time of a file object, and is called thousands of times.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = part = os.read(descriptor, READ_AT_ONCE)
-        while len(part) == READ_AT_ONCE:  # the kernel fills what it can: less is the end
+        data = part = os.read(descriptor, READ_AT_ONCE)
+        while len(part) == READ_AT_ONCE:  # the kernel fills the buffer: a short read is the end
             part = os.read(descriptor, READ_AT_ONCE)
-            found += part
-        return found
+            data += part
+        return data
     finally:
         os.close(descriptor)
 
 
 def is_still(process: ProcessId) -> bool:
-    """The same, and alive: asked after each thing that is read of a process."""
+    """Tell whether its pid is still its own and it is alive. Checked after each read."""
     facts = facts_of(process.pid)
     return facts is not None and int(facts[1][START]) == process.start and not is_dead(facts[1])
 
@@ -82,7 +83,7 @@ def is_gone(process: ProcessId) -> bool:
 
 
 def is_leaving(process: ProcessId) -> bool:
-    """Tell that it is dying: what it held is closed already, and it is still there."""
+    """Tell whether it is exiting: its files are closed or closing, but it still exists."""
     facts = facts_of(process.pid)
     if facts is None or int(facts[1][START]) != process.start:
         return False
@@ -90,8 +91,8 @@ def is_leaving(process: ProcessId) -> bool:
 
 
 def exit_status(process: ProcessId) -> int | None:
-    """Of a zombie, as its parent will be told; None of all others, and where the kernel shows it to
-    its own alone."""
+    """Return a zombie's exit status as its parent will get it; None for any other process, and for
+    another user's, where the kernel hides it."""
     facts = facts_of(process.pid, whole=True)
     if facts is None:
         return None
@@ -122,7 +123,7 @@ def argv_in(home: str) -> tuple[str, ...]:
 def called_in(home: str) -> tuple[tuple[str, ...], str | None]:
     try:
         program = linked(f"{home}/exe")
-    except OSError:  # another user's may be hidden, and its words not
+    except OSError:  # for another user's process it may be hidden while its argv is not
         program = None
     try:
         return argv_in(home), program
@@ -131,16 +132,16 @@ def called_in(home: str) -> tuple[tuple[str, ...], str | None]:
 
 
 def environ_in(home: str, begin: str = "") -> Mapping[str, str]:
-    """Of the names that begin so. Tolerant: a program may have written over it. The first of two
-    settings counts, as for getenv."""
+    """Return the variables with this prefix. Tolerant: a program may have overwritten it. The first
+    of duplicates counts, as for getenv."""
     entries = read(f"{home}/environ").decode("utf-8", "surrogateescape").split("\0")
     settings = (entry.partition("=") for entry in reversed(entries) if entry.startswith(begin))
     return {name: value for name, equals, value in settings if name and equals}
 
 
 def linked(path: str) -> str:
-    """The path behind it, also when it was deleted: an agent that updated itself still runs from
-    there."""
+    """Return a link's target, even if it was deleted: an agent that has updated itself still runs
+    from it."""
     target = os.readlink(path)  # noqa: PTH115
     return (
         target
@@ -160,8 +161,8 @@ def open_files_in(home: str) -> tuple[str, ...]:
 
 
 def scope_in(home: str) -> str | None:
-    """Where the members of its group are listed, if that is one that tmux made for a pane: it makes
-    them with systemd, and calls each tmux-spawn-UUID.scope."""
+    """Return the file that lists its control group's members, if tmux made the group for a pane: it
+    does so through systemd, as tmux-spawn-UUID.scope."""
     pid = int(home.rpartition("/")[2])
     for line in os.fsdecode(read(f"{home}/cgroup")).splitlines():
         path = line.split(":", 2)[2]
@@ -173,7 +174,7 @@ def scope_in(home: str) -> str | None:
 
 
 def members_in(scope: str) -> frozenset[int]:
-    """Those of another process namespace, which cannot be told apart, left out."""
+    """Return the pids in a control group, except for those of other namespaces, all listed as 0."""
     try:
         return frozenset(map(int, read(scope).split())) - {0}
     except OSError:

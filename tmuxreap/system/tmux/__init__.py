@@ -1,2 +1,1 @@
-"""Owns tmux: the client process, the commands it is given, what its answers mean, and where servers
-listen."""
+"""Owns tmux: the client process, its commands, the parsing of its answers, and server sockets."""

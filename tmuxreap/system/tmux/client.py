@@ -1,8 +1,7 @@
-"""Runs one tmux client: what it was told, what it said, and no longer than it may. Knows nothing of
-tmux itself.
+"""Runs one tmux client with input, output and a timeout. Knows nothing of tmux itself.
 
-`subprocess` would do it too, but sleeps in steps once a time limit is given, and costs an import
-that is longer than the call."""
+`subprocess` would do, but with a timeout it polls in sleeps, and its import takes longer than the
+call."""
 
 from __future__ import annotations
 
@@ -16,16 +15,16 @@ from collections.abc import Mapping, Sequence
 from tmuxreap.core.values import frozen
 
 AT_ONCE = 1 << 16
-AT_MOST = 1 << 26  # bytes: a thousand sessions are told in a few hundred thousand
+AT_MOST = 1 << 26  # bytes: listing a thousand sessions takes a few hundred thousand
 STEP_S = 0.001
 BACK_TO_DEFAULT = [
     signal.SIGPIPE,
     signal.SIGXFSZ,
-]  # Python ignores them, and whoever is started would too
+]  # Python ignores them, and a child would inherit it
 
 
-class TooSlow(Exception):  # noqa: N818 - an answer more than an error
-    """It was ended: its time was up."""
+class TooSlow(Exception):  # noqa: N818 - a result rather than an error
+    """The client timed out and was killed."""
 
 
 @frozen
@@ -42,11 +41,11 @@ class Answer:
 def ask(
     program: str, arguments: Sequence[str], given: bytes, env: Mapping[str, str], timeout_s: float
 ) -> Answer:
-    """Raises OSError where it cannot be started, and TooSlow. Whatever happens, it is not left
-    behind."""
-    with contextlib.ExitStack() as held:
-        pipes = [_Pipe(held) for _ in range(3)]
-        to, out, err = pipes
+    """Run the client; raise OSError if it cannot be started, or TooSlow. It is never left
+    running."""
+    with contextlib.ExitStack() as stack:
+        pipes = [_Pipe(stack) for _ in range(3)]
+        stdin, stdout, stderr = pipes
         actions = [
             (os.POSIX_SPAWN_DUP2, pipe.ends[number != 0], number)
             for number, pipe in enumerate(pipes)
@@ -56,22 +55,22 @@ def ask(
             path, [program, *arguments], env, file_actions=actions, setsigdef=BACK_TO_DEFAULT
         )
         try:
-            to.close(0)
-            out.close(1)
-            err.close(1)
-            until = time.monotonic() + timeout_s
-            said = _talk(to, given, (out, err), until)
-            _await_end(pid, until)
+            stdin.close(0)
+            stdout.close(1)
+            stderr.close(1)
+            deadline = time.monotonic() + timeout_s
+            output = _talk(stdin, given, (stdout, stderr), deadline)
+            _await_end(pid, deadline)
         except BaseException:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             raise
         _, status = os.waitpid(pid, 0)
-        return Answer(status == 0, *said)
+        return Answer(status == 0, *output)
 
 
 class _Pipe:
-    """Both ends, each closed once."""
+    """A pipe whose ends are each closed once."""
 
     def __init__(self, held: contextlib.ExitStack) -> None:
         self.ends = list(os.pipe())
@@ -85,18 +84,18 @@ class _Pipe:
 
 
 def _talk(to: _Pipe, given: bytes, answers: Sequence[_Pipe], until: float) -> tuple[bytes, ...]:
-    """Write and read at the same time: neither side waits for the other with a full pipe."""
+    """Write and read at the same time, so that full pipes cannot deadlock the two sides."""
     poller = select.poll()
-    said = {pipe.ends[0]: bytearray() for pipe in answers}
-    left = {*said}
-    for descriptor in said:
+    received = {pipe.ends[0]: bytearray() for pipe in answers}
+    pending = {*received}
+    for descriptor in received:
         poller.register(descriptor, select.POLLIN)
     if given:
         os.set_blocking(to.ends[1], False)
         poller.register(to.ends[1], select.POLLOUT)
     else:
         to.close(1)
-    while left:
+    while pending:
         ready = poller.poll(_left_s(until) * 1000)
         if not ready:
             raise TooSlow
@@ -107,17 +106,17 @@ def _talk(to: _Pipe, given: bytes, answers: Sequence[_Pipe], until: float) -> tu
                     poller.unregister(descriptor)
                     to.close(1)
             elif part := os.read(descriptor, AT_ONCE):
-                said[descriptor] += part
-                if len(said[descriptor]) > AT_MOST:
+                received[descriptor] += part
+                if len(received[descriptor]) > AT_MOST:
                     raise OSError("it said more than can be read")
             else:
                 poller.unregister(descriptor)
-                left.discard(descriptor)
-    return tuple(map(bytes, said.values()))
+                pending.discard(descriptor)
+    return tuple(map(bytes, received.values()))
 
 
 def _left_s(until: float) -> float:
-    """Asked before every wait: who never stops talking is as late as who says nothing."""
+    """Return the time left; checked before every wait, as endless output must time out, too."""
     left_s = until - time.monotonic()
     if left_s <= 0:
         raise TooSlow
@@ -125,24 +124,25 @@ def _left_s(until: float) -> float:
 
 
 def _await_end(pid: int, until: float) -> None:
-    """It may close its streams and live on. It stays a zombie, whose pid is nobody else's."""
+    """Wait for its exit, as it may live on after closing its streams. It stays a zombie, so its pid
+    cannot be reused."""
     try:
-        end = os.pidfd_open(pid)
+        pidfd = os.pidfd_open(pid)
     except (AttributeError, OSError):  # not Linux, or a sandbox without it
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             time.sleep(min(STEP_S, _left_s(until)))
         return
     try:
         poller = select.poll()
-        poller.register(end, select.POLLIN)
+        poller.register(pidfd, select.POLLIN)
         if not poller.poll(_left_s(until) * 1000):
             raise TooSlow
     finally:
-        os.close(end)
+        os.close(pidfd)
 
 
 def _written(descriptor: int, given: bytes) -> bytes:
-    """What is still to be written; nothing when nobody reads it any more."""
+    """Write and return the rest; nothing when the reader is gone."""
     try:
         return given[os.write(descriptor, given) :]
     except BlockingIOError:
@@ -152,11 +152,11 @@ def _written(descriptor: int, given: bytes) -> bytes:
 
 
 def found_program(program: str, env: Mapping[str, str]) -> str:
-    """Where it lies on the PATH of its own environment."""
+    """Find a program on the PATH of the environment it will get."""
     if "/" in program:
         return program
-    places = (f"{folder}/{program}" for folder in os.get_exec_path(env))
-    for place in places:
-        if os.access(place, os.X_OK) and not os.path.isdir(place):  # noqa: PTH112
-            return place
+    paths = (f"{folder}/{program}" for folder in os.get_exec_path(env))
+    for path in paths:
+        if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112
+            return path
     raise FileNotFoundError(program)

@@ -1,6 +1,5 @@
-"""Builds the tmux commands that the program uses, as plain lists of arguments. Pure: quoting is
-done where they leave for tmux. Targets are ids from a look, never names: names match by prefix and
-pattern."""
+"""Builds tmux commands as plain lists of arguments. Pure. Targets are IDs from a look, never names:
+tmux matches names by prefix and pattern."""
 
 from __future__ import annotations
 
@@ -14,10 +13,9 @@ from tmuxreap.core.model import Pane, Server, Session
 from tmuxreap.core.ports import Question
 
 CREATED_FORMAT = "#{session_id}:#{pane_id}:#{pane_pid}"
-# A pane may be dead by then: no pid from tmux 3.8 on.
+# The pane may have died by then: tmux 3.8 and later print no pid.
 CREATED = re.compile(r"^(\$\d+):(%\d+):(\d*)$", re.MULTILINE)
-# What a session holds, in the order of its windows and panes; `L`: the window stands in another
-# session too.
+# A session's panes in the order of its windows; `L`: the window belongs to another session, too.
 _HERE = "#{pane_id}.#{pane_pid}#{?#{==:#{window_linked_sessions},1},,L}"
 HOLDS = f"W:#{{P:<{_HERE}>}}"
 GROUPED = "&&:#{!=:#{session_group_size},},#{!=:#{session_group_size},1}"
@@ -31,9 +29,8 @@ TAKES_KEYS = (
 STATUS, STATUS_ASKED = "@tmuxreap-status", "@tmuxreap-segment"
 STATUS_OF = "@tmuxreap-registry"
 
-_BARE = re.compile(
-    r"%[0-9]+|[A-Za-z0-9_./:,@=+-][A-Za-z0-9_./:,@%=+-]*"
-)  # `%if` is a word of its own
+# A leading `%` only in a pane ID: `%if` is a directive of tmux's parser.
+_BARE = re.compile(r"%[0-9]+|[A-Za-z0-9_./:,@=+-][A-Za-z0-9_./:,@%=+-]*")
 _PLAIN = frozenset(b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%=+")
 _OCTAL = {octet: f"\\{octet:03o}" for octet in range(256) if octet not in _PLAIN}
 
@@ -47,58 +44,58 @@ def command_of(deed: deeds.Deed) -> list[str]:
         case deeds.Press(server, pane, keys, text):
             return press(server, pane, keys, text)
         case deeds.SetOption(where, option, value):
-            given = ["-u"] if value is None else []
+            unset = ["-u"] if value is None else []
             set_to = [] if value is None else [value]
-            return ["set-option", "-p", *given, "-t", where, "--", option, *set_to]
+            return ["set-option", "-p", *unset, "-t", where, "--", option, *set_to]
         case deeds.LeaveMode(where):
             return ["copy-mode", "-q", "-t", where]
         case deeds.SwitchClient(server, session, pane, client):
             return switch_client(server, session, pane, client)
-        case deeds.SetStatus(registry, told):
-            words = ["-gqu", STATUS] if told is None else ["-g", STATUS, told]
+        case deeds.SetStatus(registry, segment):
+            words = ["-gqu", STATUS] if segment is None else ["-g", STATUS, segment]
             wanted = {STATUS_ASKED: ("on",), STATUS_OF: ("", registry)}
             return if_option(wanted, _line(["set-option", *words]))
 
 
 def creation_of(new: deeds.NewSession) -> list[list[str]]:
-    made = [new_session(new.name, new.cwd, new.words, new.marks)]
+    commands = [new_session(new.name, new.cwd, new.words, new.marks)]
     if new.remains:
         remains = deeds.SetOption(f"={new.name}:", "remain-on-exit", "on")
-        made.append(command_of(remains))
-    return made
+        commands.append(command_of(remains))
+    return commands
 
 
 def send_keys(pane: str, keys: Sequence[str]) -> list[str]:
-    """Key names, as in `C-c` or `Enter`."""
+    """Send key names, such as `C-c` or `Enter`."""
     return ["send-keys", "-t", pane, "--", *keys]
 
 
 def send_text(pane: str, text: str) -> list[str]:
-    """Text as it is, no word of it taken for the name of a key."""
+    """Send literal text; no word of it is taken for a key name."""
     return ["send-keys", "-t", pane, "-l", "--", text]
 
 
 def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> list[str]:
-    """Keys, or a text, for that pane, if it is still the one that was seen and takes keys for
-    itself alone."""
+    """Send keys or a text to a pane, if it is still the one that was seen and passes keys to its
+    program alone."""
     seen = [*_server_facts(server), *_pane_facts(pane), *TAKES_KEYS]
     command = send_text(pane.id, text) if text else send_keys(pane.id, keys)
     return _if_same(pane.id, seen, _line(command))
 
 
 def question(asked: Question, end: str) -> list[str]:
-    """Prints the answer and below it the line `end`; of a pane that is not there, nothing."""
+    """Print the answer and then the line `end`; nothing for a missing pane."""
     pane = asked.pane
-    if asked.environment:  # the session's own alone: what the server gives to all is not in it
+    if asked.environment:  # the session's own variables alone, without the server's global ones
         both = (["show-environment", "-t", pane], ["display-message", "-p", end])
         return ["if-shell", "-F", "1", " ; ".join(map(_line, both))]
     if asked.option is not None:
         whole = moved_up = ["show-options", "-p", "-v", "-t", pane, "--", asked.option]
     else:
-        how = [*(["-J"] if asked.joined else []), *(["-e"] if asked.styled else [])]
-        whole = ["capture-pane", "-p", *how, "-t", pane]
-        # A pane that dies and remains gets a line of tmux's own at the bottom: its top line moves
-        # to the history.
+        flags = [*(["-J"] if asked.joined else []), *(["-e"] if asked.styled else [])]
+        whole = ["capture-pane", "-p", *flags, "-t", pane]
+        # In a dead pane that remains, tmux prints a line at the bottom, which scrolls the top line
+        # into the history.
         moved_up = [*whole, "-S", "-1"]
     last = ["display-message", "-p", end]
     when_dead, when_alive = (f"{_line(words)} ; {_line(last)}" for words in (moved_up, whole))
@@ -110,8 +107,8 @@ def _line(words: Sequence[str]) -> str:
 
 
 def quoted(argument: str) -> str:
-    """For tmux's parser, which knows `$`, `~`, `#`, `;`, `{` and joins lines even inside quotes:
-    octal is plain. What needs no quotes has none: in a command inside of another they would grow
+    """Quote for tmux's parser, which interprets `$`, `~`, `#`, `;`, `{` and line ends even inside
+    quotes, but not octal escapes. Plain words stay unquoted: in nested commands, quotes would grow
     with each level."""
     if _BARE.fullmatch(argument):
         return argument
@@ -122,11 +119,11 @@ def quoted(argument: str) -> str:
 def kill_session_command(
     server: Server, session: Session, judged: Sequence[Pane] = ()
 ) -> list[str]:
-    """Kill that session, if it still is and holds what was seen: compared inside the server, in the
-    same step.
+    """Kill a session if it is still the one that was seen, with the same panes: the server compares
+    and kills in one step.
 
-    Ids begin again at 0 with a new server, so the server's own identity is compared too. Where
-    something else is in it by now, those of the panes that were judged are killed instead."""
+    A new server counts IDs from 0 again, so its identity is compared, too. If the session has
+    changed, only the panes that were judged are killed."""
     held = "".join(
         f"<{pane.id}.{pane.pid or ''}{'L' if pane.linked else ''}>" for pane in session.panes
     )
@@ -139,30 +136,30 @@ def kill_session_command(
 
 
 def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]:
-    """Kill that pane, if it still stands in that session, with the same process in it."""
-    there = f"#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}"
+    """Kill a pane if it is still in that session, with the same process."""
+    unchanged = f"#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}"
     return _if_same(
-        f"{session.id}:", _this_session(server, session), f"kill-pane -t '{pane.id}'", there
+        f"{session.id}:", _this_session(server, session), f"kill-pane -t '{pane.id}'", unchanged
     )
 
 
 def switch_client(server: Server, session: Session, pane: Pane, client: str | None) -> list[str]:
-    """Bring a client (none: the current one) to that pane, if it is still the one that was seen."""
+    """Switch a client (None: the current one) to a pane if it is still the one that was seen."""
     seen = [*_server_facts(server), ("pane_id", pane.id), ("session_created", str(session.created))]
     of_client = f"-c {quoted(client)} " if client else ""
     return _if_same(pane.id, seen, f"switch-client {of_client}-t '{pane.id}'")
 
 
 def notice(server: Server, session: Session, client: str, text: str) -> list[str]:
-    """Show a plain text to that client, where that session still is. tmux expands formats in it
-    (`#(command)` runs one), and the signs of a date."""
+    """Show a plain text to a client if its session still exists. Formats (`#(command)` would run
+    one) and strftime codes are escaped."""
     shown = text.replace("#", "##").replace("%", "%%")
-    # tmux 3.2 takes neither `-c` nor `--` here: there the client that was used last is told.
+    # tmux 3.2 supports neither `-c` nor `--` here: it shows the text to the last active client.
     shown = f" {shown}" if shown.startswith("-") else shown
-    told = [
+    commands = [
         _line(["display-message", *to, shown]) for to in (["-t", f"{session.id}:"], ["-c", client])
     ]
-    command = _line(["if-shell", "-F", "#{m:3.2*,#{version}}", *told])
+    command = _line(["if-shell", "-F", "#{m:3.2*,#{version}}", *commands])
     return _if_same(f"{session.id}:", _this_session(server, session), command)
 
 
@@ -175,8 +172,8 @@ def new_session(
     width: int = 200,
     height: int = 50,
 ) -> list[str]:
-    """A detached session with `command` in it and no shell around (none: the user's shell); prints
-    CREATED_FORMAT."""
+    """Create a detached session that runs `command` without a shell (empty: the user's shell);
+    prints CREATED_FORMAT."""
     size = ["-x", str(width), "-y", str(height)]
     given = (("-e", f"{key}={value}") for key, value in marks.items())
     environment = chain.from_iterable(given)
@@ -196,8 +193,7 @@ def new_session(
 
 
 def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
-    """The command, where each of these global options has one of these values ("": it is not
-    set)."""
+    """Run the command if each of these global options has one of its values ("": it is not set)."""
     any_of = [
         [f"#{{==:#{{{name}}},{_in_format(value)}}}" for value in values]
         for name, values in wanted.items()
@@ -212,18 +208,18 @@ def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
 
 
 def _in_format(text: str) -> str:
-    """As one argument of a format, taken as it is."""
+    """Escape a text as a literal argument within a format."""
     return re.sub(r"[,}]", lambda found: f"#{found.group()}", _no_format(text))
 
 
 def _shell_free(command: Sequence[str]) -> list[str]:
-    # tmux gives a single word to the shell, several to exec. env becomes the program, under the
-    # same pid.
+    # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
+    # the same.
     return ["env", *command] if len(command) == 1 else [*command]
 
 
 def _no_format(text: str) -> str:
-    """tmux expands formats in names and folders: `##` stands for `#`, but before `[` a run stays as
+    """Escape `#` as `##`, as tmux expands formats in names and folders; a run before `[` is kept as
     it is."""
     return re.sub(r"#+(?![\[#])", lambda run: run.group() * 2, text)
 
@@ -246,9 +242,7 @@ def _pane_facts(pane: Pane) -> list[tuple[str, str]]:
 
 def _if_same(target: str, seen: list[tuple[str, str]], command: str, *more: str) -> list[str]:
     equal = [*(f"#{{==:#{{{name}}},{value}}}" for name, value in seen), *more]
-    condition = reduce(
-        lambda left, right: f"#{{&&:{left},{right}}}", equal
-    )  # && takes two before tmux 3.5
-    # tmux 3.2 crashes, with all that runs in it, when it is asked for the creation of a session
-    # that is not there.
+    # Nested, as && takes only two arguments before tmux 3.5.
+    condition = reduce(lambda left, right: f"#{{&&:{left},{right}}}", equal)
+    # tmux 3.2 crashes, with everything in it, on session_created without a session.
     return ["if-shell", "-F", "-t", target, f"#{{?#{{session_id}},{condition},}}", command]

@@ -1,5 +1,5 @@
-"""Owns the tmux client: one process a question, each with a time limit. Never names a session,
-never reads a message to learn what happened, and starts a server in `create` only."""
+"""Owns the calls to tmux: one client process per question, with a timeout. Never targets a session
+by name, never parses an error message, and starts a server in `create` only."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tmuxreap.core.deeds import Created, Deed, NewSession
 
 TIMEOUT_S = 5.0
-HUNG_S = 1.0  # for one that has not answered in that time, until it answers again
-SETTLE_S = 0.5  # a server that is starting or leaving gives odd answers for a moment
+HUNG_S = 1.0  # the timeout for a server that has timed out before, until it answers again
+SETTLE_S = 0.5  # a server that is starting or exiting gives odd answers for a moment
 RETRY_S = 0.02
 NEVER_START = "-N"
 END = (";", "display-message", "-p", END_FORMAT)
@@ -51,7 +51,9 @@ class RealTmux:
             time.sleep(RETRY_S)
 
     def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
-        from tmuxreap.system.tmux.commands import command_of  # a bare start asks for nothing
+        from tmuxreap.system.tmux.commands import (
+            command_of,
+        )  # imported late: a look needs none
 
         return self.run(socket, [command_of(deed) for deed in deeds])
 
@@ -88,7 +90,7 @@ class RealTmux:
     def create(
         self, socket: str, new: NewSession, *, within: Surroundings | None = None
     ) -> Created | str:
-        """The session may be made though what follows at once has failed."""
+        """Create a session. It may exist even if another command of the same call fails."""
         from tmuxreap.core.deeds import Created
         from tmuxreap.system.tmux.commands import CREATED, creation_of
 
@@ -98,18 +100,18 @@ class RealTmux:
         answer = self._ask(socket, *words[1:], within=within)
         if isinstance(answer, Unreachable):
             return answer.reason
-        # Where it cannot make its socket, tmux says so and still answers 0. Where a hook of the
-        # user's fails what follows, or prints something too, the session was made all the same.
+        # tmux exits with 0 even if it cannot create its socket. If a user's hook makes the next
+        # command fail, or prints something, the session exists all the same.
         ids = CREATED.search(answer.text)
         return Created(ids[1], ids[2], int(ids[3] or 0)) if ids else _said(answer)
 
     def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
         from tmuxreap.system.tmux.commands import notice
 
-        told = self._ask(
+        answer = self._ask(
             socket, NEVER_START, "list-clients", "-t", session.id, "-F", "#{client_name}"
         )
-        names = told.text.splitlines() if isinstance(told, Answer) and told.ok else []
+        names = answer.text.splitlines() if isinstance(answer, Answer) and answer.ok else []
         self.run(socket, [notice(server, session, name, text) for name in names])
 
     def _empty(self, socket: str) -> Server | None:
@@ -130,7 +132,7 @@ class RealTmux:
         limit_s = min(HUNG_S, self._timeout_s) if socket in self._hung else self._timeout_s
         try:
             line, env = [self._program, "-u", "-S", socket, *words], self._env
-            if within is not None:  # the tmux is ours: another's PATH may lead to another one
+            if within is not None:  # use our own tmux: the other PATH may lead to a different one
                 own = found_program(self._program, self._env)
                 line, env = [*within.words, own, *line[1:]], _outside(within.environ)
             answer = ask(line[0], line[1:], stdin, env, limit_s)
@@ -155,8 +157,8 @@ def _read(question: Question, said: str | None) -> str | None:
 
 
 def _outside(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment without the caller's own pane and marks: a server that we start hands it to
-    strangers."""
+    """Return the environment without the caller's pane and marks: a server that we start passes it
+    on to all its sessions."""
     return {
         key: value
         for key, value in env.items()
@@ -165,7 +167,7 @@ def _outside(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _make_folder(socket: str) -> None:
-    """As tmux makes it for -L; for -S, which we use throughout, it does not."""
+    """Create the socket's folder: tmux does so for -L, but not for -S, which we use throughout."""
     with contextlib.suppress(OSError):
         os.mkdir(os.path.dirname(socket), 0o700)  # noqa: PTH102, PTH120 - pathlib is not worth its import here
 
@@ -178,5 +180,5 @@ def _said(answer: Answer) -> str:
 
 
 def _whole(argument: str) -> str:
-    """On a command line tmux takes a `;` at the end of any argument for the end of the command."""
+    """Escape a trailing `;`, which tmux takes for the end of the command in any argument."""
     return f"{argument[:-1]}\\;" if argument.endswith(";") else argument

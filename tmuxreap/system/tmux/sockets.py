@@ -1,5 +1,5 @@
-"""Owns the sockets of tmux servers: where they are, and who listens there. Connects and reads
-/proc/net/unix; never speaks to a server and never starts or signals one."""
+"""Owns the sockets of tmux servers: their paths, and whether a server listens. Connects and reads
+/proc/net/unix; never talks to a server and never starts or signals one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ ACCEPTS_CONNECTIONS = 0x10000  # __SO_ACCEPTCON in the flags of /proc/net/unix
 
 
 def socket_path(server: str | None, env: Mapping[str, str], uid: int) -> str:
-    """The socket that `-L server` means (or `-S`, when it holds a slash), by tmux's own rules."""
+    """Return the socket path of `-L server` (or `-S` if it has a slash), by tmux's own rules."""
     if server and "/" in server:
         return server
-    # tmux falls back to /tmp when TMUX_TMPDIR does not resolve.
+    # tmux falls back to /tmp if TMUX_TMPDIR does not exist.
     given = env.get("TMUX_TMPDIR", "")
     folder = os.path.realpath(given if given and os.path.exists(given) else "/tmp")  # noqa: S108, PTH110
     return f"{folder}/tmux-{uid}/{server or 'default'}"
 
 
 def who_listens(socket: str) -> NoServer | Unreachable | None:
-    """Why a tmux client got no answer there; None when somebody does listen."""
+    """Find out why a tmux client got no answer; None if a server does listen."""
     if not socket or len(os.fsencode(socket)) > LONGEST_PATH:
         return Unreachable(
             socket, "its path is empty or too long for a socket", "give another path as tmux_server"
@@ -44,14 +44,14 @@ def who_listens(socket: str) -> NoServer | Unreachable | None:
             socket, "permission denied", "run as the user that owns the tmux server", denied=True
         )
     except (BlockingIOError, TimeoutError):
-        return None  # its queue is full: hung, not gone
+        return None  # the listen queue is full: the server hangs but exists
     except (OSError, ValueError) as error:
         return Unreachable(socket, str(error), "look at what stands there, and at tmux_server")
     return None
 
 
 def _connect(socket: str) -> None:
-    import socket as sockets  # needed only where tmux gave no answer
+    import socket as sockets  # imported late: only needed if tmux gave no answer
 
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client:
         client.settimeout(CONNECT_S)
@@ -59,7 +59,7 @@ def _connect(socket: str) -> None:
 
 
 def _deleted_listener(socket: str) -> Unreachable | None:
-    """A server whose socket was deleted lives on, and its name still stands in /proc/net/unix
+    """Find a server that lives on after its socket was deleted: /proc/net/unix still lists it
     (Linux only)."""
     inode = next((inode for inode, path in _listeners() if _may_be_same(path, socket)), None)
     if inode is None:
@@ -84,8 +84,8 @@ def _listeners() -> Iterator[tuple[str, str]]:
 
 
 def _may_be_same(listening: str, socket: str) -> bool:
-    """tmux binds the path as it was given: through links, or relative to a folder that is not known
-    any more."""
+    """Compare paths leniently: tmux binds the path as given, which may go through symlinks or be
+    relative to an unknown folder."""
     if listening.startswith("@"):
         return False
     if not listening.startswith("/"):
@@ -114,7 +114,7 @@ def _holder(inode: str) -> int | None:
 
 
 def lost_servers(folder: str) -> list[tuple[str, int | None]]:
-    """Servers whose socket in that folder was deleted: where each still listens, and its pid."""
+    """Return servers whose socket in that folder was deleted, each with its path and pid."""
     return [
         (path, _holder(inode))
         for inode, path in _listeners()

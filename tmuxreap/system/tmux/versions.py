@@ -1,9 +1,8 @@
-"""Owns what versions of tmux do differently: which fields they leave empty, which names they
-change. Pure.
+"""Owns the differences between tmux versions: fields they leave empty, names they change. Pure.
 
-It reads the listing of one server, and never takes what a version leaves out for a fact: a field
-that is empty or odd is unknown for that pane. What makes a pane impossible to tell leaves out its
-session, which is then not proven gone."""
+Parses the listing of one server. Never takes a missing value for a fact: an empty or odd field is
+unknown. A pane that cannot be identified removes its session from the listing, but the session is
+not proven gone then."""
 
 from __future__ import annotations
 
@@ -19,9 +18,9 @@ DOLLARS = ("$", r"\$", r"\\$")
 ANYTHING = "[^:]*"
 NUMBER = r"\d{1,18}"
 
-# What must be there to tell one session from another, and what may be missing. A name holds no
-# newline but any other letter (from 3.6 on also a colon), so it stands last: a line can be read in
-# one way only. session_activity is the user's input; output shows in window_activity.
+# Fields with a pattern are required to identify a session; those with ANYTHING may be missing. A
+# name may contain any character but a newline (from 3.6 on also a colon), so it comes last and
+# lines are unambiguous. session_activity is the user's input; output updates window_activity.
 FIELDS = {
     "session_id": rf"\${NUMBER}",
     "session_created": NUMBER,
@@ -30,11 +29,9 @@ FIELDS = {
     "session_attached": ANYTHING,
     "session_group_size": r"\d{0,18}",  # empty without a group
     "window_id": rf"@{NUMBER}",
-    "window_linked_sessions": (
-        NUMBER
-    ),  # from 3.6 on a group counts as one, before as many as are in it
+    "window_linked_sessions": NUMBER,  # a group counts as one from 3.6 on, before each session
     "pane_id": f"%{NUMBER}",
-    "pane_pid": ANYTHING,  # from 3.8 on empty for a dead pane, before the last one
+    "pane_pid": ANYTHING,  # of a dead pane: empty from 3.8 on, its last pid before
     "pane_dead": ANYTHING,
     "pane_in_mode": ANYTHING,
     "pane_synchronized": ANYTHING,
@@ -54,29 +51,31 @@ _ID = re.compile(FIELDS["session_id"], re.ASCII)
 
 
 def server_of(socket: str, text: str) -> Server | None:
-    """The server as listed; None without our own last line: an answer that is cut, or none, says
-    nothing."""
+    """Parse the listing of a server; return None without our own last line, as a missing or
+    truncated answer proves nothing."""
     *_, end = (None, *_END.finditer(text))
     if end is None:
         return None
     listed: dict[str, list[tuple[str, ...]]] = {}
     unread: list[Unread] = []
     for line in filter(None, text[: end.start()].split("\n")):
-        read = _LINE.fullmatch(line)
-        if read is None or _is_untold(read):
+        fields = _LINE.fullmatch(line)
+        if fields is None or _is_untold(fields):
             unread.append(_whose(line))
         else:
-            listed.setdefault(read[1], []).append(read.groups())
+            listed.setdefault(fields[1], []).append(fields.groups())
     server = Server(
         socket, int(end[1]), int(end[2]), tuple(map(_session, listed.values())), tuple(unread)
     )
-    whole = tuple(one for one in server.sessions if not server.may_hide(one.id, one.name))
+    whole = tuple(
+        session for session in server.sessions if not server.may_hide(session.id, session.name)
+    )
     return replace(server, sessions=whole) if unread else server
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """Names that a session gets which is made with this one: before 3.6 without dots and colons,
-    and everywhere with backslashes doubled and dollars behind one or two."""
+    """Return the names that tmux may give a session created with this one: before 3.6 dots and
+    colons are replaced, and all versions double backslashes and escape dollars."""
     if CHANGED.isdisjoint(name):
         return (name,)
     undotted = name.translate({ord("."): "_", ord(":"): "_"})
@@ -87,8 +86,8 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def _whose(line: str) -> Unread:
-    """As far as that can be told: the id stands first, and the name last where no field is missing
-    behind the id."""
+    """Identify the session of an unreadable line, as far as possible: its ID comes first, its name
+    last if no field is missing between them."""
     words = line.split(":", len(FIELDS) - 1)
     id_ = words[0] if _ID.fullmatch(words[0]) else None
     named = len(words) == len(FIELDS) or id_ is None
@@ -96,7 +95,7 @@ def _whose(line: str) -> Unread:
 
 
 def _is_untold(read: re.Match[str]) -> bool:
-    """A pane that lives, and nobody knows in which process."""
+    """Tell whether the pane is alive but its process is unknown."""
     return read[_DEAD] != "1" and _number(read[_PID]) is None
 
 
@@ -108,9 +107,7 @@ def _session(rows: list[tuple[str, ...]]) -> Session:
         name=name,
         created=int(created),
         activity=_latest(list(map(_number, chain.from_iterable(row[2:4] for row in rows)))),
-        attached=(
-            1 if clients is None else clients
-        ),  # who cannot be told is not ended for being alone
+        attached=1 if clients is None else clients,  # unknown counts as attached: never reaped
         grouped=int(group or 0) > 1,
         panes=tuple(map(_pane, rows)),
     )
@@ -137,13 +134,13 @@ def _number(text: str) -> int | None:
 
 
 def _latest(moments: Sequence[int | None]) -> int | None:
-    """None where one of them is unknown: it could be the latest."""
+    """Return the latest moment, or None if any is unknown: it could be the latest."""
     return None if None in moments else max(filter(None, moments), default=0)
 
 
 def unpadded(screen: str) -> str:
-    """Take off what 3.2a fills up: it gives joined lines all the cells that they ever had, as
-    spaces."""
+    """Strip the padding of tmux 3.2a, which fills joined lines with spaces to their former
+    width."""
     return "\n".join(
         line.rstrip(" ") if line.endswith("  ") else line for line in screen.split("\n")
     )
