@@ -29,7 +29,8 @@ from tmuxreap.core.text import Voice
 from tmuxreap.core.times import parse_duration
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import HANGUP_GRACE_S, KILL_WAIT_S, RUNGS, TERM_GRACE_S, Rung
-from tmuxreap.interfaces.cli.main import ALIASES, VERBS, declared
+from tmuxreap.interfaces.cli.main import ALIASES, VERBS
+from tmuxreap.interfaces.cli.program import declared
 from tmuxreap.interfaces.text.report import lines
 from tmuxreap.registry.transitions import TRANSITIONS, Event
 from tmuxreap.sessions.context import Context

@@ -26,6 +26,7 @@ WITHOUT = {
     "hosts/talk.py": "the same",
     "interfaces/remote/*.py": "the far end of the same: tests/hosts/test_verbs.py",
     "interfaces/cli/commands.py": "tests/interfaces/cli/test_help.py reads every command by it",
+    "interfaces/cli/program.py": "the same",
     "ledger/requests.py": "tests/hosts/test_faults.py asks twice for one thing",
     "interfaces/cli/verbs/*": "declarations only; tests/interfaces/cli/test_help.py reads them",
     "interfaces/completion/vocabulary.py": "written by scripts/vocabulary, which a test compares",

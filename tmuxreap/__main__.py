@@ -103,6 +103,8 @@ def _run(words: list[str]) -> int:
     except Unheard:
         raise
     except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise Unheard(error.errno, error.strerror) from None
         return _told(words, _starved()) if error.errno in STARVED else _bug(words, error)
     except Exception as error:  # noqa: BLE001 - the boundary
         if type(error).__name__ == "Abort":

@@ -10,8 +10,6 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING
 
-import typer
-
 from tmuxreap.app import real_app
 from tmuxreap.core import faults
 from tmuxreap.core.errors import Code, Failure, interrupted
@@ -20,6 +18,7 @@ from tmuxreap.core.ports import Progress
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import Voice, pad, plain, width
 from tmuxreap.core.times import parse_duration
+from tmuxreap.interfaces.cli.parameters import Done
 from tmuxreap.interfaces.text.report import lines, report, tell_failure, terminal_columns
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
@@ -53,7 +52,7 @@ def answer(
         _listeners[-1](result)
     else:
         report(result, voice)
-    raise typer.Exit(int(result.exit))
+    raise Done(int(result.exit))
 
 
 def heard(call: Callable[[], None]) -> Result:
@@ -62,7 +61,7 @@ def heard(call: Callable[[], None]) -> Result:
     _listeners.append(answers.append)
     try:
         call()
-    except typer.Exit:
+    except Done:
         pass
     finally:
         _listeners.pop()

@@ -3,13 +3,18 @@ none of what it needs is loaded where it is not used."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Annotated
 
-import typer
-
+from tmuxreap.interfaces.cli.parameters import (
+    Command,
+    Done,
+    Option,
+    Parameter,
+    parameter,
+    parameters_of,
+)
 from tmuxreap.interfaces.cli.verbs.options import Yes
 
 LOOKING = frozenset({"list", "show", "events", "doctor"})
@@ -39,11 +44,11 @@ NEVER_SENT = ("registry", "json", "quiet")  # of the caller's own words
 
 HostWords = Annotated[
     list[str] | None,
-    typer.Option("--host", help="Run on other hosts: names, @tag, all, or local.", metavar="H"),
+    Option("--host", help="Run on other hosts: names, @tag, all, or local.", metavar="H"),
 ]
 AtOnce = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--hosts-at-once", help="Hosts to ask at the same time. [32]", metavar="N", min=1, max=1000
     ),
 ]
@@ -54,10 +59,13 @@ def plain_command(verb: str) -> Callable[..., None]:
     return command
 
 
-def declared(verb: str) -> Callable[..., None]:
+def declared(verb: str) -> Command:
     """The command of a verb, with `--host` where that means something."""
     command = plain_command(verb)
-    return hosted(verb, command) if verb in HOSTED else command
+    own = tuple(parameters_of(command))
+    if verb in HOSTED:
+        return hosted(verb, command, own)
+    return Command(command, own, command.__doc__)
 
 
 def changes(verb: str, words: Mapping[str, object]) -> bool:
@@ -76,8 +84,8 @@ def goes_on(verb: str, words: Mapping[str, object]) -> bool:
     return verb in ENDLESS or (verb == "events" and bool(words.get("follow")))
 
 
-def hosted(verb: str, command: Callable[..., None]) -> Callable[..., None]:
-    own = inspect.signature(command, eval_str=True)
+def hosted(verb: str, command: Callable[..., None], own: tuple[Parameter, ...]) -> Command:
+    asks = any(one.name == "yes" for one in own)
 
     def call(
         host: list[str] | None = None, hosts_at_once: int | None = None, **words: object
@@ -86,26 +94,15 @@ def hosted(verb: str, command: Callable[..., None]) -> Callable[..., None]:
             near = import_module("tmuxreap.interfaces.remote.near")
             status = near.call_hosts(verb, command, host, hosts_at_once, words)
             if status is not None:
-                raise typer.Exit(int(status))
-        if "yes" not in own.parameters:
+                raise Done(int(status))
+        if not asks:
             words.pop("yes", None)
         return command(**words)
 
-    more: dict[str, object] = {"host": HostWords, "hosts_at_once": AtOnce}
-    if verb in CHANGING and "yes" not in own.parameters:
-        more["yes"] = Yes
-    added = [_parameter(name, kind) for name, kind in more.items()]
-    call.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
-    call.__annotations__ = {}
-    call.__doc__ = command.__doc__
-    return call
-
-
-def _parameter(name: str, kind: object) -> inspect.Parameter:
-    default = False if name == "yes" else None
-    return inspect.Parameter(
-        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind
-    )
+    more = [parameter("host", HostWords, None), parameter("hosts_at_once", AtOnce, None)]
+    if verb in CHANGING and not asks:
+        more.append(parameter("yes", Yes, default=False))
+    return Command(call, (*own, *more), command.__doc__)
 
 
 def _names_a_host(words: dict[str, object]) -> bool:

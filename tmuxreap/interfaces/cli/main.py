@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from importlib import import_module
 
-import typer
-
-from tmuxreap import __version__
-from tmuxreap.interfaces.cli.commands import declared as declared
-from tmuxreap.interfaces.cli.words import Grouped, as_called, check_words
+from tmuxreap.interfaces.cli.commands import declared
+from tmuxreap.interfaces.cli.parameters import Done, read
+from tmuxreap.interfaces.cli.words import as_called, check_words
 
 VERBS = (
     "start",
@@ -49,46 +47,20 @@ HIDDEN = {"_finish": "finish", "_restart": "restart", "at": "at"}
 
 
 def main(argv: Sequence[str]) -> int:
-    """Only the verb that is called is built; without one that is known, all are, for the help."""
+    """Only the verb that is called is loaded, and typer only for a line that is not plain."""
     words = as_called(argv)
     called = next((word for word in words if not word.startswith("-")), "")
     known = {**{verb: verb for verb in VERBS}, **ALIASES}
     check_words(words, [*known, *HIDDEN])
-    chosen = {name: file for name, file in {**known, **HIDDEN}.items() if name == called} or known
-    program = typer.Typer(
-        cls=Grouped,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    program.callback()(_program)
-    for name, file in chosen.items():
-        program.command(name, hidden=name in (*HIDDEN, "hook"))(declared(file))
-    return int(program(words, prog_name="tmuxreap", standalone_mode=False) or 0)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"tmuxreap {__version__}")
-        raise typer.Exit
-
-
-def _program(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_version, is_eager=True, help="Show the version and exit."
-        ),
-    ] = False,
-) -> None:
-    """Stop, resume and clean up AI coding agents running in tmux.
-
-    \b
-    tmuxreap start acme --agent claude    start an agent and register it
-    tmuxreap list                         list sessions and whether they are alive
-    tmuxreap stop acme                    stop it and save its conversation
-    tmuxreap resume acme                  resume its conversation
-    tmuxreap reconcile                    clean up after a crash or a reboot
-    """
+    chosen = {name: file for name, file in {**known, **HIDDEN}.items() if name == called}
+    try:
+        if words[0] in chosen:
+            command = declared(chosen[called])
+            said = read(command.parameters, words[1:])
+            if said is not None:
+                command.call(**said)
+                return 0
+        program = import_module("tmuxreap.interfaces.cli.program")
+        return int(program.run(words, chosen or known, (*HIDDEN, "hook")))
+    except Done as done:
+        return done.status

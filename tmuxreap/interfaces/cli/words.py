@@ -6,10 +6,6 @@ Decides nothing about what a verb does."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
-from typing import Any
-
-import typer.core
 
 from tmuxreap.core.errors import Code, Failure
 
@@ -38,22 +34,6 @@ SYNONYMS = {
     "history": "events",
 }
 OF_ALL = ("list", "show", "stop", "kill", "resume", "forget")
-
-
-class Grouped(typer.core.TyperGroup):
-    """The help of the whole program."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        shown = set(chain.from_iterable(verbs.split() for verbs in GROUPS.values())) | {*UNTOLD}
-        more = [
-            verb for verb, found in self.commands.items() if verb not in shown and not found.hidden
-        ]
-        for title, verbs in {**GROUPS, "More": " ".join(more)}.items():
-            known = [(verb, self.commands[verb]) for verb in verbs.split() if verb in self.commands]
-            rows = [(verb, found.get_short_help_str(formatter.width)) for verb, found in known]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
 
 
 def as_called(argv: Sequence[str]) -> list[str]:

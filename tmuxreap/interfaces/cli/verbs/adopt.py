@@ -5,28 +5,27 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal
+from tmuxreap.interfaces.cli.parameters import Argument, Option
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags, Yes
 from tmuxreap.sessions.context import Context
 
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Names of sessions.", metavar="NAME...")
+        list[str] | None, Argument(help="Names of sessions.", metavar="NAME...")
     ] = None,
     everything: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--all", help="Adopt every agent session that is not registered; asks on a terminal."
         ),
     ] = False,
     agent: Annotated[
         str | None,
-        typer.Option("--agent", help="Agent that runs in it (default: detected).", metavar="A"),
+        Option("--agent", help="Agent that runs in it (default: detected).", metavar="A"),
     ] = None,
     server: Server = None,
     tag: Tags = None,
@@ -37,21 +36,17 @@ def command(
     yes: Yes = False,
     force: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--force", help="Also a session that another registry has; only that one can end it."
         ),
     ] = False,
     pid: Annotated[
         int | None,
-        typer.Option(
-            "--pid", help="Agent outside of tmux: process N and its children.", metavar="N"
-        ),
+        Option("--pid", help="Agent outside of tmux: process N and its children.", metavar="N"),
     ] = None,
     pane: Annotated[
         str | None,
-        typer.Option(
-            "--pane", help="Pane of another terminal: kitty:ID, wezterm:ID.", metavar="PANE"
-        ),
+        Option("--pane", help="Pane of another terminal: kitty:ID, wezterm:ID.", metavar="PANE"),
     ] = None,
 ) -> None:
     """Register sessions that are already running."""

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import typer
+from tmuxreap.interfaces.cli.parameters import Done
 
 
 def command() -> None:
     """Answer the tmuxreap of another host: not for people."""
     from tmuxreap.interfaces.remote.there import serve
 
-    raise typer.Exit(serve())
+    raise Done(serve())

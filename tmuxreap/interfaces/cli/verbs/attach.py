@@ -6,17 +6,16 @@ import os
 import sys
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.core.results import Result, failure_in
 from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal
+from tmuxreap.interfaces.cli.parameters import Argument
 from tmuxreap.interfaces.cli.verbs.options import Registry
 from tmuxreap.sessions.context import Context
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Session to attach to.", metavar="NAME")],
+    name: Annotated[str, Argument(help="Session to attach to.", metavar="NAME")],
     registry: Registry = None,
 ) -> None:
     """Attach this terminal to a session, or switch the tmux client."""

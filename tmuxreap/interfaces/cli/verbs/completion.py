@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.parameters import Argument
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet
 from tmuxreap.sessions.context import Context
 
 
 def command(
-    shell: Annotated[str, typer.Argument(help="Shell to print it for.", metavar="bash|zsh|fish")],
+    shell: Annotated[str, Argument(help="Shell to print it for.", metavar="bash|zsh|fish")],
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

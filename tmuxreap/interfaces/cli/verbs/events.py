@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer, seconds, targets_of, voice_of
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry, Targets
 from tmuxreap.interfaces.text.report import report_line
 from tmuxreap.sessions.context import Context
@@ -15,12 +14,10 @@ from tmuxreap.sessions.context import Context
 
 def command(
     targets: Targets = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Keep printing new events.")
-    ] = False,
+    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing new events.")] = False,
     since: Annotated[
         str | None,
-        typer.Option("--since", help="Only events from the last D, e.g. 2h.", metavar="D"),
+        Option("--since", help="Only events from the last D, e.g. 2h.", metavar="D"),
     ] = None,
     registry: Registry = None,
     json: Json = False,

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
 from tmuxreap.interfaces.cli.boundary import answer, confirmed, on_terminal, seconds, targets_of
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Targets, Yes
 from tmuxreap.sessions.context import Context
 
 
 def command(
     targets: Targets = None,
-    history: Annotated[
-        bool, typer.Option("--history", help="Also delete its event history.")
-    ] = False,
+    history: Annotated[bool, Option("--history", help="Also delete its event history.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Also remove entries that are still marked running.")
+        bool, Option("--force", help="Also remove entries that are still marked running.")
     ] = False,
     older_than: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--older-than",
             help="Only sessions that ended longer ago than this, e.g. 30d.",
             metavar="D",

@@ -5,21 +5,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.parameters import Argument, Option
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
 from tmuxreap.sessions.context import Context
 
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(help="Session (default: the one this command runs in).")
+        str | None, Argument(help="Session (default: the one this command runs in).")
     ] = None,
     state: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--state",
             help="What the agent is doing: working, waiting (for a person) or idle.",
             metavar="STATE",

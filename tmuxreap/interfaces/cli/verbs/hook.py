@@ -5,19 +5,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from tmuxreap.interfaces.cli.parameters import Argument
 from tmuxreap.interfaces.hook import answer
 
 
 def command(
     agent: Annotated[
         str,
-        typer.Argument(help="Agent whose hook this is (see `tmuxreap agents`).", metavar="AGENT"),
+        Argument(help="Agent whose hook this is (see `tmuxreap agents`).", metavar="AGENT"),
     ],
     event: Annotated[
         str,
-        typer.Argument(help="Event, for agents that do not name it on stdin.", metavar="[EVENT]"),
+        Argument(help="Event, for agents that do not name it on stdin.", metavar="[EVENT]"),
     ] = "",
 ) -> None:
     """Internal: called by the agent's hooks.

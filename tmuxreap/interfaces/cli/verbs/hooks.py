@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.parameters import Argument
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry
 from tmuxreap.sessions.context import Context
 
 
 def command(
     deed: Annotated[
-        str, typer.Argument(help="Install the hooks, or remove them.", metavar="install|remove")
+        str, Argument(help="Install the hooks, or remove them.", metavar="install|remove")
     ],
     agent: Annotated[
         str,
-        typer.Argument(
-            help="Agent whose settings to change (see `tmuxreap agents`).", metavar="AGENT"
-        ),
+        Argument(help="Agent whose settings to change (see `tmuxreap agents`).", metavar="AGENT"),
     ],
     registry: Registry = None,
     json: Json = False,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.parameters import Argument
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet
 from tmuxreap.sessions.context import Context
 
@@ -15,13 +14,11 @@ from tmuxreap.sessions.context import Context
 def command(
     action: Annotated[
         str | None,
-        typer.Argument(
-            help="Check the hosts (the default, and the only action).", metavar="[check]"
-        ),
+        Argument(help="Check the hosts (the default, and the only action).", metavar="[check]"),
     ] = None,
     wanted: Annotated[
         list[str] | None,
-        typer.Argument(help="Hosts to check: names, @tag, all or local.", metavar="[H...]"),
+        Argument(help="Hosts to check: names, @tag, all or local.", metavar="[H...]"),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

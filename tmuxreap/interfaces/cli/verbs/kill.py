@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.model import Verb
 from tmuxreap.ending.plan import REASONS, TERM_GRACE_S, Policy
 from tmuxreap.interfaces.cli.boundary import end, scope_of, seconds, task_status_of
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import (
     Cleanup,
     DryRun,
@@ -34,7 +33,7 @@ def command(
     reason: Reason = None,
     grace: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--grace",
             help=f"How long to wait after SIGTERM (0: SIGKILL at once). [{TERM_GRACE_S:g}s]",
             metavar="S",

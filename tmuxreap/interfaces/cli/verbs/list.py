@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer, targets_of
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry, Targets
 from tmuxreap.sessions.context import Context
 
@@ -16,19 +15,15 @@ def command(
     targets: Targets = None,
     status: Annotated[
         str | None,
-        typer.Option("--status", help="Only running, stopped or terminated sessions.", metavar="S"),
+        Option("--status", help="Only running, stopped or terminated sessions.", metavar="S"),
     ] = None,
-    live: Annotated[
-        bool, typer.Option("--live", help="Only sessions whose agent is alive.")
-    ] = False,
+    live: Annotated[bool, Option("--live", help="Only sessions whose agent is alive.")] = False,
     sort: Annotated[
         str | None,
-        typer.Option(
-            "--sort", help="By name, status, live, agent, idle, memory, server.", metavar="KEY"
-        ),
+        Option("--sort", help="By name, status, live, agent, idle, memory, server.", metavar="KEY"),
     ] = None,
     tree: Annotated[
-        bool, typer.Option("--tree", help="Show each session below the one that started it.")
+        bool, Option("--tree", help="Show each session below the one that started it.")
     ] = False,
     registry: Registry = None,
     json: Json = False,

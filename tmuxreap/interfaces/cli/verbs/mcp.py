@@ -5,18 +5,17 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer, on_terminal
+from tmuxreap.interfaces.cli.parameters import Done, Option
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
 from tmuxreap.sessions.context import Context
 
 
 def command(
     hosts: Annotated[
-        bool, typer.Option("--hosts", help="Give the tools an argument `host`: other machines.")
+        bool, Option("--hosts", help="Give the tools an argument `host`: other machines.")
     ] = False,
     registry: Registry = None,
     json: Json = False,
@@ -32,7 +31,7 @@ def command(
         if on_terminal() and not quiet:
             print("tmuxreap: waiting for an MCP client on stdin; C-d ends it", file=sys.stderr)
         serve(registry, hosts=hosts)
-        raise typer.Exit
+        raise Done
 
     answer("mcp", registry, json, quiet, work)
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from tmuxreap.interfaces.cli.parameters import Argument, Option
 
 Registry = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--registry",
         help="Registry file (default: the nearest one above the current directory).",
         metavar="PATH",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only print errors.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen without doing it.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Only print errors.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Show what would happen without doing it.")]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         help=(
             "NAME, 'PATTERN*', tag:X, agent:A, task:ID, tree:NAME, pid:N, all, or - for names on"
             " stdin."
@@ -30,17 +30,15 @@ Targets = Annotated[
 ]
 Reason = Annotated[
     str | None,
-    typer.Option(
-        "--reason", help="Reason to record. [stop: manual_stop, kill: killed]", metavar="R"
-    ),
+    Option("--reason", help="Reason to record. [stop: manual_stop, kill: killed]", metavar="R"),
 ]
 Tags = Annotated[
     list[str] | None,
-    typer.Option("--tag", help="Tag to record with the session (repeatable).", metavar="X"),
+    Option("--tag", help="Tag to record with the session (repeatable).", metavar="X"),
 ]
 Server = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--server",
         help="tmux server by socket name, as for tmux -L (default: the default server).",
         metavar="L",
@@ -48,31 +46,29 @@ Server = Annotated[
 ]
 AfterTurn = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--after-turn",
         help="Let the agent finish its current turn first, up to this long.",
         metavar="S",
     ),
 ]
-NoForce = Annotated[bool, typer.Option("--no-force", help="Never send SIGKILL.")]
+NoForce = Annotated[bool, Option("--no-force", help="Never send SIGKILL.")]
 Purge = Annotated[
-    bool, typer.Option("--purge-conversation", help="Also delete its conversation for good.")
+    bool, Option("--purge-conversation", help="Also delete its conversation for good.")
 ]
 WholeSession = Annotated[
-    bool, typer.Option("--whole-session", help="Also end other panes in the session.")
+    bool, Option("--whole-session", help="Also end other panes in the session.")
 ]
 PaneOnly = Annotated[
-    bool, typer.Option("--pane-only", help="End only the agent's pane, and leave the others.")
+    bool, Option("--pane-only", help="End only the agent's pane, and leave the others.")
 ]
-Itself = Annotated[
-    bool, typer.Option("--self", help="Allow stopping the session this command runs in.")
-]
+Itself = Annotated[bool, Option("--self", help="Allow stopping the session this command runs in.")]
 Cleanup = Annotated[
-    bool, typer.Option("--cleanup", help="Also remove its git worktree, unless it has changes.")
+    bool, Option("--cleanup", help="Also remove its git worktree, unless it has changes.")
 ]
 ForceNoYaml = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--unregistered",
         "--force-no-yaml",
         help="Also stop a tmux session that is not in the registry.",
@@ -80,7 +76,5 @@ ForceNoYaml = Annotated[
 ]
 TaskStatus = Annotated[
     str,
-    typer.Option(
-        "--task-status", help="Status to set on its task.", metavar="failed|ready|cancelled"
-    ),
+    Option("--task-status", help="Status to set on its task.", metavar="failed|ready|cancelled"),
 ]

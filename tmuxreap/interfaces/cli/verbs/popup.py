@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-import typer
-
 from tmuxreap.app import real_app
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer, on_terminal
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import Registry
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
@@ -18,11 +17,11 @@ from tmuxreap.system.environment import Settings
 
 def command(
     client: Annotated[
-        str | None, typer.Option("--client", help="tmux client to switch on Enter.", metavar="C")
+        str | None, Option("--client", help="tmux client to switch on Enter.", metavar="C")
     ] = None,
     socket: Annotated[
         str | None,
-        typer.Option("--socket", help="Socket of the tmux server of that client.", metavar="PATH"),
+        Option("--socket", help="Socket of the tmux server of that client.", metavar="PATH"),
     ] = None,
     registry: Registry = None,
 ) -> None:

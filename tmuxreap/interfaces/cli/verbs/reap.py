@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import HANGUP_GRACE_S
 from tmuxreap.interfaces.cli.boundary import answer, heed_signals, seconds, task_status_of
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import (
     Cleanup,
     DryRun,
@@ -25,28 +24,28 @@ from tmuxreap.sessions.context import Context
 def command(
     stalled: Annotated[
         bool,
-        typer.Option("--stalled", help="Agents that reported work and have been silent since."),
+        Option("--stalled", help="Agents that reported work and have been silent since."),
     ] = False,
     stalled_after: Annotated[
         str | None,
-        typer.Option("--stalled-after", help="How long the silence may last. [120s]", metavar="S"),
+        Option("--stalled-after", help="How long the silence may last. [120s]", metavar="S"),
     ] = None,
     idle: Annotated[
-        bool, typer.Option("--idle", help="Agents with no output and nobody attached.")
+        bool, Option("--idle", help="Agents with no output and nobody attached.")
     ] = False,
     idle_after: Annotated[
         str | None,
-        typer.Option("--idle-after", help="How long they may be idle. [2h]", metavar="D"),
+        Option("--idle-after", help="How long they may be idle. [2h]", metavar="D"),
     ] = None,
     expired: Annotated[
-        bool, typer.Option("--expired", help="Agents that run longer than their --ttl.")
+        bool, Option("--expired", help="Agents that run longer than their --ttl.")
     ] = False,
     orphans: Annotated[
-        bool, typer.Option("--orphans", help="Processes that ended sessions left behind.")
+        bool, Option("--orphans", help="Processes that ended sessions left behind.")
     ] = False,
     grace: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--grace",
             help=f"How long to wait after SIGTERM before SIGKILL. [{HANGUP_GRACE_S:g}s]",
             metavar="S",

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.cli.boundary import answer, heed_signals, seconds, targets_of
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Targets
 from tmuxreap.sessions.context import Context
 
 
 def command(
     targets: Targets = None,
-    print_only: Annotated[
-        bool, typer.Option("--print", help="Only print the command to run.")
-    ] = False,
+    print_only: Annotated[bool, Option("--print", help="Only print the command to run.")] = False,
     confirm: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--confirm",
             help="How long the agent must stay up before the resume counts as successful. [1s]",
             metavar="S",
@@ -29,23 +26,21 @@ def command(
     ] = None,
     lost: Annotated[
         bool,
-        typer.Option(
-            "--lost", help="Sessions that a crash or a reboot ended (default: all of them)."
-        ),
+        Option("--lost", help="Sessions that a crash or a reboot ended (default: all of them)."),
     ] = False,
     since: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--since",
             help="With --lost: only those of the last D. [since the boot, or 24h]",
             metavar="D",
         ),
     ] = None,
     at_once: Annotated[
-        int, typer.Option("--at-once", help="With --lost: how many before each pause.", metavar="N")
+        int, Option("--at-once", help="With --lost: how many before each pause.", metavar="N")
     ] = 4,
     pace: Annotated[
-        str | None, typer.Option("--pace", help="With --lost: how long to pause. [2s]", metavar="S")
+        str | None, Option("--pace", help="With --lost: how long to pause. [2s]", metavar="S")
     ] = None,
     registry: Registry = None,
     json: Json = False,

@@ -6,12 +6,12 @@ import json
 import sys
 from typing import Annotated
 
-import typer
+from tmuxreap.interfaces.cli.parameters import Argument
 
 
 def command(
     verb: Annotated[
-        str | None, typer.Argument(help="Verb (default: the part that all answers share).")
+        str | None, Argument(help="Verb (default: the part that all answers share).")
     ] = None,
 ) -> None:
     """Print the JSON Schema of a verb's --json output.

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer
+from tmuxreap.interfaces.cli.parameters import Argument, Option
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Yes
 from tmuxreap.sessions.context import Context
 
 
 def command(
     action: Annotated[
-        str, typer.Argument(help="Install the skills (the only action).", metavar="install")
+        str, Argument(help="Install the skills (the only action).", metavar="install")
     ],
     dest: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--dest",
             help=(
                 "Target directory (default: .agents/skills, and .claude/skills if .claude exists)."

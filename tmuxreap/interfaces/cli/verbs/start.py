@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.interfaces.cli.boundary import answer, checked_duration, heed_signals, seconds
+from tmuxreap.interfaces.cli.parameters import Argument, Option
 from tmuxreap.interfaces.cli.verbs.options import DryRun, Json, Quiet, Registry, Server, Tags
 from tmuxreap.sessions.context import Context
 
@@ -16,30 +15,28 @@ from tmuxreap.sessions.context import Context
 def command(
     name: Annotated[
         str,
-        typer.Argument(help="Name of the tmux session and of its registry entry.", metavar="NAME"),
+        Argument(help="Name of the tmux session and of its registry entry.", metavar="NAME"),
     ],
     command: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Command to run instead of the agent's default.", metavar="[-- COMMAND...]"
-        ),
+        Argument(help="Command to run instead of the agent's default.", metavar="[-- COMMAND...]"),
     ] = None,
     agent: Annotated[
         str | None,
-        typer.Option("--agent", help="Agent to run (see `tmuxreap agents`).", metavar="A"),
+        Option("--agent", help="Agent to run (see `tmuxreap agents`).", metavar="A"),
     ] = None,
     cwd: Annotated[
         str | None,
-        typer.Option("--cwd", help="Working directory (default: current).", metavar="DIR"),
+        Option("--cwd", help="Working directory (default: current).", metavar="DIR"),
     ] = None,
     tag: Tags = None,
     task_id: Annotated[
         str | None,
-        typer.Option("--task-id", help="Task ID to record with the session.", metavar="ID"),
+        Option("--task-id", help="Task ID to record with the session.", metavar="ID"),
     ] = None,
     ttl: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--ttl",
             help=(
                 "How long it may run before `reap --expired` finds it, e.g. 2h (default: no limit)."
@@ -50,18 +47,18 @@ def command(
     server: Server = None,
     confirm: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--confirm",
             help="How long the agent must stay up before the start counts as successful. [1s]",
             metavar="S",
         ),
     ] = None,
     replace_it: Annotated[
-        bool, typer.Option("--replace", help="Stop a running session of the same name first.")
+        bool, Option("--replace", help="Stop a running session of the same name first.")
     ] = False,
     worktree: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--worktree",
             help="Work in this git worktree; created on a branch NAME if missing.",
             metavar="DIR",
@@ -69,7 +66,7 @@ def command(
     ] = None,
     terminal: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--terminal",
             help=(
                 "`tmux`, or `none` to run without tmux; its output goes to a log file."
@@ -80,7 +77,7 @@ def command(
     ] = None,
     restart: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--restart",
             help="When `watch` resumes it after a crash: never, on-failure or always. [never]",
             metavar="WHEN",
@@ -88,7 +85,7 @@ def command(
     ] = None,
     restart_limit: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--restart-limit",
             help="How many restarts within what time, before it is given up. [5/10m]",
             metavar="N/D",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.model import Verb
 from tmuxreap.ending.plan import HANGUP_GRACE_S, REASONS, Policy
 from tmuxreap.interfaces.cli.boundary import end, scope_of, seconds
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import (
     AfterTurn,
     Cleanup,
@@ -34,7 +33,7 @@ def command(
     reason: Reason = None,
     keys_timeout: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--keys-timeout",
             help="How long to wait after the exit keys (0: skip them). [3s, or the agent's own]",
             metavar="S",
@@ -42,7 +41,7 @@ def command(
     ] = None,
     grace: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--grace",
             help=f"How long to wait after SIGTERM before SIGKILL. [{HANGUP_GRACE_S:g}s]",
             metavar="S",

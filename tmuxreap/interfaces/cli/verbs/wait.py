@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.interfaces.cli.boundary import answer, one_of, seconds, targets_of
+from tmuxreap.interfaces.cli.parameters import Option
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry, Targets
 from tmuxreap.sessions.context import Context
 
@@ -17,7 +16,7 @@ def command(
     targets: Targets = None,
     until: Annotated[
         str,
-        typer.Option(
+        Option(
             "--until",
             help="State to wait for.",
             metavar="idle|waiting|working|limited|gone|ended",
@@ -25,11 +24,11 @@ def command(
         ),
     ] = "",
     anyone: Annotated[
-        bool, typer.Option("--any", help="Return as soon as one of them is there (default: all).")
+        bool, Option("--any", help="Return as soon as one of them is there (default: all).")
     ] = False,
     timeout: Annotated[
         str | None,
-        typer.Option("--timeout", help="Give up after this long (default: never).", metavar="D"),
+        Option("--timeout", help="Give up after this long (default: never).", metavar="D"),
     ] = None,
     registry: Registry = None,
     json: Json = False,

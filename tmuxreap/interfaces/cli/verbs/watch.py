@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.text import plain
 from tmuxreap.interfaces.cli.boundary import answer, kinds_of, seconds, voice_of
+from tmuxreap.interfaces.cli.parameters import Done, Option
 from tmuxreap.interfaces.cli.verbs.options import Json, Quiet, Registry
 from tmuxreap.sessions.context import Context
 
@@ -18,7 +17,7 @@ from tmuxreap.sessions.context import Context
 def command(
     interval: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--interval",
             help="How often to check everything, besides on events. [10s]",
             metavar="S",
@@ -26,13 +25,11 @@ def command(
     ] = None,
     execute: Annotated[
         str | None,
-        typer.Option(
-            "--exec", help="Run COMMAND for each event (JSON on stdin).", metavar="COMMAND"
-        ),
+        Option("--exec", help="Run COMMAND for each event (JSON on stdin).", metavar="COMMAND"),
     ] = None,
     reap: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--reap",
             help="Also end sessions found stalled, idle or expired.",
             metavar="stalled,idle,expired",
@@ -40,7 +37,7 @@ def command(
     ] = None,
     notify: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--notify", help="Also show each event to the tmux clients attached to that session."
         ),
     ] = False,
@@ -84,6 +81,6 @@ def command(
         tell = Teller(voice, lambda count: dropped(context.clock.now(), count))
         run(context, request, tell)
         tell.close()
-        raise typer.Exit
+        raise Done
 
     answer("watch", registry, json, quiet, work)

@@ -1,0 +1,109 @@
+"""What can be said on the command line, as plain data: the files under `verbs` declare it. A plain
+line is read by it at once; typer, which `program` makes of the same, takes a third of a stop to
+load, and is asked for the help and for every other line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tmuxreap.core.values import NOTHING, frozen
+
+WORD, NUMBER, WORDS = (str, str | None), (int, int | None), list[str] | None
+
+
+class Done(Exception):  # noqa: N818 - no error
+    """All is said: the program leaves with this status."""
+
+    def __init__(self, status: int = 0) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Said:
+    """How a parameter is called on the line, and what the help tells of it."""
+
+    __slots__ = ("flags", "told")
+
+    def __init__(self, *flags: str, **told: Any) -> None:
+        self.flags, self.told = flags, told
+
+
+class Option(Said):
+    __slots__ = ()
+
+
+class Argument(Said):
+    __slots__ = ()
+
+
+@frozen
+class Parameter:
+    name: str
+    kind: object
+    said: Said
+    default: object = NOTHING
+
+
+@frozen
+class Command:
+    call: Callable[..., None]
+    parameters: tuple[Parameter, ...]
+    about: str | None
+
+
+def parameters_of(function: Callable[..., None]) -> Iterator[Parameter]:
+    """As `inspect` would tell them, whose import takes as long as all verbs' flags."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    defaults: tuple[object, ...] = function.__defaults__ or ()
+    required = len(names) - len(defaults)
+    for name, default in zip(names, (*[NOTHING] * required, *defaults), strict=True):
+        kind = eval(function.__annotations__[name], function.__globals__)  # noqa: S307 - our own text
+        yield parameter(name, kind, default)
+
+
+def parameter(name: str, kind: Any, default: object) -> Parameter:
+    """One that is not described is for programs of ours, which say it without a flag."""
+    said = getattr(kind, "__metadata__", (Argument(),))[0]
+    return Parameter(name, getattr(kind, "__origin__", kind), said, default)
+
+
+def read(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[str, object] | None:
+    """What each parameter is given by a plain line, as typer would read it: flags in full, each
+    once, values without a dash before them. None for any other line, and for every mistake."""
+    flags: dict[str, Parameter] = {}
+    for one in parameters:
+        flags.update(dict.fromkeys(one.said.flags, one))
+    given: dict[str, list[str]] = {}
+    names: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word[:1] != "-":
+            names.append(word)
+        elif word not in flags:
+            return None
+        else:
+            one = flags[word]
+            given.setdefault(one.name, []).append("" if one.kind is bool else next(left, "-"))
+    for one in parameters:
+        if isinstance(one.said, Argument) and names:
+            given[one.name] = names if one.kind == WORDS else names[:1]
+            names = [] if one.kind == WORDS else names[1:]
+    found = {one.name: _value(one, given.get(one.name)) for one in parameters}
+    return None if names or any(value is NOTHING for value in found.values()) else found
+
+
+def _value(one: Parameter, given: list[str] | None) -> object:
+    """NOTHING where that is not plain."""
+    if given is None:
+        return one.default
+    if one.kind is bool:
+        return True
+    if any(word[:1] == "-" for word in given):
+        return NOTHING
+    if one.kind == WORDS:
+        return given
+    if len(given) == 1 and one.kind in WORD:
+        return given[0]
+    number = len(given) == 1 and one.kind in NUMBER and "min" not in one.said.told
+    return int(given[0]) if number and given[0].isdecimal() and len(given[0]) < 10 else NOTHING
