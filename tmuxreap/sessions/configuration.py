@@ -1,5 +1,5 @@
-"""Reads what a user wants where no flag says it: config.yaml, and the variables that go before it.
-Strict: what is misspelt would be silently without effect. Loaded only where one of them is there.
+"""Reads the user's defaults: config.yaml, and the environment variables that override it. Strict: a
+misspelt key would silently have no effect. Imported only if one of them exists.
 
 Knows no built-in default, and never writes the file."""
 
@@ -24,7 +24,7 @@ Value = str | float | bool | tuple[str, ...]
 
 @frozen
 class Given:
-    """A default that the user has set; `place`: the variable, or the file with the line."""
+    """A default that the user set; `place`: the variable, or the file with the line."""
 
     value: Value
     source: str
@@ -32,28 +32,28 @@ class Given:
 
 
 def read_given(settings: Settings) -> dict[str, Given]:
-    """Give each default that is set, by its key. Failure where any of it means nothing."""
+    """Return the defaults that are set, by their keys. Raise a Failure for an invalid one."""
     file = settings.config_file
     return {**(_of_file(file) if file is not None else {}), **_of_environment(settings.environ)}
 
 
 def _of_environment(environ: Mapping[str, str]) -> dict[str, Given]:
-    found: dict[str, Given] = {}
+    given: dict[str, Given] = {}
     for key, name in DEFAULTS.items():
         if environ.get(name):
             try:
-                found[key] = Given(READERS[key](environ[name]), "environment", name)
+                given[key] = Given(READERS[key](environ[name]), "environment", name)
             except ValueError as error:
                 raise _invalid(
                     f"${name}", str(error), f"unset {name}, or give it a value that is one"
                 ) from None
-    return found
+    return given
 
 
 def _of_file(file: Path) -> dict[str, Given]:
     hint = f"edit {file}; docs/configuration.md shows what stands there"
     try:
-        if not file.is_file():  # a pipe would be waited for
+        if not file.is_file():  # reading a pipe would block
             raise Unreadable("it is no file")
         return {
             key: _given(file, key, value)
@@ -78,12 +78,12 @@ def _values(top: Block) -> dict[str, Value]:
         .inner("reap")
         .only(inner)
     )
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for key, read in READERS.items():
         block, name = (reap, key.partition(".")[2]) if "." in key else (top, key)
         if block.data.get(name) is not None:
-            found[key] = _patterns(block) if key == SECRETS else _read(block, name, read)
-    return found
+            values[key] = _patterns(block) if key == SECRETS else _read(block, name, read)
+    return values
 
 
 def _read(block: Block, name: str, read: Callable[[object], Value]) -> Value:
@@ -114,10 +114,10 @@ def _span(value: object) -> float:
 
 
 def _truth(value: object) -> bool:
-    told = str(value).lower()
-    if told not in (*YES, *NO):
+    word = str(value).lower()
+    if word not in (*YES, *NO):
         raise ValueError(f"expected true or false, not {value!r}")
-    return told in YES
+    return word in YES
 
 
 def _only_in_the_file(value: object) -> Value:
@@ -142,7 +142,7 @@ def _invalid(what: str, reason: str, hint: str) -> Failure:
 
 
 def compiled(patterns: object) -> tuple[re.Pattern[str], ...]:
-    """Make the user's own patterns of secrets ready."""
+    """Compile the user's own patterns for secrets."""
     return (
         tuple(re.compile(one, re.MULTILINE) for one in patterns)
         if isinstance(patterns, tuple)

@@ -1,5 +1,5 @@
-"""What a command has at hand: the ports, the registry, the books, the profiles. Holds them, does
-nothing."""
+"""What a command works with: the ports, the registry, the books, the profiles. Holds them, and
+never acts itself."""
 
 from __future__ import annotations
 
@@ -41,35 +41,35 @@ class Context:
         progress: Progress | None = None,
         lock_held: bool = False,
     ) -> None:
-        """`tool`: by which door the call came: cli, mcp, popup, watch, reap or python."""
+        """`tool`: the interface of the call: cli, mcp, popup, watch, reap or python."""
         self.settings = settings
         self.given_registry = given_registry
         self.tmux = tmux
         self.processes = processes
         self.clock = clock
         self.place = place
-        # by the caller himself: who waits for processes would keep it from all others
+        # by the caller: waiting for processes would then block every other user of the lock
         self.lock_held = lock_held
         self.warnings: list[str] = []
         self.progress = progress
         self.tool = tool
         self.made_registry = False
-        self.defaults: Mapping[str, object] = {}  # the user's, by `configure`
+        self.defaults: Mapping[str, object] = {}  # the user's, set by `configure`
 
     def with_own(self, **own: object) -> Context:
-        """The same but for these, and for what was made of them."""
-        from copy import copy  # few verbs have their own
+        """Return a copy with these attributes; everything cached is built anew."""
+        from copy import copy  # late: rarely needed
 
         other = copy(self)
-        for name, kept in vars(Context).items():
-            if isinstance(kept, cached_property):
+        for name, attribute in vars(Context).items():
+            if isinstance(attribute, cached_property):
                 other.__dict__.pop(name, None)
         other.__dict__.update(own)
         return other
 
     def configure(self, *, lenient: bool = False) -> None:
-        """Take the user's defaults; without any this costs a look for the file. `lenient`: an
-        ending is not kept from its work by a file of settings."""
+        """Read the user's defaults; without any, this costs a check for the file. `lenient`: a bad
+        file is a warning, since it must not prevent an ending."""
         if not self.settings.configured:
             return
         from tmuxreap.core.masking import mask_also
@@ -108,7 +108,7 @@ class Context:
 
     @property
     def registry_name(self) -> str | None:
-        """For answers, also those that found none."""
+        """The registry's path for answers, or None if none was found."""
         try:
             return str(self.registry.path)
         except Failure:
@@ -116,20 +116,21 @@ class Context:
 
     @property
     def own_registry(self) -> Path | None:
-        """Also who has none may end sessions."""
+        """The registry's resolved path, or None: sessions may be ended without a registry."""
         try:
             return self.registry.resolved
         except Failure:
             return None
 
     def registry_if_there(self) -> RegistryLook | None:
-        """For `start` and `adopt`, which make one here where none is found. To be called before all
-        else."""
+        """Read the registry, for `start` and `adopt`, which create one if none is found. Call it
+        before anything else."""
         self.registry = self._registry(registry_or_new(self.settings, self.given_registry))
         return self.registry.look() if os.path.lexists(self.registry.path) else None
 
     def make_registry(self) -> None:
-        """To be told: whoever stands below its folder uses it from now on."""
+        """Create the registry. The answer must report it: every command below its folder will use
+        it from now on."""
         self.registry.create()
         self.made_registry = True
 
@@ -151,7 +152,7 @@ class Context:
 
     @cached_property
     def finder(self) -> Finder:
-        # with the agents' stores: no list needs them
+        # late: it imports the agents' stores, which `list` does not need
         from tmuxreap.sessions.conversation import Finder
 
         return Finder(self.processes, self.books, self.settings.home)
@@ -160,7 +161,7 @@ class Context:
     def books(self) -> Books:
         return Books(self.registry, self.clock, self.warnings)
 
-    # What follows is loaded by whom it serves: --version is for nobody's session.
+    # Imported by the commands that use them: `--version`, say, needs none.
 
     @cached_property
     def caller(self) -> Caller:
@@ -182,24 +183,24 @@ class Context:
 
     @cached_property
     def states(self) -> States:
-        from tmuxreap.sessions.state import States  # with screens' patterns: nobody gone has one
+        from tmuxreap.sessions.state import States  # late: imports the patterns of screens
 
         return States(self.tmux, self.processes, self.clock, self.books, self.agents)
 
     @cached_property
     def restarts(self) -> RestartLog:
-        from tmuxreap.sessions.restarts import RestartLog  # few rows ask for it
+        from tmuxreap.sessions.restarts import RestartLog  # late: rarely needed
 
         return RestartLog(self.books, self.clock, self.place, self.warnings)
 
     def drawn(self, row: Row) -> str | None:
-        """The last of what one without tmux has drawn in this life, as far as we started it."""
-        from tmuxreap.system.headless import log_path, tail  # few sessions live there
+        """Return the end of the log of a session without tmux, if tmuxreap started it."""
+        from tmuxreap.system.headless import log_path, tail  # late: rarely needed
 
         return tail(log_path(self.registry.resolved, row.name), row.pane.created_epoch or 0.0)
 
     def drop_drawn(self, name: str) -> tuple[str, ...]:
-        """Delete what is kept of it, and name the files."""
+        """Delete the logs of a session without tmux; return their paths."""
         from tmuxreap.system.headless import drop_logs, log_path
 
         return drop_logs(log_path(self.registry.resolved, name))

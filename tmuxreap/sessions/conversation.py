@@ -1,7 +1,7 @@
-"""Gathers the clues that tell an agent's conversation and reads its screen: the way from a sight to
-`locators`.
+"""Gathers the clues to an agent's conversation and reads its screen: the step from a sight to the
+locators of `conversations/find.py`.
 
-Looks at processes, tmux and the agent's store; changes nothing."""
+Reads processes, tmux and the agent's store; changes nothing."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG, "shell": State.D
 
 @frozen
 class Known:
-    """What was found out about the conversation of one row."""
+    """What is known about the conversation of one row."""
 
     conversation: Conversation
     clues: Clues
-    store: str | None = None  # where it is not the default
+    store: str | None = None  # if it is not the default
     candidates: tuple[str, ...] = ()
 
     @property
@@ -50,33 +50,33 @@ class Known:
 
 @frozen
 class Finder:
-    """Finds conversations: by living agents, by what their hooks told, by their stores."""
+    """Finds conversations: by living agents, by what their hooks reported, by their stores."""
 
     processes: Processes
     books: Books
     home: Path | None
 
     def known_of(self, row: Row, sight: Sight, profile: Profile | None) -> Known:
-        """What the row has recorded counts as long as no locator knows better."""
+        """Find the conversation of a row; the recorded one counts if no locator finds another."""
         if profile is None:
             return Known(find.NONE, Clues())
         clues, environ = self._clues(row, sight, profile)
         located = find.locate(profile, clues)
-        found = located.conversation
-        if found.id is None:
-            found = _recorded(profile, row, clues)
-        candidates = located.candidates if found.id is None else ()
-        return Known(found, clues, self._store_word(profile, environ, clues, row), candidates)
+        best = located.conversation
+        if best.id is None:
+            best = _recorded(profile, row, clues)
+        candidates = located.candidates if best.id is None else ()
+        return Known(best, clues, self._store_word(profile, environ, clues, row), candidates)
 
     def own_store(self, row: Row, sight: Sight, profile: Profile | None) -> str | None:
-        """Where its conversations lie, if that is not the default: who is dead tells it no more."""
+        """Return the agent's store, if it is not the default. Only a living agent shows it."""
         if profile is None:
             return None
         clues, environ = self._clues(row, sight, profile)
         return self._store_word(profile, environ, clues, row)
 
     def last_told(self, row: Row, sight: Sight) -> str:
-        """The state that the agent told last in this life of its; empty where it told none."""
+        """Return the state that the agent reported last since its start; empty if none."""
         since = min(
             (self.processes.started_epoch(process.id) for process in sight.agent), default=0.0
         )
@@ -86,7 +86,8 @@ class Finder:
         )
 
     def goes_on(self, known: Known, profile: Profile | None) -> tuple[str, ...]:
-        """After the end: say where the conversation goes on without its pane, and how to end it."""
+        """Warn, after the end, where the conversation continues without its pane and how to end
+        it."""
         conversation = known.conversation
         if (
             profile is None
@@ -95,24 +96,24 @@ class Finder:
             or known.clues.store is None
         ):
             return ()
-        found = lingering(profile, profile.goes_on, known.clues.store, conversation, self.processes)
+        jobs = lingering(profile, profile.goes_on, known.clues.store, conversation, self.processes)
         return tuple(
-            f"goes_on: the conversation goes on in {plain(one.where)}; end it with: {one.end}"
-            for one in found
+            f"goes_on: the conversation goes on in {plain(it.where)}; end it with: {it.end}"
+            for it in jobs
         )
 
     def who_is_in(self, profile: Profile, conversation: str, store: Path | None) -> Process | None:
-        """A living agent that tells of itself that it is in this conversation, with a row or
-        without."""
-        told = tuple(locator for locator in profile.locators if locator.kind in TOLD_ALIVE)
+        """Return a living agent, with or without a row, that shows that it has this conversation
+        open."""
+        live = tuple(locator for locator in profile.locators if locator.kind in TOLD_ALIVE)
         for process in self._living(profile):
             cwd = self.processes.cwd(process.id)
-            its = self._store_of(profile, process, cwd)
-            if its is None or (store is not None and its != store):
+            own_store = self._store_of(profile, process, cwd)
+            if own_store is None or (store is not None and own_store != store):
                 continue
             files = self.processes.open_files(process.id)
-            clues = Clues((self._agent_process(process),), tuple(files), cwd, its)
-            if find.locate(replace(profile, locators=told), clues).conversation.id == conversation:
+            clues = Clues((self._agent_process(process),), tuple(files), cwd, own_store)
+            if find.locate(replace(profile, locators=live), clues).conversation.id == conversation:
                 return process
         return None
 
@@ -153,30 +154,31 @@ class Finder:
     def _hooked(
         self, row: Row, agents: Sequence[find.AgentProcess], profile: Profile
     ) -> str | None:
-        """What the agent's own hooks told last, this very process: not one before it, nor one that
-        a tool of it started. A program that can be no agent speaks for whose mark it carries.
+        """Return the conversation that the agent's hooks reported last: hooks of this process, not
+        of an earlier agent or of one that its tools started. A program that cannot be an agent
+        counts by the mark that it carries.
 
-        At the end of a conversation its hook may be the slower one: it says nothing of the next."""
+        SESSION_END is ignored: it may arrive after the hooks of the next conversation."""
         if not any(locator.kind == "hook" for locator in profile.locators) or not agents:
             return None
         from tmuxreap.agents.hooks.events import SESSION_END  # only for agents with hooks
 
         ours = {(agent.id.pid, agent.id.start) for agent in agents}
         since = min(agent.started_epoch for agent in agents)
-        told = (
+        beats = (
             beat
             for beat in self.books.told(row.name)
             if beat.conversation_id and beat.kind != SESSION_END
         )
         return next(
-            (beat.conversation_id for beat in told if _is_of(beat, profile, ours, since)), None
+            (beat.conversation_id for beat in beats if _is_of(beat, profile, ours, since)), None
         )
 
     def _has_rivals(self, sight: Sight, profile: Profile, clues: Clues) -> bool:
-        """Another living agent of this kind in the same folder and with the same store: what it
-        wrote cannot be told from ours."""
+        """Tell whether another living agent of this kind has the same folder and the same store:
+        its conversations cannot be told from ours."""
         ours = {process.pid for process in sight.agent} | {
-            one.process.pid for one in sight.owned.own
+            belonging.process.pid for belonging in sight.owned.own
         }
         others = (process for process in self._living(profile) if process.pid not in ours)
         return any(
@@ -186,13 +188,13 @@ class Finder:
         )
 
     def _living(self, profile: Profile) -> Iterator[Process]:
-        """Every agent of this kind, whoever started it."""
+        """Yield every living agent of this kind, registered or not."""
         for process in self.processes.look().values():
             if profile.recognises(self.processes.argv(process.id), process.comm, None):
                 yield process
 
     def _store_of(self, profile: Profile, process: Process, cwd: str | None) -> Path | None:
-        """None where its environment cannot be read."""
+        """Return the store of a process, or None if its environment cannot be read."""
         environ = self.processes.environ(process.id)
         store = find.store_of(profile, environ, None, self.home) if environ is not None else None
         return Path(cwd or "/", store) if store is not None else None
@@ -205,7 +207,7 @@ class Finder:
     def _store_word(
         self, profile: Profile, environ: Mapping[str, str] | None, clues: Clues, row: Row
     ) -> str | None:
-        """Only a store that is not the default is worth a word in the row."""
+        """Return the store to record in the row: only one that is not the default."""
         if environ is None:
             return row.store
         named = bool(environ.get(profile.store_variable or ""))
@@ -214,31 +216,29 @@ class Finder:
 
 
 def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Known:
-    """The second look, with the banner that the agent left behind."""
+    """Find the conversation again after the agent's exit, with its exit banner."""
     if profile is None:
         return known
-    agents: tuple[find.AgentProcess, ...] = ()  # their own files are gone with them
+    agents: tuple[find.AgentProcess, ...] = ()  # their pid files are gone with them
     clues = replace(known.clues, banner=banner, agents=agents, open_files=(), launched=None)
     after = find.locate(profile, clues).conversation
     before = known.conversation
     if before.id is not None:
         before = find.checked(profile, clues.store, before.id, before.source)
-    found = find.better(before, after)
-    return replace(
-        known, conversation=found, candidates=known.candidates if found.id is None else ()
-    )
+    best = find.better(before, after)
+    return replace(known, conversation=best, candidates=known.candidates if best.id is None else ())
 
 
 def after_life(profile: Profile | None, known: Known, sight: Sight, screen: str | None) -> Known:
-    """Of one that left by itself below a shell, its last words may still be on the screen."""
+    """Look for the exit banner of an agent that left by itself: its shell may still show it."""
     if sight.live is not Live.AGENT_GONE or sight.agent or screen is None:
         return known
     return after_exit(profile, known, screen)
 
 
 def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen:
-    """The agent's state: a word of its own about being busy or asking, and an open turn in its
-    conversation, outweigh what the screen seems to show."""
+    """Read the screen with the agent's state. The agent's own pid file ("busy", "waiting") and an
+    open turn in its conversation take precedence over what the screen seems to show."""
     if profile is None:
         return Screen(State.UNKNOWN)
     screen = (
@@ -255,23 +255,21 @@ def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen
 def screen_seen(
     profile: Profile | None, known: Known, sight: Sight, carriers: Carriers, text: str | None
 ) -> Screen:
-    """What a pane shows of its agent; behind a carrier, nothing while another program shows
-    itself."""
+    """Read the agent's screen; behind a carrier it is unknown while another program is shown."""
     if sight.carrier is not None and text and carriers.shows_another(unstyled(text)):
         return Screen(State.UNKNOWN)
     return screen_of(profile, known, text)
 
 
 def in_a_turn(profile: Profile, known: Known) -> bool:
-    """By what the conversation itself says, where it tells turns. Of several that it could be any
-    one counts: an agent that is taken for busy by mistake is asked to stop what it does not do, and
-    loses nothing."""
-    told = profile.goes_on
-    if told is None or told.began is None:
+    """Tell whether a turn is open in the conversation, if its format shows turns. One of several
+    candidates is enough: interrupting an agent that is not busy loses nothing."""
+    turns = profile.goes_on
+    if turns is None or turns.began is None:
         return False
-    guesses = (find.checked(profile, known.clues.store, one, None) for one in known.candidates)
-    paths = [one.path for one in (known.conversation, *guesses) if one.path]
-    return any(turn_open(told, Path(path)) for path in paths)
+    guesses = (find.checked(profile, known.clues.store, it, None) for it in known.candidates)
+    paths = [it.path for it in (known.conversation, *guesses) if it.path]
+    return any(turn_open(turns, Path(path)) for path in paths)
 
 
 def resume_command(row: Row, known: Known, profile: Profile | None) -> str | None:
@@ -287,8 +285,8 @@ def resume_command(row: Row, known: Known, profile: Profile | None) -> str | Non
 
 
 def store_environment(profile: Profile, store: str | None) -> Mapping[str, str]:
-    """What an agent must find in its environment to have this store; one without a variable finds
-    it from its HOME."""
+    """Return the environment that selects this store: the agent's variable, or HOME if it has
+    none."""
     if not store:
         return {}
     if profile.store_variable:
@@ -312,10 +310,8 @@ def _is_of(
     from tmuxreap.agents.hooks.events import may_be_agent
 
     below = beat.data.get("below")
-    shells = (
-        [tuple(one) for one in below if isinstance(one, list)] if isinstance(below, list) else []
-    )
-    if any(one in ours for one in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
+    shells = [tuple(it) for it in below if isinstance(it, list)] if isinstance(below, list) else []
+    if any(it in ours for it in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
         return True
     program = beat.data.get("program")
     if (

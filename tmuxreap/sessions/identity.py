@@ -1,5 +1,5 @@
-"""Which session and which pane a row means, held against one look: the same, gone, or not to be
-told. Pure."""
+"""Finds the session and the pane that a row means in one look: the same, gone, or uncertain. Never
+does I/O."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
 
 
 def not_asked(deed: str, server: Unreachable) -> Failure:
-    """`deed`: what could not be done without an answer of tmux."""
+    """Return the failure without an answer from tmux. `deed`: what could not be done."""
     code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
     if server.denied:
         code = Code.PERMISSION_DENIED
@@ -39,20 +39,20 @@ def not_asked(deed: str, server: Unreachable) -> Failure:
 def find_session(
     row: Row, server: ServerLook, profile: Profile | None, world: World
 ) -> Session | Failure | None:
-    """The very session that was recorded, None when it is proven gone, a failure when that cannot
-    be said: another has its name, its pane was moved, its process lives on in another tmux, or tmux
-    could not say all."""
-    found = _session_of(row, server, profile, world)
-    if found is not None:
-        return found
-    known = row.tmux.session_id if row.tmux.known and same_server(row, server, world) else None
-    return not_all_read(f"look at {row.name}", server, row.name, known)
+    """Return the recorded session, None if it is proven gone, or a failure if that is uncertain:
+    another session has its name, its pane was moved, its process lives in another tmux, or tmux's
+    answer could not be read fully."""
+    session = _session_of(row, server, profile, world)
+    if session is not None:
+        return session
+    session_id = row.tmux.session_id if row.tmux.known and same_server(row, server, world) else None
+    return not_all_read(f"look at {row.name}", server, row.name, session_id)
 
 
 def not_all_read(
     deed: str, server: ServerLook, name: str, session: str | None = None
 ) -> Failure | None:
-    """Why it says nothing that a session is not among those of this server."""
+    """Return why a session missing from this server's list may still exist, or None."""
     if not isinstance(server, Server) or not server.may_hide(session, name):
         return None
     return Failure(
@@ -63,7 +63,7 @@ def not_all_read(
 
 
 def pid_of(row: Row, pane: Pane | None) -> int | None:
-    """Of a dead pane tmux may not say it any more: then as it was recorded."""
+    """Return the pane's pid. tmux may not report it for a dead pane: then the recorded one."""
     return row.pane.pid if pane is None or pane.pid is None else pane.pid
 
 
@@ -72,26 +72,25 @@ def _session_of(
 ) -> Session | Failure | None:
     if not isinstance(server, Server):
         return _on_another_server(row, server, profile, world)
-    here = _recorded_session(row, server, world) if same_server(row, server, world) else None
-    if here is not None:
-        return here
+    recorded = _recorded_session(row, server, world) if same_server(row, server, world) else None
+    if recorded is not None:
+        return recorded
     named = server.named(row.name)
     if row.tmux.known:
         return None if named is None or _pane_was_ended(row, named) else _replaced(row, named)
     if named is None and not row.status.ended:
-        named_otherwise = _respelled(row, server, profile, world)
-        if named_otherwise is not None:
-            return named_otherwise
+        respelled = _respelled(row, server, profile, world)
+        if respelled is not None:
+            return respelled
     if named is None:
-        holders = [one for one in server.sessions if _has_agent(row, one, profile, world)]
+        holders = [it for it in server.sessions if _has_agent(row, it, profile, world)]
         return (
             moved(row, holders[0]) if holders else _on_another_server(row, server, profile, world)
         )
     if any(_is_recorded(row, pane, world) for pane in named.panes):
         return named
-    if ended_as_pane(
-        row
-    ):  # other tools record no pane id: what is left of it are the panes of others
+    # Other tools record no pane id: without the agent, only foreign panes are left.
+    if ended_as_pane(row):
         return named if _runs_in(named, profile, world) else None
     if row.pane.pid is None:
         return named
@@ -99,8 +98,8 @@ def _session_of(
 
 
 def _is_recorded(row: Row, pane: Pane, world: World) -> bool:
-    """By the pid. Where tmux does not say that of a dead pane, nothing speaks against it once the
-    process is gone."""
+    """Tell whether the row means this pane, by the pid. A dead pane without a pid matches if the
+    recorded process is gone."""
     if row.pane.pid is None:
         return False
     return pane.pid == row.pane.pid or (
@@ -111,7 +110,7 @@ def _is_recorded(row: Row, pane: Pane, world: World) -> bool:
 def _respelled(
     row: Row, server: Server, profile: Profile | None, world: World
 ) -> Session | Failure | None:
-    """tmux may have given it another name than the row has; by the pid it is known all the same."""
+    """Find the session under a name that tmux has changed; its pid identifies it."""
     other = next(filter(None, map(server.named, spellings(row.name))), None)
     if other is None:
         return None
@@ -148,8 +147,8 @@ def _has_agent(row: Row, session: Session, profile: Profile | None, world: World
 
 
 def moved(row: Row, holder: Session) -> Failure:
-    """Its pane was put into another session (join-pane, move-window), or its session has another
-    name."""
+    """Return the failure for a pane that is in another session now (join-pane, move-window), or
+    whose session was renamed."""
     return Failure(
         Code.SESSION_REPLACED,
         f"could not take {row.name} for the recorded session: its pane stands in the session"
@@ -161,9 +160,9 @@ def moved(row: Row, holder: Session) -> Failure:
 def _on_another_server(
     row: Row, server: ServerLook, profile: Profile | None, world: World
 ) -> Failure | None:
-    """A row that names its server only means another socket where TMUX_TMPDIR is another (cron,
-    units): "there is none" says nothing there, as long as its process lives in a tmux of that
-    name."""
+    """Return a failure if the row's process lives on another socket of the same name. A row that
+    only names its server means another socket under another TMUX_TMPDIR (cron, units): there
+    "no session" proves nothing."""
     process = world.index.processes.get(row.pane.pid or 0)
     if row.tmux.known or row.status.ended or process is None:
         return None
@@ -183,29 +182,29 @@ def _on_another_server(
 
 
 def _pane_was_ended(row: Row, session: Session) -> bool:
-    """That the session lives on is as it should be."""
+    """Tell whether only the pane was ended, as recorded: the session rightly lives on."""
     return ended_as_pane(row) and all(pane.id != row.pane.id for pane in session.panes)
 
 
 def ended_as_pane(row: Row) -> bool:
-    """Only its pane was ended: what lives in the others, with its mark or without, is not its
-    own."""
+    """Tell whether only the row's pane was ended: the other panes do not belong to it, even with
+    its mark."""
     return row.scope == PANE and row.status.ended
 
 
 def pick_pane(
     row: Row, session: Session, profile: Profile | None, world: World
 ) -> Pane | Failure | None:
-    """Which pane is the agent's, in the order of trust. None: its own is no more, and those left
-    are at work of others, or cannot be told apart."""
+    """Pick the agent's pane, by the most reliable evidence first. None: its own pane is gone, and
+    the others are busy or cannot be told apart."""
     by_id = [pane for pane in session.panes if row.tmux.known and pane.id == row.pane.id]
     if len(by_id) == 1:
         return by_id[0]
     by_pid = [pane for pane in session.panes if _is_recorded(row, pane, world)]
     lost = row.tmux.known and row.pane.id is not None
-    for found in (by_pid, () if lost else session.panes):
-        if len(found) == 1:
-            return found[0]
+    for panes in (by_pid, () if lost else session.panes):
+        if len(panes) == 1:
+            return panes[0]
     running = [
         pane for pane in session.panes if profile is not None and agent_in(pane, profile, world)
     ]

@@ -1,12 +1,12 @@
-"""Whose process is it? The union of all evidence that ties a process to a session, and the
-counter-evidence. Pure.
+"""Decides which processes belong to a session: the union of all evidence, and the counter-evidence.
+Never does I/O.
 
 A process belongs to a session by: the child tree of a pane, the kernel session of a pane's leader,
 the controlling terminal, our mark or tmux's own variables in its environment, an open descriptor on
-a pane's terminal, the control group that tmux made for a pane, or because it was seen to belong at
-an earlier look. It is spared when it is a tmux server, a shared daemon, or below one; and what it
-was only given (its environment, its control group) says nothing about a process that lives on
-another terminal or in another tmux."""
+a pane's terminal, the control group that tmux made for a pane, or because an earlier look found it
+to belong. It is spared if it is a tmux server, a shared daemon, or a descendant of one. Inherited
+evidence (environment, descriptors, control group) does not count for a process on another terminal
+or in another tmux."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.values import frozen
 
 TMUX_SERVER = "tmux: server"
-# who holds the terminals of others: all that was begun there is in the same control group
-CARRIED = ("mark", "environment", "descriptor", "scope")  # evidence that nothing else supports
+CARRIED = ("mark", "environment", "descriptor", "scope")  # inherited evidence, the weakest
+# Programs that hold other terminals: what runs on those is in the same control group.
 HOLDERS = frozenset({TMUX_SERVER, "screen", "zellij", "dtach", "abduco"})
 
 
 @frozen
 class Trace:
-    """What a process carries of the place that it was started in."""
+    """What a process carries from the place in which it was started."""
 
     mark: str | None = None
     tmux: str | None = None  # "socket,server pid" of its TMUX
     pane: str | None = None
     terminals: frozenset[str] = frozenset()  # /dev/pts/N behind its descriptors
-    registry: str | None = None  # whose mark it is
+    registry: str | None = None  # the registry that the mark is from
     scope: str | None = None  # the control group of a pane
 
     @property
     def tells(self) -> bool:
-        """Could it be evidence at all?"""
+        """Whether it could be evidence at all."""
         return bool(self.mark or self.pane or self.terminals or self.scope)
 
 
@@ -44,20 +44,16 @@ NO_TRACE = Trace()
 
 @frozen
 class Reach:
-    """What is known of one session, for finding its processes."""
+    """What is known of one session, to find its processes."""
 
     tmux: str | None  # "socket,server pid"
     panes: frozenset[str]
     leaders: frozenset[ProcessId]
-    ttys: frozenset[
-        int
-    ]  # device numbers; empty when the panes are gone: the number may be a stranger's by then
+    ttys: frozenset[int]  # device numbers, of live panes only: numbers are reused
     terminals: frozenset[str]
     mark: str | None
     remembered: frozenset[ProcessId]
-    registry: str | None = (
-        None  # where the mark is known from the ledger alone: it counts for that one's processes
-    )
+    registry: str | None = None  # if only the ledger knows the mark: it counts for this registry
     scopes: frozenset[str] = frozenset()
 
 
@@ -76,20 +72,20 @@ class Owned:
 
     @property
     def strays(self) -> tuple[Process, ...]:
-        """Begun from it, and out of its terminal and its tree: a person may think of them as apart
-        from it."""
-        pids = {one.process.pid for one in self.own}
-        found = (one.process for one in self.own if one.why in CARRIED)
-        return tuple(process for process in found if process.ppid not in pids)
+        """The processes outside its terminals and its tree: the user may not expect them to be part
+        of it."""
+        pids = {belonging.process.pid for belonging in self.own}
+        carried = (belonging.process for belonging in self.own if belonging.why in CARRIED)
+        return tuple(process for process in carried if process.ppid not in pids)
 
     @property
     def ids(self) -> frozenset[ProcessId]:
-        return frozenset(one.process.id for one in self.own)
+        return frozenset(belonging.process.id for belonging in self.own)
 
 
 @frozen
 class Index:
-    """All processes of one look, by each kind of evidence; made once for any number of sessions."""
+    """All processes of one look, by each kind of evidence; built once for all sessions."""
 
     processes: Mapping[int, Process]
     traces: Mapping[int, Trace]
@@ -102,11 +98,11 @@ class Index:
     by_scope: Mapping[str, list[int]]
 
     def trace(self, pid: int) -> Trace:
-        """What it carries, as far as that was read."""
+        """Return the trace of a process, as far as it was read."""
         return self.traces.get(pid, NO_TRACE)
 
     def living(self, one: ProcessId) -> Process | None:
-        """That very process."""
+        """Return the process with this identity, if it is alive."""
         process = self.processes.get(one.pid)
         return process if process is not None and process.id == one else None
 
@@ -141,7 +137,7 @@ SpareReason = Callable[[Process], str | None]
 
 
 def owned(index: Index, reach: Reach, spare: SpareReason) -> Owned:
-    """`spare` says why a process must not be touched, or None."""
+    """Find the processes of a session. `spare`: returns why a process must not be touched."""
     own: dict[int, str] = {}
     spared: dict[int, str] = {}
 
@@ -168,7 +164,7 @@ def owned(index: Index, reach: Reach, spare: SpareReason) -> Owned:
 
 
 def _evidence(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]:
-    """In order of strength; the first reason is the one that is shown."""
+    """Yield the evidence in order of strength; the first reason is the one that is shown."""
     yield "pane", _living(index, reach.leaders)
     for leader in reach.leaders:
         if _same_or_gone(index, leader):
@@ -182,8 +178,8 @@ def _evidence(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]
 
 
 def _carried(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]:
-    """What processes carry with them. It is inherited by strangers too, so it counts only without
-    counter-evidence."""
+    """Yield the evidence that processes carry. Unrelated processes inherit it, too, so it counts
+    only without counter-evidence."""
     if reach.mark:
         marked = index.by_mark.get(reach.mark, ())
         yield "mark", [pid for pid in marked if _is_ours(index, reach, pid)]
@@ -197,7 +193,7 @@ def _carried(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]:
 
 
 def _alone_in(index: Index, scope: str) -> Iterable[int]:
-    """Who is in a pane's control group; nobody where a server in it holds others' panes, too."""
+    """Return the members of a pane's control group; none if a server in it holds other panes."""
     members = index.by_scope.get(scope, ())
     shared = any(index.processes[pid].comm in HOLDERS for pid in members)
     return () if shared else members
@@ -209,7 +205,7 @@ def _is_ours(index: Index, reach: Reach, pid: int) -> bool:
 
 
 def _elsewhere(index: Index, reach: Reach, pid: int) -> bool:
-    """It lives on another terminal, or tmux put it into another pane."""
+    """Tell whether the process lives on another terminal, or was started in another pane."""
     process, trace = index.processes[pid], index.trace(pid)
     if process.tty and process.tty not in reach.ttys:
         return True
@@ -219,14 +215,14 @@ def _elsewhere(index: Index, reach: Reach, pid: int) -> bool:
 
 
 def _same_or_gone(index: Index, leader: ProcessId) -> bool:
-    """A kernel session is named by its leader's pid, which nobody else gets while the session has
-    members."""
+    """Tell whether the leader's pid was not reused. The kernel does not reuse it while its session
+    has members."""
     now = index.processes.get(leader.pid)
     return now is None or now.id == leader
 
 
 def _living(index: Index, ids: Iterable[ProcessId]) -> Iterable[int]:
-    return [one.pid for one in sorted(ids) if index.living(one)] if ids else ()
+    return [identity.pid for identity in sorted(ids) if index.living(identity)] if ids else ()
 
 
 def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> None:

@@ -1,9 +1,8 @@
-"""What each agent is at: working, waiting for a person, held up by a limit, or idle; with its
+"""The state of each agent: working, waiting for the user, stopped by a limit, or idle; with its
 source and since when.
 
-Of what it said of itself (by hook or heartbeat) and what its screen shows, the one that tells more
-of this moment counts. Looks only: each tmux server is asked once for all screens that changed, and
-nobody is sent a key."""
+Of the agent's last report (hook or heartbeat) and its screen, the more current one counts. Asks
+each tmux server once for all screens that changed. Reads only, and never sends a key."""
 
 from __future__ import annotations
 
@@ -23,10 +22,10 @@ from tmuxreap.ledger.records import Pulse
 from tmuxreap.sessions.row_agents import RowAgents
 from tmuxreap.sessions.sight import Sight
 
-FRESH_S = 120.0  # so long a word counts, though its agent has drawn something since
+FRESH_S = 120.0  # a report counts this long, even if its agent has drawn something since
 SAME_MOMENT_S = 1.0  # tmux counts whole seconds
-STILL_S = 2.0  # what was drawn longer ago than this is all that was drawn then
-CROWD = 25  # from so many on, what screens told is kept between two looks
+STILL_S = 2.0  # after this time no more drawing can fall into the same second
+CROWD = 25  # with more screens than this, their states are cached between looks
 READING = "screens"
 
 
@@ -40,17 +39,17 @@ class AgentState(Enum):
 
 @frozen
 class Told:
-    """The state of an agent; nothing of one that is not alive."""
+    """The state of an agent; empty if it is not alive."""
 
     state: AgentState | None = None
     since: float | None = None
     source: str | None = None  # hook, heartbeat or screen
-    until: str | None = None  # of a limit, in the agent's own words
+    until: str | None = None  # the end of a limit, in the agent's own words
 
 
 @frozen
 class Shows:
-    """What a screen says."""
+    """What a screen shows."""
 
     state: AgentState = AgentState.UNKNOWN
     until: str | None = None
@@ -67,11 +66,12 @@ OF_SCREEN = {
 OF_WORD = {
     state.value: state for state in (AgentState.WORKING, AgentState.WAITING, AgentState.IDLE)
 }
-WINS = (AgentState.WAITING, AgentState.LIMITED)  # on a screen, whatever was said
+WINS = (AgentState.WAITING, AgentState.LIMITED)  # on a screen, they override any report
 
 
 def judge(said: Pulse | None, shows: Shows | None, drawn_at: float | None, now: float) -> Told:
-    """`said`: in this life of the agent. `shows`: None where there is no screen. Pure."""
+    """Decide between report and screen. `said`: the last report since the agent's start. `shows`:
+    None without a screen."""
     word = OF_WORD.get(said.state) if said else None
     if shows is not None and shows.state in WINS:
         return _on_screen(shows, said, drawn_at)
@@ -85,7 +85,8 @@ def _counts(said: Pulse, drawn_at: float | None, now: float) -> bool:
 
 
 def _on_screen(shows: Shows, said: Pulse | None, drawn_at: float | None) -> Told:
-    """One that stands still shows since when; who works draws all the time."""
+    """Return the state by the screen. Only a screen at rest shows since when; a working agent draws
+    all the time."""
     if said is not None and said.state == shows.state.value:
         return Told(shows.state, said.at, "screen", shows.until)
     still = shows.state in (AgentState.IDLE, *WINS)
@@ -99,15 +100,15 @@ def read(profile: Profile | None, text: str | None) -> Shows:
 
 
 def shows(screen: Screen) -> Shows:
-    """A limit holds up also who tries again by himself, or asks whether to."""
+    """Return what a screen shows. A limit counts even if the agent retries by itself or asks
+    whether to retry."""
     if screen.limit is not None:
         return Shows(AgentState.LIMITED, screen.limit or None)
     return Shows(OF_SCREEN[screen.state])
 
 
 class States:
-    """Tells them for many rows at once, and knows the screens that did not change since it was
-    asked before."""
+    """Returns the states of many rows, with a cache of the screens that did not change."""
 
     def __init__(
         self, tmux: Tmux, processes: Processes, clock: Clock, books: Books, agents: RowAgents
@@ -122,7 +123,7 @@ class States:
     def of(
         self, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse] | None = None
     ) -> list[Told]:
-        """In the order of the rows. `said`: the last word of each, where it is known already."""
+        """Return the states in the order of the rows. `said`: the last reports, if already read."""
         pulses = self._books.pulses() if said is None else said
         profiles = [self._agents.profile(row) for row in rows]
         shown = self._shown(sights, profiles)
@@ -154,10 +155,10 @@ class States:
         self, sights: Sequence[Sight], places: Sequence[int]
     ) -> Iterable[tuple[int, str | None]]:
         for socket in dict.fromkeys(sights[at].socket for at in places):
-            here = [at for at in places if sights[at].socket == socket]
-            panes = [pane.id for at in here if (pane := sights[at].pane)]
+            batch = [at for at in places if sights[at].socket == socket]
+            panes = [pane.id for at in batch if (pane := sights[at].pane)]
             yield from zip(
-                here,
+                batch,
                 self._tmux.ask(socket, [Question(pane) for pane in panes]),
                 strict=True,
             )
@@ -170,12 +171,12 @@ class States:
         return self._known or {}
 
     def _keep(self, entries: dict[str, list[object]], profiles: Sequence[Profile | None]) -> None:
-        """One that drew just now may draw again in the same second."""
+        """Cache the states, except of screens that may be drawn again in the same second."""
         before = self._clock.now() - STILL_S
         self._known = {
-            key: one
-            for key, one in entries.items()
-            if isinstance(at := one[0], float) and at <= before
+            key: entry
+            for key, entry in entries.items()
+            if isinstance(at := entry[0], float) and at <= before
         }
         self._books.keep(kept(READING, _stamp(profiles), self._known))
 
@@ -183,7 +184,7 @@ class States:
 def told_of(
     processes: Processes, clock: Clock, sight: Sight, said: Pulse | None, shown: Shows | None
 ) -> Told:
-    """The state of one whose screen was looked at."""
+    """Return the state of an agent whose screen was read."""
     if sight.live is not Live.ALIVE:
         return NOTHING
     return judge(_of_this_life(processes, said, sight), shown, _drawn_at(sight), clock.now())
@@ -199,7 +200,7 @@ def _has_screen(sight: Sight, profile: Profile | None) -> bool:
 
 
 def _drawn_at(sight: Sight) -> float | None:
-    """None where there is no pane, or its tmux does not tell."""
+    """Return when the session last drew; None without a session, or if tmux does not report it."""
     activity = sight.session.activity if sight.session else None
     return None if activity is None else float(activity)
 
@@ -217,19 +218,19 @@ def _entry(sight: Sight, shown: Shows | None) -> list[object]:
 
 
 def _stamp(profiles: Iterable[Profile | None]) -> str:
-    """Other patterns read the same screen otherwise."""
-    used = {one.name: one for one in profiles if one is not None}
+    """Return a stamp of the patterns: with other patterns a screen reads differently."""
+    used = {profile.name: profile for profile in profiles if profile is not None}
     patterns: list[str] = []
-    for name, one in sorted(used.items()):
-        named = [(state.value, found) for state, found in one.screens.items()]
-        patterns += [f"{name}.{key}={found.pattern}" for key, found in (*named, *one.marks.items())]
+    for name, profile in sorted(used.items()):
+        named = [(state.value, pattern) for state, pattern in profile.screens.items()]
+        patterns += [f"{name}.{key}={it.pattern}" for key, it in (*named, *profile.marks.items())]
     return stamped(zlib.crc32("\n".join(patterns).encode()))
 
 
 def _of_this_life(processes: Processes, said: Pulse | None, sight: Sight) -> Pulse | None:
-    """What was said before it was started is another agent's word."""
+    """Return the report if it was made since the start: an earlier one is of another agent."""
     if said is None:
         return None
-    lives = sight.agent or tuple(one.process for one in sight.owned.own)
+    lives = sight.agent or tuple(belonging.process for belonging in sight.owned.own)
     since = min((processes.started_epoch(process.id) for process in lives), default=0.0)
     return said if said.at >= since - SAME_MOMENT_S else None
