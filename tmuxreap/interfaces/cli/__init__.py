@@ -1,3 +1,3 @@
-"""The command line: `main` knows the verbs, `boundary` turns words into requests and failures into
-answers, `verbs` declares the flags of each, `parameters` reads plain lines, `program` has typer
-read the rest."""
+"""Owns the command line: `main` knows the verbs, `verbs` declares their flags, `parameters` parses
+plain lines, `program` parses the others with typer, `boundary` turns words into requests and
+failures into answers."""

@@ -1,5 +1,5 @@
-"""Between the command line and the verbs: words become requests, failures become answers, and the
-answer is told."""
+"""Owns the boundary between the command line and the verbs: words become requests, failures become
+answers, and answers are printed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tmuxreap.commands.reap.verdicts import Kind
     from tmuxreap.ending.plan import Policy
 
-_listeners: list[Callable[[Result], None]] = []  # the last hears instead of people and scripts
-LENIENT = ("stop", "kill", "finish")  # a bad file of settings is told, and in nobody's way
-UNCONFIGURED = ("hook", "heartbeat")  # agents call them all the time: they have no defaults
-TOOLS = {"watch": "watch", "restart": "watch", "reap": "reap"}  # else it is the command line
+_listeners: list[Callable[[Result], None]] = []  # the last one gets results instead of the terminal
+LENIENT = ("stop", "kill", "finish")  # a broken settings file is only a warning for these
+UNCONFIGURED = ("hook", "heartbeat")  # agents call these all the time, and they have no defaults
+TOOLS = {"watch": "watch", "restart": "watch", "reap": "reap"}  # the default is the command line
 TASK_STATUSES = ("failed", "ready", "cancelled")
 
 
@@ -42,7 +42,7 @@ def answer(
     work: Callable[[Context], Result],
     progress: Progress | None = None,
 ) -> None:
-    """The boundary of every verb: what it could not do becomes an answer too."""
+    """Run a verb and report its result; a failure becomes a result too."""
     settings = Settings.from_environment()
     voice = voice_of(settings, json, quiet)
     faults.arm(settings.fault)
@@ -56,7 +56,7 @@ def answer(
 
 
 def heard(call: Callable[[], None]) -> Result:
-    """What a verb answers when nobody but the caller of this is told: another host asked."""
+    """Run a verb for another host: return its result instead of printing it."""
     answers: list[Result] = []
     _listeners.append(answers.append)
     try:
@@ -74,15 +74,15 @@ def answered(command: str, context: Context, work: Callable[[Context], Result]) 
             context.configure(lenient=command in LENIENT)
         return work(context)
     except Failure as failure:
-        told = (
+        shown = (
             _first_run(command, context, failure)
             if failure.code is Code.REGISTRY_NOT_FOUND
             else failure
         )
         return Result(
-            command, context.registry_name, context.clock.now(), (), tuple(context.warnings), told
+            command, context.registry_name, context.clock.now(), (), tuple(context.warnings), shown
         )
-    except KeyboardInterrupt:  # here, where the registry is known; the parser would swallow it
+    except KeyboardInterrupt:  # here the registry is still known; the parser would swallow it
         return Result(
             command,
             context.registry_name,
@@ -96,25 +96,25 @@ def answered(command: str, context: Context, work: Callable[[Context], Result]) 
 
 
 def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
-    """Whoever has agents running and no registry is told which they are, and the command that makes
-    one."""
+    """Add unregistered agents, and the command that registers them, to the error of a missing
+    registry."""
     if verb in ("start", "adopt") or context.given_registry or context.settings.homeless:
         return failure
     from tmuxreap.sessions.newcomers import all_newcomers, told
 
     try:
-        found = all_newcomers(context, (), (), context.servers.near(context.default_server))
+        newcomers = all_newcomers(context, (), (), context.servers.near(context.default_server))
     except Failure:
         return failure
-    if not found:
+    if not newcomers:
         return failure
-    are = "agent runs" if len(found) == 1 else "agents run"
-    where = " --registry PATH" if context.settings.at_home else ""
+    are = "agent runs" if len(newcomers) == 1 else "agents run"
+    flag = " --registry PATH" if context.settings.at_home else ""
     hint = (
-        f"{len(found)} {are} in tmux: {told(found)}; register all with: tmuxreap adopt"
-        f" --all{where}, some with:"
+        f"{len(newcomers)} {are} in tmux: {told(newcomers)}; register all with: tmuxreap adopt"
+        f" --all{flag}, some with:"
     )
-    return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{where}")
+    return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{flag}")
 
 
 def end(
@@ -132,13 +132,13 @@ def end(
         from tmuxreap.commands.stop import EndRequest, run
 
         heed_signals()
-        wish = policy(context)
+        chosen_policy = policy(context)
         ask = (
-            question(voice_of(context.settings, json, quiet), purge=wish.purge)
+            question(voice_of(context.settings, json, quiet), purge=chosen_policy.purge)
             if on_terminal()
             else None
         )
-        return run(context, EndRequest(targets_of(targets), wish, dry_run, yes, ask))
+        return run(context, EndRequest(targets_of(targets), chosen_policy, dry_run, yes, ask))
 
     answer(verb.value, registry, json, quiet, work, _progress(told=not (json or quiet or dry_run)))
 
@@ -146,14 +146,14 @@ def end(
 def _progress(*, told: bool) -> Progress | None:
     if not told:
         return None
-    from tmuxreap.interfaces.text import progress  # who scripts sees none
+    from tmuxreap.interfaces.text import progress  # not needed by scripts
 
     return progress.Progress(sys.stderr, monotonic, live=sys.stderr.isatty())
 
 
 def heed_signals() -> None:
-    """SIGTERM, or the loss of our terminal, is as a Ctrl-C while something is made or ended: said,
-    and what was changed on the user's panes put back. What `nohup` had ignored stays so."""
+    """Handle SIGTERM and SIGHUP as a Ctrl-C, so that an interrupted verb restores the panes and
+    reports; a signal that `nohup` ignores stays ignored."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -187,15 +187,15 @@ def one_of(known: Sequence[str], word: str, flag: str) -> str:
 
 
 def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
-    """For a program that goes on by itself: without the left-overs, which a person should have seen
-    before."""
+    """Read the kinds for unattended reaping: orphans are excluded, the user should see these
+    first."""
     from tmuxreap.commands.reap.verdicts import Kind
 
     known = {kind.value: kind for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)}
     wanted = [word.strip() for word in words.split(",")]
-    unknown = next((word for word in wanted if word not in known), None)
-    if unknown is not None:
-        reason = f"could not read {flag}: {unknown!r} is not one of {', '.join(known)}"
+    stranger = next((word for word in wanted if word not in known), None)
+    if stranger is not None:
+        reason = f"could not read {flag}: {stranger!r} is not one of {', '.join(known)}"
         raise Failure(Code.USAGE, reason, f"as in: {flag} stalled,idle")
     return tuple(known[word] for word in dict.fromkeys(wanted))
 
@@ -216,16 +216,18 @@ def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
 
 
 def _asked_of(plan: Result, voice: Voice) -> Iterator[str]:
-    """Of several their number, and one line each: a plan in full would scroll the first of them
-    away."""
-    told = [one for item in plan.results if (one := item.as_json()).get("outcome") == "planned"]
-    if len(told) < 2:
+    """Show a plan before the question: one session in full, several in a line each, which fit a
+    screen."""
+    planned = [
+        entry for item in plan.results if (entry := item.as_json()).get("outcome") == "planned"
+    ]
+    if len(planned) < 2:
         yield from lines(plan, voice)
         return
-    yield f"{plan.command} {len(told)} sessions:"
-    cells = max(width(plain(str(one["name"]))) for one in told)
-    for one in told:
-        yield f"  {pad(plain(str(one['name'])), cells)}  {plain(str(one.get('agent') or '-'))}"
+    yield f"{plan.command} {len(planned)} sessions:"
+    cells = max(width(plain(str(entry["name"]))) for entry in planned)
+    for entry in planned:
+        yield f"  {pad(plain(str(entry['name'])), cells)}  {plain(str(entry.get('agent') or '-'))}"
     yield "each step of it: the same command with --dry-run"
 
 
@@ -250,11 +252,11 @@ def voice_of(settings: Settings, json: bool, quiet: bool) -> Voice:
 
 
 def targets_of(targets: list[str] | None) -> tuple[str, ...]:
-    """With - the names that stand on stdin, one a line."""
-    found: list[str] = []
+    """Return the targets; `-` stands for the names on stdin, one per line."""
+    names: list[str] = []
     for target in targets or []:
-        found += [line.strip() for line in sys.stdin if line.strip()] if target == "-" else [target]
-    return tuple(found)
+        names += [line.strip() for line in sys.stdin if line.strip()] if target == "-" else [target]
+    return tuple(names)
 
 
 def seconds(text: str | None, flag: str) -> float | None:

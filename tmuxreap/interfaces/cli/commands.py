@@ -1,5 +1,5 @@
-"""The commands of the verbs, one file each, and `--host` on those that have it: declared once, and
-none of what it needs is loaded where it is not used."""
+"""Owns the verbs as commands, with `--host` on those that have it; loads what `--host` needs only
+when it is used."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ CHANGING = frozenset(
 WAITING = frozenset({"wait"})
 ENDLESS = frozenset({"watch"})
 HOSTED = LOOKING | CHANGING | WAITING | ENDLESS
-PLANNED = frozenset(
-    {"stop", "kill", "forget", "interrupt"}
-)  # patterns are looked up before, and sent as names
-ASKED = frozenset({"stop", "kill", "interrupt"})  # on a terminal, before a pattern
-NEVER_SENT = ("registry", "json", "quiet")  # of the caller's own words
+# patterns are resolved first, and sent as names
+PLANNED = frozenset({"stop", "kill", "forget", "interrupt"})
+ASKED = frozenset({"stop", "kill", "interrupt"})  # confirmed on a terminal if patterns are given
+NEVER_SENT = ("registry", "json", "quiet")  # options that stay on this host
 
 HostWords = Annotated[
     list[str] | None,
@@ -60,7 +59,7 @@ def plain_command(verb: str) -> Callable[..., None]:
 
 
 def declared(verb: str) -> Command:
-    """The command of a verb, with `--host` where that means something."""
+    """Return the command of a verb, with `--host` where it applies."""
     command = plain_command(verb)
     own = tuple(parameters_of(command))
     if verb in HOSTED:
@@ -91,8 +90,8 @@ def hosted(verb: str, command: Callable[..., None], own: tuple[Parameter, ...]) 
         host: list[str] | None = None, hosts_at_once: int | None = None, **words: object
     ) -> None:
         if host or _names_a_host(words):
-            near = import_module("tmuxreap.interfaces.remote.near")
-            status = near.call_hosts(verb, command, host, hosts_at_once, words)
+            remote = import_module("tmuxreap.interfaces.remote.near")
+            status = remote.call_hosts(verb, command, host, hosts_at_once, words)
             if status is not None:
                 raise Done(int(status))
         if not asks:
@@ -106,9 +105,9 @@ def hosted(verb: str, command: Callable[..., None], own: tuple[Parameter, ...]) 
 
 
 def _names_a_host(words: dict[str, object]) -> bool:
-    """Perhaps: an @ may be part of a name."""
-    found = [words.get("name"), *_listed(words.get("targets")), *_listed(words.get("names"))]
-    return any(isinstance(word, str) and ("@" in word or word == "-") for word in found)
+    """Tell whether a host may be named; an @ may also be part of a name."""
+    words_given = [words.get("name"), *_listed(words.get("targets")), *_listed(words.get("names"))]
+    return any(isinstance(word, str) and ("@" in word or word == "-") for word in words_given)
 
 
 def _listed(value: object) -> Iterable[object]:

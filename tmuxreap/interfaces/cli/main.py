@@ -1,5 +1,4 @@
-"""The command line as a whole: which verbs there are. The words of each are in its file under
-`verbs`."""
+"""Owns the command line as a whole: which verbs there are. `verbs/` declares the flags of each."""
 
 from __future__ import annotations
 
@@ -42,12 +41,13 @@ VERBS = (
     "config",
 )
 ALIASES = {"ls": "list"}
-# As `handover` and `watch` call themselves, and another host's tmuxreap us.
+# Called by `handover` and `watch`, and by the tmuxreap of another host.
 HIDDEN = {"_finish": "finish", "_restart": "restart", "at": "at"}
 
 
 def main(argv: Sequence[str]) -> int:
-    """Only the verb that is called is loaded, and typer only for a line that is not plain."""
+    """Run the command line. Imports only the called verb, and typer only for a line that is not
+    plain."""
     words = as_called(argv)
     called = next((word for word in words if not word.startswith("-")), "")
     known = {**{verb: verb for verb in VERBS}, **ALIASES}
@@ -56,9 +56,9 @@ def main(argv: Sequence[str]) -> int:
     try:
         if words[0] in chosen:
             command = declared(chosen[called])
-            said = read(command.parameters, words[1:])
-            if said is not None:
-                command.call(**said)
+            arguments = read(command.parameters, words[1:])
+            if arguments is not None:
+                command.call(**arguments)
                 return 0
         program = import_module("tmuxreap.interfaces.cli.program")
         return int(program.run(words, chosen or known, (*HIDDEN, "hook")))

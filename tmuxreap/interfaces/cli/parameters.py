@@ -1,6 +1,6 @@
-"""What can be said on the command line, as plain data: the files under `verbs` declare it. A plain
-line is read by it at once; typer, which `program` makes of the same, takes a third of a stop to
-load, and is asked for the help and for every other line."""
+"""Owns the parameters of the command line as plain data, declared under `verbs`, and a parser of
+plain lines. Help and all other lines are left to typer, which `program` builds from the same data:
+to import it takes a third of the time of a stop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORD, NUMBER, WORDS = (str, str | None), (int, int | None), list[str] | None
 
 
 class Done(Exception):  # noqa: N818 - no error
-    """All is said: the program leaves with this status."""
+    """The command is done, and the program exits with this status."""
 
     def __init__(self, status: int = 0) -> None:
         super().__init__(status)
@@ -21,7 +21,7 @@ class Done(Exception):  # noqa: N818 - no error
 
 
 class Said:
-    """How a parameter is called on the line, and what the help tells of it."""
+    """The flags of a parameter, and what the help says about it."""
 
     __slots__ = ("flags", "told")
 
@@ -53,7 +53,8 @@ class Command:
 
 
 def parameters_of(function: Callable[..., None]) -> Iterator[Parameter]:
-    """As `inspect` would tell them, whose import takes as long as all verbs' flags."""
+    """Yield the function's parameters like `inspect`, whose import takes as long as all flags of
+    the verbs."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     defaults: tuple[object, ...] = function.__defaults__ or ()
     required = len(names) - len(defaults)
@@ -63,38 +64,38 @@ def parameters_of(function: Callable[..., None]) -> Iterator[Parameter]:
 
 
 def parameter(name: str, kind: Any, default: object) -> Parameter:
-    """One that is not described is for programs of ours, which say it without a flag."""
+    """Return a parameter; without a description it is a positional one, for our own programs."""
     said = getattr(kind, "__metadata__", (Argument(),))[0]
     return Parameter(name, getattr(kind, "__origin__", kind), said, default)
 
 
 def read(parameters: Sequence[Parameter], words: Sequence[str]) -> dict[str, object] | None:
-    """What each parameter is given by a plain line, as typer would read it: flags in full, each
-    once, values without a dash before them. None for any other line, and for every mistake."""
+    """Parse a plain line with the same result as typer: flags in full, each once, values without a
+    leading dash. Return None for any other line, and for every mistake."""
     flags: dict[str, Parameter] = {}
     for one in parameters:
         flags.update(dict.fromkeys(one.said.flags, one))
     given: dict[str, list[str]] = {}
     names: list[str] = []
-    left = iter(words)
-    for word in left:
+    rest = iter(words)
+    for word in rest:
         if word[:1] != "-":
             names.append(word)
         elif word not in flags:
             return None
         else:
             one = flags[word]
-            given.setdefault(one.name, []).append("" if one.kind is bool else next(left, "-"))
+            given.setdefault(one.name, []).append("" if one.kind is bool else next(rest, "-"))
     for one in parameters:
         if isinstance(one.said, Argument) and names:
             given[one.name] = names if one.kind == WORDS else names[:1]
             names = [] if one.kind == WORDS else names[1:]
-    found = {one.name: _value(one, given.get(one.name)) for one in parameters}
-    return None if names or any(value is NOTHING for value in found.values()) else found
+    values = {one.name: _value(one, given.get(one.name)) for one in parameters}
+    return None if names or any(value is NOTHING for value in values.values()) else values
 
 
 def _value(one: Parameter, given: list[str] | None) -> object:
-    """NOTHING where that is not plain."""
+    """Return the parameter's value, NOTHING if it is not plain."""
     if given is None:
         return one.default
     if one.kind is bool:

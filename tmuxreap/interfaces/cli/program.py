@@ -1,5 +1,5 @@
-"""The command line as typer has it, made of what the verbs declare: for the help, for what is wrong
-with a line, and for every line that is not plain."""
+"""Owns the command line in typer, built from what the verbs declare: for the help, for mistakes,
+and for every line that is not plain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Grouped(typer.core.TyperGroup):
 
 
 def run(words: Sequence[str], chosen: Mapping[str, str], hidden: Sequence[str]) -> int:
-    """Of all verbs only for the help."""
+    """Run typer with the chosen verbs; for the help these are all verbs."""
     program = typer.Typer(
         cls=Grouped,
         add_completion=False,
@@ -66,8 +66,8 @@ def typed(command: Command) -> Callable[..., None]:
 
 
 def _place(one: Parameter) -> Place:
-    made = typer.Argument if isinstance(one.said, Argument) else typer.Option
-    kind = cast("Any", Annotated)[one.kind, made(*one.said.flags, **one.said.told)]
+    factory = typer.Argument if isinstance(one.said, Argument) else typer.Option
+    kind = cast("Any", Annotated)[one.kind, factory(*one.said.flags, **one.said.told)]
     default = Place.empty if one.default is NOTHING else one.default
     return Place(one.name, Place.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
 

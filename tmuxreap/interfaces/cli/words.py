@@ -1,7 +1,6 @@
-"""How the command line is spoken to: its verbs in groups, the words of other programs, and what
-they mean here.
+"""Owns the groups of verbs in the help, and the hints for words of other programs.
 
-Decides nothing about what a verb does."""
+Never decides what a verb does."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ GROUPS = {
     "For agents": "heartbeat mcp skills schema",
     "Set-up": "config hooks agents popup completion",
 }
-UNTOLD = ("hook", "ls")  # called by programs, and another name of a verb
+UNTOLD = ("hook", "ls")  # called by programs; an alias of a verb
 SYNONYMS = {
     "status": "list",
     "ps": "list",
@@ -37,7 +36,7 @@ OF_ALL = ("list", "show", "stop", "kill", "resume", "forget")
 
 
 def as_called(argv: Sequence[str]) -> list[str]:
-    """`help VERB` is `VERB --help`."""
+    """Turn `help VERB` into `VERB --help`."""
     words = list(argv)
     if words[:1] == ["help"]:
         return [*(word for word in words[1:2] if not word.startswith("-")), "--help"]
@@ -45,26 +44,29 @@ def as_called(argv: Sequence[str]) -> list[str]:
 
 
 def check_words(words: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse a verb that there is not, and a registry that is given twice: the last would win
-    without a word."""
+    """Refuse an unknown verb, and a second `--registry`: the last would silently win."""
     verb = next((word for word in words if not word.startswith("-")), "")
     if verb and verb not in known:
-        from difflib import get_close_matches  # who knows the verbs needs none
+        from difflib import get_close_matches  # only unknown verbs need it
 
-        near = SYNONYMS.get(verb) or next(iter(get_close_matches(verb, known, 1)), None)
-        hint = f"did you mean: tmuxreap {near}" if near else "see all verbs: tmuxreap --help"
+        suggestion = SYNONYMS.get(verb) or next(iter(get_close_matches(verb, known, 1)), None)
+        hint = (
+            f"did you mean: tmuxreap {suggestion}"
+            if suggestion
+            else "see all verbs: tmuxreap --help"
+        )
         raise Failure(Code.USAGE, f"could not read the command: there is no verb {verb!r}", hint)
-    ours = words[: words.index("--")] if "--" in words else words
-    if sum(word == "--registry" or word.startswith("--registry=") for word in ours) > 1:
+    own_words = words[: words.index("--")] if "--" in words else words
+    if sum(word == "--registry" or word.startswith("--registry=") for word in own_words) > 1:
         reason = "could not read the command: --registry is given twice"
         raise Failure(Code.USAGE, reason, "give one; each registry needs a command of its own")
 
 
 def usage(words: Sequence[str], error: Exception) -> Failure:
-    """What could not be read, and where that verb is described."""
+    """Turn a parser error into a Failure that refers to the verb's help."""
     verb = next((word for word in words if not word.startswith("-")), "")
-    told = getattr(error, "format_message", None)  # of the parser's own errors
-    reason = str(told()) if told else str(error)
+    format_message = getattr(error, "format_message", None)  # an error of the parser
+    reason = str(format_message()) if format_message else str(error)
     hint = f"see: tmuxreap {verb} --help" if verb else "see: tmuxreap --help"
     if getattr(error, "option_name", None) == "--all" and verb in OF_ALL:
         hint = f"to {verb} every session: tmuxreap {verb} all"

@@ -1,2 +1,2 @@
-"""What agents' hooks and heartbeats say, answered without building a command line: `speaker` finds
-whose it is, `answer` writes it down."""
+"""Owns the answers to agents' hooks and heartbeats, without building a command line: `speaker`
+finds the session of the caller, `answer` records the event."""

@@ -1,10 +1,9 @@
-"""What agents say of themselves: `hook` and `heartbeat`, answered before a command line is built.
-Agents call them with every step of their work, so this imports next to nothing, writes one line
-into the ledger and is gone.
+"""Answers `hook` and `heartbeat` before a command line is built. Agents call them at every step of
+their work: this imports almost nothing, writes one line to the ledger and exits.
 
-It never fails, slows or disturbs an agent: what cannot be recorded in a moment is not recorded. It
-keeps no prompt and no tool input. A request to stop after the turn is the open intent of a living
-`stop`, and is answered here."""
+Never fails, delays or disturbs an agent: what cannot be recorded at once is dropped. Never stores a
+prompt or tool input. A request to stop after the turn is the open intent of a live `stop`; it is
+answered here."""
 
 from __future__ import annotations
 
@@ -19,24 +18,24 @@ from tmuxreap.interfaces.hook import speaker as speaking
 from tmuxreap.interfaces.hook.speaker import Facts, part_of, read_facts
 from tmuxreap.ledger import schema as schema
 
-INPUT_S = 2.0  # who opens a pipe and never closes it must not hold an agent up
+INPUT_S = 2.0  # a pipe that is never closed must not delay the agent
 INPUT_BYTES = 16 * 1024 * 1024
-LONGEST = 200  # of any word that is kept
+LONGEST = 200  # of each stored word
 
 
 def main(words: list[str]) -> int | None:
-    """None for a heartbeat that needs more words, or a reason why not."""
+    """Answer; None if a heartbeat needs the full command line, for its flags or its error."""
     if words[0] == "hook":
         return hook(words[1:])
     return 0 if heartbeat(words[1:]) else None
 
 
 def hook(words: list[str]) -> int:
-    """Always 0, and nothing on stdout but an answer that the agent understands."""
+    """Handle a hook. Always returns 0, and prints only an answer that the agent understands."""
     try:
-        answer = _hooked(words)
-        if answer is not None:
-            os.write(1, json.dumps(answer).encode() + b"\n")
+        reply = _hooked(words)
+        if reply is not None:
+            os.write(1, json.dumps(reply).encode() + b"\n")
     except (Exception, KeyboardInterrupt):  # noqa: BLE001, S110 - see the docstring of the module
         pass
     return 0
@@ -46,14 +45,12 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
     if not words:
         return None
     agent = words[0]
-    given = [
-        word for word in words[1:] if word.startswith("{")
-    ]  # some agents pass the event as an argument
-    facts = read_facts(given[-1].encode("utf-8", "replace") if given else read_input(0))
-    told = [
-        word for word in words[1:] if not word.startswith(("{", "-"))
-    ]  # some do not name it in what they say
-    word = told[0] if told else text_of(facts, words_of.EVENT_FIELDS) or ""
+    # some agents pass the event as an argument
+    payloads = [word for word in words[1:] if word.startswith("{")]
+    facts = read_facts(payloads[-1].encode("utf-8", "replace") if payloads else read_input(0))
+    # some do not name the event in their data
+    names = [word for word in words[1:] if not word.startswith(("{", "-"))]
+    word = names[0] if names else text_of(facts, words_of.EVENT_FIELDS) or ""
     kind, state = words_of.meaning(word, text_of(facts, words_of.ABOUT_FIELDS) or "")
     conversation = text_of(facts, words_of.CONVERSATION_FIELDS)
     now, speakers = time.time(), speaking.speakers()
@@ -84,7 +81,7 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
         if speaker:
             data["pid"], data["start"], data["terminal"], data["program"] = speaker
         if len(speakers) > 1:
-            data["below"] = [one[:2] for one in speakers[1:]]
+            data["below"] = [value[:2] for value in speakers[1:]]
         _record(
             db,
             name,
@@ -92,7 +89,7 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
             state,
             kind,
             conversation,
-            {key: one for key, one in data.items() if one is not None},
+            {key: value for key, value in data.items() if value is not None},
         )
         return answer
     finally:
@@ -100,7 +97,7 @@ def _hooked(words: list[str]) -> dict[str, object] | None:
 
 
 def heartbeat(words: list[str]) -> bool:
-    """True when it was recorded; all that is not the plain case is for the command line."""
+    """Record a heartbeat; False leaves everything but the plain case to the command line."""
     try:
         return _beaten(words)
     except (sqlite3.Error, OSError, ValueError):
@@ -145,7 +142,7 @@ def _is_shown(db: sqlite3.Connection, name: str) -> bool:
 
 
 def _unmirrored(registry: str, agent: str) -> str | None:
-    """The row of another tool that its registry alone tells of: its process is above us."""
+    """Return the row of another tool, not mirrored yet, whose process is our ancestor."""
     socket, above = speaking.around_us()
     if not above:
         return None
@@ -155,16 +152,16 @@ def _unmirrored(registry: str, agent: str) -> str | None:
 
 
 def _stands(registry: str, name: str) -> bool:
-    """In the registry, where its ledger does not show it yet."""
+    """Tell whether the registry has the row, even if its ledger does not show it yet."""
     from tmuxreap.interfaces.hook.unmirrored import is_row
 
     return is_row(registry, name)
 
 
 def _made(registry: str, agent: str, name: str | None = None) -> str | None:
-    """A ledger for one that speaks and has a row; nobody else is a reason to make one."""
-    known = _unmirrored(registry, agent) if name is None else _stands(registry, name)
-    if not known:
+    """Create a ledger if the caller has a row; nothing else justifies one."""
+    registered = _unmirrored(registry, agent) if name is None else _stands(registry, name)
+    if not registered:
         return None
     from tmuxreap.interfaces.hook.unmirrored import made
 
@@ -203,18 +200,18 @@ def _record(
     db.execute(schema.ADD_HEARTBEAT, (name, at, state, kind, conversation, json.dumps(data)))
 
 
-# What stands on stdin.
+# Standard input
 
 
 def read_input(descriptor: int) -> bytes:
-    """All of it, as long as it comes at once; what is too long is read to its end and not kept."""
+    """Read what arrives in time; input that is too long is read to its end and dropped."""
     if os.isatty(descriptor):
         return b""
     kept: list[bytes] = []
-    size, until = 0, time.monotonic() + INPUT_S
+    size, deadline = 0, time.monotonic() + INPUT_S
     ready = select.poll()
     ready.register(descriptor, select.POLLIN | select.POLLHUP)
-    while (left_s := until - time.monotonic()) > 0 and ready.poll(left_s * 1000):
+    while (left_s := deadline - time.monotonic()) > 0 and ready.poll(left_s * 1000):
         part = os.read(descriptor, 1 << 16)
         if not part:
             break
@@ -225,7 +222,7 @@ def read_input(descriptor: int) -> bytes:
 
 
 def text_of(facts: Facts, fields: tuple[str, ...]) -> str | None:
-    """The first of these fields that holds a word which can be shown and stored."""
+    """Return the first of these fields with a printable word of acceptable length."""
     for field in fields:
         value = facts.get(field)
         if isinstance(value, str) and 0 < len(value) <= LONGEST and value.isprintable():
@@ -233,20 +230,20 @@ def text_of(facts: Facts, fields: tuple[str, ...]) -> str | None:
     return None
 
 
-# Stop after the turn.
+# Stopping after the turn
 
 
 def stop_asked(db: sqlite3.Connection, name: str, now: float) -> str | None:
-    """Why the agent should end its turn; None unless a living `stop` waits for that, and its time
-    is not up."""
-    asked = """SELECT plan, reason, created_at, owner_pid, owner_start, owner_host_boot
+    """Return why the agent should end its turn; None unless a live `stop` waits for that and has
+    time left."""
+    query = """SELECT plan, reason, created_at, owner_pid, owner_start, owner_host_boot
         FROM intents WHERE name = ? AND outcome IS NULL"""
-    found = db.execute(asked, (name,)).fetchone()
-    if found is None or '"after_turn"' not in found[0]:
+    row = db.execute(query, (name,)).fetchone()
+    if row is None or '"after_turn"' not in row[0]:
         return None
-    plan, reason, since, pid, start, boot_id = found
-    wish = part_of(read_facts(plan.encode("utf-8", "replace")), "after_turn")
-    waits_ms = wish.get("waits_ms")
+    plan, reason, since, pid, start, boot_id = row
+    request = part_of(read_facts(plan.encode("utf-8", "replace")), "after_turn")
+    waits_ms = request.get("waits_ms")
     if not isinstance(waits_ms, (int, float)) or now >= since + waits_ms / 1000:
         return None
     return (

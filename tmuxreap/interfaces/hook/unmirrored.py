@@ -1,6 +1,6 @@
-"""Rows that the ledger does not show yet, as those of another tool are before the first look of
-ours: found in the registry's own lines, without a YAML parser. Makes a ledger for them where there
-is none, for what their agents say counts too."""
+"""Finds rows that the ledger does not mirror yet, such as those of another tool before our first
+look: read from the registry's lines, without a YAML parser. Creates a ledger for them if there is
+none, because their agents' reports count too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tmuxreap.interfaces.completion.sketch import items_of, sketch_of
 from tmuxreap.interfaces.hook import speaker
 from tmuxreap.ledger import schema as schema
 
-LONGEST = 64 * 1024 * 1024  # bytes of a registry
+LONGEST = 64 * 1024 * 1024  # bytes; no registry is longer
 PANE_PID = re.compile(r"""\bpane["']?:.*?\bpid["']?:\s*["']?(\d+)""")
 KNOWN = re.compile(r"""(?:^|[\s{,])["']?tmux["']?:""")
 
@@ -27,9 +27,9 @@ def is_row(registry: str, name: str) -> bool:
 
 
 def below(registry: str, agent: str, above: Container[int], socket: str) -> str | None:
-    """Name the one running row whose pane's process is among these, on this server; not a row that
-    tells more of its session, for the ledger has those."""
-    found = []
+    """Return the name of the only running row on this server whose pane process is one of these.
+    Rows with our identity fields are left out: the ledger has those."""
+    names = []
     for item in items_of(_text(registry)):
         line = " ".join(item)
         pid = PANE_PID.search(line)
@@ -37,8 +37,8 @@ def below(registry: str, agent: str, above: Container[int], socket: str) -> str 
             continue
         row = sketch_of(item)
         if row is not None and row.status == "running" and row.agent in ("", agent or row.agent):
-            found += [row.name] if speaker.names(row.server or None, socket) else []
-    return found[0] if len(found) == 1 else None
+            names += [row.name] if speaker.names(row.server or None, socket) else []
+    return names[0] if len(names) == 1 else None
 
 
 def _text(registry: str) -> str:
@@ -48,8 +48,8 @@ def _text(registry: str) -> str:
 
 
 def made(registry: str) -> str | None:
-    """A ledger with its tables, which whoever opens it next brings up to date; None where we may
-    leave nothing."""
+    """Create an empty ledger with its tables, which the next user migrates; None if no file may be
+    created there."""
     path, folder = speaker.ledger_path(registry), os.path.dirname(speaker.ledger_path(registry))  # noqa: PTH120
     if os.stat(folder).st_uid != os.geteuid() or not os.access(folder, os.W_OK):  # noqa: PTH116
         return None

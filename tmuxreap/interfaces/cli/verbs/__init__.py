@@ -1,2 +1,2 @@
-"""The command line, declarations only: a file a verb. What it does is in the file of the same name
-in `commands`."""
+"""Declares the flags of each verb, in a file of its own. `commands` does the work, in files of the
+same names."""

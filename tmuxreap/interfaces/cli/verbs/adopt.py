@@ -1,4 +1,4 @@
-"""The words of `adopt`; what it does is in `commands.adopt`."""
+"""Declares the command line of `adopt`; `commands.adopt` does the work."""
 
 from __future__ import annotations
 

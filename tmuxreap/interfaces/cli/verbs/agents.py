@@ -1,4 +1,4 @@
-"""The words of `agents`; what it does is in `commands.agents`."""
+"""Declares the command line of `agents`; `commands.agents` does the work."""
 
 from __future__ import annotations
 

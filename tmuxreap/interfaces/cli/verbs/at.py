@@ -1,5 +1,5 @@
-"""The words of `at`, which another host's tmuxreap calls: it has none. What it does is in
-`remote.there`."""
+"""Declares `at`, called by the tmuxreap of another host; it has no flags. `remote.there` does the
+work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tmuxreap.interfaces.cli.parameters import Done
 
 
 def command() -> None:
-    """Answer the tmuxreap of another host: not for people."""
+    """Internal: answer the tmuxreap of another host."""
     from tmuxreap.interfaces.remote.there import serve
 
     raise Done(serve())

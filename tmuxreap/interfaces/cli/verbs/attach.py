@@ -1,4 +1,4 @@
-"""The words of `attach`; where a session is, is found by `commands.attach`."""
+"""Declares the command line of `attach`; `commands.attach` finds the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `completion`; what it does is in `commands.completion`."""
+"""Declares the command line of `completion`; `commands.completion` does the work."""
 
 from __future__ import annotations
 

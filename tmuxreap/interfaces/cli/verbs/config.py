@@ -1,4 +1,4 @@
-"""The words of `config`; what it does is in `commands.config`."""
+"""Declares the command line of `config`; `commands.config` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `doctor`; what it does is in `commands.doctor`."""
+"""Declares the command line of `doctor`; `commands.doctor` does the work."""
 
 from __future__ import annotations
 

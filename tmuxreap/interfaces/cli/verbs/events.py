@@ -1,4 +1,4 @@
-"""The words of `events`; what it does is in `commands.events`."""
+"""Declares the command line of `events`; `commands.events` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `finish`; what it does is in `commands.finish`."""
+"""Declares the command line of `finish`; `commands.finish` does the work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tmuxreap.sessions.context import Context
 
 
 def command(registry: str, number: int, policy: str) -> None:
-    """What --self hands over: not for people."""
+    """Internal: finish an ending that `--self` handed over."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.finish import run

@@ -1,4 +1,4 @@
-"""The words of `forget`; what it does is in `commands.forget`."""
+"""Declares the command line of `forget`; `commands.forget` does the work."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The words of `heartbeat`; the plain case is answered by `pulse` before this is read, the rest by
-`commands.heartbeat`."""
+"""Declares the command line of `heartbeat`. `hook.answer` handles the plain case before this is
+imported, `commands.heartbeat` the rest."""
 
 from __future__ import annotations
 

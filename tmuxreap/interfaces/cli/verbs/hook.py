@@ -1,5 +1,5 @@
-"""The words of `hook`, for the help; what it does is in `pulse`, which answers before this is
-read."""
+"""Declares the command line of `hook`, for the help only: `hook.answer` handles it before this is
+imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `hooks`; what it does is in `commands.hooks`."""
+"""Declares the command line of `hooks`; `commands.hooks` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `hosts`; what it does is in `remote.checkup`."""
+"""Declares the command line of `hosts`; `remote.checkup` does the work."""
 
 from __future__ import annotations
 

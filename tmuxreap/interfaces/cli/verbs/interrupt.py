@@ -1,4 +1,4 @@
-"""The words of `interrupt`; what it does is in `commands.interrupt`."""
+"""Declares the command line of `interrupt`; `commands.interrupt` does the work."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def command(
     """End the turn of agents; the sessions go on.
 
     \b
-    tmuxreap interrupt acme          what it is at ends, and it waits for you
-    tmuxreap interrupt tag:nightly   all of these
+    tmuxreap interrupt acme          end its work; it waits for your next prompt
+    tmuxreap interrupt tag:nightly   all sessions with this tag
 
-    A dialog is closed and approves nothing; a queued prompt comes back into the input.
+    A dialog is closed, approving nothing; a queued prompt returns to the input.
     """
 
     def work(context: Context) -> Result:

@@ -1,4 +1,4 @@
-"""The words of `kill`; what it does is in `commands.stop`."""
+"""Declares the command line of `kill`; `commands.stop` does the work."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def command(
     tmuxreap kill acme --grace 0       SIGKILL at once
     tmuxreap kill pid:4711             the session this process belongs to
 
-    Saves the conversation first; `tmuxreap resume` takes it up.
+    Saves the conversation first; `tmuxreap resume` continues it.
     """
 
     def policy(context: Context) -> Policy:

@@ -1,4 +1,4 @@
-"""The words of `list`; what it does is in `commands.list`."""
+"""Declares the command line of `list`; `commands.list` does the work."""
 
 from __future__ import annotations
 

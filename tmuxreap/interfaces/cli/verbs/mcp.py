@@ -1,4 +1,4 @@
-"""The words of `mcp`; what it does is in `mcp` of the package."""
+"""Declares the command line of `mcp`; `interfaces.mcp` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options and arguments that several verbs have, said once; and those of `stop`, which has many."""
+"""Options and arguments shared by several verbs, and those of `stop`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `popup`; what it shows is in `popup`, what it asks in `desk`."""
+"""Declares the command line of `popup`; `interfaces.popup` does the work."""
 
 from __future__ import annotations
 

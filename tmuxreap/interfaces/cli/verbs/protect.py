@@ -1,4 +1,4 @@
-"""The words of `protect`; what it does is in `commands.protect`."""
+"""Declares the command line of `protect`; `commands.protect` does the work."""
 
 from __future__ import annotations
 

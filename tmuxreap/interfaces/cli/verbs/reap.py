@@ -1,4 +1,4 @@
-"""The words of `reap`; what it does is in `commands.reap`."""
+"""Declares the command line of `reap`; `commands.reap` does the work."""
 
 from __future__ import annotations
 

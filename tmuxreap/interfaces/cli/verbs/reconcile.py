@@ -1,4 +1,4 @@
-"""The words of `reconcile`; what it does is in `commands.reconcile`."""
+"""Declares the command line of `reconcile`; `commands.reconcile` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `restart`, as a watch calls it; what it does is in `commands.restart`."""
+"""Declares the command line of `_restart`; `commands.restart` does the work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tmuxreap.sessions.context import Context
 
 
 def command(registry: str, name: str, loss: str, tried: int) -> None:
-    """What a watch does in a process of its own: not for people."""
+    """Internal: restart a lost session for a watch."""
 
     def work(context: Context) -> Result:
         from tmuxreap.commands.restart import run

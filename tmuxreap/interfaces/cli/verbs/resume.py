@@ -1,4 +1,4 @@
-"""The words of `resume`; what it does is in `commands.resume`."""
+"""Declares the command line of `resume`; `commands.resume` does the work."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def command(
                 "as in: --at-once 4",
             )
         pace_s = seconds(pace, "--pace")
-        which = (
+        lost_filter = (
             Lost(seconds(since, "--since"), at_once, Lost().pace_s if pace_s is None else pace_s)
             if lost
             else None
         )
-        request = ResumeRequest(targets_of(targets), print_only, dry_run=dry_run, lost=which)
+        request = ResumeRequest(targets_of(targets), print_only, dry_run=dry_run, lost=lost_filter)
         confirm_s = seconds(confirm, "--confirm")
         heed_signals()
         return run(context, request if confirm_s is None else replace(request, confirm_s=confirm_s))

@@ -1,4 +1,4 @@
-"""The words of `schema`; what it does is in `commands.schema`."""
+"""Declares the command line of `schema`; `commands.schema` does the work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def command(
     tmuxreap schema stop
 
     Without a verb: the envelope that all answers share.
-    The schemas are open: fields may be added, and a reader ignores those that it does not know.
+    Schemas are open: fields may be added, and readers should ignore unknown ones.
     """
     from tmuxreap.commands.schema import run
 

@@ -1,4 +1,4 @@
-"""The words of `show`; what it does is in `commands.show`."""
+"""Declares the command line of `show`; `commands.show` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `skills`; what it does is in `commands.skills`."""
+"""Declares the command line of `skills`; `commands.skills` does the work."""
 
 from __future__ import annotations
 

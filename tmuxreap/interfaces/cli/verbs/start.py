@@ -1,4 +1,4 @@
-"""The words of `start`; what it does is in `commands.start`."""
+"""Declares the command line of `start`; `commands.start` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `stop`; what it does is in `commands.stop`."""
+"""Declares the command line of `stop`; `commands.stop` does the work."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def command(
     tmuxreap stop 'acme-*' tag:nightly  many at the same time
     tmuxreap stop acme --self           the session you are in
 
-    Goes on until every process is gone, saves the conversation for `tmuxreap resume`,
+    Continues until every process is gone, saves the conversation for `tmuxreap resume`,
     and records how it ended.
     """
 

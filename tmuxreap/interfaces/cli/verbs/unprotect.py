@@ -1,4 +1,4 @@
-"""The words of `unprotect`; what it does is in `commands.protect`."""
+"""Declares the command line of `unprotect`; `commands.protect` does the work."""
 
 from __future__ import annotations
 

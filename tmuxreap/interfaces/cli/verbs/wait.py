@@ -1,4 +1,4 @@
-"""The words of `wait`; what it does is in `commands.wait`."""
+"""Declares the command line of `wait`; `commands.wait` does the work."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def command(
     def work(context: Context) -> Result:
         from tmuxreap.commands.wait import Until, WaitRequest, run
 
-        known = [each.value for each in Until]
+        known = [state.value for state in Until]
         if not until:
             reason = "could not wait: no state was given"
             raise Failure(Code.USAGE, reason, f"add --until with one of: {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""The words of `watch`; what it does is in `commands.watch`."""
+"""Declares the command line of `watch`; `commands.watch` does the work."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(
 ) -> None:
     """Reconcile whenever an agent or a tmux server exits.
 
-    Keeps the registry true until it is interrupted.
+    Keeps the registry up to date until interrupted.
     """
 
     def work(context: Context) -> Result:
