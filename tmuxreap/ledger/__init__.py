@@ -1,8 +1,8 @@
-"""Owns the SQLite file beside the registry: intents, events, heartbeats, and a mirror of the rows.
+"""Owns the SQLite file next to the registry: intents, events, heartbeats, and a mirror of the rows.
 
-Never decides what is true of a session: where the two disagree, the registry wins and the mirror is
-made anew.
+Never decides what is true of a session: where they disagree, the registry wins and the mirror is
+rebuilt.
 
-Doors: `books` (registry and ledger written together), `records` (what is written), `database` and
-`schema` (where the file lies and what stands in it), `copy` (for who may not write). Main types:
-`Books`, `Intent`, `Event`."""
+Doors: `books` (writes registry and ledger together), `records` (the values in it), `database` and
+`schema` (the file and its tables), `copy` (reading without write access). Main types: `Books`,
+`Intent`, `Event`."""

@@ -1,7 +1,6 @@
-"""Registry and ledger kept together: the registry is written first and is the truth, the ledger
-follows it.
+"""Keeps registry and ledger in step: the registry is the source of truth and written first.
 
-Where the ledger cannot be had the work goes on, and the answer says so."""
+If the ledger is unavailable, work continues and the answer has a warning. Never fails a command."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ class Books:
     def __init__(
         self, registry: Registry, clock: Clock, warnings: list[str], path: Path | None = None
     ) -> None:
-        """`path`: of a ledger that does not lie beside the registry."""
+        """`path`: a ledger elsewhere than next to the registry."""
         self.registry = registry
         self.path = path or ledger_path(registry.resolved)
         self._clock = clock
@@ -56,7 +55,7 @@ class Books:
         self._readings: dict[str, Reading] = {}
 
     def hope(self) -> None:
-        """Who goes on for days tries again what could not be had before."""
+        """Retry an unavailable ledger from now on, for commands that run for days."""
         self._unavailable = False
         self._warnings.clear()
 
@@ -64,20 +63,20 @@ class Books:
         if self._ledger is not None:
             self._ledger.close()
 
-    # What is remembered
+    # Reads
 
     def survivors(self, boot_id: str) -> dict[str, frozenset[ProcessId]]:
         known = self._read(lambda ledger: ledger.all_survivors()) or {}
         return {
-            name: frozenset(o.process for o in them if o.boot_id == boot_id)
-            for name, them in known.items()
+            name: frozenset(one.process for one in survivors if one.boot_id == boot_id)
+            for name, survivors in known.items()
         }
 
     def mark(self, name: str) -> str | None:
         return self._read(lambda ledger: ledger.mark_of(name))
 
     def marks(self, names: Collection[str]) -> dict[str, str]:
-        """The latest mark of each of them that has one."""
+        """Return the latest mark of each name that has one."""
         found = self._read(lambda ledger: ledger.marks_of(names)) if names else None
         return found or {}
 
@@ -105,7 +104,7 @@ class Books:
         return self._read(lambda ledger: ledger.pulses()) or {}
 
     def told(self, name: str) -> list[Heartbeat]:
-        """All that a session has said of itself lately, the latest first."""
+        """Return a session's recent heartbeats, the latest first."""
         return self._read(lambda ledger: ledger.heartbeats(name)) or []
 
     def events(
@@ -114,13 +113,13 @@ class Books:
         return self._read(lambda ledger: ledger.events(names, since, after_id)) or []
 
     def history(self, name: str) -> list[Event] | None:
-        """All that is known to have happened to it; None where the ledger could not be had."""
+        """Return all events of a session; None if the ledger is unavailable."""
         if self._ledger is None and not self.path.exists():
             return []
         return self._with_ledger("ledger_not_read", lambda ledger: ledger.events({name}))
 
     def is_behind(self, look: RegistryLook) -> bool:
-        """There is a ledger, and its mirror shows another registry, or none of its rows."""
+        """Tell whether the ledger exists but its mirror does not show this registry."""
         known = self._read(lambda ledger: (ledger.mirrored_digest(),))
         return (
             known is not None
@@ -129,22 +128,21 @@ class Books:
         )
 
     def lifecycle_troubles(self) -> list[str]:
-        """Say what of another tool's tables cannot be written."""
+        """Report what cannot be written to other tools' tables."""
         return self._read(lambda ledger: ledger.lifecycle_troubles()) or []
 
-    # What was slow to read
+    # The cache
 
     def reading(self, what: str, stamp: str) -> str | None:
         return self._read(lambda ledger: ledger.reading(what, stamp))
 
     def keep(self, reading: Reading | None) -> None:
-        """With the next write; who only looks writes nothing."""
+        """Cache it with the next write: a command that only reads must not write."""
         if reading is not None:
             self._readings[reading.what] = reading
 
     def remember(self, look: RegistryLook) -> None:
-        """What was read is read once; but of a short registry without a ledger a look leaves no
-        trace."""
+        """Cache what was parsed. Reading a short registry that has no ledger creates none."""
         if not self.registry.is_ours:
             return
         if look.was_slow:
@@ -156,13 +154,13 @@ class Books:
                 )
             )
 
-    # What is under way
+    # Intents and events
 
     def begin(
         self, news: Sequence[NewIntent], owner_alive: Callable[[Intent], bool], *, take_over: bool
     ) -> list[Begun | Busy | None]:
-        """None where it could not be recorded: the ending goes on, a crash of ours would not be
-        finished."""
+        """Record intents. None for one that could not be recorded: the ending goes on, but no other
+        process can finish it after a crash."""
 
         def work(ledger: Ledger) -> list[Begun | Busy]:
             now = self._clock.now()
@@ -198,15 +196,14 @@ class Books:
         )
 
     def release(self, numbers: Iterable[int]) -> None:
-        """What could not be brought to its end stays open, and is nobody's: whoever comes next may
-        finish it."""
+        """Leave unfinished intents open but without an owner: the next command may finish them."""
         for number in numbers:
             self._with_ledger(
                 "intent_not_released", partial(Ledger.hand_over, number=number, owner=NOBODY)
             )
 
     def note(self, name: str, kind: str, data: Mapping[str, object]) -> int | None:
-        """The number of the event, None when it could not be recorded."""
+        """Record an event and return its number, or None if it could not be recorded."""
 
         def work(ledger: Ledger) -> int:
             ledger.record_event(NewEvent(name, kind, data), self._clock.now())
@@ -217,7 +214,8 @@ class Books:
     def note_unless(
         self, event: NewEvent, unless: Callable[[Sequence[Event]], bool]
     ) -> bool | None:
-        """Whether it was recorded; None where the ledger could not be had."""
+        """Record an event unless the earlier ones forbid it; tell whether it was recorded, or None
+        if the ledger is unavailable."""
         now = self._clock.now()
         return self._with_ledger(
             "event_not_recorded", lambda ledger: ledger.note_unless(event, unless, now)
@@ -247,18 +245,16 @@ class Books:
 
     def retire(self, older_than_s: float) -> None:
         before = self._clock.now() - older_than_s
-        self._read(
-            lambda ledger: ledger.retire(before)
-        )  # one that is not there is not made for this
+        self._read(lambda ledger: ledger.retire(before))  # never creates a ledger
 
     def drop_events(self, name: str) -> None:
         self._with_ledger("events_not_dropped", lambda ledger: ledger.drop_events(name))
 
-    # What a session is started again in
+    # The environments of sessions that are restarted
 
     def keep_surroundings(self, name: str, environ: Mapping[str, str] | None) -> None:
-        """None: of one that is not to be started again nothing is kept."""
-        from tmuxreap.ledger import surroundings  # few rows ask for it
+        """Store a session's environment; None deletes it, for a session that is not restarted."""
+        from tmuxreap.ledger import surroundings  # imported late: few rows need it
 
         work = partial(surroundings.keep, name=name, environ=environ)
         self._with_ledger("surroundings_not_recorded", lambda ledger: ledger.requested(work))
@@ -269,11 +265,11 @@ class Books:
         work = partial(surroundings.kept, name=name)
         return self._read(lambda ledger: ledger.requested(work))
 
-    # What other hosts asked for
+    # Requests of other hosts
 
     def begin_request(self, number: str, verb: str, owner: ProcessId, boot_id: str) -> bool | None:
-        """Whether the ID was free; None where it could not be recorded."""
-        from tmuxreap.ledger import requests  # no other caller needs them
+        """Claim a request ID; tell whether it was free, or None if that could not be recorded."""
+        from tmuxreap.ledger import requests  # imported late: only remote requests need it
 
         now = self._clock.now()
         work = partial(
@@ -282,7 +278,7 @@ class Books:
         return self._with_ledger("request_not_recorded", lambda ledger: ledger.requested(work))
 
     def forbid_request(self, number: str, owner: ProcessId, boot_id: str) -> bool | None:
-        """Whether it had never come; from now on it may not."""
+        """Tell whether the request has never arrived; from now on it is refused."""
         from tmuxreap.ledger.requests import NEVER
 
         return self.begin_request(number, NEVER, owner, boot_id)
@@ -299,7 +295,7 @@ class Books:
         work = partial(requests.asked, number=number)
         return self._read(lambda ledger: ledger.requested(work))
 
-    # What is written
+    # Writes
 
     def change(
         self,
@@ -307,7 +303,7 @@ class Books:
         events: Callable[[RegistryLook], Sequence[NewEvent]],
         closings: Callable[[], Sequence[Closing]],
     ) -> RegistryLook:
-        """Fields of rows, what happened, and the ends of intents; the registry first."""
+        """Write fields of rows, events and closed intents; the registry first."""
         before, after = self.registry.change(edit)
         self.follow(after, events(before), closings())
         return after
@@ -315,8 +311,8 @@ class Books:
     def follow(
         self, look: RegistryLook, events: Sequence[NewEvent] = (), closings: Sequence[Closing] = ()
     ) -> None:
-        """Bring the ledger after the registry. Of what a power cut could undo the intents stay
-        open."""
+        """Update the ledger after the registry. If a power failure could undo the registry's write,
+        intents stay open."""
         if look.unsynced is not None:
             self._warnings.append(
                 "registry_not_synced: it is written, but its folder could not be brought to the"
@@ -339,10 +335,10 @@ class Books:
         self._with_ledger("ledger_not_written", work)
 
     def _mirror(self, look: RegistryLook, shown: str | None) -> Mirror:
-        """Of a change to what it shows only the change."""
+        """Return what to mirror: only the changed rows if the mirror shows the previous state."""
 
         def is_current() -> bool:
-            """Asked inside the transaction: who writes the registry after that follows after us."""
+            """Called within the transaction: a later writer of the registry updates it after us."""
             return self.registry.is_still(look)
 
         written = look.written
@@ -352,7 +348,7 @@ class Books:
         return Mirror(rows, look.digest, shown, written.gone, is_current)
 
     def _read(self, work: Callable[[Ledger], T]) -> T | None:
-        """A ledger that is not there is not made for reading."""
+        """Read from the ledger, but never create it."""
         if self._ledger is None and not self.path.exists():
             return None
         return self._with_ledger("ledger_not_read", work)

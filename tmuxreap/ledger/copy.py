@@ -1,5 +1,5 @@
-"""Reads a ledger without touching it: SQLite leaves files beside what it opens, and heals or sets
-aside what is broken. So a copy is made elsewhere, checked, and looked at."""
+"""Reads a ledger without touching it, through a checked copy elsewhere: SQLite creates files next
+to a database that it opens, and we would replace a broken one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 
 from tmuxreap.ledger import schema as schema
 
-TRIES = 3  # a writer may be at it while its files are copied
+TRIES = 3  # a writer may change the files while they are copied
 
 
 def copy_of(ledger: Path, folder: Path) -> tuple[Path, str | None]:
-    """The copy, and what is wrong with it; ledger and copy may be missing."""
+    """Copy a ledger into a folder; return the path, and what is wrong with it. Both may not
+    exist."""
     copy = folder / "ledger.db"
     reason: str | None = None
     for _ in range(TRIES):
@@ -40,12 +41,12 @@ def _copy(ledger: Path, copy: Path) -> None:
 def _trouble(copy: Path) -> str | None:
     try:
         with contextlib.closing(sqlite3.connect(copy)) as db:
-            (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            (problem,) = db.execute("PRAGMA quick_check(1)").fetchone()
             (version,) = db.execute("PRAGMA user_version").fetchone()
     except sqlite3.Error as error:
         return str(error)
-    if said != "ok":
-        return str(said)
+    if problem != "ok":
+        return str(problem)
     return (
         f"it was written by a newer version (schema {version})"
         if version > schema.VERSION
@@ -54,11 +55,11 @@ def _trouble(copy: Path) -> str | None:
 
 
 def marked_in(copy: Path, name: str) -> str | None:
-    """Find the mark of the latest start of that name."""
+    """Return the mark of the latest start under that name."""
     wanted = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC"
     try:
         with contextlib.closing(sqlite3.connect(copy)) as db:
-            found = db.execute(wanted, (name,)).fetchone()
+            row = db.execute(wanted, (name,)).fetchone()
     except sqlite3.Error:
         return None
-    return str(found[0]) if found else None
+    return str(row[0]) if row else None

@@ -1,10 +1,9 @@
-"""The ledger's file, and SQLite: where it lies, whether it is trusted, how it is made, opened and
-set aside, and what each of SQLite's errors means for us. Never knows what a row, an event or an
-intent is.
+"""The ledger's SQLite file: its path, whether it is trusted, how it is created, opened and set
+aside, and what SQLite's errors mean for us. Never knows what a row, an event or an intent is.
 
-Commits are synchronous=NORMAL: in WAL mode they outlive our SIGKILL, and a power cut costs the last
-ones at most, never the file. Those asked to be durable are FULL. A connection belongs to one thread
-and is not carried over a fork."""
+Commits are synchronous=NORMAL: in WAL mode they survive our SIGKILL, and a power failure loses the
+last ones at most, never the file. Durable ones are FULL. A connection belongs to one thread and
+must not be used across a fork."""
 
 from __future__ import annotations
 
@@ -28,11 +27,11 @@ FileId = tuple[int, int]
 
 MODE = 0o600  # it holds drafts and screens
 SIDECARS = ("-wal", "-shm")
-PAGES_KB = 512  # what is kept of it: the kernel has the rest, and a watch holds it for weeks
+PAGES_KB = 512  # SQLite's cache: small, as `watch` runs for weeks and the kernel caches the rest
 
 
-class LedgerUnavailable(Exception):  # noqa: N818 - it is an answer: the work goes on, with a warning
-    """The ledger cannot be used now; nothing of what was asked has been recorded."""
+class LedgerUnavailable(Exception):  # noqa: N818 - a result: work goes on, with a warning
+    """The ledger cannot be used now, and nothing was recorded."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"could not use the ledger {path}: {reason}")
@@ -40,12 +39,12 @@ class LedgerUnavailable(Exception):  # noqa: N818 - it is an answer: the work go
 
 
 def ledger_path(registry: Path) -> Path:
-    """`<registry stem>.db` beside it; never the registry itself, whatever that is called."""
+    """Return `<registry stem>.db` next to it; never the registry itself, whatever its name is."""
     return Path(ledger_beside(str(registry)))
 
 
 class _Unreadable(Exception):  # noqa: N818 - never leaves this module
-    """The file is no ledger that we can read."""
+    """The file is not a ledger that we can read."""
 
 
 class Database:
@@ -59,15 +58,12 @@ class Database:
 
     def close(self) -> None:
         if self._connection is not None:
-            with contextlib.suppress(
-                sqlite3.Error
-            ):  # a checkpoint that fails now is made by who opens it next
+            with contextlib.suppress(sqlite3.Error):  # the next connection retries the checkpoint
                 self._connection.close()
         self._connection = None
 
     def run(self, work: Callable[[Connection], T]) -> T:
-        """Do the work on the ledger that stands there now; on a new one when that cannot be
-        read."""
+        """Do the work on the current ledger file, or on a new one if that cannot be read."""
         try:
             return self._attempt(work)
         except _Unreadable as error:
@@ -78,7 +74,7 @@ class Database:
             raise LedgerUnavailable(self.path, str(error)) from error
 
     def write(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
-        """All of the work or none of it."""
+        """Do the work in one transaction."""
         return self.run(lambda db: _in_transaction(db, work, durable))
 
     def fetch(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -88,8 +84,8 @@ class Database:
         try:
             return work(self._connected())
         except sqlite3.Error as error:
-            # Also any error on a file that another process has set aside meanwhile: the new one is
-            # worth a try.
+            # Also for any error on a file that another process has set aside meanwhile: retry with
+            # the new one.
             if _means_broken(error) or _identity(self.path) != self._file:
                 raise _Unreadable(str(error)) from error
             raise LedgerUnavailable(self.path, str(error)) from error
@@ -99,8 +95,8 @@ class Database:
             raise LedgerUnavailable(self.path, str(error)) from error
 
     def _connected(self) -> Connection:
-        """The file can be set aside by another process while we have it open; then the new one is
-        ours too."""
+        """Return a connection to the current file: another process may have set the open one
+        aside."""
         if self._connection is None or _identity(self.path) != self._file:
             self.close()
             _make_ready(self.path)
@@ -127,7 +123,7 @@ class Database:
 
 def _connect(path: Path, busy_s: float, now: float) -> Connection:
     quoted = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    # Not to be created here: SQLite would not make it private.
+    # mode=rw: SQLite must not create the file, as it would not make it private.
     db = sqlite3.connect(f"file://{quoted}?mode=rw", uri=True, timeout=busy_s, isolation_level=None)
     try:
         _bring_up_to_date(db, now)
@@ -158,9 +154,8 @@ def _bring_up_to_date(db: Connection, now: float) -> None:
         raise _Unreadable(
             f"it was written by a newer version (schema {version}, this one knows {schema.VERSION})"
         )
-    with contextlib.suppress(
-        sqlite3.OperationalError
-    ):  # SQLite does not wait for this lock; the next to open gets it
+    # SQLite does not wait for this lock: if it fails, the next connection does it.
+    with contextlib.suppress(sqlite3.OperationalError):
         db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute(f"PRAGMA cache_size = -{PAGES_KB}")
@@ -199,25 +194,24 @@ def speaks_json(db: Connection) -> bool:
 
 
 def _means_broken(error: sqlite3.Error) -> bool:
-    """The plain DatabaseError is "not a database" or "malformed"; a table that is missing is a
-    ledger tampered with."""
+    """Tell whether the file is broken: a plain DatabaseError is "not a database" or "malformed",
+    and a missing table means that the ledger was tampered with."""
     return type(error) is sqlite3.DatabaseError or str(error).startswith(
         ("no such table", "no such column")
     )
 
 
 def _identity(path: Path) -> FileId | None:
-    """Which file stands under this name now. Never by opening it: the close would drop the locks
-    that SQLite holds."""
+    """Return which file has this name now. Never opens it: closing would drop SQLite's locks."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _make_ready(path: Path) -> None:
-    """A private, empty file where there is none; one that is there must be ours, or root's."""
+    """Create a private, empty file if there is none; an existing one must be ours or root's."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
     except FileExistsError:
@@ -232,16 +226,14 @@ def _make_ready(path: Path) -> None:
 
 
 def _set_aside(path: Path, broken: FileId | None, now: float) -> Path | None:
-    """Rename the unreadable file and its sidecars; None when another process has done so
-    already."""
+    """Rename the unreadable file and its sidecars; return None if another process already has."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(
-            descriptor, fcntl.LOCK_EX
-        )  # on the broken file itself: the good one that follows cannot be hit
+        # Locks the broken file itself, so that the new one can never be renamed.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         if _identity(path) != broken:
             return None
         return _rename(path, now)
@@ -251,10 +243,8 @@ def _set_aside(path: Path, broken: FileId | None, now: float) -> Path | None:
 
 def _rename(path: Path, now: float) -> Path:
     target = _free_name(path, now)
-    for suffix in (
-        *SIDECARS,
-        "",
-    ):  # the file itself last: a new one must never find the old one's WAL
+    # The file itself comes last: a new one must never find the old one's WAL.
+    for suffix in (*SIDECARS, ""):
         source = path.with_name(path.name + suffix)
         if source.exists():
             source.rename(target.with_name(target.name + suffix))
@@ -269,12 +259,14 @@ def _free_name(path: Path, now: float) -> Path:
 
 def _check(ledger: Path, path: Path) -> None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise LedgerUnavailable(ledger, f"{path.name} is not a regular file")
-    if found.st_uid not in (os.geteuid(), 0):
-        raise LedgerUnavailable(ledger, f"{path.name} belongs to another user (uid {found.st_uid})")
-    if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+    if status.st_uid not in (os.geteuid(), 0):
+        raise LedgerUnavailable(
+            ledger, f"{path.name} belongs to another user (uid {status.st_uid})"
+        )
+    if status.st_uid == os.geteuid() and status.st_mode & 0o077:
         path.chmod(MODE)

@@ -1,9 +1,7 @@
-"""The ledger beside the registry: what happened, what is under way, and a mirror of the rows for
-those who read SQL.
+"""The ledger: events, intents in progress, and a mirror of the rows for readers of SQL.
 
-Owns what is written there and when it counts. It never decides: rows, owners and times are given to
-it, and where it differs from the registry, the registry is right. One ledger object belongs to one
-thread of one process."""
+Owns the queries and transactions. Never decides: rows, owners and times are passed in, and where it
+differs from the registry, the registry is right. A Ledger belongs to one thread of one process."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ from tmuxreap.ledger.records import (
     to_json,
 )
 
-FEW_NAMES = 100  # that a query may name; more are looked for among all
+FEW_NAMES = 100  # as many are named in a query; for more, all rows are read and filtered
 T = TypeVar("T")
 
 
@@ -43,8 +41,7 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path, *, now: float, busy_s: float = 2.0) -> Ledger:
-        """Open, or create. One that cannot be read is set aside and made anew; `warnings` says
-        so."""
+        """Open or create a ledger. An unreadable one is set aside and replaced, with a warning."""
         database = Database(path, now, busy_s)
         database.run(lambda db: None)
         return cls(database)
@@ -65,11 +62,11 @@ class Ledger:
     # The mirror and the events
 
     def mirrored_digest(self) -> str | None:
-        """The digest of the registry that the mirror shows; None before the first."""
+        """Return the digest of the registry that the mirror shows; None if it is empty."""
         return self._db.run(_digest)
 
     def mirror(self, rows: Iterable[MirrorRow], digest: str) -> None:
-        """Make the mirror show these rows and no others."""
+        """Replace the mirror's rows."""
         mirror = Mirror(tuple(rows), digest)
         self._db.write(lambda db: _mirror(db, mirror))
 
@@ -88,9 +85,9 @@ class Ledger:
         *,
         now: float,
     ) -> frozenset[int]:
-        """Rows, events, ends of intents, readings: all or none. Returns the intents that nobody had
-        closed before."""
-        noted, ended, read = (
+        """Write rows, events, closed intents and cache entries in one transaction. Return the
+        intents that were not closed before."""
+        new_events, closed, cached = (
             tuple(events),
             tuple(closings),
             [(one.what, one.stamp, one.data) for one in readings],
@@ -100,10 +97,10 @@ class Ledger:
             if mirror is not None:
                 _mirror(db, mirror)
             db.executemany(
-                "INSERT OR REPLACE INTO readings (what, stamp, data) VALUES (?, ?, ?)", read
+                "INSERT OR REPLACE INTO readings (what, stamp, data) VALUES (?, ?, ?)", cached
             )
-            _note(db, noted, now)
-            return frozenset(closing.id for closing in ended if _close(db, closing, now))
+            _note(db, new_events, now)
+            return frozenset(closing.id for closing in closed if _close(db, closing, now))
 
         return self._db.write(work)
 
@@ -113,7 +110,7 @@ class Ledger:
     def note_unless(
         self, event: NewEvent, unless: Callable[[Sequence[Event]], bool], now: float
     ) -> bool:
-        """Record it in the same step in which it is seen that nothing stands against it."""
+        """Record an event unless earlier ones forbid it, in one transaction."""
 
         def work(db: Connection) -> bool:
             found = db.execute(f"{schema.EVENT} WHERE name = ? ORDER BY id", (event.name,))
@@ -127,7 +124,7 @@ class Ledger:
     def events(
         self, names: Collection[str] | None = None, since: float | None = None, after_id: int = 0
     ) -> list[Event]:
-        """In the order in which they were recorded."""
+        """Return events in the order in which they were recorded."""
         start = since if since is not None else float("-inf")
         wanted = None if names is None else frozenset(names)
         few = sorted(wanted) if wanted is not None and len(wanted) <= FEW_NAMES else []
@@ -137,9 +134,8 @@ class Ledger:
         return [records.event_of(row) for row in found if wanted is None or row[3] in wanted]
 
     def retire(self, before: float) -> None:
-        """Drop what was said and which states were seen before then, but for what may still be
-        needed: of a row that stands the last word on its conversation, all of who is being ended,
-        or has left survivors."""
+        """Delete old heartbeats and state events, except for those still needed: the last one that
+        names a row's conversation, and all of sessions with an open intent or survivors."""
 
         def work(db: Connection) -> None:
             db.execute(schema.RETIRE_HEARTBEATS, (before,))
@@ -148,7 +144,7 @@ class Ledger:
         self._db.write(work)
 
     def drop_events(self, name: str) -> None:
-        """Forget what happened to a session. What is under way, and who survived, stays known."""
+        """Delete a session's history. Open intents and survivors are kept."""
 
         def work(db: Connection) -> None:
             db.execute("DELETE FROM events WHERE name = ?", (name,))
@@ -172,12 +168,12 @@ class Ledger:
         take_over: bool,
         now: float,
     ) -> list[Begun | Busy]:
-        """Record that endings begin. `owner_alive` is asked inside the transaction: it must be
-        quick.
+        """Record that endings begin. `owner_alive` is called within the transaction: it must be
+        fast.
 
-        The open intent of a dead owner is taken over in any case, that of a living one with
-        `take_over` only. Durable against a power cut: after one every agent is dead, and the intent
-        alone knows why one should be."""
+        The open intent of a dead owner is always taken over, that of a living one only with
+        `take_over`. Durable: after a power failure every agent is dead, and only the intent tells
+        that it was to be ended."""
 
         def work(db: Connection) -> list[Begun | Busy]:
             return [_begin(db, new, owner_alive, take_over, now) for new in news]
@@ -192,12 +188,12 @@ class Ledger:
         return [records.intent_of(row) for row in found]
 
     def latest_intent(self) -> int:
-        """The highest number of an intent, also of a closed one; 0 before the first."""
+        """Return the highest number of any intent, open or closed; 0 before the first."""
         ((number,),) = self._db.fetch("SELECT coalesce(max(id), 0) FROM intents")
         return int(number)
 
     def begun_since(self, number: int) -> set[str]:
-        """Whose intents have a higher number, whatever became of them."""
+        """Return the names of sessions that have an intent with a higher number, open or closed."""
         return {
             str(name)
             for (name,) in self._db.fetch("SELECT name FROM intents WHERE id > ?", (number,))
@@ -207,18 +203,18 @@ class Ledger:
         return self._db.run(lambda db: _numbered(db, number))
 
     def still_open(self, number: int) -> bool:
-        """Nobody closed it. One that was lost with a broken ledger was not closed: its owner goes
-        on."""
+        """Tell whether it is not closed. An intent that was lost with a broken ledger counts as
+        open: its owner goes on."""
         return not self._db.fetch(
             "SELECT 1 FROM intents WHERE id = ? AND outcome IS NOT NULL", (number,)
         )
 
     def close_intent(self, closing: Closing, now: float) -> bool:
-        """False, and without effect, when another closed it before."""
+        """Close an intent; return False, without effect, if another process has already."""
         return self._db.write(lambda db: _close(db, closing, now))
 
     def hand_over(self, number: int, owner: ProcessId) -> bool:
-        """To another process of the same boot; False when it is no longer open."""
+        """Give an intent to another process of the same boot; return False if it is closed."""
         change = """UPDATE intents SET handed_from = owner_pid, owner_pid = ?, owner_start = ?
             WHERE id = ? AND outcome IS NULL"""
         values = (owner.pid, owner.start, number)
@@ -229,7 +225,7 @@ class Ledger:
     def remember_survivors(
         self, name: str, survivors: Iterable[Survivor], *, now: float, intent_id: int | None = None
     ) -> None:
-        """Those known already keep the time at which they were first seen to survive."""
+        """Add survivors; known ones keep the time when they were first seen."""
         rows = [
             (name, s.process.pid, s.process.start, s.boot_id, s.comm, now, intent_id)
             for s in survivors
@@ -254,19 +250,19 @@ class Ledger:
         self._db.write(lambda db: db.executemany(drop, rows))
 
     def remember_mark(self, name: str, mark: str, now: float) -> None:
-        """What the environment of a session carries; each start has its own."""
+        """Record the mark in a session's environment; each start has its own."""
         add = "INSERT OR REPLACE INTO marks (mark, name, created_at) VALUES (?, ?, ?)"
         self._db.write(lambda db: db.execute(add, (mark, name, now)))
 
     def mark_of(self, name: str) -> str | None:
-        """The latest."""
+        """Return the latest mark of a name."""
         found = self._db.fetch(
             "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC", (name,)
         )
         return str(found[0][0]) if found else None
 
     def marks_of(self, names: Collection[str]) -> dict[str, str]:
-        """The latest of each."""
+        """Return the latest mark of each name."""
         few = tuple(names) if len(names) <= FEW_NAMES else ()
         only = f"WHERE name IN ({', '.join('?' * len(few))}) " if few else ""
         query = f"SELECT name, mark FROM marks {only}ORDER BY created_at, rowid"  # noqa: S608
@@ -290,7 +286,7 @@ class Ledger:
         self._db.write(lambda db: db.execute(schema.ADD_HEARTBEAT, values))
 
     def heartbeats(self, name: str) -> list[Heartbeat]:
-        """The latest first; some fifty are kept."""
+        """Return a session's heartbeats, the latest first; about fifty are kept."""
         found = self._db.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC", (name,))
         return [records.heartbeat_of(row) for row in found]
 
@@ -304,27 +300,27 @@ class Ledger:
         return {row[0]: records.heartbeat_of(row) for row in found}
 
     def pulses(self) -> dict[str, Pulse]:
-        """The last that each agent said of itself, or that another tool's table says of it."""
-        said = {row[0]: records.pulse_of(row[1:]) for row in self._db.fetch(schema.PULSE)}
+        """Return each agent's latest pulse, its own or that in another tool's table."""
+        latest = {row[0]: records.pulse_of(row[1:]) for row in self._db.fetch(schema.PULSE)}
         for name, kind, state, at in self._db.run(_heard):
-            before = said.get(name)
+            before = latest.get(name)
             if before is None or before.at < at or (state and before.at <= at):
-                said[name] = Pulse(kind, state, at, before.conversation_id if before else None)
-        return said
+                latest[name] = Pulse(kind, state, at, before.conversation_id if before else None)
+        return latest
 
     def set_task(self, task_id: str, status: str, error_message: str | None, now: float) -> None:
-        from tmuxreap.ledger import lifecycle  # few sessions have a task
+        from tmuxreap.ledger import lifecycle  # imported late: few sessions have a task
 
         self._db.write(
             lambda db: lifecycle.set_task(db, task_id, status, error_message, timestamp(now))
         )
 
     def requested(self, work: Callable[[Connection], T]) -> T:
-        """Do some work on a table that few registries have: see `requests`, `surroundings`."""
+        """Do work on a table that few ledgers have: see `requests` and `surroundings`."""
         return self._db.write(work, durable=True)
 
     def lifecycle_troubles(self) -> list[str]:
-        """Say what of another tool's tables cannot be written."""
+        """Report what cannot be written to other tools' tables."""
         from tmuxreap.ledger import lifecycle
 
         return self._db.run(lambda db: lifecycle.troubles(db, with_json=speaks_json(db)))
@@ -338,29 +334,29 @@ def _digest(db: Connection) -> str | None:
 def _heard(db: Connection) -> list[tuple[str, str, str, float]]:
     if not db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
         return []
-    from tmuxreap.ledger import lifecycle  # few ledgers hold another tool's table
+    from tmuxreap.ledger import lifecycle  # imported late: few ledgers have another tool's table
 
     return lifecycle.heard(db)
 
 
 def _mirror(db: Connection, mirror: Mirror) -> None:
-    """A change to a registry that the mirror does not show is left out: the digests disagree, and
-    it is rebuilt."""
+    """Update the mirror. A partial change to a state that it does not show is skipped: the digests
+    differ then, and the mirror is rebuilt."""
     partial = mirror.base is not None
     if (partial and mirror.base != _digest(db)) or not mirror.is_current():
         return
     wanted: dict[str, tuple[str, str, str | None, str]] = {}
     for row in mirror.rows:
         wanted.setdefault(row.name, (row.name, row.status, row.pane_cwd, to_json(row.data)))
-    have = (
+    present = (
         {}
         if partial
         else {
             row[0]: row for row in db.execute("SELECT name, status, pane_cwd, data FROM sessions")
         }
     )
-    changed = [row for name, row in wanted.items() if have.get(name) != row]
-    gone = [*mirror.gone, *(name for name in have if name not in wanted)]
+    changed = [row for name, row in wanted.items() if present.get(name) != row]
+    gone = [*mirror.gone, *(name for name in present if name not in wanted)]
     stale = [(name,) for name in (*gone, *(row[0] for row in changed))]
     db.executemany("DELETE FROM sessions WHERE name = ?", stale)
     db.executemany(
@@ -371,7 +367,7 @@ def _mirror(db: Connection, mirror: Mirror) -> None:
         words = [(name,) for name in names]
         db.executemany("DELETE FROM lifecycle_words WHERE agent_id = ?", words)
     if db.execute(schema.LIFECYCLE_IS_TABLE).fetchone():
-        from tmuxreap.ledger import lifecycle  # few ledgers hold another tool's table
+        from tmuxreap.ledger import lifecycle  # imported late: few have another tool's table
 
         lifecycle.follow(db, names, with_json=speaks_json(db))
     db.execute("INSERT OR REPLACE INTO mirrored (id, digest) VALUES (1, ?)", (mirror.digest,))
@@ -396,9 +392,8 @@ def _begin(
     if before is None:
         return Begun(_insert(db, new, now), None)
     alive = owner_alive(before)
-    if alive and (
-        not take_over or before.verb == records.START
-    ):  # of a start there is nothing yet to end
+    # A start in progress cannot be taken over: there is nothing to end yet.
+    if alive and (not take_over or before.verb == records.START):
         return Busy(before)
     _close(
         db, Closing(before.id, "taken_over", {"by_verb": new.verb, "owner_was_alive": alive}), now
@@ -423,13 +418,13 @@ def _insert(db: Connection, new: NewIntent, now: float) -> Intent:
         new.plan,
     )
     intent = _numbered(db, db.execute(schema.ADD_INTENT, values).lastrowid)
-    assert intent is not None  # noqa: S101 - just written, in this transaction
+    assert intent is not None  # noqa: S101 - inserted in this transaction
     return intent
 
 
 def _close(db: Connection, closing: Closing, now: float) -> bool:
-    """Closed by nobody else: also one that was lost with a broken ledger, for its owner reached the
-    end."""
+    """Close an intent; tell whether nothing else had closed it. One that was lost with a broken
+    ledger counts, as its owner has finished."""
     change = (
         "UPDATE intents SET outcome = ?, result = ?, closed_at = ? WHERE id = ? AND outcome IS NULL"
     )

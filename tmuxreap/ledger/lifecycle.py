@@ -1,9 +1,7 @@
-"""The tables `agent_lifecycle` and `orchestrator_task` of other tools: what is written there, and
-what is heard.
+"""Reads and writes the tables `agent_lifecycle` and `orchestrator_task`, shared with other tools.
 
-Where another tool made one of these tables, the columns that we know in it are written, in rows
-that are there; its schema is never altered. Where nobody did, `agent_lifecycle` is a view of ours
-that can be written: `ledger_schema`."""
+In a table that another tool has created, only known columns of existing rows are written; its
+schema is never altered. Otherwise `agent_lifecycle` is a writable view of ours: `schema`."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ TASK = ("status", "error_message", "updated_at")
 
 
 def follow(db: sqlite3.Connection, names: Sequence[str], *, with_json: bool) -> None:
-    """Bring what stands in another tool's table of these agents after their rows."""
+    """Update these agents in another tool's table from their rows."""
     known = tuple(name for name in _columns(db, NAME) if name in ENDING)
     for name in names if "status" in known else ():
         _follow(db, name, known, with_json)
@@ -32,17 +30,16 @@ def _follow(db: sqlite3.Connection, name: str, known: Sequence[str], with_json: 
     )
     for *values, ended in found.fetchall():
         fields = ", ".join(f"{column} = ?" for column in known)
-        # A running one is what its own tool says, but where it was ended before: then it runs
-        # again.
+        # While it runs, the other tool's status stands, unless that says it has ended.
         when = "" if ended else " AND status IN ('killed', 'stopped', 'terminated')"
-        with contextlib.suppress(sqlite3.Error):  # a rule of its maker's; doctor tells
+        with contextlib.suppress(sqlite3.Error):  # a constraint of that tool; `doctor` reports it
             db.execute(f"UPDATE {NAME} SET {fields} WHERE agent_id = ?{when}", (*values, name))
 
 
 def set_task(
     db: sqlite3.Connection, task_id: str, status: str, error_message: str | None, at: str
 ) -> None:
-    """Change or add. Never a REPLACE: the table may be another tool's, with columns of its own."""
+    """Update or insert a task. Never REPLACE: another tool's table may have further columns."""
     given = dict(zip(TASK, (status, error_message, at), strict=True))
     known = {name: given[name] for name in _columns(db, "orchestrator_task") if name in given}
     fields = ", ".join(f"{name} = ?" for name in known)
@@ -54,8 +51,8 @@ def set_task(
 
 
 def heard(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
-    """Name, kind, state and time of what another tool's own table says: heartbeats, and who is
-    stalled."""
+    """Return name, kind, state and time of the heartbeats and stalled agents in another tool's
+    table."""
     if not {"agent_id", "last_heartbeat", "status"} <= set(_columns(db, NAME)):
         return []
     at = schema.EPOCH.format(at="last_heartbeat", now="NULL")
@@ -70,18 +67,18 @@ def heard(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
 
 
 def troubles(db: sqlite3.Connection, *, with_json: bool = True) -> list[str]:
-    """Say what of another tool's tables cannot be written, and why."""
-    said = []
+    """Report what cannot be written to other tools' tables, and why."""
+    problems = []
     wanted = {NAME: ("agent_id", *ENDING), "orchestrator_task": ("task_id", *TASK)}
     for table, columns in wanted.items():
         present = _columns(db, table)
         missing = [name for name in columns if name not in present]
         if missing and present and (table != NAME or is_another_tools(db)):
-            said.append(
+            problems.append(
                 f"the table {table} is another tool's and has no {', '.join(missing)}: not written"
             )
     if is_another_tools(db) and {"agent_id", "status"} <= set(_columns(db, NAME)):
-        said += [
+        problems += [
             f"the table {NAME} is another tool's and says that {name} is {theirs}, not {ours}: its"
             " rules refuse that"
             for name, theirs, ours in db.execute(
@@ -90,7 +87,7 @@ def troubles(db: sqlite3.Connection, *, with_json: bool = True) -> list[str]:
                 f" {NAME}.status IS NOT ours.status"
             )
         ]
-    return said
+    return problems
 
 
 def is_another_tools(db: sqlite3.Connection) -> bool:

@@ -1,5 +1,5 @@
-"""What goes into the ledger and comes out of it: plain frozen values, and their one form as JSON.
-Touches no file."""
+"""The values that the ledger stores, and their conversion to and from JSON. Never touches a
+file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 
 timestamp = iso
-START = "start"  # the verb of an intent that makes a session; all others end one
+START = "start"  # the verb of an intent that creates a session; all others end one
 _ENCODER = json.JSONEncoder(default=str, skipkeys=True)
 
 
 @frozen
 class MirrorRow:
-    """A registry row in the form that existing readers of the mirror know."""
+    """A registry row in the form that readers of the mirror expect."""
 
     name: str
     status: str
@@ -29,21 +29,19 @@ class MirrorRow:
 
 @frozen
 class Mirror:
-    """The registry whose bytes have this sha256. With `base`, `rows` are only those that changed
-    since that digest, and `gone` the names that went."""
+    """The rows of the registry with this digest (SHA-256). With `base`, only the `rows` changed
+    since that digest, and the names that are `gone`."""
 
     rows: Sequence[MirrorRow]
     digest: str
     base: str | None = None
     gone: Sequence[str] = ()
-    is_current: Callable[[], bool] = lambda: (
-        True
-    )  # of an older registry nothing is shown: its successor follows
+    is_current: Callable[[], bool] = lambda: True  # if not, a newer mirror follows
 
 
 @frozen
 class NewEvent:
-    """`before` is the exact text of the row before the change."""
+    """An event to record. `before` is the exact text of the row before the change."""
 
     name: str
     kind: str
@@ -64,7 +62,7 @@ class Event:
 
 @frozen
 class PaneOption:
-    """A pane option that is going to be changed, and what it was (None: not set on the pane)."""
+    """A pane option about to be changed, and its previous value (None: not set on the pane)."""
 
     socket: str
     pane: str
@@ -87,8 +85,8 @@ class NewIntent:
 
 @frozen
 class Intent:
-    """An ending that is under way (`outcome` is None) or was. `plan` is byte for byte what was
-    given."""
+    """An ending (or start) in progress, or finished if it has an `outcome`. `plan` is stored
+    verbatim."""
 
     id: int
     name: str
@@ -96,7 +94,7 @@ class Intent:
     reason: str
     scope: str
     owner: ProcessId
-    # of the boot that the owner lives in: after another one it is dead, whoever has its pid
+    # The boot that the owner runs in: after a reboot it is dead, even if its pid is in use.
     boot_id: str
     created_at: float
     deadline: float
@@ -111,8 +109,8 @@ class Intent:
 
 @frozen
 class Begun:
-    """The row is ours. `inherited` is the ending taken over: its reason, and the options that it
-    may have changed."""
+    """An intent that we own now. `inherited` is the one taken over, with its reason and the options
+    that it may have changed."""
 
     intent: Intent
     inherited: Intent | None
@@ -120,7 +118,7 @@ class Begun:
 
 @frozen
 class Busy:
-    """A living owner is at it."""
+    """An open intent of a living owner."""
 
     intent: Intent
 
@@ -134,7 +132,7 @@ class Closing:
 
 @frozen
 class Survivor:
-    """A process that an ending did not get rid of."""
+    """A process that an ending could not end."""
 
     process: ProcessId
     boot_id: str
@@ -153,8 +151,8 @@ class Heartbeat:
 
 @frozen
 class Moment:
-    """When something was said, by the clocks that nobody sets: of which boot, and its seconds with
-    and without those in which the machine slept."""
+    """A time by clocks that cannot be set: the boot ID, and the seconds since boot with and without
+    the machine's sleep."""
 
     boot_id: str
     uptime: float
@@ -170,20 +168,20 @@ class Moment:
 
 @frozen
 class Pulse:
-    """The last that an agent said of itself. `state`: working, waiting (for a person), idle, ended,
-    or empty where the event told none. `kind`: session_start, prompt, tool_before, tool_after,
-    permission, turn_end, session_end, heartbeat (who sends those does it all the time), or the
-    agent's own word for an event that we do not know."""
+    """An agent's latest report about itself. `state`: working, waiting (for the user), idle, ended,
+    or empty if the event implies none. `kind`: session_start, prompt, tool_before, tool_after,
+    permission, turn_end, session_end, heartbeat (sent continually), or the agent's own name for an
+    unknown event."""
 
     kind: str
     state: str
     at: float
-    conversation_id: str | None  # the last one that was told, by whichever event
-    moment: Moment | None = None  # of who told it by these clocks
+    conversation_id: str | None  # the last one reported by any event
+    moment: Moment | None = None  # None if the sender did not report it
 
 
 class Owned(Protocol):
-    """What a process has begun and stands for, as long as it lives."""
+    """Something in progress that belongs to a process for as long as that lives."""
 
     @property
     def owner(self) -> ProcessId: ...
@@ -192,13 +190,13 @@ class Owned(Protocol):
 
 
 def is_owned(one: Owned, processes: Processes, boot_id: str) -> bool:
-    """By the same process, of this boot: a number alone may be a stranger's by now."""
+    """Tell whether its owner is alive: the same process of this boot, as pids are reused."""
     return one.boot_id == boot_id and processes.again(one.owner) is not None
 
 
 def to_json(data: Mapping[str, object]) -> str:
-    """Rows are other people's YAML: dates become text; what no JSON can hold (a list as a key, a
-    cycle) is left out."""
+    """Convert a row, which may be any YAML: dates become text, keys that are not scalars are left
+    out, and a cycle yields an empty object."""
     try:
         return _ENCODER.encode(dict(data))
     except (ValueError, RecursionError):
@@ -225,7 +223,7 @@ def options_to_json(options: Iterable[PaneOption]) -> str:
 def options_from_json(text: str) -> tuple[PaneOption, ...]:
     try:
         return tuple(PaneOption(**entry) for entry in json.loads(text))
-    except (ValueError, TypeError):  # another hand was at it
+    except (ValueError, TypeError):  # edited by another program
         return ()
 
 
@@ -286,14 +284,14 @@ def moment_in(data: str) -> Moment | None:
 
 
 def moment_of(data: Mapping[str, object]) -> Moment | None:
-    found = data.get("moment")
-    if not (isinstance(found, list) and [type(one) for one in found] == [str, float, float]):
+    values = data.get("moment")
+    if not (isinstance(values, list) and [type(one) for one in values] == [str, float, float]):
         return None
-    return Moment(*found)
+    return Moment(*values)
 
 
 def with_options_of(before: Intent, new: NewIntent) -> NewIntent:
-    """What is to be put back stays known, however many die over it."""
+    """Add the options of an earlier intent, so that they are restored even if its owner died."""
     known = {(one.socket, one.pane, one.option) for one in new.options}
     older = [one for one in before.options if (one.socket, one.pane, one.option) not in known]
     return replace(new, options=(*new.options, *older))

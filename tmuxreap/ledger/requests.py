@@ -1,7 +1,8 @@
-"""What other hosts asked for here, by the ID that they gave it, and what came of it.
+"""The requests of other hosts by the IDs they chose, and their answers.
 
-The table is made when the first one comes: most registries never see one. An ID is taken once; who
-asks for the outcome of one that never came takes it, too, so that it cannot begin afterwards."""
+The table is created with the first request, as most registries never get one. An ID is used once.
+Asking for the outcome of a request that never arrived uses its ID, too, so that it cannot begin
+later. Never runs a request."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ KEPT_S = 7 * 86400.0
 TABLE = """CREATE TABLE IF NOT EXISTS requests (
     id TEXT PRIMARY KEY, verb TEXT NOT NULL, at REAL NOT NULL,
     owner_pid INTEGER NOT NULL, owner_start INTEGER NOT NULL, boot_id TEXT NOT NULL, answer TEXT)"""
-NEVER = "never"  # the verb of one that never came
+NEVER = "never"  # the verb of a request that never arrived
 
 
 @frozen
@@ -25,14 +26,14 @@ class Asked:
 
     @property
     def is_void(self) -> bool:
-        """It never came, and may not come any more."""
+        """Whether the request never arrived, and is refused from now on."""
         return self.verb == NEVER
 
 
 def begin(
     db: Connection, number: str, verb: str, owner: ProcessId, boot_id: str, now: float
 ) -> bool:
-    """Whether the ID is taken by this one."""
+    """Claim the ID for this request; tell whether it was free."""
     db.execute(TABLE)
     db.execute("DELETE FROM requests WHERE at < ?", (now - KEPT_S,))
     values = (number, verb, now, owner.pid, owner.start, boot_id)
@@ -50,9 +51,5 @@ def end(db: Connection, number: str, answer: str) -> None:
 def asked(db: Connection, number: str) -> Asked | None:
     db.execute(TABLE)
     query = "SELECT verb, owner_pid, owner_start, boot_id, answer FROM requests WHERE id = ?"
-    found = db.execute(query, (number,)).fetchone()
-    return (
-        None
-        if found is None
-        else Asked(found[0], ProcessId(found[1], found[2]), found[3], found[4])
-    )
+    row = db.execute(query, (number,)).fetchone()
+    return None if row is None else Asked(row[0], ProcessId(row[1], row[2]), row[3], row[4])

@@ -1,7 +1,7 @@
-"""The tables of the ledger, as SQL text. Owns their shape and its version; runs nothing.
+"""The ledger's tables as SQL text, with their schema version. Never runs SQL.
 
-`sessions`, `orchestrator_task` and `agent_lifecycle` are read by other tools: their columns only
-ever grow."""
+`sessions`, `orchestrator_task` and `agent_lifecycle` are read by other tools: columns may be added
+to them, never removed."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ TABLES = (
         id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, at REAL NOT NULL,
         state TEXT NOT NULL, kind TEXT NOT NULL, conversation_id TEXT, data TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS heartbeats_of ON heartbeats (name, id)",
-    # A trigger, so that who sends a heartbeat needs one INSERT and no more: agents send one with
-    # every tool call.
+    # A trigger, so that a heartbeat is a single INSERT: agents send one with every tool call.
     """CREATE TRIGGER IF NOT EXISTS heartbeats_kept AFTER INSERT ON heartbeats BEGIN
         DELETE FROM heartbeats WHERE name = NEW.name AND id <= (
             SELECT id FROM heartbeats WHERE name = NEW.name ORDER BY id DESC LIMIT 1 OFFSET 50);
@@ -50,8 +49,7 @@ TABLES = (
         "CREATE TABLE IF NOT EXISTS readings (what TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT"
         " NOT NULL)"
     ),
-    # What other tools wrote into our view `agent_lifecycle`, which shows it until the row's status
-    # changes.
+    # What other tools wrote into our view `agent_lifecycle`, shown until the row's status changes.
     """CREATE TABLE IF NOT EXISTS lifecycle_words (
         agent_id TEXT PRIMARY KEY, pid INTEGER, status TEXT, task_id TEXT, completed_at TEXT,
         error_message TEXT)""",
@@ -59,18 +57,18 @@ TABLES = (
         task_id TEXT PRIMARY KEY, status TEXT, error_message TEXT, updated_at TEXT)""",
 )
 
-# Tables that another tool may have made before us, and what we need to find in them.
+# Tables that another tool may have created before us, and the columns that we need in them.
 SHARED_COLUMNS = {
     "sessions": ("name", "status", "pane_cwd", "data"),
 }
 
-# Numbers go on rising when a ledger is made anew: nobody's old number ever means another's record.
+# Numbers keep rising when a ledger is replaced, so that an old number never means a new record.
 FIRST_NUMBER = """INSERT INTO sqlite_sequence (name, seq)
     SELECT ?, ? WHERE ? NOT IN (SELECT name FROM sqlite_sequence)"""
 NUMBERED = ("events", "intents")
 
-# Rows are other people's YAML: one that is no JSON must not take the view down. A stalled agent
-# that was ended is one that was killed, whichever rung did it.
+# A row that is not valid JSON must not break the view. A stalled agent that was ended counts as
+# killed, whichever rung did it.
 _FACTS = """SELECT name, status, status <> 'running' AS ended,
         json_extract(facts, '$.pane.pid') AS pid, json_extract(facts, '$.task_id') AS task_id,
         coalesce(json_extract(facts, '$.stopped_at'), json_extract(facts, '$.terminated_at')) AS at,
@@ -78,7 +76,7 @@ _FACTS = """SELECT name, status, status <> 'running' AS ended,
         json_extract(facts, '$.termination_mode') AS mode
     FROM (SELECT name, status, CASE WHEN json_valid(data) THEN data ELSE '{}' END AS facts
         FROM sessions)"""
-# For an SQLite that was built without its JSON functions.
+# For an SQLite built without JSON functions.
 _FACTS_WITHOUT_JSON = """SELECT name, status, status <> 'running' AS ended, NULL AS pid,
     NULL AS task_id, NULL AS at, NULL AS reason, NULL AS mode FROM sessions"""
 _SEEN = """SELECT *,
@@ -125,13 +123,12 @@ _TRIGGER = (
 
 
 def lives(with_json: bool) -> str:
-    """Return the query for how each session's life stands, as our view and another tool's table
-    tell it."""
+    """Return the query for each session's lifecycle, as our view or another tool's table has it."""
     return _OURS.format(seen=_SEEN.format(facts=_FACTS if with_json else _FACTS_WITHOUT_JSON))
 
 
 def lifecycle(with_json: bool) -> tuple[str, ...]:
-    """Return what makes our view anew, with what hears of those who write into it."""
+    """Return the statements that recreate our view, with the triggers that make it writable."""
     beat, stalled = "NEW.last_heartbeat IS NOT NULL", "NEW.status = 'stalled'"
     changed = f"{beat} AND NEW.last_heartbeat IS NOT OLD.last_heartbeat"
     again = f"{stalled} AND OLD.status IS NOT 'stalled'"
@@ -160,7 +157,7 @@ ADD_INTENT = """INSERT INTO intents
 EVENT = "SELECT id, at, timestamp, name, kind, data, before FROM events"
 ADD_EVENT = "INSERT INTO events (at, timestamp, name, kind, data, before) VALUES (?, ?, ?, ?, ?, ?)"
 
-# `at` is looked at, for SQLite itself lets anything stand there.
+# The type of `at` is checked, as SQLite does not enforce it.
 HEARTBEAT = """SELECT name, at, state, kind, conversation_id, data FROM heartbeats
     WHERE typeof(at) = 'real' AND at BETWEEN 0 AND 1e11"""
 PULSE = """SELECT name, kind, state, at, (SELECT told.conversation_id FROM heartbeats AS told
@@ -173,7 +170,7 @@ ADD_HEARTBEAT = (
     " ?, ?)"
 )
 
-# Those known already keep the time at which they were first seen to survive.
+# A known survivor keeps the time when it was first seen.
 ADD_SURVIVOR = """INSERT OR IGNORE INTO survivors
     (name, pid, start, boot_id, comm, since, intent_id) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 
@@ -182,7 +179,7 @@ RETIRE_HEARTBEATS = """DELETE FROM heartbeats WHERE typeof(at) <> 'text' AND at 
     AND name NOT IN (SELECT name FROM survivors)
     AND id NOT IN (SELECT max(id) FROM heartbeats WHERE conversation_id IS NOT NULL
         AND name IN (SELECT name FROM sessions) GROUP BY name)"""
-# Of the kind that a changed state is; all others are kept.
+# Only events of a changed state; all others are kept.
 RETIRE_STATES = """DELETE FROM events WHERE kind = 'state' AND before IS NULL AND at < ?
     AND name NOT IN (SELECT name FROM intents WHERE outcome IS NULL)
     AND name NOT IN (SELECT name FROM survivors)"""

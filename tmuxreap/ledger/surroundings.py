@@ -1,7 +1,7 @@
-"""The environments of the sessions that are to be started again when they are lost.
+"""The environments of sessions that are to be restarted when they are lost.
 
-The table is made when the first one comes. It holds what these environments hold, secrets too: the
-ledger is its owner's alone (0600), and what is forgotten is dropped."""
+The table is created on first use. It holds the secrets in these environments, too: the ledger is
+private to its owner (0600). Never keeps an environment once its row is forgotten."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLE = "CREATE TABLE IF NOT EXISTS surroundings (name TEXT PRIMARY KEY, environ
 
 
 def keep(db: Connection, name: str, environ: Mapping[str, str] | None) -> None:
-    """In the place of what was kept before."""
+    """Store a session's environment, replacing the previous one; None deletes it."""
     db.execute(TABLE)
     db.execute("DELETE FROM surroundings WHERE name = ?", (name,))
     if environ is not None:
@@ -26,5 +26,5 @@ def keep(db: Connection, name: str, environ: Mapping[str, str] | None) -> None:
 def kept(db: Connection, name: str) -> dict[str, str] | None:
     db.execute(TABLE)
     query = "SELECT environ FROM surroundings WHERE name = ?"
-    found = db.execute(query, (name,)).fetchone()
-    return {key: str(one) for key, one in from_json(found[0]).items()} if found else None
+    row = db.execute(query, (name,)).fetchone()
+    return {key: str(one) for key, one in from_json(row[0]).items()} if row else None

@@ -17,10 +17,8 @@ from tmuxreap.core.values import frozen
 AT_ONCE = 1 << 16
 AT_MOST = 1 << 26  # bytes: listing a thousand sessions takes a few hundred thousand
 STEP_S = 0.001
-BACK_TO_DEFAULT = [
-    signal.SIGPIPE,
-    signal.SIGXFSZ,
-]  # Python ignores them, and a child would inherit it
+# Python ignores these signals, and a child process would inherit that.
+BACK_TO_DEFAULT = [signal.SIGPIPE, signal.SIGXFSZ]
 
 
 class TooSlow(Exception):  # noqa: N818 - a result rather than an error

@@ -51,9 +51,7 @@ class RealTmux:
             time.sleep(RETRY_S)
 
     def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
-        from tmuxreap.system.tmux.commands import (
-            command_of,
-        )  # imported late: a look needs none
+        from tmuxreap.system.tmux.commands import command_of  # a look needs none
 
         return self.run(socket, [command_of(deed) for deed in deeds])
 
