@@ -1,5 +1,5 @@
-"""Who calls: the user, the host, the tool, and the registered session that the call comes from.
-Looks at no process."""
+"""The caller: its user, host, tool, and the registered session that it runs in. Looks at no
+process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Caller:
     tool: str
 
     def as_recorded(self, books: Books) -> dict[str, object]:
-        """As it is recorded with an ending."""
+        """Return the caller in the form that is recorded with an ending."""
         uid = self.settings.uid
         try:
             user = pwd.getpwuid(uid).pw_name
@@ -32,10 +32,9 @@ class Caller:
         }
 
     def session(self, books: Books) -> str | None:
-        """Name the running row that we are called from: by the mark of its session, else by its
-        pane."""
-        mark, here = self.settings.mark, self.settings.pane
-        if mark is None and here is None:
+        """Return the running row that the caller is in: by its session's mark, else by its pane."""
+        mark, own_pane = self.settings.mark, self.settings.pane
+        if mark is None and own_pane is None:
             return None
         look = books.registry.look()
         if mark is not None and (name := books.name_of(mark)) is not None:
@@ -46,4 +45,4 @@ class Caller:
             for row in look.usable
             if not row.status.ended and row.tmux.server_pid and row.pane.id
         )
-        return next((name for pane, name in panes if pane == here), None)
+        return next((name for pane, name in panes if pane == own_pane), None)

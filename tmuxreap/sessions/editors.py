@@ -1,5 +1,5 @@
-"""The editor that an agent hands a draft to: its file holds the whole of what the screen shows a
-part of. Looks only."""
+"""Finds the editor in which an agent has opened its draft: the editor's file holds the whole draft,
+where the screen shows only a part. Never changes anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.ports import Processes
 from tmuxreap.core.values import frozen
 
-# They draw in the terminal that they are started in, and leave nothing behind when they are ended.
+# These draw in the terminal in which they are started, and leave nothing behind when ended.
 EDITORS = frozenset({"vi", "vim", "vim.basic", "vim.tiny", "nvim", "nano"})
 NAMED_BY = ("VISUAL", "EDITOR")
 
@@ -26,10 +26,10 @@ class Opened:
 def may_open(
     processes: Processes, agent: Collection[Process], profile: Profile, store: Path | None
 ) -> bool:
-    """The agent would start one of these, by its environment, and none is there already: never a
-    window of its own."""
-    told = (processes.environ(process.id) for process in agent)
-    environ = next((one for one in told if one is not None), {})
+    """Tell whether the agent would start one of these editors, by its environment, and none runs
+    yet. Any other editor might open its own window."""
+    environs = (processes.environ(process.id) for process in agent)
+    environ = next((environ for environ in environs if environ is not None), {})
     called = next((words for name in NAMED_BY if (words := environ.get(name, "").split())), [""])
     return (
         called[0].rpartition("/")[2] in EDITORS
@@ -39,7 +39,7 @@ def may_open(
 
 
 def _set_otherwise(profile: Profile, store: Path | None) -> bool:
-    """The agent's own settings name an editor, which may be any."""
+    """Tell whether the agent's own settings name an editor, which may be any."""
     if profile.editor_set is None or store is None:
         return False
     try:
@@ -50,7 +50,7 @@ def _set_otherwise(profile: Profile, store: Path | None) -> bool:
 
 
 def opened(processes: Processes, agent: Collection[Process]) -> Opened | None:
-    """What was handed over, as soon as the editor is there; it may leave while we look."""
+    """Return the draft once the editor runs; the editor may exit at any moment."""
     for process in _below(processes, agent):
         path = Path("".join(processes.argv(process.id)[-1:]))
         try:
@@ -62,15 +62,15 @@ def opened(processes: Processes, agent: Collection[Process]) -> Opened | None:
 
 
 def _below(processes: Processes, agent: Collection[Process]) -> Iterator[Process]:
-    """Editors among what those have started."""
+    """Yield the editors among the agent's descendants."""
     table = processes.look()
     ours = {process.pid for process in agent}
     for process in table.values():
         argv = processes.argv(process.id)
         if EDITORS.isdisjoint(program_names(argv[:1], process.comm, None)):
             continue
-        above: Process | None = process
-        while above is not None and above.pid not in ours:
-            above = table.get(above.ppid)
-        if above is not None:
+        ancestor: Process | None = process
+        while ancestor is not None and ancestor.pid not in ours:
+            ancestor = table.get(ancestor.ppid)
+        if ancestor is not None:
             yield process

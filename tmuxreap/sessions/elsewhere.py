@@ -1,6 +1,5 @@
-"""Tells whether a session belongs to another registry: by the mark that `start` set on that very
-session, and a running row there. Reads that registry; never writes to it, to its ledger or to
-tmux."""
+"""Tells whether a session belongs to another registry: by the mark that `start` set on the session,
+and a running row there. Reads that registry; never writes to it, its ledger or tmux."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from tmuxreap.system.environment import MARK, REGISTRY_MARK
 
 @frozen
 class Owner:
-    """The registry and the row that have a session."""
+    """The registry and the row that a session belongs to."""
 
     registry: Path
     name: str
@@ -29,21 +28,20 @@ class Owner:
 def owners_of(
     tmux: Tmux, ours: Path | None, boot_id: str, server: Server, sessions: Sequence[Session]
 ) -> dict[str, Owner]:
-    """Find by session id those that another registry than ours has, with one question to their
-    server."""
-    said = tmux.ask(server.socket, [Question(session.id, environment=True) for session in sessions])
-    found = {
+    """Return the sessions of other registries, by session id, with one question to their server."""
+    environments = tmux.ask(server.socket, [Question(it.id, environment=True) for it in sessions])
+    owners = {
         session.id: owner_of(ours, boot_id, server, session, environment)
-        for session, environment in zip(sessions, said, strict=True)
+        for session, environment in zip(sessions, environments, strict=True)
     }
-    return {number: owner for number, owner in found.items() if owner is not None}
+    return {number: owner for number, owner in owners.items() if owner is not None}
 
 
 def owner_of(
     ours: Path | None, boot_id: str, server: Server, session: Session, environment: str | None
 ) -> Owner | None:
-    """Find who else has it. `environment`: the session's own, without what its server gives to
-    all."""
+    """Find the other registry of a session. `environment`: the session's own, without the global
+    environment of its server."""
     marks = _marks(environment or "")
     mark, registry = marks.get(MARK), marks.get(REGISTRY_MARK)
     if not mark or not registry:
@@ -51,22 +49,22 @@ def owner_of(
     path = Path(os.path.realpath(registry))
     if path == ours:
         return None
-    here = (server.pid, session.id, session.created)
-    rows = (row for row in _running(path) if _has(path, row, here, boot_id, mark))
+    identity = (server.pid, session.id, session.created)
+    rows = (row for row in _running(path) if _has(path, row, identity, boot_id, mark))
     row = next(rows, None)
     return Owner(path, row.name) if row is not None else None
 
 
 def registered_elsewhere(verb: str, name: str, owner: Owner, hint: str = "") -> Failure:
-    """Refuse what would be done to another's session, and name the command there."""
-    there = command(
+    """Return the refusal for a session of another registry, with the command to use there."""
+    other_command = command(
         verb if verb in ("stop", "kill") else "show", owner.name, "--registry", str(owner.registry)
     )
     return Failure(
         Code.REGISTERED_ELSEWHERE,
         f"could not {verb} {name}: it is the running session {owner.name} of the registry"
         f" {owner.registry}",
-        f"{hint}{there}",
+        f"{hint}{other_command}",
     )
 
 
@@ -76,15 +74,15 @@ def _marks(environment: str) -> Mapping[str, str]:
 
 
 def _running(path: Path) -> list[Row]:
-    """Read the rows there; a registry that cannot be read has none that we know of."""
+    """Return the running rows of a registry; none if it cannot be read."""
     with contextlib.suppress(Failure):
         return [row for row in Registry(path).look().usable if not row.status.ended]
     return []
 
 
 def _has(path: Path, row: Row, here: tuple[int, str, int], boot_id: str, mark: str) -> bool:
-    """By the identity that it recorded; where another tool left that out, by the mark that its
-    ledger has."""
+    """Tell whether the row means the session: by the recorded identity; if another tool did not
+    record it, by the mark in that registry's ledger."""
     if not row.tmux.known:
         return _marked(path, row.name) == mark
     recorded = (row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created)
@@ -92,8 +90,8 @@ def _has(path: Path, row: Row, here: tuple[int, str, int], boot_id: str, mark: s
 
 
 def _marked(path: Path, name: str) -> str | None:
-    """Ask a copy of its ledger: who opens a ledger writes beside it."""
-    import tempfile  # rarely needed, and not cheap
+    """Read a copy of the other ledger: opening a ledger would write files next to it."""
+    import tempfile  # late: rarely needed, and slow
 
     from tmuxreap.ledger.copy import copy_of, marked_in
 

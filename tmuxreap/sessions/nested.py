@@ -1,6 +1,6 @@
-"""An agent that its pane only shows. In another tmux it is not the session's to end, and not gone
-with its pane. Behind a carrier (ssh, docker, sudo) the keys go to what carries it, and it may be
-where this kernel cannot see it. Pure."""
+"""Detects an agent that its pane only displays. In another tmux it does not belong to the session,
+and outlives the pane. Behind a carrier (ssh, docker, sudo) the carrier gets the keys, and this
+kernel may not see the agent. Never does I/O."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ class Nested:
 
 
 def nested_in(belongings: Owned, profile: Profile | None, world: World) -> Nested | None:
-    """A client of another tmux is in front, and below its server an agent of this kind lives."""
-    if not any(one.process.comm == TMUX_CLIENT and in_front(one.process) for one in belongings.own):
+    """Find the agent in another tmux whose client is in the foreground."""
+    if not any(it.process.comm == TMUX_CLIENT and in_front(it.process) for it in belongings.own):
         return None
-    found = agent_among((one.process for one in belongings.spared), profile, world)
-    if not found:
+    agents = agent_among((it.process for it in belongings.spared), profile, world)
+    if not agents:
         return None
-    trace = world.index.traces.get(found[0].pid)
-    return Nested(found[0], trace.tmux.partition(",")[0] if trace and trace.tmux else None)
+    trace = world.index.traces.get(agents[0].pid)
+    return Nested(agents[0], trace.tmux.partition(",")[0] if trace and trace.tmux else None)
 
 
 @frozen
 class Carried:
-    """What carries the agent's terminal to it, in front of the pane."""
+    """The carrier in the foreground of the pane, which connects the agent to the terminal."""
 
     process: Process
     program: str
-    beyond: bool  # the agent is where this kernel cannot see it
-    nested: str | None = None  # what takes the keys before the agent does
+    beyond: bool  # the agent runs where this kernel cannot see it
+    nested: str | None = None  # the program that takes the keys before the agent
 
 
 def carried_in(
@@ -57,24 +57,25 @@ def carried_in(
     carriers: Carriers,
     world: World,
 ) -> Carried | None:
-    """None where the agent is on the pane's own terminal, or nothing carries it."""
+    """Return the agent's carrier; None if the agent is on the pane's own terminal, or without a
+    carrier."""
     seen = agent if profile is not None else ()
     if pane.dead or on_terminal(pane, seen, world):
         return None
-    found = {
-        one: carrier
-        for one in tree(world.index, pane.pid or 0)
-        if (carrier := _carrier(one, carriers, world))
+    by_process = {
+        it: carrier
+        for it in tree(world.index, pane.pid or 0)
+        if (carrier := _carrier(it, carriers, world))
     }
-    front = next((one for one in on_terminal(pane, tuple(found), world) if in_front(one)), None)
-    if front is None or not _is_its_own(row, pane, front, frozenset(found), world):
+    front = next((it for it in on_terminal(pane, tuple(by_process), world) if in_front(it)), None)
+    if front is None or not _is_its_own(row, pane, front, frozenset(by_process), world):
         return None
-    below = [found[one] for one in tree(world.index, front.pid) if one in found]
+    below = [by_process[it] for it in tree(world.index, front.pid) if it in by_process]
     beyond = not seen and any(carrier.beyond for carrier in below)
-    if not beyond and not any(in_front(process) for process in seen):
+    if not beyond and not any(in_front(it) for it in seen):
         return None
     nested = carriers.between(world.names_of(front).argv[1:], profile.process if profile else ())
-    return Carried(front, found[front].program, beyond, nested)
+    return Carried(front, by_process[front].program, beyond, nested)
 
 
 def _carrier(process: Process, carriers: Carriers, world: World) -> Carrier | None:
@@ -85,12 +86,12 @@ def _carrier(process: Process, carriers: Carriers, world: World) -> Carrier | No
 def _is_its_own(
     row: Row, pane: Pane, front: Process, carriers: frozenset[Process], world: World
 ) -> bool:
-    """It runs for the agent: nothing but shells and carriers are above it, and where a shell waits
-    for it, it is what was recorded. A person may have gone elsewhere from there when the agent had
-    left."""
+    """Tell whether the carrier runs for the agent: only shells and carriers are above it, and if an
+    interactive shell waits for it, it is the recorded command. The user may have started another
+    carrier from that shell after the agent left."""
     above, index = front, world.index.processes
     while above.pid != pane.pid:
-        above = index[above.ppid]  # down from there it was found
+        above = index[above.ppid]  # exists: the search came down from the pane's leader
         if above not in carriers and shell_of(above, world) not in SHELLS:
             return False
     return (

@@ -1,7 +1,6 @@
-"""Agents' sessions that no row has: which there are, on which server, and what registers them.
-Looks, and never writes.
+"""Finds agents' sessions without a row, with the commands that register them. Never writes.
 
-A session that another registry has is none of them."""
+A session of another registry does not count."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.versions import spellings
 
-TOLD = 8  # names; more are counted
+TOLD = 8  # names to print; the rest is counted
 
 
 @frozen
@@ -25,7 +24,7 @@ class Newcomer:
     name: str
     agent: str
     socket: str
-    flag: tuple[str, ...] = ()  # what names its server on a command line
+    flag: tuple[str, ...] = ()  # selects its server on a command line
 
     def as_json(self) -> dict[str, object]:
         words = ("--agent", self.agent, *self.flag)
@@ -37,7 +36,7 @@ class Newcomer:
 
 
 def newcomers(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) -> list[Newcomer]:
-    """On the servers that were looked at for these rows."""
+    """Find newcomers on the servers that were looked at for these rows."""
     servers = {sight.socket: sight.server for sight in sights if isinstance(sight.server, Server)}
     return without_row(context, rows, sights, servers)
 
@@ -45,7 +44,7 @@ def newcomers(context: Context, rows: Sequence[Row], sights: Sequence[Sight]) ->
 def all_newcomers(
     context: Context, rows: Sequence[Row], sights: Sequence[Sight], sockets: Iterable[str]
 ) -> list[Newcomer]:
-    """The same, and on these servers too."""
+    """Find newcomers on those servers and on these."""
     servers = {sight.socket: sight.server for sight in sights}
     more = [socket for socket in dict.fromkeys(sockets) if socket not in servers]
     if more:
@@ -54,14 +53,14 @@ def all_newcomers(
 
 
 def told(found: Sequence[Newcomer]) -> str:
-    """For people: each with its agent."""
-    names = [f"{one.name} ({one.agent})" for one in found[:TOLD]]
+    """Return the names for people, each with its agent."""
+    names = [f"{newcomer.name} ({newcomer.agent})" for newcomer in found[:TOLD]]
     more = [f"{len(found) - TOLD} more"] if len(found) > TOLD else []
     return ", ".join([*names, *more])
 
 
 def not_registered(context: Context, target: str) -> Failure | None:
-    """Why a name means no row, where a session of that name is alive."""
+    """Return the failure for a name without a row, if a session of that name is alive."""
     for socket in context.servers.near(context.default_server):
         server = context.tmux.look(socket)
         if isinstance(server, Server) and server.named(target) is not None:
@@ -86,37 +85,37 @@ def without_row(
     sights: Sequence[Sight],
     servers: Mapping[str, ServerLook],
 ) -> list[Newcomer]:
-    """On these servers, as they were looked at."""
+    """Find newcomers on these servers, without a new look."""
     taken = {(sight.socket, sight.session.id) for sight in sights if sight.session is not None}
     names = {row.name for row in rows}
     names |= set(chain.from_iterable(map(spellings, names)))
-    found: list[Newcomer] = []
+    result: list[Newcomer] = []
     for socket, server in servers.items():
         if isinstance(server, Server):
-            strangers = [
+            unregistered = [
                 s for s in server.sessions if (socket, s.id) not in taken and s.name not in names
             ]
-            found += _agents_in(context, server, strangers)
-    return found
+            result += _agents_in(context, server, unregistered)
+    return result
 
 
 def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) -> list[Newcomer]:
     if not sessions:
         return []
-    world = context.observer.latest  # just made, for the rows
+    world = context.observer.latest  # from the look at the rows
     if world is None or not world.strangers or server.socket not in world.servers:
         world = context.observer.look([server.socket], 0)
     agents = {
-        one.id: found[0]
-        for one in sessions
-        if (found := agents_in(one.panes, context.profiles, world))
+        session.id: names[0]
+        for session in sessions
+        if (names := agents_in(session.panes, context.profiles, world))
     }
-    mine = [one for one in sessions if one.id in agents]
+    candidates = [session for session in sessions if session.id in agents]
     ours, boot_id = context.own_registry, context.place.boot_id
-    anothers = owners_of(context.tmux, ours, boot_id, server, mine) if mine else {}
+    taken = owners_of(context.tmux, ours, boot_id, server, candidates) if candidates else {}
     flag = context.servers.flag(server.socket)
     return [
-        Newcomer(one.name, agents[one.id], server.socket, flag)
-        for one in mine
-        if one.id not in anothers
+        Newcomer(session.name, agents[session.id], server.socket, flag)
+        for session in candidates
+        if session.id not in taken
     ]

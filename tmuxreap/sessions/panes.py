@@ -1,4 +1,4 @@
-"""What runs in a pane: the agent, an idle shell, something else. Pure."""
+"""Tells what runs in a pane: the agent, an idle shell, something else. Never does I/O."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ TMUX_CLIENT = "tmux: client"
 
 
 def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process, ...]:
-    """The agent's own processes in a pane; of an unknown agent, whatever runs there that is no idle
-    shell."""
+    """Return the agent's processes in a pane; without a profile, everything but an idle shell."""
     if pane.dead:
         return ()
     below = list(tree(world.index, pane.pid or 0))
@@ -28,8 +27,8 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
 
 
 def agents_in(panes: Sequence[Pane], profiles: Profiles, world: World) -> list[str]:
-    """Those of the known agents that run in one of these panes, in the order of the file; most
-    programs are none by their names."""
+    """Return the known agents that run in these panes, in the order of `agents.yaml`. A lookup by
+    name rules out most programs first."""
     below = chain.from_iterable(tree(world.index, pane.pid or 0) for pane in panes)
     names = set(chain.from_iterable(_names_of(process, world) for process in below))
     return [
@@ -45,7 +44,8 @@ def _names_of(process: Process, world: World) -> Sequence[str]:
 
 
 def is_idle_shell(pane: Pane, world: World) -> bool:
-    """A known shell without children that waits in front for a command."""
+    """Tell whether a known shell without children waits in the foreground; also true if nothing
+    runs there."""
     leader = leader_of(pane, world)
     if leader is None or world.index.children.get(leader.pid):
         return leader is None
@@ -53,13 +53,13 @@ def is_idle_shell(pane: Pane, world: World) -> bool:
 
 
 def leader_of(pane: Pane, world: World) -> Process | None:
-    """What tmux started in it, while it lives. Of a dead pane a pid, if there is one, may be a
-    stranger's by now."""
+    """Return the live process that tmux started in the pane; none for a dead pane, whose pid may
+    have been reused."""
     return None if pane.dead else world.index.processes.get(pane.pid or 0)
 
 
 def is_interactive_shell(process: Process, world: World) -> bool:
-    """It waits for commands, and does not carry out a script or -c."""
+    """Tell whether the shell reads commands, and runs neither a script nor -c."""
     argv = world.names_of(process).argv
     return shell_of(process, world) in SHELLS and all(
         word.startswith("-") and not _takes_command(word) for word in argv[1:]
@@ -76,8 +76,8 @@ def _takes_command(flag: str) -> bool:
 
 
 def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live:
-    """The agent is gone when a shell was left behind, or nothing; what else runs there may be the
-    agent in disguise."""
+    """Tell whether the agent is alive or gone. It is gone if only a shell is left, or nothing; any
+    other program may be the agent under another name."""
     if agent:
         return Live.ALIVE
     leader = leader_of(pane, world) if pane is not None else None
@@ -86,13 +86,13 @@ def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live
 
 
 def in_front(process: Process) -> bool:
-    """Its group is the terminal's foreground group: keys reach it and nobody else."""
+    """Tell whether the process is in its terminal's foreground group, which alone gets the keys."""
     return process.tpgid > 0 and process.pgrp == process.tpgid
 
 
 def on_terminal(pane: Pane, agent: tuple[Process, ...], world: World) -> tuple[Process, ...]:
-    """Those on the pane's own terminal. One behind another (script, dtach) may be in front there,
-    and not here."""
+    """Return the processes on the pane's own terminal. Behind another terminal (script, dtach) a
+    process may be in the foreground there, but not in the pane."""
     tty = world.tty_of(pane)
     return tuple([process for process in agent if tty and process.tty == tty])
 
@@ -102,8 +102,8 @@ def is_busy(pane: Pane, world: World) -> bool:
 
 
 def took_up_work(pane: Pane, world: World) -> bool:
-    """In what was an idle shell: a job, in front or behind, or another program. What draws a prompt
-    is none."""
+    """Tell whether an idle shell has begun to work: a job in foreground or background, or another
+    program. A process that draws the prompt is no job."""
     leader = leader_of(pane, world)
     if leader is None:
         return False
@@ -122,7 +122,7 @@ def _told(pane: Pane) -> str:
 
 
 def with_names(panes: Iterable[Pane], world: World) -> tuple[Pane, ...]:
-    """Each with what runs in front of it: a person knows his pane by that."""
+    """Add to each pane the name of its foreground program, by which users recognize it."""
     return tuple(replace(pane, runs=_in_front_of(pane, world)) for pane in panes)
 
 
@@ -135,16 +135,16 @@ def _in_front_of(pane: Pane, world: World) -> str:
 
 def tree(index: Index, pid: int) -> Iterable[Process]:
     queue = [pid] if pid in index.processes else []
-    for one in queue:
-        yield index.processes[one]
-        if index.processes[one].comm != TMUX_SERVER:
-            queue.extend(index.children.get(one, ()))
+    for current in queue:
+        yield index.processes[current]
+        if index.processes[current].comm != TMUX_SERVER:
+            queue.extend(index.children.get(current, ()))
 
 
 def agent_among(
     processes: Iterable[Process], profile: Profile | None, world: World
 ) -> tuple[Process, ...]:
-    """The agent itself may have outlived its session."""
+    """Return the agent's own processes among these."""
     return tuple(
         process
         for process in processes

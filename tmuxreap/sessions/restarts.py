@@ -1,8 +1,8 @@
-"""What stands in the ledger of a row's restarts: whether one is pending, what cancels it, and how
-many there were.
+"""The restarts of a row in the ledger: whether one is pending, what cancels it, and how many there
+were.
 
-Each decision is one event, of one loss, made in one transaction: who comes second is told no. Looks
-at no process and starts nothing."""
+Each decision is one event about one loss, made in one transaction: of two callers the second is
+refused. Looks at no process and starts nothing."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ SAME_MOMENT_S = 1.0
 
 
 class NotKnown(Exception):  # noqa: N818 - an answer more than an error
-    """The ledger cannot be had at this moment."""
+    """The ledger cannot be read at this moment."""
 
 
 @frozen
 class Pending:
-    """A restart that is to come."""
+    """A pending restart."""
 
     name: str
     loss: str
     wish: Wish
-    tried: int  # after this loss
-    recent: int  # within the time of the limit, after this and other losses
+    tried: int  # attempts after this loss
+    recent: int  # attempts within the time of the limit, after any loss
 
     @property
     def used_up(self) -> bool:
@@ -57,8 +57,8 @@ class RestartLog:
     warnings: list[str]
 
     def pending(self, row: Row) -> Pending | None:
-        """None where nothing is to come. ValueError where the row's words mean nothing, or nobody
-        can tell; NotKnown where it may be told later."""
+        """Return the pending restart, or None. Raise ValueError if the row's words are invalid or
+        the answer is lost, NotKnown if the ledger cannot be read now."""
         if not is_lost(row) or row.tmux.host not in (None, self.place.host):
             return None
         wish = wish_of(row)
@@ -73,9 +73,9 @@ class RestartLog:
         if wish.when is Restart.ON_FAILURE and not self._has_failed(row, events):
             return None
         tried = [event for event in events if event.kind == RESTARTING]
-        recent = [one for one in _since_person(events) if one.kind == RESTARTING]
-        near = [one for one in recent if self._age_s(one) < wish.limit.within_s]
-        return Pending(row.name, loss, wish, sum(_is_of(one, loss) for one in tried), len(near))
+        recent = [event for event in _since_person(events) if event.kind == RESTARTING]
+        counted = [event for event in recent if self._age_s(event) < wish.limit.within_s]
+        return Pending(row.name, loss, wish, sum(_is_of(it, loss) for it in tried), len(counted))
 
     def may_come_back(self, row: Row) -> bool:
         try:
@@ -84,7 +84,7 @@ class RestartLog:
             return False
 
     def cancel(self, row: Row, verb: str, caller: Caller) -> bool:
-        """Whether a restart of it was to come, and now is not."""
+        """Cancel a pending restart; tell whether one was cancelled."""
         try:
             known = self.pending(row)
         except ValueError:
@@ -101,51 +101,52 @@ class RestartLog:
         return self.decide(row.name, known.loss, CANCELLED, facts)
 
     def decide(self, name: str, loss: str, kind: str, facts: Mapping[str, object]) -> bool:
-        """End the matter of this loss; False where that was done before, or could not be
-        recorded."""
+        """Record the final decision on this loss; return False if one was recorded before, or if
+        recording failed."""
         event = NewEvent(name, kind, {"loss": loss, **facts})
         return self.books.note_unless(event, lambda events: is_decided(events, loss)) is True
 
     def claim(self, known: Pending) -> bool:
-        """Take the next attempt; two that try at the same moment do not both get it."""
+        """Claim the next attempt; of two concurrent callers only one gets it."""
         attempt = known.tried + 1
-        by = {"pid": self.place.pid}  # whose watch tells what comes of it
+        by = {"pid": self.place.pid}  # the watch that reports the result
         moment = Moment.now(self.place.boot_id, self.clock)
         facts = {"loss": known.loss, "attempt": attempt, **by, **moment.as_data()}
 
         def taken(events: Sequence[Event]) -> bool:
-            tried = sum(one.kind == RESTARTING and _is_of(one, known.loss) for one in events)
+            tried = sum(event.kind == RESTARTING and _is_of(event, known.loss) for event in events)
             return tried >= attempt or is_decided(events, known.loss)
 
         return self.books.note_unless(NewEvent(known.name, RESTARTING, facts), taken) is True
 
     def _age_s(self, event: Event) -> float:
-        """By the clock that nobody sets, while the machine was not started anew."""
+        """Return the event's age: by the uptime within one boot, since clocks may be set."""
         moment = moment_of(event.data)
         if moment is not None and moment.boot_id == self.place.boot_id:
             return self.clock.uptime() - moment.uptime
         return max(0.0, self.clock.now() - event.at)
 
     def _has_failed(self, row: Row, events: Sequence[Event]) -> bool:
-        """What is known of how it ended; an end that nobody asked for leaves no good-bye."""
-        begun = max((one.id for one in events if one.kind in BEGINNINGS), default=0)
-        life = [one for one in events if one.id > begun]
-        if any(one.kind == AGENT_GONE and one.data.get("goodbye") for one in life):
+        """Tell whether the session ended by a failure. A proper exit leaves a goodbye from the
+        agent's hook; an unrequested end leaves none."""
+        begun = max((event.id for event in events if event.kind in BEGINNINGS), default=0)
+        life = [event for event in events if event.id > begun]
+        if any(event.kind == AGENT_GONE and event.data.get("goodbye") for event in life):
             return False
-        cause = next((one.data.get("cause") for one in reversed(life) if one.kind == DEAD), None)
+        cause = next((it.data.get("cause") for it in reversed(life) if it.kind == DEAD), None)
         if cause is not None and not str(cause).startswith("exit status"):
             return True
         return cause != GOOD_EXIT and not self._said_goodbye(row)
 
     def _said_goodbye(self, row: Row) -> bool:
         since = row.pane.created_epoch or 0.0
-        told = self.books.told(row.name)
-        return any(one.kind == SESSION_END and one.at >= since - SAME_MOMENT_S for one in told)
+        beats = self.books.told(row.name)
+        return any(beat.kind == SESSION_END and beat.at >= since - SAME_MOMENT_S for beat in beats)
 
 
 def is_decided(events: Sequence[Event], loss: str) -> bool:
-    """Cancelled or given up."""
-    return any(one.kind in (CANCELLED, GIVEN_UP) and _is_of(one, loss) for one in events)
+    """Tell whether the restart after this loss was cancelled or given up."""
+    return any(event.kind in (CANCELLED, GIVEN_UP) and _is_of(event, loss) for event in events)
 
 
 def _is_of(event: Event, loss: str) -> bool:
@@ -153,20 +154,21 @@ def _is_of(event: Event, loss: str) -> bool:
 
 
 def _since_person(events: Sequence[Event]) -> Sequence[Event]:
-    """What came after a person began it last: that clears the account."""
+    """Return the events since a user last began the session, which resets the count."""
     begun = [
         at
-        for at, one in enumerate(events)
-        if one.kind in BEGINNINGS and not one.data.get("restart")
+        for at, event in enumerate(events)
+        if event.kind in BEGINNINGS and not event.data.get("restart")
     ]
     return events[begun[-1] :] if begun else events
 
 
 def _lost_since_start(row: Row, events: Sequence[Event]) -> bool:
-    """By the order of what was recorded; where another tool wrote the loss, by the times."""
-    lives = [one for one in events if one.kind in (*BEGINNINGS, DEAD)]
+    """Tell whether the loss came after the last start: by the order of events; by their times if
+    another tool recorded the loss."""
+    lives = [event for event in events if event.kind in (*BEGINNINGS, DEAD)]
     if not lives and row.tmux.known:
-        raise ValueError(UNTOLD)  # who wrote such a row has told the ledger, which was another one
+        raise ValueError(UNTOLD)  # its start was recorded in a ledger that was replaced since
     if lives and lives[-1].kind == DEAD:
         return True
     lost_at = ended_epoch(row)

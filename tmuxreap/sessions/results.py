@@ -1,5 +1,4 @@
-"""What is known of a row, as `list` and `show` tell it: the row, a look at its session, and what
-the ledger adds."""
+"""The answers of `list` and `show`: a row, a look at its session, and what the ledger adds."""
 
 from __future__ import annotations
 
@@ -35,17 +34,17 @@ def session_results(
     context: Context, rows: Sequence[Row], sights: Sequence[Sight]
 ) -> list[Session]:
     said = context.books.pulses()
-    told = _states(context, rows, sights, said)
+    states = _states(context, rows, sights, said)
     return [
-        session_result(context, row, sight, said.get(row.name), told=one)
-        for row, sight, one in zip(rows, sights, told, strict=True)
+        session_result(context, row, sight, said.get(row.name), told=state)
+        for row, sight, state in zip(rows, sights, states, strict=True)
     ]
 
 
 def _states(
     context: Context, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse]
 ) -> Sequence[Told | None]:
-    """Of those that live: what tells them is loaded where one does."""
+    """Return the states of live agents; without any, `state` is not imported."""
     if not any(sight.live is Live.ALIVE for sight in sights):
         return [None] * len(rows)
     return context.states.of(rows, sights, said)
@@ -59,12 +58,12 @@ def session_result(
     *,
     told: Told | None = None,
 ) -> Session:
-    """`told`: what it is at, where somebody has looked at its screen already."""
+    """Build the answer for one row. `told`: its state, if its screen was read already."""
     session, pane, now = sight.session, sight.pane, context.clock.now()
     activity = session.activity if session else None
     agent = context.agents.of(row)
     state = told or _states(context, [row], [sight], {})[0]
-    memory = sum(context.processes.memory(one.process.id) for one in sight.owned.own)
+    memory = sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own)
     return Session(
         name=row.name,
         agent=agent,
@@ -102,8 +101,8 @@ def session_result(
 
 
 def drift_of(row: Row, sight: Sight) -> str | None:
-    """In which way the registry and the world disagree on this row; None when they agree or it
-    cannot be told."""
+    """Return how the registry and the world disagree on this row; None if they agree, or if it is
+    unknown."""
     if sight.live is Live.UNKNOWN:
         return None
     if not row.status.ended:
@@ -117,9 +116,9 @@ def drift_of(row: Row, sight: Sight) -> str | None:
 
 
 def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -> Shown:
-    """One row as `show` tells it: with its processes, its conversation and its screen."""
+    """Build the answer of `show`: with processes, conversation and screen."""
     from tmuxreap.core.masking import kept_screen
-    from tmuxreap.sessions.conversation import screen_of  # with the agents' stores
+    from tmuxreap.sessions.conversation import screen_of  # late: imports the agents' stores
     from tmuxreap.sessions.state import shows, told_of
 
     profile = context.agents.profile(row)
@@ -129,7 +128,7 @@ def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -
     if row.terminal is Terminal.NONE:
         text = context.drawn(row)
     told = told_of(context.processes, context.clock, sight, said, shows(screen) if screen else None)
-    found = known.conversation
+    conversation = known.conversation
     trouble = sight.trouble if sight.live is Live.UNKNOWN else None
     summary = as_dict(session_result(context, row, sight, said, told=told))
     return Shown(
@@ -137,14 +136,14 @@ def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -
         processes=tuple(_process(context.processes, one) for one in sight.owned.own),
         protected=tuple(_process(context.processes, one) for one in sight.owned.spared),
         pane_state=screen.state.value if screen else sight.live.value,
-        locators=(Locator(**as_dict(found), candidates=tuple(known.candidates)),),
+        locators=(Locator(**as_dict(conversation), candidates=tuple(known.candidates)),),
         screen=kept_screen(text) if text is not None else row.last_screen,
         ended_by=_ended_by(context.books, row),
     )
 
 
 def _screens(tmux: Tmux, sight: Sight, profile: Profile | None) -> Sequence[str | None]:
-    """Its pane's, line by line as it is cut there, and with the lines whole."""
+    """Read the pane's screen, as shown and with wrapped lines joined."""
     if sight.pane is None:
         return None, None
     pane, styled = sight.pane.id, profile is not None and profile.is_styled
@@ -152,15 +151,15 @@ def _screens(tmux: Tmux, sight: Sight, profile: Profile | None) -> Sequence[str 
 
 
 def _ended_by(books: Books, row: Row) -> Author | None:
-    """Who ended it; None of one that runs, and where nobody did."""
+    """Return who ended the session; None if it runs, or if it ended by itself."""
     if not row.status.ended:
         return None
-    told = [event for event in books.events({row.name}, None) if event.kind in LIVES]
-    author = told[-1].data.get("ended_by") if told else None
+    lives = [event for event in books.events({row.name}, None) if event.kind in LIVES]
+    author = lives[-1].data.get("ended_by") if lives else None
     return read(Author, author) if isinstance(author, Mapping) else None
 
 
-# What makes an end the last one, or undoes it.
+# The events that end a session, or begin it again.
 LIVES = frozenset({"stopped", "killed", "terminated", "dead", "started", "resumed", "adopted"})
 
 

@@ -1,4 +1,4 @@
-"""Which agent a row has, with its profile and with what is spared for it. Looks at no process."""
+"""Determines a row's agent, its profile and the programs to spare. Looks at no process."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tmuxreap.core.model import Row
 class RowAgents:
     def __init__(self, profiles: Profiles) -> None:
         self.profiles = profiles
-        self.seen: dict[str, str] = {}  # what runs in the panes of rows that do not say it
+        self.seen: dict[str, str] = {}  # by row name: agents found in the pane
         # A thousand rows name few programs, and each is asked about several times.
         self._by_command = lru_cache(maxsize=1024)(self._started_with)
         self._spares: dict[str | None, Spares] = {}
 
     def of(self, row: Row) -> str | None:
-        """What the row tells; else what was seen there."""
+        """Return the agent that the row names, else the one that was seen in its pane."""
         return self.told(row) or self.seen.get(row.name)
 
     def told(self, row: Row) -> str | None:
-        """What the row says; else the last word of its name; else the program that it was started
-        with, or that other tools saw in its pane."""
+        """Return the agent that the row names; else by the last word of its name; else by its start
+        command, or by the command that other tools recorded of its pane."""
         if row.agent is not None:
             return row.agent
-        said = self.profiles.by_name_suffix(row.name)
-        return said or self._by_command(row.start_command, row.pane.cmd)
+        by_name = self.profiles.by_name_suffix(row.name)
+        return by_name or self._by_command(row.start_command, row.pane.cmd)
 
     def profile(self, row: Row) -> Profile | None:
         return self.profiles.of(self.of(row))

@@ -1,5 +1,5 @@
-"""Which tmux server a row, or a word on the command line, means: the path of its socket. Asks no
-server."""
+"""Finds the tmux server that a row or a command-line word means, as the path of its socket. Asks
+no server."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ class Servers:
     boot_id: str
 
     def of(self, row: Row) -> str:
-        """Where its server listens: as recorded while this boot lasts, else by tmux's own rules."""
+        """Return the row's socket: the recorded one if it is of this boot, else by tmux's rules."""
         if row.tmux.socket and row.tmux.of_boot(self.boot_id):
             return row.tmux.socket
         return self.socket(row.tmux_server)
 
     def of_all(self, rows: Iterable[Row]) -> dict[str, str]:
-        """By the names of the rows; the rules are gone through once for each server."""
-        named: dict[str | None, str] = {}
-        found: dict[str, str] = {}
+        """Return the sockets by row name, applying tmux's rules once for each server."""
+        by_server: dict[str | None, str] = {}
+        sockets: dict[str, str] = {}
         for row in rows:
             if row.tmux.socket:
-                found[row.name] = self.of(row)
+                sockets[row.name] = self.of(row)
                 continue
-            if row.tmux_server not in named:
-                named[row.tmux_server] = self.of(row)
-            found[row.name] = named[row.tmux_server]
-        return found
+            if row.tmux_server not in by_server:
+                by_server[row.tmux_server] = self.of(row)
+            sockets[row.name] = by_server[row.tmux_server]
+        return sockets
 
     def socket(self, server: str | None) -> str:
         return socket_path(self.named(server), self.settings.environ, self.settings.uid)
 
     def named(self, server: str | None) -> str | None:
-        """A path is recorded whole: the next command may come from another folder."""
+        """Make a path absolute: the next command may run in another folder."""
         return str(self.settings.cwd / server) if server and "/" in server else server
 
     def flag(self, socket: str) -> tuple[str, ...]:
-        """What names it on a command line."""
+        """Return the flag that selects this server; none for the default."""
         default = self.socket(None)
         if socket == default:
             return ()
@@ -51,14 +51,14 @@ class Servers:
         return ("--server", name if folder == default.rpartition("/")[0] else socket)
 
     def near(self, default: str | None) -> list[str]:
-        """Of the default server, tmux's and the user's own, and of the one that we run in."""
-        found = (self.socket(None), self.socket(default), self.settings.tmux_socket)
-        return list(dict.fromkeys(one for one in found if one))
+        """Return the sockets of tmux's and the user's default servers, and of the caller's."""
+        sockets = (self.socket(None), self.socket(default), self.settings.tmux_socket)
+        return list(dict.fromkeys(socket for socket in sockets if socket))
 
     def same_pane(self, one: Row, other: Row) -> bool:
-        """Whether two rows mean the same pane of the same session."""
-        here, there = (one.pane.pid, one.terminal), (other.pane.pid, other.terminal)
-        if one.pane.pid is None or here != there:
+        """Tell whether two rows mean the same pane of the same session."""
+        key, other_key = (one.pane.pid, one.terminal), (other.pane.pid, other.terminal)
+        if one.pane.pid is None or key != other_key:
             return False
         if one.tmux.known and other.tmux.known:
             return (one.tmux, one.pane.id) == (other.tmux, other.pane.id)

@@ -1,7 +1,7 @@
-"""Which panes of a session an ending may take: the agent's, those that were judged, and idle
-shells. Pure.
+"""Decides which panes of a session an ending may take: the agent's, those of the plan, and idle
+shells. Never does I/O.
 
-It never takes a pane that came since the plan and is at work, and never follows one into another
+Never takes a busy pane that appeared after the plan, and never follows a pane into another
 session."""
 
 from __future__ import annotations
@@ -18,48 +18,48 @@ from tmuxreap.sessions.world import World
 
 @frozen
 class Judged:
-    """The panes of one session at one look: those that may be ended, and those at work that may
+    """The panes of one session at one look: those that may be ended, and the busy ones that may
     not."""
 
-    session: Session | None  # with its own panes only; None when nothing of it is left to end
+    session: Session | None  # only with its own panes; None if none is left to end
     foreign: tuple[Pane, ...] = ()
 
 
 @frozen
 class Known:
-    """What is known of a session's panes when it is judged again."""
+    """What is known of a session's panes at a later look."""
 
     agent: Pane | None
     planned: tuple[Pane, ...]
-    struck: frozenset[str] = (
-        frozenset()
-    )  # their ending has begun: what a hook starts in them is ended, too
+    struck: frozenset[str] = frozenset()  # being ended, with whatever a hook starts in them
     whole_session: bool = False
-    leader_of: frozenset[str] = frozenset()  # the conversations that team mates name
+    leader_of: frozenset[str] = frozenset()  # the conversations that teammates name
 
 
 def judge(session: Session, known: Known, profile: Profile | None, world: World) -> Judged:
     own = own_panes(session, known.agent)
     foreign = tuple(pane for pane in own if not _may_end(pane, known, profile, world))
     ours = tuple(pane for pane in own if pane not in foreign) if foreign else own
-    # A window that another session shows too is closed here without harm; a foreign pane keeps its
-    # session.
+    # Without foreign panes the session is closed even if it has no own pane: a linked window lives
+    # on in the other session.
     left = within(session, ours) if ours or not foreign else None
     return Judged(left, with_names(foreign, world))
 
 
 def within(session: Session, panes: tuple[Pane, ...]) -> Session:
-    """The session with these of its panes: most have one."""
+    """Return the session with only these of its panes."""
     return session if panes == session.panes else replace(session, panes=panes)
 
 
 def own_panes(session: Session, agent: Pane | None) -> tuple[Pane, ...]:
-    """Another window that another session shows too is that one's."""
+    """Return the panes without those of other windows that are linked into another session."""
     if agent is None or not any(map(session.shares, session.panes)):
         return session.panes
-    now = next((one for one in session.panes if one.id == agent.id), agent)
+    now = next((pane for pane in session.panes if pane.id == agent.id), agent)
     return tuple(
-        one for one in session.panes if one.window_id == now.window_id or not session.shares(one)
+        pane
+        for pane in session.panes
+        if pane.window_id == now.window_id or not session.shares(pane)
     )
 
 
@@ -75,25 +75,25 @@ def _may_end(pane: Pane, known: Known, profile: Profile | None, world: World) ->
 def is_mate(
     pane: Pane, conversations: frozenset[str], profile: Profile | None, world: World
 ) -> bool:
-    """The agent opened it itself: what runs there names the agent's conversation as its
-    leader's."""
+    """Tell whether the agent itself opened the pane: its process names the agent's conversation as
+    its leader."""
     if profile is None or not profile.mates:
         return False
     return any(
-        _led_by(world.names_of(one).argv, profile.mates) & conversations
-        for one in agent_in(pane, profile, world)
+        _led_by(world.names_of(process).argv, profile.mates) & conversations
+        for process in agent_in(pane, profile, world)
     )
 
 
 def conversations_of(
     agent: Iterable[Process], known: Iterable[str | None], profile: Profile | None, world: World
 ) -> frozenset[str]:
-    """The conversations of an agent that may have mates: as recorded, and as its own command line
-    tells them."""
+    """Return the conversations of an agent that may have teammates: the recorded ones, and the
+    words of its command line."""
     if profile is None or not profile.mates:
         return frozenset()
-    said = chain.from_iterable(world.names_of(process).argv for process in agent)
-    return frozenset(word for word in (*known, *said) if word)
+    words = chain.from_iterable(world.names_of(process).argv for process in agent)
+    return frozenset(word for word in (*known, *words) if word)
 
 
 def _led_by(argv: tuple[str, ...], flags: tuple[str, ...]) -> frozenset[str]:
@@ -103,8 +103,8 @@ def _led_by(argv: tuple[str, ...], flags: tuple[str, ...]) -> frozenset[str]:
 
 
 def holder_of(pane: Pane, session: Session | None, server: ServerLook) -> Session | None:
-    """The other session that this pane, with this process, was put into; None where it stands as it
-    did, or is no more."""
+    """Return the other session that this pane was moved into; None if it is still in place, or
+    gone."""
     if not isinstance(server, Server) or (session is not None and session.holds(pane.id)):
         return None
     same = (pane.id, pane.pid, False)
