@@ -15,19 +15,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from xdist.remote import Producer
 
-from tests import warm
+from tests import warm, workers
 from tests.fakes import Story
 from tests.real import Real
-from tests.together import Together
 
 GUARD = "TESTED_BY"
 LEAVING_S = 20.0
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
-    return Together(config, log)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("workers")
+    group._addoption("-n", dest="workers", type=int, default=0, help="so many tests at a time")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    how_many = session.config.getoption("workers")
+    if not how_many or session.testsfailed or session.config.option.collectonly:
+        return None
+    workers.run(session, how_many)
+    return True
 
 
 def pytest_unconfigure() -> None:
@@ -44,8 +52,7 @@ def pytest_collection_finish() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     _hear_signals()
-    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
-        warm.begin()
+    warm.begin()
 
 
 def _hear_signals() -> None:

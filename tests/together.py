@@ -1,22 +1,40 @@
-"""Which tests run in one worker, one after the other: those that share what is dear to make.
-
-pytest-xdist has a marker for this; it says nothing to pytest from 9.2 on, whose tests keep their
-names."""
+"""Which tests run in one worker, one after the other: those that share what is dear to make. And
+who begins: what takes longest, lest one worker has it left when the others are done."""
 
 from __future__ import annotations
 
 import re
-
-from xdist.scheduler import LoadScopeScheduling
+from collections.abc import Sequence
 
 SHARED = (
     re.compile(r"tests/live/(test_zoo)\.py::.*\[(stop-rows-of-others|stop|kill)[-\]]"),  # a zoo
 )
+FIRST = tuple(
+    map(
+        re.compile,
+        (
+            r"tests/live/test_zoo\.py",
+            r"tests/(test_histories|hosts/test_(popup|morning))",
+            r"tests/live/test_(restart|mcp|crash|bulk)",
+            r"tests/(live|hosts)/",
+            r"tests/promises/",
+        ),
+    )
+)
 
 
-class Together(LoadScopeScheduling):
-    """All others by themselves, to whoever is free."""
+def units_of(names: Sequence[str]) -> list[list[int]]:
+    """The numbers of tests, in the order of their beginning, by units that stay together."""
+    units: dict[str, list[int]] = {}
+    for number, name in enumerate(names):
+        units.setdefault(_unit(name), []).append(number)
+    return sorted(units.values(), key=lambda unit: _turn(names[unit[0]]))
 
-    def _split_scope(self, nodeid: str) -> str:
-        found = next(filter(None, (one.match(nodeid) for one in SHARED)), None)
-        return " ".join(found.groups()) if found else nodeid
+
+def _unit(name: str) -> str:
+    found = next(filter(None, (one.match(name) for one in SHARED)), None)
+    return " ".join(found.groups()) if found else name
+
+
+def _turn(name: str) -> int:
+    return next((turn for turn, one in enumerate(FIRST) if one.match(name)), len(FIRST))

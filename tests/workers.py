@@ -1,0 +1,228 @@
+"""Several tests at a time, in processes that are copies of this one: what tests import and who they
+are is found out once, and not by each worker again.
+
+A worker is told what to run, in units (tests/together.py), one ahead: who comes next decides what a
+test leaves set up. What it reports is reported here. One that dies fails the test that it ran."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
+
+import pytest
+
+from tests.together import units_of
+
+LOOK_S = 1.0
+AHEAD = 2  # units that a worker knows: what it runs, and what comes next
+
+
+@dataclass
+class Worker:
+    """As it is seen from here."""
+
+    number: int
+    pid: int
+    link: Connection
+    given: deque[list[int]] = field(default_factory=deque)
+    runs: int | None = None
+
+
+def run(session: pytest.Session, how_many: int) -> None:
+    """All tests of the session."""
+    units = units_of([item.nodeid for item in session.items])
+    # Copies of it share its folder; a worker's own lies in there.
+    folders = session.config._tmp_path_factory  # type: ignore[attr-defined]
+    folders.getbasetemp()
+    Crew(session, units).work(min(how_many, len(units)))
+
+
+class Crew:
+    def __init__(self, session: pytest.Session, units: list[list[int]]) -> None:
+        self._session, self._config = session, session.config
+        self._waiting = deque(units)
+        self._there = selectors.DefaultSelector()
+        self._begun = 0
+
+    def work(self, how_many: int) -> None:
+        try:
+            for _ in range(how_many):
+                self._begin()
+            while self._there.get_map():
+                heard = self._there.select(LOOK_S)
+                for key, _ in heard:
+                    self._hear(key.data)
+                if not heard:
+                    self._look_for_dead()
+        finally:
+            self._end_all()
+        if self._session.shouldfail:
+            raise self._session.Failed(self._session.shouldfail)
+        if self._session.shouldstop:
+            raise self._session.Interrupted(self._session.shouldstop)
+
+    def _workers(self) -> list[Worker]:
+        return [key.data for key in self._there.get_map().values()]
+
+    def _begin(self) -> None:
+        ours, its = Pipe()
+        self._begun += 1
+        pid = os.fork()
+        if pid == 0:
+            for worker in self._workers():
+                worker.link.close()
+            ours.close()
+            _serve(self._session, its, self._begun)
+        its.close()
+        worker = Worker(self._begun, pid, ours)
+        self._there.register(ours, selectors.EVENT_READ, worker)
+        for _ in range(AHEAD):
+            self._give(worker)
+
+    def _give(self, worker: Worker) -> None:
+        stopped = self._session.shouldfail or self._session.shouldstop
+        unit = self._waiting.popleft() if self._waiting and not stopped else None
+        if unit is not None:
+            worker.given.append(unit)
+        with contextlib.suppress(BrokenPipeError):  # it died: its end is heard next
+            worker.link.send(unit)
+
+    def _hear(self, worker: Worker) -> None:
+        try:
+            kind, what = worker.link.recv()
+        except (EOFError, ConnectionResetError):
+            self._has_ended(worker, os.waitpid(worker.pid, 0)[1])
+            return
+        hook = self._config.hook
+        if kind == "report":
+            report = hook.pytest_report_from_serializable(config=self._config, data=what)
+            hook.pytest_runtest_logreport(report=report)
+            return
+        item = self._session.items[what]
+        if kind == "begun":
+            worker.runs = what
+            hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        else:
+            worker.runs = None
+            hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            self._has_done(worker, what)
+
+    def _has_done(self, worker: Worker, number: int) -> None:
+        worker.given[0].remove(number)
+        if not worker.given[0]:
+            worker.given.popleft()
+            self._give(worker)
+
+    def _look_for_dead(self) -> None:
+        """What a test left behind may hold the link of a worker that is gone."""
+        for worker in self._workers():
+            pid, status = os.waitpid(worker.pid, os.WNOHANG)
+            if pid:
+                self._has_ended(worker, status)
+
+    def _has_ended(self, worker: Worker, status: int) -> None:
+        """Also before its time: what it ran has failed, what it was to run is for others."""
+        self._there.unregister(worker.link)
+        worker.link.close()
+        if worker.runs is None and status:
+            raise RuntimeError(f"a worker ended between two tests: {_named(status)}")
+        if worker.runs is None:
+            return
+        worker.given[0].remove(worker.runs)
+        self._tell_death(self._session.items[worker.runs], status)
+        self._waiting.extendleft(reversed([unit for unit in worker.given if unit]))
+        if self._waiting:
+            self._begin()
+
+    def _tell_death(self, item: pytest.Item, status: int) -> None:
+        why = f"the process that ran it ended: {_named(status)}"
+        report = pytest.TestReport(
+            item.nodeid, item.location, {}, "failed", why, "call", duration=0.0
+        )
+        self._config.hook.pytest_runtest_logreport(report=report)
+
+    def _end_all(self) -> None:
+        """Who is left when we were interrupted tidies up, and ends."""
+        for worker in self._workers():
+            self._there.unregister(worker.link)
+            worker.link.close()
+            os.kill(worker.pid, signal.SIGINT)
+            os.waitpid(worker.pid, 0)
+        self._there.close()
+
+
+def _named(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"exit status {code}" if code >= 0 else signal.Signals(-code).name
+
+
+# In the worker
+
+
+class Reporter:
+    """Says there what is reported here."""
+
+    def __init__(self, config: pytest.Config, link: Connection) -> None:
+        self._config, self._link = config, link
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        hook = self._config.hook
+        data = hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._link.send(("report", data))
+
+
+def _serve(session: pytest.Session, link: Connection, number: int) -> NoReturn:
+    status = 1
+    try:
+        _become_worker(session.config, link, number)
+        _run_units(session, link)
+        status = 0
+    except (KeyboardInterrupt, BrokenPipeError):
+        status = 2
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            session._setupstate.teardown_exact(None)
+        os._exit(status)
+
+
+def _become_worker(config: pytest.Config, link: Connection, number: int) -> None:
+    plugins: Any = config.pluginmanager
+    plugins.unregister(name="terminalreporter")
+    plugins.register(Reporter(config, link))
+    capture = plugins.getplugin("capturemanager")
+    capture.stop_global_capturing()  # into files that all copies share
+    capture.start_global_capturing()
+    folders: Any = config._tmp_path_factory  # type: ignore[attr-defined]
+    folders._basetemp = folders.getbasetemp() / f"w{number}"
+    folders._basetemp.mkdir(mode=0o700)
+
+
+def _run_units(session: pytest.Session, link: Connection) -> None:
+    numbers = _each(link)
+    number = next(numbers, None)
+    while number is not None:
+        following = next(numbers, None)
+        item = session.items[number]
+        link.send(("begun", number))
+        item.config.hook.pytest_runtest_protocol(
+            item=item, nextitem=None if following is None else session.items[following]
+        )
+        link.send(("done", number))
+        number = following
+
+
+def _each(link: Connection) -> Iterator[int]:
+    while (unit := link.recv()) is not None:
+        yield from unit
