@@ -1,9 +1,9 @@
-"""Owns the truth: the registry file, its rows, what may happen to a row, and which rows a word
-means.
+"""Owns the source of truth: the registry file, its rows, their state transitions, and the selection
+of rows by targets.
 
-Never dumps a document: a write changes the bytes of the fields that it must, and reads its own
-result again before it replaces the file.
+Never dumps a document: a write changes only the bytes of the fields concerned, and its result is
+parsed again before it replaces the file.
 
-Doors: `file`, `rows`, `transitions`, `restarts` (when to start again), `targets`, `trees` (who
-began whom), `edits`. Main types: `Registry` (look, lock, write), `RegistryLook` (what the file says
-now), `Event` (what may happen to a row)."""
+Doors: `file`, `rows`, `transitions`, `restarts` (when to restart a session), `targets`, `trees`
+(parents and children), `edits`. Main types: `Registry` (look, lock, write), `RegistryLook` (the
+file's content), `Event` (what may happen to a row)."""

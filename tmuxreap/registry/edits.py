@@ -1,7 +1,7 @@
-"""Changes fields and rows in the registry's text and leaves every other byte as it was.
+"""Edits fields and rows in the registry's text and leaves every other byte unchanged.
 
-Every edit reads its own result again before it hands it out: what was asked for must be there, all
-else must mean what it meant. Does not know what fields are for, and never touches a file."""
+Every edit parses its own result before returning it: it must contain what was asked for, and
+everything else must still mean the same. Knows no field's purpose, and never touches a file."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ __all__ = [
 ]
 
 
-class Unsafe(ValueError):  # noqa: N818 - an answer about one row, caught per target
-    """The text cannot be edited here without touching, or risking, something else."""
+class Unsafe(ValueError):  # noqa: N818 - a result about one row, caught per target
+    """The text cannot be edited here without changing, or risking, something else."""
 
     def __init__(self, reason: str, line: int, column: int, index: int | None = None) -> None:
         super().__init__(f"{reason} (line {line}, column {column})")
@@ -69,7 +69,7 @@ def new_document() -> str:
 
 
 def rehearse() -> None:
-    """What an edit compiles and loads when it is the first, done before there is any haste."""
+    """Make a trial edit, so that imports and compiled patterns are ready before time matters."""
     once = add_row(parse(new_document()), {"name": "a", "status": "running"})
     set_fields(
         parse(once), 0, {("status",): "stopped", ("last_visible_status",): "a line\nanother"}
@@ -81,25 +81,26 @@ def set_fields(document: Document, index: int, changes: Changes) -> str:
 
 
 def edit_rows(document: Document, edits: Mapping[int, Changes]) -> str:
-    """All of them or none; `Unsafe.index` is the row that stood in the way."""
-    splices, wanted = [], list[RowText | object](document.rows)
+    """Make all edits or none; `Unsafe.index` is the row that prevents it."""
+    all_splices, wanted = [], list[RowText | object](document.rows)
     for index, changes in edits.items():
         row = document.rows[index]
         if row.trouble is not None or row.data is None:
             raise Unsafe(
                 row.trouble or "it is not a mapping", row.trouble_line, row.trouble_column, index
             )
-        splice, data = _edit_row(document, row, changes)
-        splices += splice
+        splices, data = _edit_row(document, row, changes)
+        all_splices += splices
         wanted[index] = data
-    if not splices:
+    if not all_splices:
         return document.text
     try:
-        return _checked(document, spliced(document.text, splices), wanted)
+        return _checked(document, spliced(document.text, all_splices), wanted)
     except Unsafe as refusal:
         if refusal.index in edits:
             raise
-        for index, changes in edits.items() if len(edits) > 1 else ():  # which of them is it?
+        # Find out which row it is: a single edit raises with its own index.
+        for index, changes in edits.items() if len(edits) > 1 else ():
             edit_rows(document, {index: changes})
         row = document.rows[next(iter(edits))]
         raise Unsafe(refusal.reason, row.line, row.column, row.index) from refusal
@@ -122,8 +123,8 @@ def add_row(document: Document, row: Mapping[str, Value]) -> str:
     except Unsafe as refusal:
         last = document.rows[-1] if document.rows else None
         if last and last.ends_in_block and last.end == len(document.text):
-            way_out = "the file ends inside a block scalar without a line break; give it one"
-            raise Unsafe(way_out, last.line, last.column, last.index) from refusal
+            advice = "the file ends inside a block scalar without a line break; give it one"
+            raise Unsafe(advice, last.line, last.column, last.index) from refusal
         raise
 
 
@@ -143,8 +144,7 @@ def remove_row(document: Document, index: int) -> str:
 
 
 def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[Splice], object]:
-    """The row's text is edited as a text of its own; an indent stands for what is before it on its
-    line."""
+    """Edit the row's text on its own, with spaces in place of what precedes it on its line."""
     text, in_flow = document.text, document.list.shape is Shape.FLOW
     end = row.end if in_flow else after_break(text, line_end(text, row.end))
     indent = " " * (row.column - 1)
@@ -158,8 +158,8 @@ def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[
 
 
 def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) -> str:
-    """The text, if it means what is wanted: of a RowText the same as before, of anything else these
-    very data."""
+    """Return the text if it means what is wanted: each RowText as before, anything else as that
+    data."""
     try:
         found = parse(text)
     except Malformed as error:
@@ -196,7 +196,7 @@ def _colon(document: Document) -> int:
 
 
 def _inside(document: Document) -> str:
-    """What stands between the brackets of a flow list."""
+    """Return what is between the brackets of a flow list."""
     return document.text[document.list.start + 1 : document.list.end - 1]
 
 
@@ -237,7 +237,7 @@ def _add_below(document: Document, row: Mapping[str, Value]) -> Splice:
         newline if last.index and above and not above[0].strip() and not last.ends_in_block else ""
     )
     added, end = blank + _item(row, column, offset, newline), _own_end(text, last, column)
-    below = after_break(text, end)  # the line above keeps the break that it has
+    below = after_break(text, end)  # the line above keeps its line break
     return Splice(below, below, added + newline if below > end else newline + added)
 
 
@@ -269,7 +269,7 @@ def _cut_lines(document: Document, row: RowText) -> list[Splice]:
 
 
 def row_starts(document: Document) -> list[int] | None:
-    """Where the lines of each row begin; None where one does not begin with its dash alone."""
+    """Return where each row's lines begin; None if any row does not begin with its dash alone."""
     text, column = document.text, document.list.column
     if document.list.shape is not Shape.BLOCK:
         return None
@@ -294,8 +294,8 @@ def _dash(document: Document, row: RowText) -> int:
 
 
 def _own_end(text: str, row: RowText, column: int) -> int:
-    """The end of its last line; comments right below that are indented deeper than the dash are its
-    own."""
+    """Return the end of a row's last line, including the comments right below that are indented
+    deeper than its dash."""
     end = line_end(text, row.end)
     while (start := after_break(text, end)) > end:
         stop = line_end(text, start)

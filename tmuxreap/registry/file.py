@@ -1,7 +1,7 @@
-"""The registry file: read into rows, changed under its lock, never half-written and never dumped
-anew.
+"""The registry file: parses its rows, and changes them under its lock. Never writes it partially,
+and never dumps it.
 
-The truth is here; whoever wants to change it reads it again under the lock first."""
+It is the source of truth: to change it, callers read it again under the lock first."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     )  # with YAML, which a registry that was read before does not need
 
 _WITHOUT_COLON = rb"(?m)(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:"
-ROOM_TO_GROW = 64 * 1024  # for new fields and screens, in the registry and beside it
-MANY_ROWS = 100  # from here on parsing is what one waits for
+ROOM_TO_GROW = 64 * 1024  # bytes for new fields and screens, in the registry and the ledger
+MANY_ROWS = 100  # from here on parsing takes noticeable time
 
 
 class RegistryLook:
-    """The registry as it was at one moment. `known`: its rows as they were read of this very
-    content before. `written`: by which change it came to be, and from what."""
+    """A snapshot of the registry. `known`: the cached rows of exactly this content. `written`: the
+    change that produced it, and its base."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class RegistryLook:
         self.path = path
         self.content = content
         self._known = known
-        self._changes: dict[str, Change] = {}  # by the text that they come to
-        self._sound: set[str] = set()  # texts with no other rows than these, all of them usable
-        self.unsynced = unsynced  # why a power cut could undo what was just written
+        self._changes: dict[str, Change] = {}  # by the resulting text
+        self._sound: set[str] = set()  # edited texts with the same rows, all of them usable
+        self.unsynced = unsynced  # why a power failure could undo the last write
         self.written = written
 
     @cached_property
@@ -73,7 +73,7 @@ class RegistryLook:
 
     @cached_property
     def document(self) -> edits.Document:
-        """Its text with the places of the rows: what edits stand on."""
+        """The parsed text with the rows' positions, which edits need."""
         from tmuxreap.registry.yaml.parse import parse
         from tmuxreap.registry.yaml.places import Malformed
 
@@ -93,18 +93,18 @@ class RegistryLook:
 
     @cached_property
     def usable(self) -> tuple[Row, ...]:
-        """Without those that cannot be read or edited safely."""
+        """The rows that can be read and edited safely."""
         return tuple(row for row in self.rows if isinstance(row, Row))
 
     def differing(self, other: RegistryLook) -> set[str]:
-        """Name the rows that are not the same in both, or stand in one alone."""
+        """Return the names of rows that differ, or exist in only one of the two."""
         then = {row.name: row.data for row in self.usable}
         now = {row.name: row.data for row in other.usable}
         return {name for name in then.keys() | now.keys() if then.get(name) != now.get(name)}
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Say of each row that cannot be used why."""
+        """For each unusable row, the reason."""
         bad = [row for row in self.rows if not isinstance(row, Row)]
         return tuple(row_invalid(self.path, row).message for row in bad)
 
@@ -114,47 +114,46 @@ class RegistryLook:
 
     @property
     def readings(self) -> list[Reading]:
-        """For the next look; a registry with a row that cannot be used is read anew each time."""
+        """The cache entries for the next look; none if a row is unusable."""
         if self._known is None and len(self.usable) == len(self.rows):
             self._known = kept.of_document(self.document)
         return kept.readings(self._known, _stamp(self.content)) if self._known else []
 
     @cached_property
     def _by_name(self) -> Mapping[str, Row]:
-        return {row.name: row for row in self.usable}  # of a name that stands twice none is usable
+        return {row.name: row for row in self.usable}  # rows with a duplicate name are unusable
 
     def named(self, name: str) -> Row | None:
         return self._by_name.get(name)
 
     def spoilt(self, name: str) -> BadRow | None:
-        """Find the bad row that may be the one of this name: as long as there is one, no row of it
-        has gone."""
+        """Find the bad row that may have this name: while there is one, the row is not gone."""
         bad = [row for row in self.rows if isinstance(row, BadRow) and row.name in (None, name)]
         return max(bad, key=lambda row: row.name == name, default=None)
 
     def text_of(self, row: Row) -> str:
-        """The row exactly as it stands in the file: the before-image of a change."""
-        whole = "document" in vars(self)  # read already: of thousands no excerpts are made
+        """Return the row's exact text in the file: the before-image of a change."""
+        whole = "document" in vars(self)  # already parsed: cheaper than an excerpt for each row
         excerpt = None if whole else self._excerpt([row.index])
         document = self.document if excerpt is None else excerpt.document
         span = document.rows[row.index if excerpt is None else excerpt.place(row.index)]
         return document.text[span.start : span.end]
 
     def make_ready(self, names: Collection[str]) -> None:
-        """Read what an edit of these rows will stand on, while there is time."""
+        """Parse what an edit of these rows will need, before time matters."""
         if self._excerpt([row.index for row in self.usable if row.name in names]) is None:
             _ = self.document
         _ = self.digest
 
-    # Edits: of many rows only those around the changed ones are read again.
+    # Edits: in a large registry, only the rows around the changed ones are parsed again.
 
     def edited(self, changes: Mapping[int, Changes]) -> str:
-        """The text with these fields of these rows changed."""
+        """Return the text with these fields of these rows changed."""
         from tmuxreap.registry import edits
 
         def edit(excerpt: Excerpt) -> Change | None:
-            here = {excerpt.place(index): fields for index, fields in changes.items()}
-            return excerpt.changed(edits.edit_rows(excerpt.document, here), changes)
+            moved = {excerpt.place(index): fields for index, fields in changes.items()}
+            return excerpt.changed(edits.edit_rows(excerpt.document, moved), changes)
 
         text = self._changed(changes, edit)
         if text is None:
@@ -183,8 +182,8 @@ class RegistryLook:
     def _changed(
         self, indices: Iterable[int], edit: Callable[[Excerpt], Change | None]
     ) -> str | None:
-        """None where the whole text has to be looked at: also what cannot be edited is told from
-        there."""
+        """Edit an excerpt and return the whole text; None if the whole must be parsed, also for a
+        proper error if it cannot be edited."""
         excerpt = self._excerpt(indices)
         change = None
         with contextlib.suppress(ValueError):
@@ -195,7 +194,7 @@ class RegistryLook:
         return change.text
 
     def _is_usable(self, change: Change, index: int) -> bool:
-        """A row that is read as one of its name, and the only one of it."""
+        """Tell whether a changed row is readable and its name unique."""
         try:
             name = read_row(index, change.kept.rows[index]).name
         except ValueError:
@@ -214,7 +213,7 @@ class RegistryLook:
         return None
 
     def followed_by(self, text: str, content: Content, unsynced: OSError | None) -> RegistryLook:
-        """The look at what was made of this one."""
+        """Return the look at the text that was written in place of this one."""
         change = self._changes.get(text)
         if change is None and text in self._sound:
             from tmuxreap.registry import edits
@@ -229,7 +228,7 @@ class RegistryLook:
 
 @frozen
 class Written:
-    """What became of the registry of this digest: rows that are new or others now, and names that
+    """What changed since the registry with the digest `base`: new or changed rows, and names that
     are gone."""
 
     base: str
@@ -241,12 +240,12 @@ class Registry:
     def __init__(
         self, path: Path, recall: Recall = lambda what, stamp: None, *, held: bool = False
     ) -> None:
-        """`held`: whoever calls holds the lock already."""
+        """`held`: the caller already holds the lock."""
         self.path = path
         self._held = held
         self.resolved = Path(os.path.realpath(path))
         self._recall = recall
-        self._last: RegistryLook | None = None  # as long as the file stays as it is
+        self._last: RegistryLook | None = None  # valid while the file is unchanged
 
     def look(self) -> RegistryLook:
         content = self._read()
@@ -255,23 +254,23 @@ class Registry:
         known = kept.recall(self._recall, _stamp(content))
         look = RegistryLook(self.path, content, known)
         if known is None:
-            _ = look.document  # what cannot be read is told now
+            _ = look.document  # report a malformed file now
         self._last = look
         return look
 
     @contextlib.contextmanager
     def locked(self, step: Step = Step.LOCK) -> Iterator[None]:
-        """Hold the lock; what is read inside stays true but for writers that take none."""
-        with contextlib.ExitStack() as held:
+        """Hold the lock: what is read inside cannot change, except by writers that ignore it."""
+        with contextlib.ExitStack() as stack:
             try:
                 if not self._held:
-                    held.enter_context(files.locked(self.resolved, step=step))
+                    stack.enter_context(files.locked(self.resolved, step=step))
             except OSError as error:
                 raise _unwritable(self.path, error) from None
             yield
 
     def check_writable(self) -> None:
-        """Better before the first key than after the last."""
+        """Fail before the first key is sent rather than after the last."""
         if not os.access(self.resolved.parent, os.W_OK):
             raise _unwritable(
                 self.path, PermissionError(errno.EACCES, "its folder cannot be written")
@@ -280,7 +279,7 @@ class Registry:
             raise _unwritable(self.path, PermissionError(errno.EACCES, "it is write-protected"))
 
     def check_room(self, look: RegistryLook) -> None:
-        """One more copy, with what an ending adds to it."""
+        """Check for room for one more copy of it, with what an ending adds."""
         try:
             files.check_room(self.resolved.parent, len(look.content.data) + ROOM_TO_GROW)
         except OSError as error:
@@ -288,23 +287,23 @@ class Registry:
 
     @property
     def is_ours(self) -> bool:
-        """Who only looks leaves nothing in another's folder."""
+        """Whether it is our user's: a read must leave no files in another user's folder."""
         try:
             owner = self.resolved.stat().st_uid
-        except OSError:  # away since it was read
+        except OSError:  # deleted since it was read
             return False
         return owner == os.getuid() and os.access(self.resolved.parent, os.W_OK)
 
     def is_still(self, look: RegistryLook) -> bool:
-        """Nobody wrote the file since this look."""
+        """Tell whether the file is unchanged since this look."""
         try:
             return files.stamp_of(self.resolved) == look.content.stamp
         except OSError:
             return False
 
     def replace(self, look: RegistryLook, text: str) -> RegistryLook:
-        """Write under the lock what was edited from this look; ChangedMeanwhile when it is no
-        longer the file."""
+        """Write an edit of this look, under the lock; raise ChangedMeanwhile if the file has
+        changed."""
         data = text.encode("utf-8")
         if data == look.content.data:
             return look
@@ -316,12 +315,12 @@ class Registry:
         return self._last
 
     def change(self, edit: Callable[[RegistryLook], str]) -> tuple[RegistryLook, RegistryLook]:
-        """Lock, read again, edit, write: before and after. Once more when another wrote without the
-        lock."""
+        """Lock, read again, edit, write; return the looks before and after. Retry once if another
+        program wrote without the lock."""
         with self.locked(Step.WRITE_LOCK):
             for last in (False, True):
                 before = self.look()
-                self.check_writable()  # a rename would not ask for it
+                self.check_writable()  # a rename ignores the file's own permissions
                 try:
                     return before, self.replace(before, edit(before))
                 except ChangedMeanwhile:
@@ -335,13 +334,13 @@ class Registry:
         )
 
     def sweep(self, is_alive: Callable[[int], bool]) -> None:
-        """Take away what writers left that were killed in the middle."""
+        """Delete the temporary files of writers that were killed."""
         for path, pid in files.left_behind(self.resolved):
             if not is_alive(pid):
                 path.unlink(missing_ok=True)
 
     def create(self) -> None:
-        """An empty registry where there is none."""
+        """Create an empty registry unless it exists."""
         from tmuxreap.registry import edits
 
         try:
@@ -379,7 +378,8 @@ class Registry:
 def edited_where_safe(
     look: RegistryLook, changes: Mapping[str, Changes]
 ) -> tuple[str, dict[str, Failure]]:
-    """As `edited`, but a row that cannot be edited safely stands in nobody else's way."""
+    """Edit as `edited` does, but leave out the rows that cannot be edited safely, with their
+    failures."""
     from tmuxreap.registry import edits
 
     wanted, refused = dict(changes), dict[str, Failure]()
@@ -397,17 +397,16 @@ def edited_where_safe(
 def not_editable(
     look: RegistryLook, changes: Callable[[Row], Changes], rows: Sequence[Row]
 ) -> dict[str, Failure]:
-    """Find the rows that these changes could not be written into. Of most texts a glance tells that
-    there is none: only a key without its colon on the same line, which is rare, has the edit itself
-    tried."""
+    """Find the rows that these changes could not be written into. The edit is tried only if a key
+    has no colon on its line, which is rare: otherwise there are none."""
     if not re.search(_WITHOUT_COLON, look.content.data):
         return {}
     return edited_where_safe(look, {row.name: changes(row) for row in rows})[1]
 
 
 def edited(look: RegistryLook, changes: Mapping[str, Changes]) -> str:
-    """The registry's text with these fields of these rows changed; a row that cannot be edited
-    safely is refused."""
+    """Return the registry's text with these fields of these rows changed; raise Failure for a row
+    that cannot be edited safely."""
     from tmuxreap.registry import edits
 
     try:
@@ -426,7 +425,7 @@ def _by_index(look: RegistryLook, changes: Mapping[str, Changes]) -> dict[int, C
 
 def unsafe(path: Path, error: edits.Unsafe) -> Failure:
     place = f"could not edit the registry {path}: line {error.line}, column {error.column}"
-    if "surrogate" in error.reason:  # bytes of a file's name, as Python reads them
+    if "surrogate" in error.reason:  # undecodable bytes of a file name
         reason = f"{place}: a word for it is not UTF-8, and the registry is"
         return Failure(
             Code.REGISTRY_UNWRITABLE,
@@ -460,10 +459,10 @@ def _row(row: edits.RowText, name: str | None, count: int) -> AnyRow:
 
 
 def row_invalid(path: Path, row: BadRow) -> Failure:
-    what = repr(row.name) if row.name else f"number {row.index + 1}"
+    label = repr(row.name) if row.name else f"number {row.index + 1}"
     return Failure(
         Code.ROW_INVALID,
-        f"could not use the row {what}: {row.reason} ({path}, line {row.line}, column"
+        f"could not use the row {label}: {row.reason} ({path}, line {row.line}, column"
         f" {row.column})",
         f"edit line {row.line} of {path}, then try again",
     )

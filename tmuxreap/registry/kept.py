@@ -1,7 +1,7 @@
-"""A registry that was read before: its rows as they were read, and how long the lines of each are.
-Of many rows only those that change, and those around them, are read again as YAML.
+"""The cached form of a parsed registry: its rows, and the length of each row's text. To edit a
+large registry, only the changed rows and their neighbors are parsed again as YAML.
 
-Knows texts and rows, no file; whatever is unusual is left to those who read the whole text."""
+Never touches a file. Anything unusual is left to the caller, which then parses the whole text."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tmuxreap.core.values import frozen
 if TYPE_CHECKING:
     from tmuxreap.registry.yaml.places import Document
 
-READING = "rows"  # under another name than those that were kept whole
-MANY = 256  # rows that are kept in one piece: a change writes one or two of these anew
+READING = "rows"  # the key of the cache entry
+MANY = 256  # rows in one piece: a change rewrites one or two pieces
 
 RowData = dict[str, object]
 
 
 @frozen
 class Piece:
-    """Some rows as they lie in the ledger. `stamp`: of the registry when one of them was changed
-    last; None: they are still to be kept."""
+    """A block of rows as cached in the ledger. `stamp`: the registry's when one of them last
+    changed; None: not cached yet."""
 
     number: int
     stamp: str | None
@@ -34,8 +34,8 @@ class Piece:
 
 @frozen
 class Kept:
-    """`head` is what stands above the first row, `lengths` are those of the rows' lines, up to the
-    next dash or the end of the text; none where a row does not begin with a line of its own."""
+    """The rows of a registry. `head`: the length of the text above the first; `lengths`: those of
+    the rows, up to the next dash or the end. Empty if a row does not begin on its own line."""
 
     head: int
     rows: Sequence[RowData]
@@ -45,8 +45,8 @@ class Kept:
 
 @frozen
 class Change:
-    """What an edit came to: the text, what is to be kept of it, which rows are new or others, and
-    who is gone."""
+    """The result of an edit: the text, its cached form, the new or changed rows, and the names that
+    are gone."""
 
     text: str
     kept: Kept
@@ -55,11 +55,11 @@ class Change:
 
 
 def recall(recaller: Recall, stamp: str) -> Kept | None:
-    """None where nothing was kept of that state of the file, or not all of it is there."""
-    found = recalled(recaller, READING, stamp)
-    if found is None:
+    """Return the cached rows for that stamp of the file; None if any part is missing."""
+    index = recalled(recaller, READING, stamp)
+    if index is None:
         return None
-    pieces = tuple(Piece(*piece) for piece in found["pieces"])
+    pieces = tuple(Piece(*piece) for piece in index["pieces"])
     rows: list[RowData] = []
     lengths: list[int] = []
     for piece in pieces:
@@ -68,12 +68,12 @@ def recall(recaller: Recall, stamp: str) -> Kept | None:
             return None
         rows += part["rows"]
         lengths += part["lengths"]
-    return Kept(found["head"], rows, lengths, pieces)
+    return Kept(index["head"], rows, lengths, pieces)
 
 
 def readings(one: Kept, stamp: str) -> list[Reading]:
-    """What is not in the ledger yet; nothing where a row would come back as another."""
-    found: list[Reading | None] = []
+    """Return the cache entries that the ledger lacks; none if a row would not round-trip."""
+    entries: list[Reading | None] = []
     stamped: list[tuple[int, str, int]] = []
     at = 0
     for piece in one.pieces:
@@ -81,11 +81,13 @@ def readings(one: Kept, stamp: str) -> list[Reading]:
         if piece.stamp is None:
             part = slice(at, at + piece.count)
             data = {"rows": list(one.rows[part]), "lengths": list(one.lengths[part])}
-            found.append(kept(_name(piece), stamp, data))
+            entries.append(kept(_name(piece), stamp, data))
         at += piece.count
-    found.append(kept(READING, stamp, {"head": one.head, "pieces": [list(one) for one in stamped]}))
-    good = [reading for reading in found if reading is not None]
-    return good if len(good) == len(found) else []
+    entries.append(
+        kept(READING, stamp, {"head": one.head, "pieces": [list(one) for one in stamped]})
+    )
+    complete = [reading for reading in entries if reading is not None]
+    return complete if len(complete) == len(entries) else []
 
 
 def _name(piece: Piece) -> str:
@@ -93,7 +95,7 @@ def _name(piece: Piece) -> str:
 
 
 def of_document(document: Document) -> Kept | None:
-    """None where a row cannot be used."""
+    """Build the cached form of a document; None if a row is unusable."""
     from tmuxreap.registry.edits import row_starts
 
     rows = [row.data for row in document.rows if row.data is not None and row.trouble is None]
@@ -108,8 +110,8 @@ def of_document(document: Document) -> Kept | None:
 
 
 class Excerpt:
-    """The text without most of the rows that stay as they are: an edit of it is one of the whole.
-    `indices`: of the rows that are in it; those around a row that changes are, and the last."""
+    """The text without most of the unchanged rows; an edit of it can be applied to the whole.
+    `indices`: the rows in it: the changed ones, their neighbors, and the first and last ones."""
 
     def __init__(self, one: Kept, text: str, wanted: Iterable[int]) -> None:
         count = len(one.rows)
@@ -135,7 +137,7 @@ class Excerpt:
 
     @property
     def agrees(self) -> bool:
-        """What was kept is what stands there."""
+        """Whether the cached rows match the text."""
         kept_rows = [self._kept.rows[index] for index in self.indices]
         return (
             self._offsets[-1] == len(self._text)
@@ -146,7 +148,7 @@ class Excerpt:
         return self.indices.index(index)
 
     def changed(self, after: str, edited: Collection[int]) -> Change | None:
-        """Return the whole after these rows were edited in the excerpt; None: the whole is read."""
+        """Apply an edit of these rows in the excerpt; None if the whole must be parsed."""
         return self._carried(after, self.indices, edited, None)
 
     def without(self, after: str, index: int) -> Change | None:
@@ -160,8 +162,8 @@ class Excerpt:
     def _carried(
         self, after: str, indices: Sequence[int], edited: Collection[int], gone: int | None
     ) -> Change | None:
-        """Put the lines of all other rows back into their places. `indices`: which rows, by their
-        old numbers, the edited excerpt holds."""
+        """Put the text of all other rows back in place. `indices`: the old numbers of the rows in
+        the edited excerpt."""
         from tmuxreap.registry.edits import row_starts
         from tmuxreap.registry.yaml.parse import parse
 
@@ -171,14 +173,14 @@ class Excerpt:
             return None
         ends = [*starts[1:], len(after)]
         lines = dict(zip(indices, zip(starts, ends, strict=True), strict=True))
-        news = dict(zip(indices, document.rows, strict=True))
+        parsed = dict(zip(indices, document.rows, strict=True))
         rows, lengths, touched = [*one.rows, {}], [*one.lengths, 0], set(edited)
         for index, (start, end) in lines.items():
             if lengths[index] != end - start:
                 touched.add(index)
             lengths[index] = end - start
         for index in edited:
-            data = news[index].data
+            data = parsed[index].data
             if data is None:
                 return None
             rows[index] = dict(data)
@@ -205,15 +207,15 @@ class Excerpt:
         return "".join([*parts, after[slice(*new)] if new else ""])
 
     def _pieces(self, touched: Collection[int], gone: int | None, new: bool) -> tuple[Piece, ...]:
-        found, at = list[Piece](), 0
+        pieces, at = list[Piece](), 0
         for piece in self._kept.pieces:
             rows = range(at, at + piece.count)
             less = gone is not None and gone in rows
             same = not less and not any(index in rows for index in touched)
-            found.append(Piece(piece.number, piece.stamp if same else None, piece.count - less))
+            pieces.append(Piece(piece.number, piece.stamp if same else None, piece.count - less))
             at = rows.stop
-        if new and found[-1].count < 2 * MANY:
-            found[-1] = Piece(found[-1].number, None, found[-1].count + 1)
+        if new and pieces[-1].count < 2 * MANY:
+            pieces[-1] = Piece(pieces[-1].number, None, pieces[-1].count + 1)
         elif new:
-            found.append(Piece(max(piece.number for piece in found) + 1, None, 1))
-        return tuple(piece for piece in found if piece.count)
+            pieces.append(Piece(max(piece.number for piece in pieces) + 1, None, 1))
+        return tuple(piece for piece in pieces if piece.count)

@@ -1,4 +1,4 @@
-"""From a parsed row of the registry to the noun `Row`, and the names of its fields. Pure."""
+"""Converts parsed rows of the registry to `Row` values, and knows their fields' names. Pure."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from tmuxreap.core.times import epoch_of
 from tmuxreap.core.values import as_dict
 
 GREATEST_PID = 2**31 - 1
-_OWN = "_id_own"  # told at once from the other fields of a thousand rows
+_OWN = "_id_own"  # a cheap first test on every field of thousands of rows
 
 
 NO_PANE, NO_TMUX = RecordedPane(), RecordedTmux()
 
 
 def conversation_field(agent: str) -> str:
-    """Where an agent's conversation ID stands; claude and codex have names older than this
+    """Return the field of an agent's conversation ID; those of claude and codex are older than this
     program."""
     kind = "session" if agent in ("claude", "codex") else "conversation"
     return f"{agent.replace('-', '_')}_{kind}_id_own"
 
 
 def read_row(index: int, data: Mapping[str, object]) -> Row:
-    """ValueError with the reason when the row means nothing that can be acted on."""
+    """Convert a row; raise ValueError with the reason if it cannot be acted on."""
     return Row(
         index=index,
         name=_name(data),
@@ -45,15 +45,15 @@ def read_row(index: int, data: Mapping[str, object]) -> Row:
 
 
 def _is_conversation(key: str) -> bool:
-    """As in `codex_session_id_own`."""
+    """Tell whether a field is like `codex_session_id_own`."""
     agent, _, kind = key.removesuffix(_OWN).rpartition("_")
     plain = agent.isascii() and agent.replace("_", "a").isalnum()
     return plain and kind in ("session", "conversation")
 
 
 class _Unread(Row):
-    """A row of which only the name and the status were read; the rest when it is asked for. Of ten
-    thousand few are."""
+    """A row of which only name and status are converted, and the rest on first use: most of ten
+    thousand rows are never used."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ _FILL: dict[str, Any] = {name: getattr(Row, name).__set__ for name in Row.__matc
 
 
 def known_row(index: int, data: Mapping[str, object]) -> Row:
-    """Make the row of data that were read as a good one before."""
+    """Return the row of cached data that was valid when it was parsed."""
     row = _Unread.__new__(_Unread)
     _FILL["index"](row, index)
     _FILL["name"](row, data["name"])
@@ -98,7 +98,7 @@ def bare_row(
     pane: RecordedPane | None = None,
     tmux: RecordedTmux | None = None,
 ) -> Row:
-    """For what has no row (yet): nothing is recorded of it but this."""
+    """Return a row with nothing but these fields, for a session without one."""
     return Row(
         index=-1,
         name=name,
@@ -119,7 +119,7 @@ def bare_row(
 
 
 def recorded_conversation(row: Row, agent: str | None) -> str | None:
-    """The conversation ID that the row holds for this agent, or the only one that it holds."""
+    """Return the row's conversation ID for this agent; without an agent, its only one."""
     known = dict(row.conversations)
     if agent is not None:
         return known.get(conversation_field(agent))
@@ -128,29 +128,29 @@ def recorded_conversation(row: Row, agent: str | None) -> str | None:
 
 
 def is_kept(row: Row) -> bool:
-    """Whether it is protected; any word of another tool's but a plain no is taken for yes."""
+    """Tell whether it is protected; any word of another tool except a plain no means yes."""
     word = row.data.get("keep")
     return bool(word) and str(word).lower() not in ("false", "no", "off", "0")
 
 
 def folder_of(row: Row) -> str | None:
-    """The `pane.cwd` of one of which nothing else may be wanted."""
+    """Return the row's `pane.cwd` without converting its other fields."""
     pane = row.data.get("pane")
     return _text(pane.get("cwd")) if isinstance(pane, dict) else None
 
 
 def parent_of(row: Row) -> str | None:
-    """The name of the session that it was started from."""
+    """Return the name of the session that it was started from."""
     return _text(row.data.get("parent"))
 
 
 def ended_epoch(row: Row) -> float | None:
-    """When it ended, in seconds since 1970; None where the row does not say it."""
+    """Return when it ended, in seconds since the epoch; None if the row does not say."""
     for word in ("stopped", "terminated"):
         if (at := _number(row.data.get(f"{word}_at_epoch"))) is not None:
             return at
-    told = row.data.get("stopped_at") or row.data.get("terminated_at")
-    return None if told is None else epoch_of(told)
+    timestamp = row.data.get("stopped_at") or row.data.get("terminated_at")
+    return None if timestamp is None else epoch_of(timestamp)
 
 
 def _conversations(data: Mapping[str, object]) -> tuple[tuple[str, str | None], ...]:
@@ -197,7 +197,7 @@ def _flag(value: object) -> bool | None:
 
 
 def _integer(value: object) -> int | None:
-    if type(value) is int:  # a bool is none
+    if type(value) is int:  # excludes bool
         return value
     if not isinstance(value, str):
         return None
@@ -208,8 +208,8 @@ def _integer(value: object) -> int | None:
 
 
 def _pid(value: object) -> int | None:
-    """Absent, or a number that a process can have: a session is not meant by its name alone where a
-    pid was tried."""
+    """Return None or a valid pid; raise ValueError otherwise: a row with a broken pid must not fall
+    back to its name alone."""
     if value is None or value == "":
         return None
     number = _integer(value)
@@ -231,28 +231,28 @@ def _tags(value: object) -> tuple[str, ...]:
 def _pane(value: object) -> RecordedPane:
     if not isinstance(value, dict) or not value:
         return NO_PANE
-    told = value.get
+    get = value.get
     return RecordedPane(
-        pid=_pid(told("pid")),
-        cmd=_text(told("cmd")),
-        cwd=_text(told("cwd")),
-        id=_text(told("id")),
-        created_epoch=_number(told("created_epoch")),
-        start_ticks=_integer(told("start_ticks")),
-        listen_on=_text(told("listen_on")),
+        pid=_pid(get("pid")),
+        cmd=_text(get("cmd")),
+        cwd=_text(get("cwd")),
+        id=_text(get("id")),
+        created_epoch=_number(get("created_epoch")),
+        start_ticks=_integer(get("start_ticks")),
+        listen_on=_text(get("listen_on")),
     )
 
 
 def _tmux(value: object) -> RecordedTmux:
     if not isinstance(value, dict) or not value:
         return NO_TMUX
-    told = value.get
+    get = value.get
     return RecordedTmux(
-        socket=_text(told("socket")),
-        host=_text(told("host")),
-        boot_id=_text(told("boot_id")),
-        server_pid=_integer(told("server_pid")),
-        server_started=_integer(told("server_started")),
-        session_id=_text(told("session_id")),
-        session_created=_integer(told("session_created")),
+        socket=_text(get("socket")),
+        host=_text(get("host")),
+        boot_id=_text(get("boot_id")),
+        server_pid=_integer(get("server_pid")),
+        server_started=_integer(get("server_started")),
+        session_id=_text(get("session_id")),
+        session_created=_integer(get("session_created")),
     )

@@ -1,5 +1,5 @@
-"""Which rows a command means: names, patterns, tags, agents, pids. Pure: nothing here looks at tmux
-or processes."""
+"""Selects rows by the targets of a command line: names, patterns, tags, agents, pids. Pure: never
+looks at tmux or processes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tmuxreap.core.values import frozen
 from tmuxreap.registry.rows import is_kept
 
 AnyRow = Row | BadRow
-LONGEST_PID = 19  # digits; a longer one is no number to the kernel, nor to int()
+LONGEST_PID = 19  # digits; the kernel has no longer numbers, and int() refuses very long ones
 RESERVED = frozenset({"all", "-"})
 SWEEPING = ("tag:", "agent:", "task:", "tree:")  # each may mean more than one row
 PREFIXES = (*SWEEPING, "pid:")
 
 
 class Wanted(Enum):
-    """Which rows a pattern, a tag, an agent or `all` selects; a name always means its row, a task
+    """Which rows a pattern, a tag, an agent or `all` selects. A name always selects its row, a task
     all of its rows."""
 
     RUNNING = "running"
@@ -42,9 +42,9 @@ def _never(_row: Row) -> bool:
 
 @frozen
 class Questions:
-    """What a choice may have to ask of the world: which row a process is proven to belong to, which
-    agent a row is of, and which ended rows count among the running ones (for kill, those with
-    living processes)."""
+    """Callbacks for what a selection needs from the world: the row that a process is proven to
+    belong to, a row's agent, and which ended rows count as running (for kill: those with live
+    processes)."""
 
     row_of_pid: Callable[[int], str | None] = _no_row
     agent_of: Callable[[Row], str | None] = _own_word
@@ -53,14 +53,13 @@ class Questions:
 
 @frozen
 class Chosen:
-    """Rows in the order in which they were first named, each once, and what was named but is not
-    there."""
+    """The selected rows in the order of their targets, each once, and the targets without a row."""
 
     rows: tuple[Row, ...]
     bad: tuple[BadRow, ...]
     missing: tuple[Missing, ...]
-    sweeping: bool  # more than was named: a person is asked, an agent has to say --yes
-    protected: tuple[str, ...] = ()  # left out: meant by no name of theirs
+    sweeping: bool  # a target may select several rows: users are asked, agents must pass --yes
+    protected: tuple[str, ...] = ()  # left out, as they were not named themselves
 
 
 @frozen
@@ -77,26 +76,26 @@ def choose(
     *,
     sparing: bool = False,
 ) -> Chosen:
-    """`sparing`: protected rows are meant by their names and processes only."""
+    """Select rows. `sparing`: only a name or a pid selects a protected row."""
     picked: dict[int, AnyRow] = {}
     missing: list[Missing] = []
     spared: dict[int, str] = {}
     sweeping = False
     for target in dict.fromkeys(targets):
-        found: list[AnyRow] | Failure | None = _exact(rows, target)
-        if found is None:
+        matched: list[AnyRow] | Failure | None = _exact(rows, target)
+        if matched is None:
             sweeping = sweeping or is_sweeping(target)
-            found = _selected(rows, target, wanted, ask)
-            if sparing and is_sweeping(target) and not isinstance(found, Failure):
+            matched = _selected(rows, target, wanted, ask)
+            if sparing and is_sweeping(target) and not isinstance(matched, Failure):
                 kept = {
-                    row.index: row.name for row in found if isinstance(row, Row) and is_kept(row)
+                    row.index: row.name for row in matched if isinstance(row, Row) and is_kept(row)
                 }
                 spared.update(kept)
-                found = _without(rows, target, wanted, ask) if kept else found
-        if isinstance(found, Failure):
-            missing.append(Missing(target, found))
+                matched = _without(rows, target, wanted, ask) if kept else matched
+        if isinstance(matched, Failure):
+            missing.append(Missing(target, matched))
         else:
-            picked.update((row.index, row) for row in found)
+            picked.update((row.index, row) for row in matched)
     chosen = picked.values()
     return Chosen(
         rows=tuple(row for row in chosen if isinstance(row, Row)),
@@ -110,9 +109,8 @@ def choose(
 def _without(
     rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions
 ) -> list[AnyRow] | Failure:
-    """Select as if the protected rows were not there; a word that means nothing else then means
-    nothing."""
-    matches = _matching(rows, target, ask)  # of a tree they are still the branches
+    """Select as if the protected rows did not exist; fail if the target then selects nothing."""
+    matches = _matching(rows, target, ask)  # protected rows still connect a tree
     others = [row for row in rows if not (isinstance(row, Row) and is_kept(row)) and matches(row)]
     if others or target == "all":
         return [row for row in others if _counts(row, target, wanted, ask)]
@@ -151,7 +149,8 @@ def _selected(
 
 
 def _counts(row: AnyRow, target: str, wanted: Wanted, ask: Questions) -> bool:
-    """A task means its rows as a name does: what has ended has reached the goal."""
+    """Tell whether a matching row is selected. Like a name, a task selects ended rows, too: they
+    have reached the goal."""
     if target.startswith("task:") or isinstance(row, BadRow):
         return True
     return _is_wanted(row, wanted) or ask.counts(row)
@@ -160,10 +159,10 @@ def _counts(row: AnyRow, target: str, wanted: Wanted, ask: Questions) -> bool:
 def _matching(rows: Sequence[AnyRow], target: str, ask: Questions) -> Callable[[AnyRow], bool]:
     kind, _, word = target.partition(":")
     if kind == "tree" and word:
-        from tmuxreap.registry.trees import below  # for few
+        from tmuxreap.registry.trees import below  # imported late: rarely used
 
-        meant = {word, *below((row for row in rows if isinstance(row, Row)), word)}
-        return lambda row: row.name in meant
+        names = {word, *below((row for row in rows if isinstance(row, Row)), word)}
+        return lambda row: row.name in names
     return lambda row: _matches(row, target, ask)
 
 
@@ -197,9 +196,9 @@ def _of_pid(
     rows: Sequence[AnyRow], target: str, pid: int, ask: Questions
 ) -> list[AnyRow] | Failure:
     name = ask.row_of_pid(pid)
-    found = [row for row in rows if row.name == name] if name is not None else []
-    if found:
-        return found
+    matched = [row for row in rows if row.name == name] if name is not None else []
+    if matched:
+        return matched
     return Failure(
         Code.PROCESS_NOT_FOUND,
         f"could not find the session of {target}: no process {pid} is proven to belong to one",
@@ -208,7 +207,7 @@ def _of_pid(
 
 
 def unknown(target: str, rows: Sequence[AnyRow]) -> Failure:
-    """Say that no row is meant, and which may have been."""
+    """Return the failure for a target without a row, with similar names as a hint."""
     names = [row.name for row in rows if row.name]
     near = (
         [name for name in names if name.startswith(target[:3])][:3]

@@ -1,4 +1,4 @@
-"""What may happen to a row: the one table of states and events, and the fields that each event
+"""The state machine of a row: the table of states and events, and the fields that each event
 writes. Pure."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Path = tuple[str, ...]
 
 
 class Event(Enum):
-    """Things that happened; the asking for them is an intent."""
+    """Something that happened to a session; a request for it is an intent."""
 
     STOPPED = "stopped"
     KILLED = "killed"
@@ -28,8 +28,8 @@ class Event(Enum):
 
 R, S, T, A = Status.RUNNING, Status.STOPPED, Status.TERMINATED, Status.ARCHIVED
 
-# An ended row on which STOPPED or KILLED happens was ended by another's hand while our stop was
-# under way. SWEPT leaves the status; None: it cannot happen, and asking for it is an error of ours.
+# STOPPED or KILLED on an ended row: another process ended the row while our stop was in progress.
+# SWEPT keeps the status. None: the event cannot happen, and asking for it is a bug.
 TRANSITIONS: dict[Event, dict[Status, Status | None]] = {
     Event.STOPPED: {R: S, S: S, T: S, A: S},
     Event.KILLED: {R: S, S: S, T: S, A: S},
@@ -69,7 +69,7 @@ Changes = Mapping[Path, Value]
 
 @frozen
 class End:
-    """What is known of an ending when it is written."""
+    """The facts about an ending to be recorded."""
 
     event: Event
     at: float
@@ -90,7 +90,7 @@ def next_status(status: Status, event: Event) -> Status:
 
 
 def end_changes(status: Status, ending: End) -> Changes:
-    """Exactly the fields that this ending writes into a row of this status."""
+    """Return the fields that this ending writes into a row of this status."""
     to = next_status(status, ending.event)
     if ending.event is Event.SWEPT:
         return {("stopped_by",): _word(ending.stopped_by)}
@@ -110,14 +110,14 @@ def end_changes(status: Status, ending: End) -> Changes:
 
 
 def revive_changes(present: set[str]) -> Changes:
-    """An ended row runs again: every word about its end goes."""
+    """Return the changes that make an ended row run again: all fields about its end go."""
     changes: dict[Path, Value] = {("status",): Status.RUNNING.value}
     changes.update({(name,): Remove.KEY for name in END_FIELDS if name in present})
     return changes
 
 
 def wants_restart(row: Row) -> bool:
-    """Whether the row says anything of restarts: asked of every row, so it is quick."""
+    """Tell whether the row has any restart wish; cheap, as it is called for every row."""
     return row.data.get("restart") not in (None, "", False, "never")
 
 

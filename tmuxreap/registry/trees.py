@@ -1,6 +1,6 @@
-"""Who was started by whom: the rows as trees, by their `parent`. Pure.
+"""The rows as trees, by their `parent`: the session that each was started from. Pure.
 
-Never trusts that they are trees: a row may name itself, or one below it, as its parent."""
+Never trusts that they are trees: a row may name itself or a descendant as its parent."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ from tmuxreap.registry.rows import parent_of
 
 
 def below(rows: Iterable[Row], name: str) -> set[str]:
-    """Name all that stand below this one, itself left out."""
+    """Return the names of all descendants, itself excluded."""
     children = _children(rows)
-    found: set[str] = set()
+    descendants: set[str] = set()
     todo = [name]
     while todo:
-        new = [child for child in children.get(todo.pop(), ()) if child not in found]
-        found.update(new)
+        new = [child for child in children.get(todo.pop(), ()) if child not in descendants]
+        descendants.update(new)
         todo += new
-    return found - {name}
+    return descendants - {name}
 
 
 def as_trees(rows: Sequence[Row]) -> list[tuple[str, int]]:
-    """Put each row behind its parent, with its depth; one whose parent is not among them is a
-    root."""
+    """Sort each row after its parent, with its depth; a row whose parent is missing is a root."""
     children = _children(rows)
     names = [row.name for row in rows]
     roots = [
         row.name for row in rows if parent_of(row) not in children or parent_of(row) not in names
     ]
-    told: dict[str, int] = {}
-    for name in (*roots, *names):  # the second time for those that go round in a circle
-        _put(name, children, told)
-    return list(told.items())
+    depths: dict[str, int] = {}
+    for name in (*roots, *names):  # `names` again for cycles, which have no root
+        _put(name, children, depths)
+    return list(depths.items())
 
 
 def _put(root: str, children: dict[str, list[str]], told: dict[str, int]) -> None:
@@ -46,18 +45,19 @@ def _put(root: str, children: dict[str, list[str]], told: dict[str, int]) -> Non
 
 
 def running_below(rows: Iterable[Row], names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """For each of these that has running ones below that are not among them: who these are."""
-    there = list(rows)
+    """Yield each of these sessions that has running descendants not among them, with their
+    names."""
+    all_rows = list(rows)
     ending = set(names)
-    running = {row.name for row in there if not row.status.ended} - ending
+    running = {row.name for row in all_rows if not row.status.ended} - ending
     for name in sorted(ending):
-        if left := below(there, name) & running:
+        if left := below(all_rows, name) & running:
             yield name, sorted(left)
 
 
 def _children(rows: Iterable[Row]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    children: dict[str, list[str]] = {}
     for row in rows:
         if (parent := parent_of(row)) is not None:
-            found.setdefault(parent, []).append(row.name)
-    return found
+            children.setdefault(parent, []).append(row.name)
+    return children

@@ -1,7 +1,7 @@
-"""Changes to the fields of one row, carried out on the row's own text.
+"""Changes the fields of one row, in the row's own text.
 
-Sees one row without trouble and nothing around it; hands back text and the data that it must mean.
-"""
+Gets a single valid row; returns its new text and the data which that must mean. Never sees the rest
+of the document."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _Data: TypeAlias = dict[Any, Any]
 
 
 class _Inner(_Data):
-    """Changes to keys of a nested mapping, as against a mapping to be written whole."""
+    """Changes to keys of a nested mapping, as opposed to a mapping that replaces a value."""
 
 
 def changed(
     text: str, data: Mapping[str, object], changes: Changes, newline: str
 ) -> tuple[str, _Data]:
-    """`text` is the row alone, indented as it stands in its file."""
+    """Apply changes to a row. `text` is the row alone, indented as in its file."""
     result: dict[Any, Any] = {key: comes_back(value) for key, value in data.items()}
     for step in _steps(changes):
         edit = _Edit(text, newline)
@@ -51,7 +51,7 @@ def _leads_through(path: Path, changes: Changes) -> bool:
 
 
 def _steps(changes: Changes) -> Iterator[_Inner]:
-    """All changes at once, or one after the other where a path leads through another."""
+    """Yield all changes at once, or one by one if a path leads through another."""
     if any(_leads_through(path, changes) for path in changes):
         yield from (_tree({path: change}) for path, change in changes.items())
     else:
@@ -69,7 +69,7 @@ def _tree(changes: Changes) -> _Inner:
 
 
 def _to_create(change: object) -> Any:
-    """What a missing key gets; REMOVE when there is nothing to create."""
+    """Return the value for a missing key; REMOVE if there is nothing to create."""
     if not isinstance(change, _Inner):
         return change
     inner = {key: made for key, each in change.items() if (made := _to_create(each)) is not REMOVE}
@@ -77,8 +77,8 @@ def _to_create(change: object) -> Any:
 
 
 class _Edit:
-    """Collects the splices of everything that is set or added, and the paths of what is to be
-    removed after that."""
+    """Collects the splices for values that are set or added, and the paths to be removed after
+    that."""
 
     def __init__(self, text: str, newline: str) -> None:
         self.text = text

@@ -1,7 +1,6 @@
-"""Reads the registry's text: where each row stands, what it says, and why it may not be edited.
+"""Parses the registry's text: each row's position, its data, and why it must not be edited, if so.
 
-Goes by the marks of the loader's events. Never changes a character, never touches a file.
-"""
+Uses the marks of the loader's events. Never changes a character, never touches a file."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @lru_cache(maxsize=4)
 def parse(text: str) -> Document:
-    """Remembered: the same text is read under the lock again, and an edit reads its result. All
-    offsets refer to the text as given, with its byte order mark if it has one."""
+    """Parse a registry. Cached: the same text is parsed again under the lock, and after an edit.
+    Offsets refer to the text as given, including a byte order mark."""
     shift = 1 if text.startswith("\ufeff") else 0  # the C loader does not count it
     body = text[shift:]
     try:
@@ -45,7 +44,7 @@ def parse(text: str) -> Document:
             reason, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1
         ) from error
     except yaml.reader.ReaderError as error:
-        # The loaders count its position differently; the first of its kind is the one.
+        # The loaders count its position differently; it is the first such character.
         reason = f"the character #x{error.character:04x} is not allowed"
         raise _at(body, body.find(chr(error.character)), reason) from error
     except UnicodeEncodeError as error:
@@ -55,14 +54,14 @@ def parse(text: str) -> Document:
 
 
 class _Reader:
-    """Goes through the events once. `meaning`, `trouble` and `last` are those of the row (or frame)
-    being read."""
+    """Reads the events in one pass. `meaning`, `trouble` and `last` belong to the current row (or
+    frame)."""
 
     def __init__(self, text: str, event: Callable[[], Any], shift: int) -> None:
         self.text = text
         self.next = event
         self.shift = shift
-        self.linked = False  # something must be resolved by the loader itself
+        self.linked = False  # there is something that only the loader itself can resolve
         self.meaning: list[str] = []
         self.trouble: tuple[str, int, int] | None = None
         self.last: Any = None
@@ -220,9 +219,8 @@ class _Reader:
 
     def close(self, event: Any, sign: str) -> None:
         self.meaning.append(sign)
-        if (
-            event.end_mark.index > event.start_mark.index
-        ):  # a bracket; the end of a block collection says nothing
+        # A bracket; the end of a block collection has no position of its own.
+        if event.end_mark.index > event.start_mark.index:
             self.last = event
 
     def note_properties(self, event: Any) -> None:
@@ -247,8 +245,8 @@ class _Reader:
 
 
 def _with_linked_data(document: Document, body: str) -> Document:
-    """Anchors, aliases, merges and tags are resolved by the loader, row by row: one bad row must
-    not cost others."""
+    """Let the loader resolve anchors, aliases, merges and tags, row by row: a bad row must not
+    affect others."""
     top: Any = yaml.compose(body, Loader=LOADER)
     items = next(value.value for key, value in top.value if key.value == LIST_KEY)
     rows = tuple(

@@ -1,8 +1,7 @@
-"""The registry's text as values: the document, its list, its rows, and where lines and values
-really end.
+"""Positions in the registry's text: the document, its list, its rows, and the real ends of lines
+and values.
 
-Knows places, not meanings: the loader is asked elsewhere. Never changes a character.
-"""
+Knows positions, not data, and never calls the loader or changes a character."""
 
 from __future__ import annotations
 
@@ -13,15 +12,15 @@ from enum import Enum
 from tmuxreap.core.values import field, frozen
 
 LIST_KEY = "tmux_sessions"
-BREAKS = "\r\n\x85\u2028\u2029"  # all that ends a line in YAML 1.1
+BREAKS = "\r\n\x85\u2028\u2029"  # the line breaks of YAML 1.1
 _LINE = re.compile(f"[^{BREAKS}]*")
 _BREAK = re.compile(f"\r\n|[{BREAKS}]")
 _GAP = f"(?:[ \t{BREAKS}]|#[^{BREAKS}]*)*"
 _BLOCK_HEADER = f"(?:[&!]\\S*\\s+)*[|>]([-+0-9]*)[^{BREAKS}]*"
 
 
-class Malformed(ValueError):  # noqa: N818 - an answer about the file, caught where it is opened
-    """The text is not a registry; nothing in it can be trusted."""
+class Malformed(ValueError):  # noqa: N818 - a result about the file, caught where it is opened
+    """The text is not a registry; none of it can be trusted."""
 
     def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
         super().__init__(f"{reason} (line {line}, column {column})")
@@ -38,8 +37,8 @@ class Shape(Enum):
 
 @frozen
 class RowText:
-    """One item of the list. `start` and `end` enclose its text, without dash, trailing comment and
-    blank lines. A row with trouble has the data that could be had, and must not be edited."""
+    """One item of the list. `start` and `end` enclose its text without the dash, a trailing comment
+    or blank lines. A row with `trouble` has whatever data was readable, and must not be edited."""
 
     index: int
     data: Mapping[str, object] | None
@@ -51,12 +50,10 @@ class RowText:
     trouble_line: int
     trouble_column: int
     flow: bool = field(repr=False)
-    ends_in_block: bool = field(
-        repr=False
-    )  # its last value is a block scalar: what is written behind may join it
-    meaning: tuple[str, ...] = field(
-        repr=False
-    )  # its events: equal meanings are equal data, tags and anchors
+    # Its last value is a block scalar: text written after it may become part of it.
+    ends_in_block: bool = field(repr=False)
+    # Its events: equal meanings are equal data, tags and anchors.
+    meaning: tuple[str, ...] = field(repr=False)
 
 
 @frozen
@@ -75,17 +72,17 @@ class Document:
     text: str = field(repr=False)
     rows: tuple[RowText, ...]
     list: ListText
-    frame: tuple[str, ...] = field(repr=False)  # the meaning of all that is not in the list
+    frame: tuple[str, ...] = field(repr=False)  # the meaning of everything outside the list
 
 
 def line_end(text: str, position: int) -> int:
-    """Where the line ends, before its break."""
+    """Return the end of the line, before its line break."""
     match = _LINE.match(text, position)
     return match.end() if match else position
 
 
 def after_break(text: str, position: int) -> int:
-    """Behind the line break that stands at this place, if one does."""
+    """Return the position after the line break at this position, if there is one."""
     match = _BREAK.match(text, position)
     return match.end() if match else position
 
@@ -95,27 +92,27 @@ def line_start(text: str, position: int) -> int:
 
 
 def skip_gap(text: str, position: int) -> int:
-    """Over blanks, line breaks and comments."""
+    """Skip blanks, line breaks and comments."""
     match = re.compile(_GAP).match(text, position)
     return match.end() if match else position
 
 
 def real_end(text: str, start: int, end: int, style: str | None) -> int:
-    """The end of a value, before the line break. The loader's end of a block scalar covers blank
-    lines behind it."""
+    """Return the end of a value, before its line break. The loader's end of a block scalar includes
+    the blank lines after it."""
     header = re.compile(_BLOCK_HEADER).match(text, start, end) if style in ("|", ">") else None
     if header is None:
         return end
-    if "+" in header[1]:  # blank lines belong to it
-        found = [*_BREAK.finditer(text, header.end(), end)]
-        return found[-1].start() if found and found[-1].end() == end else end
+    if "+" in header[1]:  # trailing blank lines are kept
+        breaks = [*_BREAK.finditer(text, header.end(), end)]
+        return breaks[-1].start() if breaks and breaks[-1].end() == end else end
     digit = header[1].strip("-")
     return _content_end(text, header.end(), end, int(digit) if digit else None)
 
 
 def _content_end(text: str, header_end: int, end: int, indent: int | None) -> int:
-    """Lines of blanks beyond the indentation are content; of a given one only the least is known,
-    which will do."""
+    """Return the end of a block scalar's content. Blanks beyond the indentation are content; of an
+    explicit indentation only the minimum is known, which suffices."""
     content_end, position = header_end, after_break(text, header_end)
     while position < end:
         stop = min(line_end(text, position), end)
@@ -135,6 +132,6 @@ def lines_before(text: str, position: int) -> int:
 
 
 def newline_of(text: str) -> str:
-    """The line break that the text uses, by its first."""
+    """Return the text's line break: its first one."""
     match = re.search("\r\n|\n|\r", text)
     return match[0] if match else "\n"

@@ -1,7 +1,6 @@
-"""The inside of one row: its keys and values with their places, read from the row's own text.
+"""The inside of one row: its keys and values with their positions, parsed from its own text.
 
-Only rows without trouble come here: no anchors, aliases, tags, merge keys, doubled or complex keys.
-"""
+Never gets a row with trouble: no anchors, aliases, tags, merge keys, duplicate or complex keys."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from tmuxreap.registry.yaml.places import real_end
 
 @frozen
 class Leaf:
-    """A scalar. An empty one stands right behind its colon."""
+    """A scalar. An empty one is placed right after its colon."""
 
     start: int
     end: int
@@ -38,7 +37,7 @@ class Mapping:
     flow: bool
     column: int
     entries: tuple[Entry, ...]
-    last: Leaf | None  # the scalar that a block mapping ends with
+    last: Leaf | None  # the scalar at the end of a block mapping
 
 
 Node: TypeAlias = "Leaf | Sequence | Mapping"
@@ -47,7 +46,7 @@ Node: TypeAlias = "Leaf | Sequence | Mapping"
 @frozen
 class Entry:
     key: Leaf
-    colon: int | None  # none in {key}, nor before the colon of an explicit `? key`
+    colon: int | None  # None in {key} and for an explicit `? key`
     value: Node
 
     @property
@@ -110,7 +109,7 @@ class _Builder:
         key = self.leaf(event)
         colon = find_colon(self.text, key.end)
         value = self.node(self.next())
-        if value.start == value.end:  # the loaders put an empty value in different places
+        if value.start == value.end:  # the loaders disagree on the position of an empty value
             place = key.end if colon is None else colon + 1
             value = self.last = Leaf(place, place)
             self.end = place

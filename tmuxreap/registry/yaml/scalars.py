@@ -1,8 +1,6 @@
-"""Values in YAML 1.1: what an unquoted scalar means, how a value is written so that it comes back
-as itself.
+"""Values in YAML 1.1: the meaning of unquoted scalars, and writing values so that they round-trip.
 
-Knows nothing of documents and places.
-"""
+Never deals with documents or positions."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from typing import Any, TypeAlias
 import yaml
 
 Scalar: TypeAlias = str | int | float | bool | None
-# Sequences hold scalars, mappings hold whatever a row may hold; tuples come back as lists.
+# Tuples come back as lists.
 Value: TypeAlias = "Scalar | list[Value] | tuple[Value, ...] | Mapping[str, Value]"
 
 NO_VALUE = (
@@ -28,11 +26,10 @@ NO_VALUE = (
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _RESOLVER: Any = yaml.resolver.Resolver()
 _TELLING = frozenset(_RESOLVER.yaml_implicit_resolvers)
-# Narrower than YAML allows: what every parser, in flow and in block, reads as this very text.
+# Narrower than YAML allows: every parser reads this as the same text, in flow and in block.
 _PLAIN = r"(?!\.\.\.)[\w/.$~](?:[\w/.$~@%+=()\- ]*[\w/.$~@%+=()\-])?\Z"
-_OTHER_BOOLEANS = frozenset("yYnN")  # by the specification, if not by PyYAML
-# Patterns are compiled when a value is written first: with such ranges it takes as long as two tmux
-# calls.
+_OTHER_BOOLEANS = frozenset("yYnN")  # booleans by the specification, though not in PyYAML
+# Compiled on first use: with these ranges, that takes as long as two tmux calls.
 _RAW = r" -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 _ALL_RAW = f"[{_RAW}]*\\Z"
 _ESCAPED = f'[^{_RAW}]|["\\\\]'
@@ -40,13 +37,13 @@ _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def plain_value(text: str) -> object:
-    """What an unquoted scalar means; by its first letter most can be nothing but text."""
+    """Return the value of an unquoted scalar; the first letter shows that most are text."""
     return _looked_up(text) if text[:1] in _TELLING else text
 
 
 @lru_cache(maxsize=512)
 def _looked_up(text: str) -> object:
-    """Only immutable values come out, so they can be shared."""
+    """Resolve a scalar. The results are immutable, so the cache can share them."""
     tag = _plain_tag(text)
     if tag == _TEXT_TAG:
         return text
@@ -58,8 +55,7 @@ def _plain_tag(text: str) -> str:
 
 
 def written(value: Value, quote: str | None = None) -> str:
-    """The value on one line, for block and flow. `quote` is the style to keep where a text allows
-    it."""
+    """Format a value on one line, for block and flow. `quote`: the style to keep if possible."""
     if isinstance(value, str):
         return _text(value, quote)
     if value is None:
@@ -78,14 +74,14 @@ def written(value: Value, quote: str | None = None) -> str:
 
 
 def entry(key: str, value: Value, column: int, newline: str) -> str:
-    """`key: value` for a block mapping at this column; a mapping goes on lines of its own."""
+    """Format `key: value` for a block mapping at this column; a mapping goes on its own lines."""
     if not (isinstance(value, Mapping) and value):
         return f"{_key(key)}: {written(value)}"
     return f"{_key(key)}:" + nested(value, column, newline)
 
 
 def nested(value: Mapping[str, Value], column: int, newline: str) -> str:
-    """The lines of a mapping below a key at this column, each after its line break."""
+    """Format a mapping's lines below a key at this column, each after a line break."""
     inner = column + 2
     return "".join(
         newline + " " * inner + entry(key, item, inner, newline) for key, item in value.items()
@@ -96,7 +92,7 @@ LEAVES = {str, int, float, bool, type(None)}
 
 
 def comes_back(value: object) -> object:
-    """The value as a loader will give it."""
+    """Return the value as a loader will return it."""
     if value.__class__ in LEAVES:
         return value
     if isinstance(value, Mapping):
@@ -107,12 +103,12 @@ def comes_back(value: object) -> object:
 
 
 def same(one: object, other: object) -> bool:
-    """Equal and of equal type all the way down; the order of keys says nothing."""
+    """Tell whether values are equal, with equal types throughout; ignores the order of keys."""
     kind = type(one)
     if kind is not type(other):
         return False
     if kind in LEAVES:
-        return one == other or (one != one and other != other)  # not a number is itself here
+        return one == other or (one != one and other != other)  # NaN equals NaN here
     if isinstance(one, dict) and isinstance(other, dict):
         return len(one) == len(other) and all(
             key in other and same(value, other[key]) for key, value in one.items()
@@ -128,7 +124,7 @@ def _key(key: str) -> str:
     return _text(key)
 
 
-@lru_cache(maxsize=512)  # thousands of rows get the same keys and words, and each some of its own
+@lru_cache(maxsize=512)  # thousands of rows share most keys and words
 def _text(text: str, quote: str | None = None) -> str:
     if quote == "'" and re.match(_ALL_RAW, text):
         return "'" + text.replace("'", "''") + "'"
@@ -155,8 +151,8 @@ def _escape(match: re.Match[str]) -> str:
         return _SHORT[char]
     code = ord(char)
     if 0xD800 <= code <= 0xDFFF:
-        # half a pair has no form that both loaders take: as it is, the check behind every edit
-        # refuses it
+        # No form of a lone surrogate works in both loaders: unescaped, the check after every edit
+        # rejects it.
         return char
     if code < 0x100:
         return f"\\x{code:02x}"
@@ -169,6 +165,4 @@ def _float(value: float) -> str:
     if value in (float("inf"), float("-inf")):
         return ".inf" if value > 0 else "-.inf"
     text = repr(float(value))
-    return (
-        text if "." in text else text.replace("e", ".0e")
-    )  # without a point YAML 1.1 reads a text
+    return text if "." in text else text.replace("e", ".0e")  # YAML 1.1 reads 1e+16 as text

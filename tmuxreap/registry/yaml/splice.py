@@ -1,8 +1,6 @@
-"""Where characters go in and out of a YAML text so that one key or one list item changes and
-nothing else does.
+"""Computes the splices of a YAML text that change one key or one list item and nothing else.
 
-Makes splices only. Whether the text means what was asked for is checked by `edits`, never here.
-"""
+Never checks the result: `edits` parses it."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from tmuxreap.registry.yaml.scalars import Value, entry, nested, written
 _BLOCK = ("|", ">")
 
 
-class CannotSplice(ValueError):  # noqa: N818 - the reason, and where in the text at hand
+class CannotSplice(ValueError):  # noqa: N818 - a result, with the position in the given text
     def __init__(self, reason: str, position: int) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -32,7 +30,7 @@ class Splice:
 
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
-    """The text with all of them carried out; at one place, in the order given."""
+    """Apply all splices to the text; those at the same position in the given order."""
     parts, position = [], 0
     for splice in sorted(splices, key=lambda each: each.start):
         if splice.start < position:
@@ -45,8 +43,7 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
 def replace_value(
     text: str, where: Entry, value: Value, column: int, flow: bool, newline: str
 ) -> list[Splice]:
-    """Another value behind the same key; `column` and `flow` are those of the mapping that the key
-    stands in."""
+    """Replace a key's value; `column` and `flow` are those of the mapping that contains the key."""
     head, tail = _places(text, where)
     lines = isinstance(value, Mapping) and value and not flow
     if not lines:
@@ -65,8 +62,7 @@ def replace_value(
 
 
 def _places(text: str, where: Entry) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The part of a value that another one-line value takes the place of, and what else of it must
-    go."""
+    """Return the part of a value that a one-line value replaces, and the rest, which must go."""
     value = where.value
     if where.colon is None and not (
         isinstance(value, Leaf) and where.empty and _in_flow(text, value.end)
@@ -92,13 +88,13 @@ def _in_flow(text: str, end: int) -> bool:
 def add_entries(
     text: str, mapping: rows.Mapping, adds: Mapping[str, Value], newline: str
 ) -> list[Splice]:
-    """New keys right behind the last value: the loader's end of a mapping lies behind comments of
-    others."""
+    """Add keys right after the last value: the loader's end of a mapping is after comments that may
+    not belong to it."""
     if mapping.flow:
         return [_add_to_flow(mapping, written(adds)[1:-1])]
     lines = [entry(key, value, mapping.column, newline) for key, value in adds.items()]
     indent = " " * mapping.column
-    if ends_open(text, mapping.last):  # a line break behind it would become part of it
+    if ends_open(text, mapping.last):  # a line break after it would become part of it
         return [
             Splice(
                 *(mapping.entries[-1].key.start,) * 2,
@@ -113,7 +109,7 @@ def add_entries(
 
 
 def ends_open(text: str, last: Leaf | None) -> bool:
-    """The text ends inside a block scalar, without a line break."""
+    """Tell whether the text ends inside a block scalar, without a line break."""
     return last is not None and last.style in _BLOCK and last.end == len(text)
 
 
@@ -121,15 +117,13 @@ def _add_to_flow(mapping: rows.Mapping, made: str) -> Splice:
     if not mapping.entries:
         return Splice(mapping.start + 1, mapping.start + 1, made)
     last = mapping.entries[-1]
-    comma = (
-        " , " if last.empty and last.colon is not None else ", "
-    )  # `key:,` is refused by the C loader
+    comma = " , " if last.empty and last.colon is not None else ", "  # the C loader rejects `key:,`
     return Splice(last.value.end, last.value.end, comma + made)
 
 
 def remove_entry(text: str, mapping: rows.Mapping, number: int) -> list[Splice]:
-    """One key of several (or the only one of a flow mapping), with its lines; comments above and
-    below it stay."""
+    """Remove one key of several (or the only one of a flow mapping), with its lines but not the
+    comments above and below."""
     if mapping.flow:
         return cut_from_flow(
             text, [(each.key.start, each.value.end) for each in mapping.entries], number
@@ -140,14 +134,14 @@ def remove_entry(text: str, mapping: rows.Mapping, number: int) -> list[Splice]:
         raise CannotSplice("something stands before the key on its line", gone.key.start)
     if start:
         return [Splice(start, after_break(text, end), "")]
-    following = mapping.entries[1].key.start  # the row's dash stands on this line
+    following = mapping.entries[1].key.start  # the row's dash is on the removed line
     if after_break(text, end) == line_start(text, following):
         return [Splice(gone.key.start, following, "")]
     return [Splice(gone.key.start, end, "")]
 
 
 def cut_from_flow(text: str, spans: Sequence[tuple[int, int]], number: int) -> list[Splice]:
-    """One item of a flow collection with one comma; comments stay."""
+    """Remove one item of a flow collection with one comma; comments stay."""
     start, end = spans[number]
     comma = skip_gap(text, end)
     if text[comma : comma + 1] == ",":
@@ -161,5 +155,5 @@ def cut_from_flow(text: str, spans: Sequence[tuple[int, int]], number: int) -> l
         return [Splice(start, end, "")]
     comma = skip_gap(text, spans[number - 1][1])
     if text[comma + 1 : start].strip():
-        return [Splice(start, end, "")]  # the comma may stay behind the one before
+        return [Splice(start, end, "")]  # the previous item keeps its comma
     return [Splice(comma, end, "")]
