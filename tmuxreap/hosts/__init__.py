@@ -1,9 +1,8 @@
-"""Owns the way to other hosts: which ones there are, the engines that reach them (OpenSSH, or any
-command of the user's), one conversation with the tmuxreap that runs there, and what the answers of
-many come to.
+"""Owns the access to other hosts: hosts.yaml, the engines that reach them (OpenSSH, or any command
+of the user's), the conversation with a remote tmuxreap, and merging the answers of many hosts.
 
-Never ends a session itself and never believes a host: what one answers is checked, and is text
-until it was made plain. No verb is ever sent twice.
+Never ends a session itself and never trusts a host: answers are validated, and escaped before they
+are printed. Never sends a verb twice.
 
-Doors: all modules. Main types: `Host`, `Hosts` (what hosts.yaml says), `Request` and `Heard` (what
-is asked there, and what came back)."""
+Doors: all modules. Main types: `Host`, `Hosts` (the content of hosts.yaml), `Request` and `Heard`
+(its response)."""

@@ -1,7 +1,6 @@
-"""Which hosts are meant, and which target goes to which: from `--host` and from what follows the
-last @ of a target.
+"""Selects hosts, and the targets for each, by `--host` and by what follows a target's last @.
 
-Pure: asks no host."""
+Pure: never contacts a host."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from tmuxreap.hosts.file import EVERY, LOCAL, Host, Hosts
 
 @frozen
 class Errand:
-    """What one host is asked about; `named`: by its own name in a target, not by --host."""
+    """The targets for one host; `by_flag`: --host selected it, not just a target's @HOST."""
 
     host: Host
     targets: tuple[str, ...]
@@ -23,12 +22,12 @@ class Errand:
 
 
 def hosts_of(words: Iterable[str], hosts: Hosts) -> list[Host]:
-    """Of `--host`: names, `@tag`, `all`, `local`; each host once, in the order in which it was
-    first meant."""
-    found: dict[str, Host] = {}
+    """Return the hosts that `--host` selects (names, `@tag`, `all`, `local`), each once, in the
+    order given."""
+    selected: dict[str, Host] = {}
     for word in map(str.strip, chain.from_iterable(word.split(",") for word in words)):
-        found.update((host.name, host) for host in _meant(word, hosts))
-    return list(found.values())
+        selected.update((host.name, host) for host in _meant(word, hosts))
+    return list(selected.values())
 
 
 def _meant(word: str, hosts: Hosts) -> list[Host]:
@@ -52,7 +51,7 @@ def _unknown(word: str, hosts: Hosts) -> list[Host]:
 
 
 def split(target: str, hosts: Hosts) -> tuple[str, Host] | None:
-    """`NAME@HOST`, where that host is known."""
+    """Split `NAME@HOST`; return None unless that host is known."""
     before, at, name = target.rpartition("@")
     host = hosts.named(name) if at and before else None
     return (before, host) if host is not None else None
@@ -64,21 +63,26 @@ def errands(
     hosts: Callable[[], Hosts],
     is_row: Callable[[str], bool],
 ) -> list[Errand] | None:
-    """None where only this machine is meant. `flagged`: of --host, None where it was not given."""
+    """Assign targets to hosts; return None if only this machine is concerned. `flagged`: the hosts
+    of --host, or None without it."""
     wanted: dict[str, tuple[Host, list[str]]] = {host.name: (host, []) for host in flagged or ()}
-    asked = flagged is not None
-    here = Host(LOCAL)
-    plain = tuple(flagged) if flagged is not None else (here,)
+    remote = flagged is not None
+    local = Host(LOCAL)
+    plain = tuple(flagged) if flagged is not None else (local,)
     for target in targets:
-        found = None if "@" not in target or is_row(target) else split(target, hosts())
-        asked = asked or found is not None
-        to = [(found[1], found[0])] if found else [(host, target) for host in plain]
-        if "@" in target and found is None and is_row(target):
-            to = [(here, target)]
+        split_target = None if "@" not in target or is_row(target) else split(target, hosts())
+        remote = remote or split_target is not None
+        to = (
+            [(split_target[1], split_target[0])]
+            if split_target
+            else [(host, target) for host in plain]
+        )
+        if "@" in target and split_target is None and is_row(target):
+            to = [(local, target)]
         for host, word in to:
             wanted.setdefault(host.name, (host, []))[1].append(word)
-    if not asked:
+    if not remote:
         return None
     named = {host.name for host in flagged or ()}
     every = [Errand(host, tuple(words), host.name in named) for host, words in wanted.values()]
-    return [one for one in every if one.targets or not targets]
+    return [errand for errand in every if errand.targets or not targets]

@@ -1,4 +1,5 @@
-"""Asks many hosts at the same time, so many at once; one that hangs holds up nobody but itself."""
+"""Calls functions in parallel threads, a limited number at once. Never lets a hanging host delay
+another."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ AT_ONCE = 32
 
 
 def all_at_once(works: Sequence[Callable[[], T]], at_once: int = AT_ONCE) -> list[T]:
-    """The answers in the order of the works; the first error is raised when all have answered."""
+    """Call all functions and return their results in order; when all are done, raise the first
+    error."""
     todo: SimpleQueue[int] = SimpleQueue()
     done: SimpleQueue[tuple[int, T | BaseException]] = SimpleQueue()
     for number in range(len(works)):
@@ -23,17 +25,19 @@ def all_at_once(works: Sequence[Callable[[], T]], at_once: int = AT_ONCE) -> lis
         while not todo.empty():
             try:
                 number = todo.get_nowait()
-            except Exception:  # noqa: BLE001 - another was quicker
+            except Exception:  # noqa: BLE001 - another thread was faster
                 return
             try:
                 done.put((number, works[number]()))
-            except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            except BaseException as error:  # noqa: BLE001 - raised again by the caller
                 done.put((number, error))
 
     for _ in range(min(at_once, len(works))):
         threading.Thread(target=work, daemon=True).start()
-    found = dict(done.get() for _ in works)
-    for one in found.values():
-        if isinstance(one, BaseException):
-            raise one
-    return [one for _, one in sorted(found.items()) if not isinstance(one, BaseException)]
+    results = dict(done.get() for _ in works)
+    for result in results.values():
+        if isinstance(result, BaseException):
+            raise result
+    return [
+        result for _, result in sorted(results.items()) if not isinstance(result, BaseException)
+    ]

@@ -1,8 +1,8 @@
-"""The commands that reach a host: OpenSSH with connections of our own kept open for a minute, or
-the user's own words.
+"""The commands that reach a host: OpenSSH, with our own connections kept open for a minute, or the
+user's own command.
 
-Starts one and hands out its streams. Only `program` and the word `at` stand on the far command
-line."""
+Starts a command and returns its process. Never puts anything but `program` and the word `at` on the
+remote command line."""
 
 from __future__ import annotations
 
@@ -22,31 +22,30 @@ AT = "at"
 CONNECT_S = 10
 KEPT_S = 60
 LEAVE_S = 0.2
-LONGEST_SOCKET = 104 - 18  # of a path in the kernel, without what ssh adds while it makes one
+LONGEST_SOCKET = 104 - 18  # the kernel's limit, less the suffix that ssh adds temporarily
 ALWAYS = (
     "BatchMode=yes",  # no prompt ever hangs a command
     f"ConnectTimeout={CONNECT_S}",
-    "ClearAllForwardings=yes",  # those of the user's own connection, which may be open
+    "ClearAllForwardings=yes",  # the user's own connection may already use them
     "RemoteCommand=none",
     "ServerAliveInterval=5",
     "ServerAliveCountMax=2",
 )
-OURS = ("TMUX", "TMUX_PANE")  # an engine, and what it leaves behind, belongs to no session
+OURS = ("TMUX", "TMUX_PANE")  # removed: an engine and its processes belong to no session
 
 
 @frozen
 class Engine:
-    """What runs here to reach a host; `shared`: the folder of connections that others may use,
-    too."""
+    """The local command that reaches a host; `shared`: the folder of its shared connections."""
 
     words: tuple[str, ...]
     environ: Mapping[str, str]
-    folder: str | None = "/"  # nothing of where we stand is taken for something there
+    folder: str | None = "/"  # our own working directory must not matter
     shared: Path | None = None
 
 
 def engine_of(host: Host, environ: Mapping[str, str], uid: int, *, alone: bool = False) -> Engine:
-    """`alone`: over a connection of its own, where a shared one does not answer."""
+    """Return the engine of a host. `alone`: use a new connection, as a shared one hangs."""
     if host.is_local:
         return Engine((sys.executable, "-m", "tmuxreap", AT), environ, None)
     clean = {
@@ -63,8 +62,8 @@ def engine_of(host: Host, environ: Mapping[str, str], uid: int, *, alone: bool =
 
 
 def terminal_words(host: Host, name: str) -> tuple[str, ...] | None:
-    """What a terminal here becomes to sit in a session there; None where the engine carries none.
-    A person is there: ssh may ask him, and the shell there reads the name."""
+    """Return the command that attaches this terminal to a remote session; None without ssh. It is
+    interactive, so ssh may prompt; the remote shell parses the name, which is quoted."""
     if host.ssh is None:
         return None
     from shlex import quote
@@ -74,8 +73,8 @@ def terminal_words(host: Host, name: str) -> tuple[str, ...] | None:
 
 
 def sit_in(words: tuple[str, ...]) -> tuple[int, str]:
-    """Give the terminal away until that program leaves it: its status, and what it said last on
-    stderr. Nobody's Ctrl-C ends us meanwhile."""
+    """Run a command on this terminal; return its status and its last line on stderr. Ctrl-C does
+    not end us meanwhile."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         done = subprocess.run(words, stderr=subprocess.PIPE, check=False)
@@ -83,12 +82,12 @@ def sit_in(words: tuple[str, ...]) -> tuple[int, str]:
         return (127, f"{words[0]}: {error.strerror}")
     finally:
         signal.signal(signal.SIGINT, before)
-    said = done.stderr.decode(errors="replace").strip()
-    return (done.returncode, said.rpartition("\n")[2].strip())
+    errors = done.stderr.decode(errors="replace").strip()
+    return (done.returncode, errors.rpartition("\n")[2].strip())
 
 
 def _there(host: Host) -> tuple[str, ...]:
-    """A home is found by a shell alone; ssh brings one, other engines do not."""
+    """Return the remote command. Only a shell expands `~`: ssh runs one, other engines do not."""
     if not host.program.startswith("~/") or Path(host.via[0]).name == "ssh":
         return (host.program, AT)
     return ("sh", "-c", f"exec {host.program} {AT}")
@@ -105,7 +104,7 @@ def _sharing(host: Host, folder: Path | None) -> tuple[str, ...]:
 
 
 def shared_folder(environ: Mapping[str, str], uid: int) -> Path | None:
-    """A private folder for the sockets of connections, or none."""
+    """Return a private folder for connection sockets, or None."""
     runtime = environ.get("XDG_RUNTIME_DIR")
     if (
         not runtime
@@ -120,11 +119,13 @@ def shared_folder(environ: Mapping[str, str], uid: int) -> Path | None:
         return None
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return None
     private = (
-        stat.S_ISDIR(found.st_mode) and found.st_uid == uid and stat.S_IMODE(found.st_mode) == 0o700
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == uid
+        and stat.S_IMODE(status.st_mode) == 0o700
     )
     return folder if private else None
 
@@ -136,13 +137,14 @@ def shared_socket(host: Host, folder: Path) -> Path:
 
 
 def forget_shared(host: Host, engine: Engine) -> None:
-    """Take away the socket of a connection that does not answer: the next one makes its own."""
+    """Delete the socket of a hanging connection, so that the next command opens a new one."""
     if engine.shared is not None:
         shared_socket(host, engine.shared).unlink(missing_ok=True)
 
 
 def begin(engine: Engine) -> subprocess.Popen[bytes]:
-    """In a session of its own: neither Ctrl-C nor the loss of our terminal reaches it."""
+    """Start an engine in its own process session: neither Ctrl-C nor our terminal's hangup reaches
+    it."""
     return subprocess.Popen(
         engine.words,
         env=dict(engine.environ),
@@ -162,7 +164,7 @@ def has_left(process: subprocess.Popen[bytes], wait_s: float) -> int | None:
 
 
 def let_go(process: subprocess.Popen[bytes]) -> None:
-    """Close our ends and hang up: ssh leaves, a verb that is under way there goes on."""
+    """Close the streams and send SIGHUP: ssh exits, but a verb in progress on the host goes on."""
     for stream in (process.stdin, process.stdout, process.stderr):
         with contextlib.suppress(OSError, ValueError):
             if stream is not None:

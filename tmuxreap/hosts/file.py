@@ -1,7 +1,7 @@
-"""Reads hosts.yaml: the hosts that a user has, and how each is reached. Strict, and only from who
-may be trusted.
+"""Reads hosts.yaml: the user's hosts, and how each is reached. Strict, and refuses a file that
+other users could have written.
 
-Never connects to one, and never writes the file."""
+Never connects to a host, and never writes the file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tmuxreap.system.environment import Settings
 LOCAL, EVERY = "local", "all"
 KEYS = ("ssh", "via", "tags", "registry", "program")
 PROGRAM = "tmuxreap"
-# A plain path: what else a shell could obey has no place in it.
+# A plain path, without characters that a shell could interpret.
 _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9_.+@%:,=/][A-Za-z0-9_.+@%:,=/-]*")
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @frozen
 class Host:
-    """One host: an ssh destination, or the words of a command that runs a command there."""
+    """One host: an ssh destination, or the words of a command that runs a command on it."""
 
     name: str
     ssh: str | None = None
@@ -41,7 +41,7 @@ class Host:
 
 @frozen
 class Hosts:
-    """What hosts.yaml says, in its order."""
+    """The hosts of hosts.yaml, in its order."""
 
     path: Path | None
     found: Mapping[str, Host] = field(default_factory=dict)
@@ -59,7 +59,7 @@ def hosts_path(settings: Settings) -> Path | None:
 
 
 def read_hosts(settings: Settings) -> Hosts:
-    """No file: no hosts but `local`."""
+    """Read hosts.yaml; without the file there is only `local`."""
     path = hosts_path(settings)
     if path is None or not os.path.lexists(path):
         return Hosts(path)
@@ -87,14 +87,14 @@ def _document(path: Path, text: str) -> object:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Two hosts of one name are a mistake, not the last of them."""
+        """A loader that rejects duplicate host names, where the last would win."""
 
     def mapping(loader: Loader, node: yaml.MappingNode) -> dict[object, object]:
         keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-        twice = next((key for at, key in enumerate(keys) if key in keys[:at]), None)
-        if twice is not None:
+        duplicate = next((key for at, key in enumerate(keys) if key in keys[:at]), None)
+        if duplicate is not None:
             raise yaml.constructor.ConstructorError(
-                None, None, f"{twice!r} stands there twice", node.start_mark
+                None, None, f"{duplicate!r} stands there twice", node.start_mark
             )
         return loader.construct_mapping(node, deep=True)
 
@@ -118,26 +118,26 @@ def _host(path: Path, name: object, block: object) -> Host:
         or not is_safe(name)
     ):
         raise _invalid(path, f"{name!r} cannot be the name of a host")
-    found = {} if block is None else block
-    if not isinstance(found, dict):
+    fields = {} if block is None else block
+    if not isinstance(fields, dict):
         raise _invalid(path, f"{name}: a mapping is due")
-    unknown = next((key for key in found if key not in KEYS), None)
+    unknown = next((key for key in fields if key not in KEYS), None)
     if unknown is not None:
         raise _invalid(path, f"{name}: {unknown!r} is not known here; known are {', '.join(KEYS)}")
-    if "ssh" in found and "via" in found:
+    if "ssh" in fields and "via" in fields:
         raise _invalid(path, f"{name}: ssh and via cannot be combined")
     return Host(
         name=name,
-        ssh=None if "via" in found else _destination(path, name, found.get("ssh", name)),
-        via=_words(path, name, "via", found) if "via" in found else (),
-        tags=_words(path, name, "tags", found),
-        registry=_text(path, name, "registry", found),
-        program=_program(path, name, found),
+        ssh=None if "via" in fields else _destination(path, name, fields.get("ssh", name)),
+        via=_words(path, name, "via", fields) if "via" in fields else (),
+        tags=_words(path, name, "tags", fields),
+        registry=_text(path, name, "registry", fields),
+        program=_program(path, name, fields),
     )
 
 
 def _destination(path: Path, name: str, value: object) -> str:
-    """`user@host`, as ssh takes it: neither part may look like an option."""
+    """Check a destination `user@host`: neither part may look like an option to ssh."""
     if not isinstance(value, str) or not is_safe(value) or not all(map(is_safe, value.split("@"))):
         raise _invalid(path, f"{name}: ssh: {value!r} is no destination")
     return value
@@ -169,8 +169,7 @@ def _words(path: Path, name: str, key: str, found: Mapping[str, object]) -> tupl
 
 
 def is_safe(word: str) -> bool:
-    """No option for whoever takes it, and nothing that a terminal or a shell would obey at its
-    ends."""
+    """Tell whether a word cannot be taken for an option and has no blanks or control characters."""
     return (
         bool(word)
         and not word.startswith("-")
@@ -184,18 +183,18 @@ def _has_controls(text: str) -> bool:
 
 
 def _refuse_strangers(path: Path, uid: int) -> None:
-    """Who may write it, or swap it for another, could run commands as the user."""
+    """Refuse a file that other users may write or replace: they could run commands as the user."""
     for place in {
         path.parent,
         path,
         Path(os.path.realpath(path)),
         Path(os.path.realpath(path)).parent,
     }:
-        found = place.stat()
-        if found.st_uid not in (0, uid):
-            raise _invalid(path, f"{place} belongs to another user (uid {found.st_uid})")
-        shared = place.is_dir() and found.st_mode & stat.S_ISVTX
-        if found.st_mode & WRITABLE_BY_OTHERS and not shared:
+        status = place.stat()
+        if status.st_uid not in (0, uid):
+            raise _invalid(path, f"{place} belongs to another user (uid {status.st_uid})")
+        shared = place.is_dir() and status.st_mode & stat.S_ISVTX
+        if status.st_mode & WRITABLE_BY_OTHERS and not shared:
             raise _invalid(path, f"others may write {place}", f"chmod go-w {place}")
 
 

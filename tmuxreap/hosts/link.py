@@ -1,7 +1,7 @@
-"""Asks one host: the port "run tmuxreap there". A request that changes something is sent once;
-after a broken link its outcome is asked for by its ID, over a connection of its own.
+"""Runs tmuxreap on one host. If the connection breaks during a request that changes something, its
+outcome is queried by its ID over a new connection.
 
-Never tries a verb again."""
+Never sends a verb twice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ USAGE = 2
 
 @frozen
 class Caller:
-    """From where hosts are reached."""
+    """The environment and user that connections are made with."""
 
     environ: Mapping[str, str]
     uid: int
@@ -35,29 +35,29 @@ class Caller:
 
 @frozen
 class Heard:
-    """What came back. `answer` is the envelope there, `texts` its results for people; neither is to
-    be believed."""
+    """A host's response. `answer` is its envelope, `texts` its results as text; neither is
+    trusted."""
 
     host: Host
     answer: Mapping[str, object] | None = None
     texts: tuple[tuple[str, ...], ...] = ()
     identities: Mapping[str, object] = field(default_factory=dict)
     failure: Failure | None = None
-    unknown: bool = False  # it was asked for and begun, and what came of it could not be had
+    unknown: bool = False  # the request was sent, but its outcome is unknown
     version: str | None = None
     took_s: float = 0.0
 
 
 def ask(host: Host, request: Request, caller: Caller, *, lasting: bool) -> Heard:
-    """`lasting`: it changes something there, and its outcome is kept under its ID."""
+    """Run a request. `lasting`: it changes something, and the host keeps its outcome by its ID."""
     before = time.monotonic()
     try:
-        answered = _ask(host, request, caller, lasting)
+        response = _ask(host, request, caller, lasting)
     except Failure as failure:
-        answered = Heard(host, failure=failure)
+        response = Heard(host, failure=failure)
     except OtherSchemaError as error:
-        answered = Heard(host, failure=incompatible(host, f"it speaks {error}"))
-    return _timed(answered, time.monotonic() - before)
+        response = Heard(host, failure=incompatible(host, f"it speaks {error}"))
+    return _timed(response, time.monotonic() - before)
 
 
 def _timed(one: Heard, took_s: float) -> Heard:
@@ -122,22 +122,22 @@ def _not_had(host: Host, reason: str) -> Failure:
 
 
 class Unreached(Failure):
-    """The host could not be reached now."""
+    """The host cannot be reached now."""
 
 
 @contextlib.contextmanager
 def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
-    """A conversation after its hello. Over a shared connection that does not answer: once more,
-    without."""
+    """Open a conversation and wait for its hello; retry without the shared connection if that
+    hangs."""
     engine = engine_of(host, caller.environ, caller.uid)
-    there = engine.shared is not None and shared_socket(host, engine.shared).exists()
+    is_shared = engine.shared is not None and shared_socket(host, engine.shared).exists()
     talk = _begun(host, lambda: Talk(engine))
     try:
         try:
-            hello = _hello(host, talk, CONNECT_S if there else ANSWER_S)
+            hello = _hello(host, talk, CONNECT_S if is_shared else ANSWER_S)
         except SilentError:
             talk.close()
-            if not there:
+            if not is_shared:
                 raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
             forget_shared(host, engine)
             talk = _begun(

@@ -1,7 +1,7 @@
-"""Puts the answers of many hosts together: one envelope, each result with its host and its target.
+"""Merges the answers of many hosts into one envelope, each result with its host and target.
 
-Believes none of them: what is not as it should be is left out, and nothing here reaches a terminal
-before it was made plain by who tells it. Pure."""
+Never trusts an answer: malformed parts are left out, and text is escaped before it reaches a
+terminal. Pure."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ JOINED = ("drifts", "actions")
 def merged(
     command: str, at: float, every: Sequence[Heard], items: Sequence[Item] = (), **more: object
 ) -> Result:
-    """`items`: results that are there already, of an earlier look."""
-    found = [*items, *chain.from_iterable(items_of(one) for one in every)]
+    """Merge answers. `items`: results of an earlier look, to be included."""
+    results = [*items, *chain.from_iterable(items_of(one) for one in every)]
     failures = tuple(failure for one in every if (failure := failure_of(one)) is not None)
     return Result(
         command=command,
         registry=None,
         at=at,
-        results=found,
+        results=results,
         warnings=tuple(chain.from_iterable(_warnings(one) for one in every)),
         others=failures,
-        status=exit_of(found, every),
+        status=exit_of(results, every),
         summed=True,
-        more={**_more(every, found), **more, "hosts": [_summed(one, found) for one in every]},
+        more={**_more(every, results), **more, "hosts": [_summed(one, results) for one in every]},
     )
 
 
 def _summed(one: Heard, items: Sequence[Item]) -> dict[str, object]:
-    """With its own sums, where it ended something."""
-    told = host_json(one)
+    """Return a host's JSON, with its own counts if it ended something."""
+    summary = host_json(one)
     if "counts" not in (one.answer or {}):
-        return told
+        return summary
     from tmuxreap.ending.results import counts
 
     own = [item for item in items if getattr(item, "host", None) == one.host.name]
-    return {**told, "counts": counts(own)}
+    return {**summary, "counts": counts(own)}
 
 
 def items_of(one: Heard) -> list[RemoteResult]:
@@ -62,13 +62,13 @@ def _item(one: Heard, facts: Mapping[str, object], lines: tuple[str, ...]) -> Re
     name = facts.get("name")
     name = name if isinstance(name, str) else ""
     target = f"{name}@{one.host.name}"
-    told = _told(tuple(plain(line) for line in lines), plain(name), one.host.name)
+    texts = _told(tuple(plain(line) for line in lines), plain(name), one.host.name)
     error = problem_of(_failure(facts.get("error"), target))
-    return RemoteResult(name, one.host.name, facts, told, error)
+    return RemoteResult(name, one.host.name, facts, texts, error)
 
 
 def _told(lines: tuple[str, ...], name: str, host: str) -> tuple[str, ...]:
-    """People read in the first line which host it is of."""
+    """Add the host to the first line that users read."""
     first, *rest = lines or ("",)
     if name and first.startswith(f"{name}:"):
         first = f"{name}@{host}{first[len(name) :]}"
@@ -80,7 +80,7 @@ def _told(lines: tuple[str, ...], name: str, host: str) -> tuple[str, ...]:
 
 
 def _failure(error: object, whose: str) -> Failure | None:
-    """Of a newer version a code may be unknown here: then some target failed."""
+    """Convert an error; the unknown code of a newer version becomes a generic one."""
     if not isinstance(error, dict):
         return None
     return Failure(
@@ -89,7 +89,7 @@ def _failure(error: object, whose: str) -> Failure | None:
 
 
 def failure_of(one: Heard) -> Failure | None:
-    """What went wrong with the host itself."""
+    """Return the failure of the host itself."""
     if one.failure is not None or one.answer is None:
         return one.failure
     return _failure(one.answer.get("error"), one.host.name)
@@ -117,7 +117,7 @@ def _status(one: Heard) -> int:
 
 
 def exit_of(items: Iterable[Item], every: Sequence[Heard]) -> Exit:
-    """The one status that all share, else 1."""
+    """Return the exit status that all failures share, else 1."""
     failed = {int(Code.of(item.error.code).exit) for item in items if item.error is not None}
     every_status = failed | {status for one in every if (status := _status(one))}
     if not every_status:
@@ -127,24 +127,28 @@ def exit_of(items: Iterable[Item], every: Sequence[Heard]) -> Exit:
 
 
 def _warnings(one: Heard) -> list[str]:
-    found = (one.answer or {}).get("warnings")
-    return [f"{one.host.name}: {warning}" for warning in found] if isinstance(found, list) else []
+    warnings = (one.answer or {}).get("warnings")
+    return (
+        [f"{one.host.name}: {warning}" for warning in warnings]
+        if isinstance(warnings, list)
+        else []
+    )
 
 
 def _more(every: Sequence[Heard], items: Sequence[Item]) -> dict[str, object]:
     answers = [(one.host.name, one.answer) for one in every if one.answer is not None]
-    found: dict[str, object] = {}
+    sums: dict[str, object] = {}
     if any("counts" in answer for _, answer in answers):
         from tmuxreap.ending.results import counts
 
-        found["counts"] = counts(items)
+        sums["counts"] = counts(items)
     for key in JOINED:
         if any(isinstance(answer.get(key), list) for _, answer in answers):
             parts = [[_hosted(each, host) for each in _list(a.get(key))] for host, a in answers]
-            found[key] = list(chain.from_iterable(parts))
+            sums[key] = list(chain.from_iterable(parts))
     if any("tmux_confirmed" in answer for _, answer in answers):
-        found["tmux_confirmed"] = all(answer.get("tmux_confirmed") is True for _, answer in answers)
-    return found
+        sums["tmux_confirmed"] = all(answer.get("tmux_confirmed") is True for _, answer in answers)
+    return sums
 
 
 def _list(value: object) -> list[object]:
@@ -155,17 +159,17 @@ def _hosted(entry: object, host: str) -> object:
     return {**entry, "host": host} if isinstance(entry, dict) else entry
 
 
-# A tag or a pattern that means nothing on one host may mean something on another.
+# A tag or pattern that matches nothing on one host may match on another.
 
 
 def found_somewhere(errands: Sequence[Errand], every: Sequence[Heard]) -> list[Heard]:
-    """Without what a host does not have, where another one that was asked for it does."""
+    """Drop a host's "no match" results for targets that another host has matched."""
     absent = [_absent(one) for one in every]
-    there: set[str] = set()
+    matched: set[str] = set()
     for errand, heard, missing in zip(errands, every, absent, strict=True):
         if heard.answer is not None:
-            there |= set(errand.targets) - missing
-    return [_without(one, missing & there) for one, missing in zip(every, absent, strict=True)]
+            matched |= set(errand.targets) - missing
+    return [_without(one, missing & matched) for one, missing in zip(every, absent, strict=True)]
 
 
 def _absent(one: Heard) -> set[str]:

@@ -1,7 +1,7 @@
-"""Keeps the sessions that hosts told of last, for as long as a shell may offer them: a minute. In
-the private folder of the connections, or nowhere.
+"""Caches the sessions that hosts reported, for shell completion: for a minute, and only in the
+private folder of the connections.
 
-Asks no host and believes none: only plain names are kept."""
+Never contacts a host, and trusts none: only plain names are kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 KEPT_S = 60.0
 FILE = "sessions.json"
-MOST = 2000  # of one host
+MOST = 2000  # sessions per host
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
 STATUSES = frozenset({"running", "stopped", "terminated"})
 Known = dict[str, object]
@@ -24,7 +24,7 @@ Known = dict[str, object]
 def remember(
     folder: Path | None, told: Mapping[str, Sequence[Mapping[str, object]]], now: float
 ) -> None:
-    """By host what it answered; others stay until their minute is over."""
+    """Store the answers by host; those of other hosts stay until they expire."""
     if folder is None or not told:
         return
     path = folder / FILE
@@ -38,12 +38,12 @@ def remember(
 
 
 def remembered(path: Path, now: float) -> Iterator[tuple[str, str]]:
-    """Each target with its status; nothing from a file that others could have written."""
+    """Yield each target with its status; nothing if other users could have written the file."""
     try:
-        found, own = path.lstat(), os.getuid()
+        status, own = path.lstat(), os.getuid()
     except OSError:
         return
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != own or found.st_mode & 0o022:
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != own or status.st_mode & 0o022:
         return
     for host, kept in _read(path).items():
         if not (_PLAIN.fullmatch(host) and isinstance(kept, dict) and _is_fresh(kept, now)):
@@ -63,10 +63,10 @@ def _plain(rows: Sequence[Mapping[str, object]]) -> Iterator[dict[str, str]]:
 
 def _read(path: Path) -> Known:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        hosts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return hosts if isinstance(hosts, dict) else {}
 
 
 def _is_fresh(kept: object, now: float) -> bool:

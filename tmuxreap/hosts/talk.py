@@ -1,7 +1,6 @@
-"""One conversation with the tmuxreap of one host: its lines as they come, and how long it may be
-silent.
+"""A conversation with the tmuxreap of one host: reads its lines, with a timeout for silence.
 
-Knows nothing of verbs. It believes no line: what is too long or no line of ours is left out."""
+Knows nothing of verbs, and never trusts a line: overlong and foreign lines are dropped."""
 
 from __future__ import annotations
 
@@ -16,14 +15,14 @@ from tmuxreap.core.text import plain
 from tmuxreap.hosts.engines import Engine, begin, has_left, let_go
 from tmuxreap.hosts.wire import LONGEST_LINE, Line, heard
 
-LONGEST_NOISE = 1024 * 1024  # of banners, and of what stands on stderr
+LONGEST_NOISE = 1024 * 1024  # bytes of stderr that are kept
 LAST_WORDS = 400
 READ = 65536
 EXIT_S = 1.0
 
 
 class SilentError(Exception):
-    """Nothing came for too long."""
+    """The host was silent for too long."""
 
 
 class EndedError(Exception):
@@ -42,14 +41,14 @@ class Talk:
         return found
 
     def send(self, text: str) -> None:
-        """A pipe that is closed already is seen when its answer is waited for."""
+        """Send a line; a closed pipe is noticed later, when the answer is read."""
         assert self._process.stdin is not None  # noqa: S101 - begun with pipes
         with contextlib.suppress(OSError):
             self._process.stdin.write(text.encode() + b"\n")
             self._process.stdin.flush()
 
     def line(self, wait_s: float) -> Line:
-        """The next line of ours; noise does not make the wait longer."""
+        """Return the next line of ours; noise does not extend the timeout."""
         until = time.monotonic() + wait_s
         while not self._lines:
             if self._fileno("stdout") not in self._open:
@@ -77,13 +76,13 @@ class Talk:
         *whole, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > LONGEST_LINE:
             self._rest = b""
-        for one in whole:
-            found = heard(one.decode(errors="replace"))
-            if found is not None:
-                self._lines.append(found)
+        for raw in whole:
+            line = heard(raw.decode(errors="replace"))
+            if line is not None:
+                self._lines.append(line)
 
     def end(self) -> int | None:
-        """How it left, when its stream has ended; with what it still said of its trouble."""
+        """Return its exit status after its stream has ended, and read the rest of its stderr."""
         status = has_left(self._process, EXIT_S)
         number = self._fileno("stderr")
         while number in self._open and select.select([number], [], [], 0)[0]:
@@ -92,7 +91,7 @@ class Talk:
 
     @property
     def words(self) -> str:
-        """What was said on stderr, as one plain line."""
+        """Its stderr as one plain line."""
         lines = [line.strip() for line in self._trouble.decode(errors="replace").splitlines()]
         return plain("; ".join(line for line in lines if line))[-LAST_WORDS:]
 

@@ -1,7 +1,7 @@
-"""What is said between two tmuxreaps, a line of JSON each: hello, request, beats, items, answer.
+"""The protocol between two tmuxreaps, one line of JSON each: hello, request, beats, items, answer.
 
-Pure: knows no stream. What does not read as a line of ours is noise (a login banner), never an
-error by itself."""
+Pure: knows no stream. A line that is not ours is noise (a login banner), never an error by
+itself."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ FAMILY = SCHEMA.partition("/")[0]
 
 
 class Say(Enum):
-    """What a line is."""
+    """The kind of a line."""
 
     HELLO = "hello"
     BEAT = "beat"
-    ITEM = "item"  # of a verb that goes on
+    ITEM = "item"  # one of many, from a verb that keeps running
     ANSWER = "answer"
     INCOMPATIBLE = "incompatible"
-    UNKNOWN = "unknown"  # what came of an earlier request cannot be told
-    NEVER = "never"  # an earlier request never came
+    UNKNOWN = "unknown"  # the outcome of an earlier request is unknown
+    NEVER = "never"  # an earlier request never arrived
 
 
 @frozen
@@ -35,21 +35,21 @@ class Line:
 
 
 class OtherSchemaError(Exception):
-    """It speaks, but not as we do."""
+    """The host uses another version of the protocol."""
 
 
 @frozen
 class Request:
-    """What is asked there. `words`: of the verb, by their names; `identities`: what was confirmed,
-    by name."""
+    """A request to a host. `words`: the verb's arguments; `identities`: the confirmed sessions, by
+    name."""
 
     id: str
     verb: str
     words: Mapping[str, object] = field(default_factory=dict)
     registry: str | None = None
-    mark: str | None = None  # of the session that the caller sits in
+    mark: str | None = None  # of the session that the caller runs in
     identities: Mapping[str, object] | None = None
-    here: bool = False  # on this very machine: where the caller stands counts
+    here: bool = False  # on the local machine: the caller's working directory is kept
 
     def line(self) -> str:
         return json.dumps(
@@ -67,7 +67,7 @@ class Request:
 
 
 def request_of(text: str) -> Request:
-    """Raises ValueError where it is none."""
+    """Parse a request; raise ValueError if it is not one."""
     facts = _object(text)
     if facts is None or facts.get("schema") != SCHEMA:
         raise ValueError("it is no request of this schema")
@@ -90,7 +90,7 @@ def say(what: Say, **facts: object) -> str:
 
 
 def heard(text: str) -> Line | None:
-    """None for noise."""
+    """Parse a line; return None for noise."""
     facts = _object(text)
     schema = facts.get("schema") if facts is not None else None
     if facts is None or not isinstance(schema, str) or schema.partition("/")[0] != FAMILY:
@@ -107,10 +107,10 @@ def _object(text: str) -> dict[str, object] | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _word(facts: Mapping[str, object], key: str) -> str | None:
