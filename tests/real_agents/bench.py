@@ -186,6 +186,19 @@ class Bench:
         books.close()
         return [json.loads(data)["text"] for (data,) in found]
 
+    def trace(self) -> str:
+        """What there is to find the cause of a fault: the screen, and all that was written down."""
+        import sqlite3
+
+        books = sqlite3.connect(self.registry.with_suffix(".db"))
+        try:
+            events = books.execute("select * from events").fetchall()
+        except sqlite3.Error as error:
+            events = [(str(error),)]
+        books.close()
+        shown = "\n".join(map(repr, [*events, *self.model.asked[-2:]]))
+        return f"screen:\n{self.screen()}\nevents and last requests:\n{shown}"
+
     def turns(self, asked: int) -> list[str]:
         """The requests since then. An agent may ask for a title of its own; a turn is asked for
         with the tools that it may use, where it has any."""

@@ -55,7 +55,7 @@ def played(jobs: Sequence[Job], folder: Path, at_once: int = AT_ONCE) -> Iterato
             try:
                 return Cell(job.agent, job.row, job.play(bench))
             except Exception as error:
-                fault = f"{type(error).__name__}: {error}"
+                fault = f"{type(error).__name__}: {error}\n{bench.trace()}"
                 return Cell(job.agent, job.row, f"**{_first(fault)}**", fault)
 
     with ThreadPoolExecutor(at_once) as pool:
