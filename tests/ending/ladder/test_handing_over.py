@@ -16,8 +16,15 @@ from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.handing_over import CLOSES_S, OPENS_S
-from tmuxreap.ending.ladder.keys import PARTIAL
-from tmuxreap.ending.ladder.requests import MayEdit, Press, ReadEditor, Request, Signal, Wait
+from tmuxreap.ending.ladder.requests import (
+    PARTIAL,
+    MayEdit,
+    Press,
+    ReadEditor,
+    Request,
+    Signal,
+    Wait,
+)
 from tmuxreap.sessions.editors import Opened
 
 EDITOR = ProcessId(300, 9)

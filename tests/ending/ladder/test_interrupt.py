@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.ending.ladder.test_climb import an_ending
 from tests.ending.test_plan import DEMO
 from tests.fakes import FakeClock
@@ -30,11 +32,11 @@ PROFILE = replace(DEMO, turn_keys=(ESCAPE,), unqueue_keys=(UP,))
 def done(
     screens: list[Screen],
     *,
-    after: dict[Key, Screen] | None = None,
+    after: dict[Key, Screen | list[Screen]] | None = None,
     leaves: bool = False,
     profile: Profile = PROFILE,
 ) -> tuple[Ending, list[Request[Any]]]:
-    """The last screen stays, until a key of `after` brings its own."""
+    """The last screen stays, until a key of `after` brings its own, one or several."""
     clock, keyed = FakeClock(), dict(after or {})
     one = an_ending(profile=profile)
     steps = end_turn(one)
@@ -51,9 +53,8 @@ def done(
         if isinstance(request, ReadScreen):
             answer = screens.pop(0) if len(screens) > 1 else screens[0]
         elif isinstance(request, Press):
-            screens = (
-                [keyed.get(request.step, screens[0])] if isinstance(request.step, Key) else screens
-            )
+            brought = keyed.get(request.step, screens) if isinstance(request.step, Key) else screens
+            screens = list(brought) if isinstance(brought, list) else [brought]
             answer = True
         elif isinstance(request, KeepDraft):
             answer = 7
@@ -102,6 +103,11 @@ def test_what_it_asks_first_gets_no_answer() -> None:
         assert ReadScreen(ready=True) not in asked
 
 
+def test_one_that_is_being_drawn_is_no_unknown_one() -> None:
+    ended, asked = done([UNKNOWN, UNKNOWN, BUSY], after={ESCAPE: IDLE})
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [ESCAPE])
+
+
 def test_what_asks_after_a_key_gets_no_other() -> None:
     ended, asked = done([DIALOG], after={ESCAPE: SETUP})
     assert (ended.outcome.value, keys(asked)) == ("failed", [ESCAPE])
@@ -119,6 +125,19 @@ def test_a_queued_prompt_comes_back_first_and_is_kept() -> None:
     assert (ended.outcome.value, keys(asked)) == ("interrupted", [UP, ESCAPE])
     assert ended.draft is not None
     assert (ended.draft.text, ended.draft.event) == ("run it", 7)
+
+
+@pytest.mark.parametrize("drawing", [[UNKNOWN], [UNKNOWN, UNKNOWN], [BUSY], [UNKNOWN, BUSY]])
+def test_one_that_is_drawn_while_it_comes_back_is_at_work(drawing: list[Screen]) -> None:
+    """A look may meet the screen before all of it is drawn."""
+    queued, back = replace(BUSY, queued="run it"), Screen(State.BUSY, "run it")
+    after: dict[Key, Screen | list[Screen]] = {
+        UP: [*drawing, back],
+        ESCAPE: Screen(State.DRAFT, "run it"),
+    }
+    ended, asked = done([queued], after=after)
+    assert (ended.outcome.value, keys(asked)) == ("interrupted", [UP, ESCAPE])
+    assert ended.kept == ["run it"]
 
 
 def test_one_that_does_not_come_back_gets_no_key_that_would_begin_it() -> None:

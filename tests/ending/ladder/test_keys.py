@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.ending.ladder.test_climb import ALONE, GONE, IDLE, OURS, UNTOLD, run, scripted
 from tests.ending.test_plan import AGENT, DEMO, SIGHT, STOP
 from tmuxreap.agents.profiles import Key, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.keys import PARTIAL
 from tmuxreap.ending.ladder.requests import (
+    PARTIAL,
     KeepDraft,
     Press,
     ReadScreen,
@@ -78,3 +80,40 @@ def test_a_turn_is_interrupted_three_times_at_most() -> None:
     busy = replace(DEMO, interrupt_keys=(Key("Escape"),), safe_keys=(), again_keys=())
     asked, _ = run(STOP, scripted(ReadScreen=Screen(State.BUSY), Look=[ALONE, GONE]), SIGHT, busy)
     assert pressed(asked) == [Key("Escape")] * 3
+
+
+# A look may meet a screen that is being drawn
+
+BUSY, UNREAD = Screen(State.BUSY), Screen(State.UNKNOWN)
+ESCAPE, UP = Key("Escape"), Key("Up")
+
+
+def drawn(planned: Screen, *screens: Screen) -> tuple[list[Request[Any]], Ending]:
+    profile = replace(DEMO, interrupt_keys=(ESCAPE,), unqueue_keys=(UP,))
+    answers = scripted(ReadScreen=list(screens), Look=[ALONE, GONE], Capture=UNTOLD, KeepDraft=1)
+    return run(STOP, answers, profile=profile, screen=planned)
+
+
+@pytest.mark.parametrize("half", [BUSY, UNREAD])
+def test_no_key_that_would_begin_what_is_queued_and_not_drawn_yet(half: Screen) -> None:
+    queued = replace(BUSY, queued="run it")
+    asked, ended = drawn(queued, half, queued, queued, replace(BUSY, draft="run it"))
+    assert pressed(asked)[:2] == [UP, ESCAPE]
+    assert ended.kept == ["run it"]
+
+
+def test_a_draft_that_is_not_drawn_yet_is_not_lost() -> None:
+    _, ended = drawn(IDLE, BUSY, BUSY, UNREAD, UNREAD, UNREAD, Screen(State.DRAFT, "half"))
+    assert (ended.kept, ended.draft_lost) == (["half"], "")
+
+
+def test_a_turn_is_not_over_because_its_screen_is_being_drawn() -> None:
+    asked, _ = drawn(BUSY, BUSY, UNREAD, *[BUSY] * 20)
+    assert pressed(asked)[:3] == [ESCAPE] * 3
+
+
+def test_a_screen_that_tells_nothing_is_looked_at_no_longer_for_it() -> None:
+    asked, ended = drawn(UNREAD, UNREAD)
+    reads = next(at for at, one in enumerate(asked) if isinstance(one, Press))
+    assert sum(isinstance(one, ReadScreen) for one in asked[:reads]) == 1
+    assert ended.draft_lost

@@ -11,7 +11,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Outcome
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.keys import for_certain, take_back
+from tmuxreap.ending.ladder.keys import at_first, for_certain, take_back
 from tmuxreap.ending.ladder.requests import ReadScreen, Steps, Wait, ask, screen_when, type_keys
 from tmuxreap.ending.plan import REPEATS
 
@@ -34,7 +34,7 @@ def _ended(ending: Ending) -> Steps[Came]:
         return Outcome.ALREADY_IDLE, None
     if (reason := why_not(screen, ending.keys)) is not None:
         return Outcome.REFUSED, refused(ending.name, reason)
-    confirmed = yield from for_certain(ending, (yield from ask(ReadScreen(ready=True))))
+    confirmed = yield from for_certain(ending, (yield from at_first(ending)))
     confirmed = (yield from take_back(ending, confirmed)) if confirmed is not None else None
     if confirmed is None:
         reason = ending.unsent or "a prompt is queued, and could not be taken back"
@@ -106,6 +106,6 @@ def _settled(ending: Ending) -> Steps[Screen]:
             break
         yield from ask(Wait(ending.awaited, ending.now + AGAIN_S))
         before, screen = screen, (yield from ask(ReadScreen()))
-        if screen.state is before.state:
+        if screen.state is before.state is not State.UNKNOWN:
             break
     return screen

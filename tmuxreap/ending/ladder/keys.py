@@ -10,6 +10,8 @@ from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.requests import (
+    PARTIAL,
+    STASHED,
     Capture,
     Press,
     ReadScreen,
@@ -19,6 +21,7 @@ from tmuxreap.ending.ladder.requests import (
     keep,
     left_by,
     screen_when,
+    settled,
     type_keys,
 )
 from tmuxreap.ending.plan import REPEATS, PlannedRung, fast, pauses_s
@@ -27,8 +30,7 @@ LINES_CLEARED = 8
 CLEAR_S = 0.3
 SAME_S = 0.3  # between two looks at an agent behind a carrier
 ROUNDED_S = 1e-6
-PARTIAL = "the screen showed only a part of it"
-STASHED = "it was laid aside, and not shown"
+GOES_ON = frozenset({State.BUSY, State.UNKNOWN})
 
 
 class _Way(Enum):
@@ -43,7 +45,7 @@ class _Way(Enum):
 def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     limit = None if ending.policy.keys_timeout_s is None else ending.now + planned.wait_s
     way = _Way.BROKEN
-    seen = yield from for_certain(ending, (yield from ask(ReadScreen(ready=True))))
+    seen = yield from for_certain(ending, (yield from at_first(ending)))
     if seen is not None:
         seen = yield from take_back(ending, seen)
     if seen is not None and seen.stashed:
@@ -67,6 +69,12 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
         ending.agent_left = True
         ending.known = yield from ask(Capture())
     return False
+
+
+def at_first(ending: Ending) -> Steps[Screen]:
+    """Make the pane ready for keys and read its screen, which must be as planned or seen twice."""
+    screen = yield from ask(ReadScreen(ready=True))
+    return (yield from settled(ending, screen, ending.plan.screen))
 
 
 def for_certain(ending: Ending, screen: Screen) -> Steps[Screen | None]:
@@ -95,7 +103,9 @@ def take_back(ending: Ending, screen: Screen) -> Steps[Screen | None]:
         if screen.draft and ending.keys.clear_keys:
             screen = yield from _cleared(ending, screen)
         yield from type_keys(ending, ending.keys.unqueue_keys)
-        screen = yield from screen_when(ending, partial(_has_changed, before), ending.keys.leave_s)
+        changed = partial(_has_changed, before)
+        now = yield from screen_when(ending, changed, ending.keys.leave_s)
+        screen = yield from settled(ending, now, screen)
         yield from keep(ending, screen.draft)
     yield from keep(ending, screen.queued)
     return None if screen.queued else screen
@@ -136,7 +146,7 @@ def _interrupted(ending: Ending, screen: Screen, limit: float | None) -> Steps[S
             break
         if not (yield from type_keys(ending, ending.keys.interrupt_keys)):
             break
-        screen = yield from screen_when(ending, lambda seen: seen.state is not State.BUSY)
+        screen = yield from screen_when(ending, lambda seen: seen.state not in GOES_ON)
         yield from keep(ending, screen.draft)
     return screen
 
@@ -215,6 +225,8 @@ def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]
         if step.name == "Enter" and not ours:
             return False
         if not ours:
+            if _clears(ending, step) and screen.state is State.UNKNOWN:
+                screen = yield from settled(ending, screen, ending.plan.screen)
             now = yield from take_back(ending, screen)
             if now is None:
                 return False
@@ -222,9 +234,14 @@ def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]
     return (yield from ask(Press(step)))
 
 
+def _clears(ending: Ending, key: Key) -> bool:
+    """Tell whether this key is the first that may clear a draft."""
+    return not ending.cleared and key.name != "Escape"
+
+
 def _note_lost(ending: Ending, key: Key, screen: Screen) -> None:
-    """Note a draft that the first clearing key destroys and that could not be kept before."""
-    if ending.cleared or key.name == "Escape":
+    """Note a draft that this key destroys and that could not be kept before."""
+    if not _clears(ending, key):
         return
     ending.cleared = True
     if screen.partial:

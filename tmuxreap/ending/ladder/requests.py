@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tmuxreap.agents.profiles import Key, KeyStep, Pause, Text
-from tmuxreap.agents.screens import Screen
+from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.ports import Sent
 from tmuxreap.core.values import frozen
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LOOK_S = 0.1
+PARTIAL = "the screen showed only a part of it"
+STASHED = "it was laid aside, and not shown"
+DRAWN_LOOKS = 5  # at most, at a screen that is being drawn
 BETWEEN = "\n\n"  # joins several drafts in one answer
 
 
@@ -151,6 +154,22 @@ def screen_when(
         screen = yield from ask(ReadScreen())
         if left or holds(screen) or ending.now >= until:
             return screen
+
+
+def settled(ending: Ending, screen: Screen, before: Screen | None) -> Steps[Screen]:
+    """Read until the screen is as it was before, or the same twice: it may be read while it is being
+    drawn, without what is queued or half-typed. An empty prompt needs no second look, since it is
+    read again before anything typed into it is submitted."""
+    sure = before is None or screen == before
+    for _ in range(DRAWN_LOOKS):
+        if sure or screen.state is State.IDLE:
+            break
+        if (yield from left_by(ending, ending.awaited, LOOK_S, None)):
+            break
+        yield from keep(ending, screen.draft)
+        before, screen = screen, (yield from ask(ReadScreen()))
+        sure = screen == before and screen.state is not State.UNKNOWN
+    return screen
 
 
 def keep(ending: Ending, text: str) -> Steps[None]:
