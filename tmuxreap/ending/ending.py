@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tmuxreap.agents.profiles import Profile
+from tmuxreap.agents.screens import Screen
 from tmuxreap.agents.spared import Spares
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Conversation, Outcome, ProcessId, Row, StoppedBy
@@ -56,6 +57,8 @@ class Ending:
     replaced: list[str] = field(default_factory=list)  # drafts read whole, and their short forms
     # The draft is kept whole, or a key that clears it was sent: further keys lose nothing.
     cleared: bool = False
+    # The draft as the screen showed it, when an editor was asked for that has not opened yet.
+    handed: Screen | None = None
     unsent: str | None = None  # why no exit key was sent after all
     struck: dict[ProcessId, Belonging] = field(default_factory=dict)  # without the agent
     # The result

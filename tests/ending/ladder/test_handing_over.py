@@ -10,7 +10,7 @@ import pytest
 
 from tests.ending.ladder.test_climb import ALONE, GONE, UNTOLD, run, scripted
 from tests.ending.test_plan import DEMO, STOP
-from tmuxreap.agents.profiles import Key
+from tmuxreap.agents.profiles import Key, Text
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.model import ProcessId
 from tmuxreap.core.values import replace
@@ -85,7 +85,8 @@ def test_words_that_stand_for_it_are_not_the_whole(text: str) -> None:
 
 def test_an_editor_that_does_not_come_is_awaited_for_a_while() -> None:
     asked, ended = handed(None)
-    reads = [at for at, one in enumerate(asked) if isinstance(one, ReadEditor)]
+    key, following = [at for at, one in enumerate(asked) if isinstance(one, Press)][:2]
+    reads = [at for at in range(key, following) if isinstance(asked[at], ReadEditor)][:-1]
     waited = [one for one in asked[reads[0] : reads[-1]] if isinstance(one, Wait)]
     assert waited[-1].until - waited[0].until == pytest.approx(OPENS_S - 0.1, abs=0.1)
     assert (ended.kept, ended.draft_lost, signals(asked)) == (["[Pasted #1]"], PARTIAL, [])
@@ -109,3 +110,23 @@ def test_no_editor_is_opened_otherwise(screen: Screen, profile: Any, may: bool) 
     asked, _ = handed(None, screen=screen, profile=profile, MayEdit=may)
     assert Key("C-g") not in keys(asked)
     assert may or any(isinstance(one, MayEdit) for one in asked)
+
+
+SAFE = [step for step in WITH.safe_keys if isinstance(step, Key)]
+AWAITED = [None] * 51  # as often as it is looked for while it may open
+
+
+@pytest.mark.parametrize("more", range(len(SAFE) + 1))
+def test_one_that_opens_late_gets_no_key_and_is_read_all_the_same(more: int) -> None:
+    asked, ended = handed(*AWAITED, *[None] * more, Opened(EDITOR, "one\ntwo"), None)
+    read = [at for at, one in enumerate(asked) if isinstance(one, ReadEditor)]
+    there = next(at for at, one in enumerate(asked) if isinstance(one, Signal))
+    assert keys(asked[:there]) == [Key("C-g"), *SAFE[:more]]
+    assert read[-1] < there
+    assert signals(asked)[0] == (SIGTERM,)
+    assert (ended.kept, ended.draft_lost) == (["one\ntwo"], "")
+
+
+def test_no_text_is_typed_while_one_may_open() -> None:
+    asked, _ = handed(None, ReadScreen=[PASTE, Screen(State.IDLE)])
+    assert [one for one in keys(asked) if isinstance(one, Text)] == []

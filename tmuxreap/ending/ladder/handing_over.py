@@ -9,6 +9,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.requests import (
     LOOK_S,
+    STASHED,
     MayEdit,
     ReadEditor,
     Signal,
@@ -35,11 +36,23 @@ def whole_of(ending: Ending, screen: Screen) -> Steps[Screen]:
         return screen
     if not (yield from type_keys(ending, keys)):
         return screen
-    editor = yield from _opened(ending)
-    if editor is not None:
-        yield from _kept(ending, screen, editor.text)
-        yield from _closed(ending, editor)
+    ending.handed = screen
+    yield from _taken(ending, (yield from _opened(ending)))
     return (yield from screen_when(ending, lambda seen: seen.state is not State.UNKNOWN))
+
+
+def come_late(ending: Ending) -> Steps[bool]:
+    """Take the draft from an editor that opened after OPENS_S: no key may go into it."""
+    return (yield from _taken(ending, (yield from ask(ReadEditor()))))
+
+
+def _taken(ending: Ending, editor: Opened | None) -> Steps[bool]:
+    if ending.handed is None or editor is None:
+        return False
+    yield from _kept(ending, ending.handed, editor.text)
+    yield from _closed(ending, editor)
+    ending.handed = None
+    return True
 
 
 def _opened(ending: Ending) -> Steps[Opened | None]:
@@ -49,6 +62,7 @@ def _opened(ending: Ending) -> Steps[Opened | None]:
         if editor is not None or ending.now >= until:
             return editor
         if not (yield from ask(Wait(ending.awaited, ending.now + LOOK_S))):
+            ending.handed = None
             return None
 
 
@@ -63,6 +77,8 @@ def _kept(ending: Ending, screen: Screen, text: str) -> Steps[None]:
     yield from keep(ending, whole)  # first, since it keeps no text that is in `replaced`
     ending.replaced += [screen.draft, whole]
     ending.cleared = True
+    if ending.draft_lost != STASHED:
+        ending.draft_lost = ""
 
 
 def _closed(ending: Ending, found: Opened) -> Steps[None]:

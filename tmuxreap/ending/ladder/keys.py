@@ -58,13 +58,14 @@ def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
             from tmuxreap.ending.ladder.handing_over import whole_of  # late: rarely needed
 
             seen = yield from whole_of(ending, seen)
-        if fast(seen, ending.keys):
+        if fast(seen, ending.keys) and ending.handed is None:
             way = yield from _sequence(
                 ending, ending.keys.idle_keys, limit, ending.keys.leave_s, seen
             )
             seen = None
         if way in (_Way.BROKEN, _Way.CUT):
             way = yield from _safely(ending, limit, seen)
+        yield from _in_an_editor(ending)
     if way is _Way.LEFT:
         ending.agent_left = True
         ending.known = yield from ask(Capture())
@@ -215,6 +216,8 @@ def _sequence(
 
 def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]:
     """Send a key or text only where it can do no harm: the screen is read before each key."""
+    if (yield from _in_an_editor(ending)):
+        seen = None
     if ending.sight.carrier is not None:
         seen = seen or (yield from ask(ReadScreen()))
         if seen.state is State.UNKNOWN:
@@ -232,6 +235,15 @@ def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]
                 return False
             _note_lost(ending, step, now)
     return (yield from ask(Press(step)))
+
+
+def _in_an_editor(ending: Ending) -> Steps[bool]:
+    """Tell whether an editor that opened late was in front; it is ended now."""
+    if ending.handed is None:
+        return False
+    from tmuxreap.ending.ladder.handing_over import come_late
+
+    return (yield from come_late(ending))
 
 
 def _clears(ending: Ending, key: Key) -> bool:

@@ -157,9 +157,9 @@ def screen_when(
 
 
 def settled(ending: Ending, screen: Screen, before: Screen | None) -> Steps[Screen]:
-    """Read until the screen is as it was before, or the same twice: it may be read while it is being
-    drawn, without what is queued or half-typed. An empty prompt needs no second look, since it is
-    read again before anything typed into it is submitted."""
+    """Read until the screen is as it was before, or the same twice: while it is being drawn, what
+    is queued or half-typed may be missing. An empty prompt needs no second look, since it is read
+    again before anything typed into it is submitted."""
     sure = before is None or screen == before
     for _ in range(DRAWN_LOOKS):
         if sure or screen.state is State.IDLE:
