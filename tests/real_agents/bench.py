@@ -52,6 +52,7 @@ class Bench:
         self.place, self.program = place, program
         self.socket = str(self.folder / "s")
         self.registry = self.folder / "agent-sessions.yaml"
+        self.typed: tuple[str, ...] = ()  # more than its state says
         self.environ = self._environment()
         self.allow(allowed)
 

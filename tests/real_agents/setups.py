@@ -239,7 +239,8 @@ def _cn(place: Place) -> dict[str, str]:
 
 
 ALLOWED = '{"permission": {"bash": "allow", "external_directory": "allow"}}'
-WHOLE = ("paste", "tall", "tall, above")
+TALL = ("tall", "tall, above", "tall, as shown")
+WHOLE = ("paste", *TALL)
 SETUPS = {
     "claude": Setup(
         "@anthropic-ai/claude-code",
@@ -278,7 +279,7 @@ SETUPS = {
         aside="Reply with ONLY the suggestion",
         suggests=("Reply with ONLY the suggestion", f'{{"suggestion": "{SUGGESTION}"}}'),
         tells_limit=False,  # it tries again for minutes, and shows that it works
-        whole=("tall", "tall, above"),  # a paste is handed over as the words that stand for it
+        whole=TALL,  # a paste is handed over as the words that stand for it
     ),
     "opencode": Setup(
         "opencode-ai",
@@ -294,7 +295,7 @@ SETUPS = {
         _copilot,
         allowing=("--allow-all-tools",),
         tells_until=False,
-        whole=("tall", "tall, above"),  # a paste is handed over as the words that stand for it
+        whole=TALL,  # a paste is handed over as the words that stand for it
     ),
     "kilo": Setup(
         "@kilocode/cli",

@@ -80,8 +80,23 @@ def _paste(bench: Bench) -> None:
 
 def _tall(bench: Bench) -> None:
     for line in TALL:
-        bench.tmux("send-keys", "-l", "-t", f"={NAME}:", line)
-        bench.soon(partial(_is_shown, bench, line))  # what comes in one burst is taken for a paste
+        _line(bench, line)
+        bench.keys(bench.setup.newline)
+        time.sleep(0.05)
+
+
+def _line(bench: Bench, line: str) -> None:
+    bench.tmux("send-keys", "-l", "-t", f"={NAME}:", line)
+    bench.soon(partial(_is_shown, bench, line))  # what comes in one burst is taken for a paste
+
+
+def _tall_as_shown(bench: Bench) -> None:
+    """Up to the first line with which the screen does not tell any more whether it shows all."""
+    for line in TALL:
+        _line(bench, line)
+        bench.typed = (*bench.typed, line)
+        if bench.soon(lambda: bench.seen().partial, 0.5):
+            break
         bench.keys(bench.setup.newline)
         time.sleep(0.05)
 
@@ -125,6 +140,7 @@ SITUATIONS: dict[str, Situation] = {
     "paste, no editor": Situation(_paste, typed=PASTED, editor=False),
     "tall": Situation(_tall, typed=TALL),
     "tall, above": Situation(_tall_above, typed=TALL),
+    "tall, as shown": Situation(_tall_as_shown, typed=TALL[:1]),
     "wrapped": Situation(lambda bench: bench.type(WORDS), State.DRAFT, (WORDS,)),
     "tiny": Situation(_tiny, typed=(DRAFT,)),
 }

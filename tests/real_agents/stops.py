@@ -125,7 +125,7 @@ def _hold(
 def _kept(bench: Bench, state: str, item: dict[str, Any], said: str) -> bool:
     if state == "queued" and bench.setup.keeps_queue:
         return conversation_holds(item, QUEUED)
-    return all(one in said for one in SITUATIONS[state].typed)
+    return all(one in said for one in (*SITUATIONS[state].typed, *bench.typed))
 
 
 def lost(item: dict[str, Any]) -> bool:
