@@ -1,2 +1,2 @@
-"""The verbs as tools for an agent, over MCP: `tools` lists them, `looking`, `starting` and `ending`
-have their arguments, `server` speaks the protocol."""
+"""Owns the verbs as tools for agents, over MCP: `tools` lists them, `looking`, `starting` and
+`ending` declare their arguments, `server` implements the protocol."""

@@ -1,7 +1,7 @@
-"""What the tools take, by kinds: targets, reasons, spans; and how the words of a tool become those
-of the command line.
+"""Owns the kinds of arguments that tools take (targets, reasons, durations), and their translation
+into options of the command line.
 
-Decides nothing: what is wrong with an argument is said by its type."""
+Decides nothing: the type of an argument says what is wrong with its value."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tmuxreap.core.times import LONGEST_S, parse_duration
 from tmuxreap.sessions.context import Context
 
 LONGEST_REASON = 1000
-FLAGS = {  # arguments whose flag has another name
+FLAGS = {  # arguments whose flag has a different name
     "itself": "--self",
     "print_only": "--print",
     "tags": "--tag",
 }
-OPTIONS = {  # and those that the commands themselves call by another name
+OPTIONS = {  # arguments whose command-line parameter has a different name
     "purge_conversation": "purge",
     "any": "anyone",
     "all": "everything",
@@ -39,7 +39,7 @@ OPTIONS = {  # and those that the commands themselves call by another name
 
 
 def _alone(given: object) -> object:
-    """One name may stand without its brackets."""
+    """Accept a single name without brackets."""
     return [given] if isinstance(given, str) else given
 
 
@@ -48,8 +48,8 @@ def _span(given: object) -> object:
 
 
 def _plain(text: str) -> str:
-    """It will stand in files and on terminals."""
-    if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in text):
+    """Refuse control characters: the text goes to files and terminals."""
+    if any(unicodedata.category(char) == "Cc" and char not in "\n\t" for char in text):
         raise ValueError("there is a control character in it")
     return text
 
@@ -73,28 +73,29 @@ Hosts = Annotated[Names, Field(description="Run there: hosts, @tag, all, or loca
 
 
 class Arguments(BaseModel):
-    """What a tool takes. Its docstring is what the tool says of itself."""
+    """The arguments of a tool. The class docstring is the tool's description."""
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _one_name(cls, given: object) -> object:
-        """A tool for a session is called with its `name` by who did not read what it takes."""
-        many = next((name for name in ("targets", "names") if name in cls.model_fields), None)
-        if not isinstance(given, dict) or many is None or {"name", many} <= given.keys():
+        """Accept `name` instead of the field for several names: some callers guess it."""
+        plural = next((name for name in ("targets", "names") if name in cls.model_fields), None)
+        if not isinstance(given, dict) or plural is None or {"name", plural} <= given.keys():
             return given
-        return {many if key == "name" else key: value for key, value in given.items()}
+        return {plural if key == "name" else key: value for key, value in given.items()}
 
     def run(self, context: Context) -> Result:
         raise NotImplementedError
 
     def trimmed(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """The answer as it is told; some tools take out of it what was not asked for."""
+        """Return the answer to send; some tools drop what was not asked for."""
         return answer
 
     def words(self) -> dict[str, object]:
-        """What was given, as the command of the command line takes it; another host reads it so."""
+        """Return the given arguments as parameters of the command line, to be sent to another
+        host."""
         return {
             OPTIONS.get(name, name): _word(getattr(self, name))
             for name in type(self).model_fields
@@ -103,19 +104,19 @@ class Arguments(BaseModel):
 
 
 def _word(value: object) -> object:
-    """Spans are text there."""
+    """Return the value as text where the command line expects a duration."""
     return f"{value:g}" if isinstance(value, float) else value
 
 
 def with_host(arguments: type[Arguments]) -> type[Arguments]:
-    """The same, with the hosts on which it may run."""
+    """Add the argument `host` to these arguments."""
     return create_model(
         arguments.__name__, __base__=arguments, __doc__=arguments.__doc__, host=(Hosts, [])
     )
 
 
 def flags_of(arguments: type[Arguments]) -> Mapping[str, str]:
-    """The flags that its arguments stand for, each with the name that it is given by here."""
+    """Map each flag of the command line to the argument that stands for it."""
     return {
         FLAGS.get(name, "--" + name.replace("_", "-")): field.alias or name
         for name, field in arguments.model_fields.items()

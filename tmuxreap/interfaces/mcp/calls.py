@@ -1,7 +1,7 @@
-"""The calls of tools: each in a thread and with a context of its own, for a ledger belongs to one
-thread. Nobody waits for long: what goes on is told as such, and its end to who asks again.
+"""Owns the calls of tools, each in a thread with its own context, because a ledger belongs to one
+thread. A long call is answered as in progress; the same call again gets its result.
 
-Knows nothing of the protocol's messages, and gives nothing up because nobody listens."""
+Knows no protocol messages, and never cancels work because the caller stopped waiting."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from tmuxreap.interfaces.text.progress import Progress
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
-AT_ONCE = 32  # that change something, and as many that look; more wait their turn
-LOOK_S = 0.1  # how soon one who waits hears that the server has to leave
-LEAVE_S = 10.0  # what is under way by then is as good as killed: its intent stays for `reconcile`
-ANSWER_S = 25.0  # clients give up on a call that takes a minute, some on one of thirty seconds
-KEPT_S = 120.0  # an end that nobody has asked for
+AT_ONCE = 32  # changing calls, and as many that look; further ones wait
+LOOK_S = 0.1  # how soon a waiting call notices that the server has to exit
+LEAVE_S = 10.0  # then the rest counts as killed: its intent stays open for `reconcile`
+ANSWER_S = 25.0  # clients give up on a call after a minute, some after thirty seconds
+KEPT_S = 120.0  # how long a result waits for the next call
 TELL_S = 0.2
 Tell = Callable[[float, float | None, str | None], Any]
 
 
 @slotted
 class Going:
-    """A call under way, or one whose end nobody has heard."""
+    """A call in progress, or a result that no caller has received yet."""
 
     tool: Tool
     asked: dict[str, Any]
@@ -59,8 +59,8 @@ class Going:
         return f"{self.tool.name} {json.dumps(self.asked, sort_keys=True)}"
 
     def under_way(self, now: float) -> list[dict[str, object]]:
-        """Each session that is being ended, and at which rung for how long."""
-        at, turning = dict(self.progress.at), dict(self.progress.turns)  # another thread's
+        """Return each session that is being ended, with its rung and how long it has been there."""
+        at, turning = dict(self.progress.at), dict(self.progress.turns)  # copies, for thread safety
         steps = {name: (rung.value, since) for name, (rung, since) in at.items()}
         turns = {name: ("turn", since) for name, since in turning.items()}
         return [
@@ -84,10 +84,10 @@ class Calls:
         }
         self._kept: dict[str, Going] = {}
         self._busy = 0
-        self.tasks: TaskGroup  # where the work goes on when its call was answered
+        self.tasks: TaskGroup  # runs work beyond the answer to its call
 
     async def call(self, tool: Tool, asked: dict[str, Any], tell: Tell | None) -> dict[str, Any]:
-        """Its answer; or, when it takes long, what is under way."""
+        """Return the tool's answer or, if it takes long, what is in progress."""
         going = Going(tool, asked, time.monotonic(), Progress(io.StringIO(), time.monotonic, False))
         kept = self._kept.pop(going.key, None)
         if kept is None:
@@ -117,12 +117,12 @@ class Calls:
                 del self._kept[going.key]
 
     def unheard(self) -> None:
-        """Nobody listens any more: who only looks has nobody to look for."""
+        """Interrupt the calls that only look: the client is gone."""
         self._unheard.set()
 
     async def interrupt(self) -> bool:
-        """Was any call under way? Each puts back what it had changed on a pane, and leaves its
-        intent open."""
+        """Interrupt all calls, and tell whether there were any. Each restores the panes that it
+        changed, and leaves its intent open."""
         self._leaving.set()
         self._unheard.set()
         busy = self._busy > 0
@@ -157,12 +157,12 @@ class Calls:
     def _goes_on(self, going: Going) -> dict[str, Any]:
         context = self.context(looks=True)
         under_way = going.under_way(time.monotonic())
-        each = "; ".join(f"{one['name']}: {one['at']} for {one['for_s']} s" for one in under_way)
-        many = f", {going.progress.ended} of {going.progress.total} ended" if each else ""
+        steps = "; ".join(f"{it['name']}: {it['at']} for {it['for_s']} s" for it in under_way)
+        ended = f", {going.progress.ended} of {going.progress.total} ended" if steps else ""
         failure = Failure(
             Code.TIMED_OUT,
             f"could not finish {going.tool.verb} in {time.monotonic() - going.began:.0f} s: it is"
-            f" under way{many}{': ' + each if each else ''}",
+            f" under way{ended}{': ' + steps if steps else ''}",
             f"call {going.tool.name} again with the same arguments: it answers what came of it",
         )
         name, now = context.registry_name, context.clock.now()
@@ -172,7 +172,7 @@ class Calls:
 
 
 async def _ended(going: Going, tell: Tell | None) -> None:
-    """Until it has; with a word from time to time for who wants to know."""
+    """Wait for the result, and report progress if the client asked for it."""
     while tell is not None and not going.done.is_set():
         with anyio.move_on_after(TELL_S):
             await going.done.wait()
@@ -181,36 +181,35 @@ async def _ended(going: Going, tell: Tell | None) -> None:
 
 
 async def _tell(going: Going, tell: Tell) -> None:
-    """The number grows with each word, as the protocol wants it, and never beyond what has ended
-    and one more."""
+    """Report progress. The protocol requires a growing number; it stays below the next ended
+    session."""
     progress, now = going.progress, time.monotonic()
     steps = going.under_way(now)
-    each = ", ".join(f"{one['name']}: {one['at']} {one['for_s']} s" for one in steps[:3])
+    shown = ", ".join(f"{entry['name']}: {entry['at']} {entry['for_s']} s" for entry in steps[:3])
     more = f", {len(steps) - 3} more" if len(steps) > 3 else ""
     total = progress.total or None
     count = f"{progress.ended} of {total} ended" if total else f"{now - going.began:.0f} s"
     step = max(float(progress.ended), going.told + 0.001)
     if total is None or step <= total:
         going.told = step
-        await tell(step, total, f"{going.tool.verb}: {count}{'; ' if each else ''}{each}{more}")
+        await tell(step, total, f"{going.tool.verb}: {count}{'; ' if shown else ''}{shown}{more}")
 
 
 def given_to(tool: Tool, asked: dict[str, Any]) -> Arguments:
     try:
         return tool.arguments.model_validate(asked)
     except ValidationError as error:
-        wrong = "; ".join(
-            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-            for one in error.errors(include_input=False)
+        reasons = "; ".join(
+            f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}"
+            for detail in error.errors(include_input=False)
         )
-        reason = f"could not {tool.verb}: {wrong}"
+        reason = f"could not {tool.verb}: {reasons}"
         raise Failure(Code.USAGE, reason, f"see the input schema of {tool.name}") from None
 
 
 def told(tool: Tool, asked: dict[str, Any], result: Result) -> dict[str, Any]:
-    """The very JSON that the command line prints, with hints in words of tools."""
-    # A name may hold bytes that are no text: the command line escapes them, a protocol in UTF-8 has
-    # no way to.
+    """Return the JSON that the command line prints, with hints in terms of tools."""
+    # A name may have bytes that are not text: the command line escapes them, UTF-8 cannot.
     text = json.dumps(result.as_json(), default=str, ensure_ascii=False)
     answer = in_tools(json.loads(text.encode(errors="replace").decode()), tool)
     try:
@@ -228,8 +227,8 @@ def _bug(tool: Tool, context: Context, error: Exception) -> Result:
 
 
 class Interruptible:
-    """The processes of this machine. Whoever waits for them hears that the server has to leave, as
-    by a Ctrl-C: signal handlers run in the main thread alone."""
+    """The processes of this machine, with a `wait` that notices when the server has to exit and
+    raises as on Ctrl-C: signal handlers run only in the main thread."""
 
     def __init__(self, real: Processes, leaving: threading.Event) -> None:
         self._real = real

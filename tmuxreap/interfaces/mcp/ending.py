@@ -1,7 +1,7 @@
-"""The tools that end: stop, kill, interrupt, reap, and remove, which drops what has ended.
+"""Owns the tools that end: stop, kill, interrupt, reap, and remove, which drops ended sessions.
 
-Each asks for a reason where something is lost; who means more than names from inside a session says
-so."""
+Each requires a reason where something is lost, and from inside a session a `yes` for more than
+names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tmuxreap.sessions.context import Context
 
 
 class _End(Arguments):
-    """What `stop_session` and `kill_session` both take."""
+    """The arguments that `stop_session` and `kill_session` share."""
 
     verb: ClassVar[Verb]
     targets: Targets
@@ -77,18 +77,19 @@ class _End(Arguments):
     def run(self, context: Context) -> Result:
         if self.purge_conversation and not self.dry_run:
             self._check_purge(context)
-        sure = self.yes or self.purge_conversation
+        yes = self.yes or self.purge_conversation
         policy = self.policy()
         if self.grace is None:
             policy = replace(policy, grace_s=context.default_seconds("grace"))
-        return stop.run(context, stop.EndRequest(tuple(self.targets), policy, self.dry_run, sure))
+        return stop.run(context, stop.EndRequest(tuple(self.targets), policy, self.dry_run, yes))
 
     def words(self) -> dict[str, object]:
-        """On another host: one name, said twice; whether it has a row is seen there."""
+        """Check for another host only that one name is repeated; that host checks that it has a
+        row."""
         if self.purge_conversation and not self.dry_run:
             self._check_named()
-        found = super().words()
-        return {**found, "itself": self.also_self, "yes": self.yes or self.purge_conversation}
+        options = super().words()
+        return {**options, "itself": self.also_self, "yes": self.yes or self.purge_conversation}
 
     def _check_purge(self, context: Context) -> None:
         self._check_named()
@@ -96,7 +97,7 @@ class _End(Arguments):
             raise self._not_named()
 
     def _check_named(self) -> None:
-        """One session, by its very name, said twice."""
+        """Require the exact name of one session, given twice."""
         named = self.targets == [self.confirm_purge] and len(getattr(self, "host", [])) < 2
         if not named or any(is_sweeping(target) for target in self.targets):
             raise self._not_named()
@@ -111,8 +112,8 @@ class _End(Arguments):
 
 
 class StopSession(_End):
-    """Stop sessions properly: exit keys, then hangup, SIGTERM, SIGKILL, until all is proven gone.
-    The conversation is kept for resume_session. Fine for one that has ended."""
+    """Stop sessions properly: exit keys, then hangup, SIGTERM, SIGKILL, until every process is
+    proven gone. The conversation is kept for resume_session. Safe for an ended session."""
 
     verb = Verb.STOP
     after_turn: Annotated[
@@ -141,8 +142,8 @@ class KillSession(_End):
 
 
 class InterruptSession(Arguments):
-    """End the turn that agents are in, by their own key; the sessions go on. A dialog is closed,
-    never approved."""
+    """End the agents' current turn with their own key; the sessions keep running. A dialog is
+    closed, never approved."""
 
     targets: Targets
     yes: Yes = False
@@ -155,8 +156,8 @@ class InterruptSession(Arguments):
 
 
 class Reap(Arguments):
-    """End what evidence says is stalled, idle, past its ttl, or left over by ended sessions.
-    Without `yes` only the plan is answered: read it first."""
+    """End what evidence shows to be stalled, idle, past its ttl, or left over by ended sessions.
+    Without `yes` only the plan is returned: read it first."""
 
     reason: Reason
     stalled: Annotated[
@@ -199,7 +200,7 @@ class Reap(Arguments):
 
 
 class RemoveSession(Arguments):
-    """Forget ended sessions: drop their rows. Nothing is ended, conversations stay."""
+    """Forget ended sessions: drop their rows. Ends nothing; conversations stay."""
 
     targets: Targets
     reason: Reason

@@ -1,7 +1,6 @@
-"""Turns the shell words of hints and messages into the words of the tools: who is told of them here
-may have no shell.
+"""Translates shell commands in hints and messages into tool calls: the reader may have no shell.
 
-Knows the verbs that have a tool; what has none stays a command, said as one. Pure."""
+Knows the verbs with a tool; other commands stay, marked as for a shell. Pure."""
 
 from __future__ import annotations
 
@@ -16,15 +15,15 @@ from tmuxreap.interfaces.mcp.arguments import flags_of
 from tmuxreap.interfaces.mcp.tools import TOOLS, Tool
 
 BY_VERB = {tool.verb: tool for tool in TOOLS.values()}
-TOLD = ("message", "hint")  # the keys whose text is for who reads, beside `warnings`
+TOLD = ("message", "hint")  # keys of text for the reader, besides `warnings`
 MANY = ("targets", "names", "tags", "host")
-PARTS = {"adopt": "names", "start": "name"}  # where a bare word goes, else to the targets
+PARTS = {"adopt": "names", "start": "name"}  # where a bare word goes; elsewhere to the targets
 _WORD = r"(?:'[^']*'|\"[^\"]*\"|[^\s,;()'\"])+"
-# A command is its verb, and what follows up to the next word of the sentence.
+# A command is its verb and the words after it, up to the next word of the sentence.
 _STOPS = r"(?:or|then|and|if|when|with|for|again|to)\b"
 _COMMAND = re.compile(rf"tmuxreap (?P<verb>[a-z]+)(?P<rest>(?: (?!{_STOPS}|#){_WORD})*)")
 _FLAG = re.compile(r"(?<![\w-])(?P<flag>--[a-z][a-z-]*)(?: (?P<value>\d[\w.]*|[A-Z]+\b))?")
-_KEPT = "\0\0"  # the flags of a command that stays one
+_KEPT = "\0\0"  # marks the flags of commands that stay
 INSTEAD = {
     "stop it first with --replace": "stop it first with stop_session",
     "; or give a command after --, as in: tmuxreap start NAME --agent AGENT -- COMMAND": "",
@@ -32,24 +31,24 @@ INSTEAD = {
 
 
 def in_tools(answer: dict[str, Any], tool: Tool) -> dict[str, Any]:
-    """An answer with every hint and message in words of tools."""
-    told = {key: _told(key, value, tool) for key, value in answer.items()}
-    return {**told, "warnings": [said(text, tool) for text in answer["warnings"]]}
+    """Return the answer with hints and messages in terms of tools."""
+    translated = {key: _told(key, value, tool) for key, value in answer.items()}
+    return {**translated, "warnings": [said(text, tool) for text in answer["warnings"]]}
 
 
 def _told(key: str, value: Any, tool: Tool) -> Any:
     if isinstance(value, dict):
-        return {name: _told(name, one, tool) for name, one in value.items()}
+        return {name: _told(name, entry, tool) for name, entry in value.items()}
     if isinstance(value, list):
-        return [_told("", one, tool) for one in value]
+        return [_told("", entry, tool) for entry in value]
     return said(value, tool) if key in TOLD and isinstance(value, str) else value
 
 
 def said(text: str, tool: Tool) -> str:
-    for shell, ours in INSTEAD.items():
-        text = text.replace(shell, ours)
+    for shell, replacement in INSTEAD.items():
+        text = text.replace(shell, replacement)
     text = _COMMAND.sub(_call, text) if "tmuxreap " in text else text
-    text = _FLAG.sub(lambda found: _argument(found, tool), text) if "--" in text else text
+    text = _FLAG.sub(lambda match: _argument(match, tool), text) if "--" in text else text
     return text.replace(_KEPT, "--")
 
 
@@ -64,25 +63,25 @@ def _call(found: re.Match[str]) -> str:
 
 
 def _given(tool: Tool, rest: str) -> Mapping[str, object] | None:
-    """None where these words are none of the tool's."""
+    """Return the arguments; None if a word does not fit the tool."""
     try:
         words = shlex.split(rest)
     except ValueError:
         return None
-    names, found = flags_of(tool.arguments), dict[str, object]()
+    names, arguments = flags_of(tool.arguments), dict[str, object]()
     while words:
         word = words.pop(0)
         if not word.startswith("--"):
-            _put(found, PARTS.get(tool.verb, "targets"), word)
+            _put(arguments, PARTS.get(tool.verb, "targets"), word)
         elif word == "--host":
-            _put(found, "host", words.pop(0) if words else "HOST")
+            _put(arguments, "host", words.pop(0) if words else "HOST")
         elif word not in names:
             return None
         else:
             name = names[word]
             flagged = _is_switch(tool, name)
-            _put(found, name, True if flagged or not words else words.pop(0))
-    return found
+            _put(arguments, name, True if flagged or not words else words.pop(0))
+    return arguments
 
 
 def _put(found: dict[str, object], name: str, value: object) -> None:
@@ -102,7 +101,7 @@ def _is_switch(tool: Tool, name: str) -> bool:
 
 
 def _argument(found: re.Match[str], tool: Tool) -> str:
-    """`--grace 0` is `grace: 0`; a flag that no argument stands for is left."""
+    """Turn `--grace 0` into `grace: 0`; leave a flag without an argument as it is."""
     name = flags_of(tool.arguments).get(found["flag"])
     if name is None:
         return found[0]

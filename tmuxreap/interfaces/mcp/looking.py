@@ -1,4 +1,4 @@
-"""The tools that only look: list, show, events, doctor, wait. Change nothing."""
+"""Owns the tools that only look: list, show, events, doctor, wait. Never changes anything."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tmuxreap.core.results import Result
 from tmuxreap.interfaces.mcp.arguments import Arguments, Names, Seconds, Targets
 from tmuxreap.sessions.context import Context
 
-LONGEST_S = 25.0  # of a wait: clients give up on a call that takes a minute
-HEARD_S = 0.5  # how soon one who waits hears that the server has to leave
+LONGEST_S = 25.0  # of a wait: clients give up on a call after a minute
+HEARD_S = 0.5  # how soon a waiting call notices that the server has to exit
 MOST = 1000
 SHOWN = frozenset(fields_of(Listed)) - {"name"}
 Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many.")]
@@ -31,8 +31,8 @@ SortWord = Literal["name", "status", "live", "agent", "idle", "memory", "server"
 
 
 class ListSessions(Arguments):
-    """List sessions: what each is at (state), whether it is alive, idle time, conversation. Running
-    ones, unless targets or status say otherwise."""
+    """List sessions: state, whether alive, idle time, conversation. Only running ones, unless
+    targets or status say otherwise."""
 
     targets: Names = Field([], description="As in show_session. None: all.")
     status: Annotated[StatusWord | None, Field(description="Only those.")] = None
@@ -67,7 +67,7 @@ class ListSessions(Arguments):
         kept, more = _limited(answer, self.limit, "sessions")
         if self.fields:
             wanted = {"name", "error", "host", "target", *self.fields}
-            kept = [{key: one[key] for key in one if key in wanted} for one in kept]
+            kept = [{key: entry[key] for key in entry if key in wanted} for entry in kept]
         return {**answer, **more, "results": kept}
 
 
@@ -77,13 +77,13 @@ def _limited(
     results = answer["results"]
     if len(results) <= limit:
         return results, {}
-    said = f"{limit} of {len(results)} {what} are told: raise limit, or ask for fewer"
+    warning = f"{limit} of {len(results)} {what} are told: raise limit, or ask for fewer"
     kept = results[-limit:] if last else results[:limit]
-    return kept, {"warnings": [*answer["warnings"], said]}
+    return kept, {"warnings": [*answer["warnings"], warning]}
 
 
 class ShowSession(Arguments):
-    """Show all that is known of sessions: processes, screen, conversation."""
+    """Show everything known about sessions: processes, screen, conversation."""
 
     targets: Targets
 
@@ -92,7 +92,7 @@ class ShowSession(Arguments):
 
 
 class Events(Arguments):
-    """What happened: starts, ends with reasons, drafts that were kept. The newest last."""
+    """Show what happened: starts, ends with reasons, drafts that were kept. The newest last."""
 
     targets: Names = Field([], description="Names. None: of all.")
     since: Annotated[Seconds | None, Field(description="Only the last so many seconds.")] = None
@@ -107,15 +107,15 @@ class Events(Arguments):
 
 
 class Doctor(Arguments):
-    """Check the setup: tmux, registry, ledger, agents, hooks. Each problem with what mends it."""
+    """Check the setup: tmux, registry, ledger, agents, hooks. Each problem with its fix."""
 
     def run(self, context: Context) -> Result:
         return doctor.run(context)
 
 
 class WaitSession(Arguments):
-    """Wait until all (or any) of the sessions reach a state, end, or are gone. Answers after 25 s
-    at the latest; on timed_out call again."""
+    """Wait until all (or any) of the sessions reach a state, end, or are gone. Answers within 25 s;
+    on timed_out call again."""
 
     targets: Targets
     until: Annotated[UntilWord, Field(description="waiting: for a person; gone: no process left.")]
@@ -138,7 +138,7 @@ class WaitSession(Arguments):
 
 
 class Ear:
-    """Hears what a wait waits for, and that the server has to leave."""
+    """Waits for what `wait` needs, and notices when the server has to exit."""
 
     def __init__(self, context: Context, waiter: Waiter) -> None:
         self._context = context
@@ -150,7 +150,7 @@ class Ear:
     def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
         known, left_s = frozenset(processes), timeout_s
         while True:
-            self._context.processes.wait((), 0.0)  # raises where the server leaves
+            self._context.processes.wait((), 0.0)  # raises if the server has to exit
             woken = self._waiter.wait(known, min(left_s, HEARD_S))
             left_s -= HEARD_S
             if woken.gone or woken.changed or left_s <= 0:

@@ -1,5 +1,5 @@
-"""What a client may read without a tool: the registry as it stands, and the screen of a session,
-with secrets masked. Changes nothing."""
+"""Owns what a client may read without a tool: the registry, and the screens of sessions with
+secrets masked. Never changes anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tmuxreap.sessions.context import Context
 
 REGISTRY = "tmuxreap://registry"
 SCREEN = "tmuxreap://sessions/{name}/screen"
-MOST = 100  # of the sessions that are told one by one
+MOST = 100  # running sessions that are listed
 
 
 @frozen
@@ -30,7 +30,7 @@ A_SCREEN = Readable(SCREEN, "screen", "What a session's pane shows now; secrets 
 
 
 def readable(context: Context) -> list[Readable]:
-    """The registry, and the screen of each session that runs."""
+    """Return the registry, and the screen of each running session."""
     try:
         rows = context.registry.look().usable
     except Failure:
@@ -46,7 +46,7 @@ def readable(context: Context) -> list[Readable]:
 
 
 def read(context: Context, uri: str) -> tuple[str, str]:
-    """Its kind and its text."""
+    """Return the resource's MIME type and its text."""
     if uri == REGISTRY:
         return THE_REGISTRY.kind, context.registry.look().document.text
     before, after = SCREEN.split("{name}")
@@ -56,9 +56,9 @@ def read(context: Context, uri: str) -> tuple[str, str]:
 
 
 def _screen(context: Context, name: str) -> str:
-    """Of one session by its very name: what a pattern or a tag means is no screen."""
+    """Return the screen of one session, given its exact name: patterns and tags have no screen."""
     if not any(row.name == name for row in context.registry.look().usable):
         reason = f"could not read the screen of {name!r}: there is no such session"
         raise Failure(Code.SESSION_NOT_REGISTERED, reason, "see all rows with: tmuxreap list")
-    (found,) = show.run(context, [name]).results
-    return str(found.as_json().get("screen") or "")
+    (session,) = show.run(context, [name]).results
+    return str(session.as_json().get("screen") or "")

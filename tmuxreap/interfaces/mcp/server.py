@@ -1,8 +1,8 @@
-"""`tmuxreap mcp`: the verbs as tools of an MCP server on stdin and stdout, by the official SDK.
+"""Owns the MCP server of `tmuxreap mcp`: the protocol on stdin and stdout, by the official SDK, and
+its shutdown.
 
-Owns the protocol and the end of the server. Prints nothing: stdout is the protocol's. Imported for
-`tmuxreap mcp` alone, for the SDK takes half a second; `import mcp` in here is the SDK, not this
-module."""
+Never prints: stdout is the protocol's. Imported only for this verb, because the SDK takes half a
+second to import; `import mcp` here is the SDK, not this room."""
 
 from __future__ import annotations
 
@@ -58,8 +58,7 @@ T = TypeVar("T")
 
 
 def serve(registry: str | None, *, hosts: bool = False) -> None:
-    """Until stdin ends, when what was begun is finished first; or until a signal, when it is
-    interrupted."""
+    """Serve until stdin ends, then finish the work in progress; a signal interrupts it instead."""
     try:
         anyio.run(_serve, Calls(registry, hosts=hosts), tools(hosts=hosts))
     except Exception as error:
@@ -68,7 +67,7 @@ def serve(registry: str | None, *, hosts: bool = False) -> None:
 
 
 def _only_unheard(error: BaseException) -> bool:
-    """A client that died in the middle of an answer is no fault."""
+    """Tell whether only a broken pipe failed: a client may exit during an answer."""
     parts = getattr(error, "exceptions", ())
     return all(map(_only_unheard, parts)) if parts else isinstance(error, BrokenPipeError)
 
@@ -95,16 +94,16 @@ async def _serve(calls: Calls, known: Mapping[str, Tool]) -> None:
             await server.run(requests, answers, server.create_initialization_options())
         finally:
             calls.unheard()
-            tasks.cancel_scope.cancel()  # threads are waited for
+            tasks.cancel_scope.cancel()  # waits for the threads
 
 
 async def _leave_when_told(calls: Calls) -> None:
     with anyio.open_signal_receiver(SIGTERM, SIGINT, SIGHUP) as signals:
         async for _ in signals:
-            with anyio.CancelScope(shield=True):  # from an end of stdin in the same moment
+            with anyio.CancelScope(shield=True):  # stdin may end at the same moment
                 interrupted = await calls.interrupt()
-                # Not by the way of exceptions: the SDK's reader sits in a read that nothing
-                # interrupts.
+                # Not by an exception: the SDK's reader thread sits in a read that cannot be
+                # interrupted.
                 os._exit(Exit.INTERRUPTED if interrupted else Exit.OK)
 
 
@@ -135,7 +134,7 @@ def as_told(tool: Tool) -> ToolTold:
 
 
 def _output(tool: Tool) -> dict[str, Any]:
-    """The answer's schema; of one that leaves fields out on demand, without those that must be."""
+    """Return the answer's schema; without required fields if the caller may select fields."""
     schema = dict(answer_schema(tool.verb))
     if "fields" in tool.arguments.model_fields:
         properties = cast(dict[str, Any], schema["properties"])
@@ -145,14 +144,14 @@ def _output(tool: Tool) -> dict[str, Any]:
 
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without the titles that pydantic makes of names, and what else says nothing."""
-    properties = {name: _short(one) for name, one in schema.get("properties", {}).items()}
+    """Drop titles, which pydantic derives from names, and descriptions."""
+    properties = {name: _short(field) for name, field in schema.get("properties", {}).items()}
     kept = {key: value for key, value in schema.items() if key not in ("title", "description")}
     return {**kept, "properties": properties}
 
 
 def _short(one: dict[str, Any]) -> dict[str, Any]:
-    """An argument that may be left out need not be told as one that may be null."""
+    """Simplify an optional argument: `null` and the obvious defaults go without saying."""
     kept = {key: value for key, value in one.items() if key != "title"}
     kinds = [kind for kind in kept.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
@@ -173,8 +172,8 @@ async def _call(
     tool = known.get(params.name)
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"could not call {params.name!r}: there is no such tool")
-    wanted = context.meta is not None and context.meta.get("progress_token") is not None
-    tell: Tell | None = context.session.report_progress if wanted else None
+    wants_progress = context.meta is not None and context.meta.get("progress_token") is not None
+    tell: Tell | None = context.session.report_progress if wants_progress else None
     answer = await calls.call(tool, params.arguments or {}, tell)
     return CallToolResult(
         content=[TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))],
@@ -189,22 +188,22 @@ async def _call(
 async def _resources(
     calls: Calls, _: ServerRequestContext[Any], __: PaginatedRequestParams | None
 ) -> ListResourcesResult:
-    found = await _looked(calls, resources.readable)
-    told = [
-        Resource(uri=one.uri, name=one.name, description=one.about, mime_type=one.kind)
-        for one in found
+    readables = await _looked(calls, resources.readable)
+    listed = [
+        Resource(uri=it.uri, name=it.name, description=it.about, mime_type=it.kind)
+        for it in readables
     ]
-    return ListResourcesResult(resources=told)
+    return ListResourcesResult(resources=listed)
 
 
 async def _templates(
     _: ServerRequestContext[Any], __: PaginatedRequestParams | None
 ) -> ListResourceTemplatesResult:
-    one = resources.A_SCREEN
-    told = ResourceTemplate(
-        uri_template=one.uri, name=one.name, description=one.about, mime_type=one.kind
+    screen = resources.A_SCREEN
+    template = ResourceTemplate(
+        uri_template=screen.uri, name=screen.name, description=screen.about, mime_type=screen.kind
     )
-    return ListResourceTemplatesResult(resource_templates=[told])
+    return ListResourceTemplatesResult(resource_templates=[template])
 
 
 async def _read(
@@ -225,7 +224,7 @@ def _text(context: Context, uri: str) -> tuple[str, str]:
 
 
 async def _looked(calls: Calls, look: Callable[[Context], T]) -> T:
-    """In a thread, as a call that looks."""
+    """Look in a thread of its own, as a call that looks does."""
 
     def work() -> T:
         context = calls.context(looks=True)

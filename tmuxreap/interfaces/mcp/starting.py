@@ -1,6 +1,6 @@
-"""The tools that begin: start, adopt, resume; and reconcile, which settles what is true.
+"""Owns the tools that begin: start, adopt, resume; and reconcile.
 
-A start runs what the agent's profile or its row says: no command comes from here."""
+A start runs the command of the agent's profile or of its row, never one from the caller."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tmuxreap.sessions.context import Context
 
 
 class StartSession(Arguments):
-    """Start an agent in a tmux session of its own and register it. It runs the agent's own command,
-    or the one that its row has."""
+    """Start an agent in a new tmux session and register it. It runs the agent's own command, or its
+    row's."""
 
     name: Annotated[str, Field(description="Of the session, a new one.")]
     agent: Annotated[
@@ -41,17 +41,17 @@ class StartSession(Arguments):
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
-        here = context.settings.cwd
+        folder = context.settings.cwd
         request = start.StartRequest(
             name=self.name,
             agent=self.agent,
-            cwd=None if self.cwd is None else str(here / self.cwd),
+            cwd=None if self.cwd is None else str(folder / self.cwd),
             tags=tuple(self.tags),
             task_id=self.task_id,
             ttl=checked_duration(self.ttl),
             server=self.server,
             dry_run=self.dry_run,
-            worktree=None if self.worktree is None else str(here / self.worktree),
+            worktree=None if self.worktree is None else str(folder / self.worktree),
             restart=self.restart,
             restart_limit=self.restart_limit,
             terminal=self.terminal,
@@ -60,7 +60,7 @@ class StartSession(Arguments):
 
 
 class AdoptSession(Arguments):
-    """Register agents that run in tmux sessions already: by name, or all that are there."""
+    """Register agents that already run in tmux sessions: by name, or all of them."""
 
     names: Names = Field([], description="Names of tmux sessions.")
     all: Annotated[bool, Field(description="Instead of names.")] = False
@@ -85,8 +85,8 @@ class AdoptSession(Arguments):
 
 
 class Reconcile(Arguments):
-    """Bring registry, ledger and tmux into agreement: the dead are recorded as ended, an
-    interrupted stop is finished. What only you can decide is told."""
+    """Bring registry, ledger and tmux into agreement: dead sessions are recorded as ended, an
+    interrupted stop is finished. What needs your decision is reported."""
 
     dry_run: DryRun = False
 
@@ -95,7 +95,7 @@ class Reconcile(Arguments):
 
 
 class ResumeSession(Arguments):
-    """Take up the conversation of an ended session in a new tmux session of that name."""
+    """Continue the conversation of an ended session in a new tmux session of the same name."""
 
     targets: Targets
     print_only: Annotated[

@@ -1,6 +1,6 @@
-"""The tools of the MCP server as data: what each takes, what it promises, and the verb that it is.
+"""Owns the MCP tools as data: the arguments, annotations and verb of each.
 
-Nothing here speaks the protocol or decides what a verb does."""
+Never speaks the protocol, and never decides what a verb does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tmuxreap.interfaces.mcp.arguments import Arguments, with_host
 class Tool:
     name: str
     title: str
-    verb: str  # as the command line and the envelope have it
+    verb: str  # as in the command line and the envelope
     arguments: type[Arguments]
     read_only: bool = False
     destructive: bool = False
@@ -41,7 +41,7 @@ TOOLS = {tool.name: tool for tool in ALL}
 
 
 def tools(*, hosts: bool) -> dict[str, Tool]:
-    """With an argument `host`, or without."""
+    """Return the tools, with or without the argument `host`."""
     if not hosts:
         return TOOLS
     return {

@@ -1,6 +1,5 @@
-"""What comes in on stdin, line by line, with every lone half of a surrogate pair replaced: the SDK
-skips a line that it cannot validate, and its caller would wait for ever. Judges nothing else of
-it."""
+"""Owns stdin as lines, with unpaired surrogates replaced: the SDK drops a line that it cannot
+validate, and the caller would wait forever. Changes nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ _LONE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 class Lines:
-    """The lines of stdin, which nothing else of this process reads from then on."""
+    """The lines of stdin; from then on no other code of this process can read it."""
 
     def __init__(self) -> None:
         private, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
@@ -33,4 +32,4 @@ class Lines:
 
 
 def mended(line: str) -> str:
-    return _ESCAPE.sub(lambda found: r"\ufffd" if _LONE.fullmatch(found[0]) else found[0], line)
+    return _ESCAPE.sub(lambda match: r"\ufffd" if _LONE.fullmatch(match[0]) else match[0], line)

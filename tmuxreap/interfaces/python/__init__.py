@@ -1,2 +1,2 @@
-"""`import tmuxreap`: the verbs as methods, for programs in Python. What is public stands in `api`
-and nowhere else."""
+"""Owns `import tmuxreap`: the verbs as methods, for Python programs. `api` lists all public
+names."""

@@ -1,7 +1,6 @@
-"""The public names of `import tmuxreap`, all of them: a name that is not here may change at any
-time.
+"""All public names of `import tmuxreap`; any other name may change at any time.
 
-Holds no code. The names are loaded when the first of them is used."""
+Holds no code: the names are imported on first use."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One call of a verb: a context of its own, made and closed, so that a registry can stay open for
+"""Owns the call of a verb: each has a context of its own, so that a registry can stay open for
 days.
 
-Touches no signal and prints nothing; what the verb could not do is a `Failure`, as everywhere."""
+Never touches signals and never prints; what the verb could not do is a `Failure`, as everywhere."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOCKS = "tmuxreap.interfaces.python.locks"
 
 @contextlib.contextmanager
 def context_of(registry: Path, tool: str = "python") -> Iterator[Context]:
-    """Give the context of one call, with the lock that the calling thread may hold."""
+    """Yield the context of one call, with the lock that the calling thread may hold."""
     context = real_app(
         Settings.from_environment(), str(registry), tool, lock_held=is_held(registry)
     )
@@ -42,13 +42,13 @@ def context_of(registry: Path, tool: str = "python") -> Iterator[Context]:
 
 
 def is_held(registry: Path) -> bool:
-    """Without loading filelock: who never asked for the lock does not hold it."""
+    """Tell whether the calling thread holds the lock; without importing filelock, it does not."""
     locks = sys.modules.get(LOCKS)
     return locks is not None and bool(locks.is_held(registry.resolve()))
 
 
 def ran(registry: Path, work: Callable[[Context], Result]) -> Result:
-    """Call a verb; what stopped it as a whole is raised."""
+    """Call a verb; raise the failure of the whole call."""
     try:
         with context_of(registry) as context:
             return work(context)
@@ -57,19 +57,20 @@ def ran(registry: Path, work: Callable[[Context], Result]) -> Result:
 
 
 def answers_of(registry: Path, kind: type[T], work: Callable[[Context], Result]) -> list[T]:
-    """Call a verb and read its results; the first that has an error raises it."""
+    """Call a verb and return its results; raise if any of them has an error."""
     result = ran(registry, work)
-    found = [read(kind, item.as_json()) for item in result.results]
+    results = [read(kind, item.as_json()) for item in result.results]
     failure = result.failure or next((failure_in(it) for it in result.results if it.error), None)
     if failure is not None:
-        raise error_of(failure, found)
-    return found
+        raise error_of(failure, results)
+    return results
 
 
 def endings_of(
     registry: Path, work: Callable[[Context], Result], asked: Iterable[object], *, check: bool
 ) -> list[Ending]:
-    """Call what ends; without `check` what stopped it as a whole stands in each result."""
+    """Call a verb that ends sessions; without `check`, a failure of the whole call becomes the
+    error of each result."""
     failure: Failure | None = None
     try:
         with context_of(registry) as context:
@@ -79,17 +80,17 @@ def endings_of(
         raise error_of(held) from None
     except Failure as error:
         items, failure = (), error
-    if any(it.error and it.error.code == Code.INTERRUPTED.text for it in items):
+    if any(item.error and item.error.code == Code.INTERRUPTED.text for item in items):
         raise KeyboardInterrupt  # what was done is recorded, and `reconcile` finishes the rest
-    told = items or [failed_target(name_of(one), failure) for one in asked if failure]
-    found = [read(Ending, item.as_json()) for item in told]
-    failure = failure or next((failure_in(it) for it in items if it.error), None)
+    shown = items or [failed_target(name_of(target), failure) for target in asked if failure]
+    endings = [read(Ending, item.as_json()) for item in shown]
+    failure = failure or next((failure_in(item) for item in items if item.error), None)
     if check and failure is not None:
-        raise error_of(failure, found)
-    return found
+        raise error_of(failure, endings)
+    return endings
 
 
 def check_free(registry: Path, what: str) -> None:
-    """Refuse what always waits for processes."""
+    """Refuse a call that always waits for processes while the lock is held."""
     if is_held(registry):
         raise LockIsHeld(what)

@@ -1,6 +1,7 @@
-"""The errors of the Python interface: a class for each exit status of the command line.
+"""Owns the errors of the Python interface: a class for each exit status, with the stable code, the
+message and the hint.
 
-Each carries the stable code, the message and the hint. Nothing here decides what is an error."""
+Never decides what is an error."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from tmuxreap.core.errors import Code, Exit, Failure, LockIsHeld
 
 
 class Error(Exception):
-    """Says what could not be done. `code` is stable; `results` are the answers that there are."""
+    """What could not be done. `code` is stable; `results` holds the answers so far."""
 
     code: str
     message: str
@@ -34,19 +35,19 @@ class EndingError(Error):
 
 
 class UsageError(Error):
-    """The call makes no sense, or needs `yes=True` (exit status 2)."""
+    """The call is invalid, or needs `yes=True` (exit status 2)."""
 
 
 class NotFoundError(Error):
-    """No session, process or row is meant (exit status 3)."""
+    """There is no such session, process or row (exit status 3)."""
 
 
 class TmuxError(Error):
-    """tmux, or a host, could not be asked (exit status 4)."""
+    """tmux or a host could not be reached (exit status 4)."""
 
 
 class PermissionDeniedError(Error):
-    """The system does not permit it (exit status 5)."""
+    """The operating system denies it (exit status 5)."""
 
 
 class RegistryError(Error):
@@ -54,11 +55,11 @@ class RegistryError(Error):
 
 
 class LockTimeout(RegistryError):  # noqa: N818 - as filelock calls its own
-    """Another program held the lock of the registry for too long."""
+    """Another program held the lock of the registry too long."""
 
 
 class LockHeld(LockTimeout):
-    """The caller holds `registry.lock()`, and the call would have to wait for processes."""
+    """The caller holds `registry.lock()`, but the call would wait for processes."""
 
 
 KINDS: dict[Exit, type[Error]] = {
@@ -72,13 +73,13 @@ KINDS: dict[Exit, type[Error]] = {
 
 
 def error_of(failure: Failure, results: Iterable[object] = ()) -> Error:
-    """Make the error that tells of this failure."""
+    """Return the exception for this failure."""
     kind = LockHeld if isinstance(failure, LockIsHeld) else _kind(failure.code)
     return kind(failure.code.text, failure.message, failure.hint, results)
 
 
 def error_from(problem: Problem, results: Iterable[object] = ()) -> Error:
-    """Make the error that tells of what an answer says."""
+    """Return the exception for the error of an answer."""
     code = next((code for code in Code if code.text == problem.code), None)
     kind = _kind(code) if code is not None else Error
     return kind(problem.code, problem.message, problem.hint, results)

@@ -1,6 +1,5 @@
-"""Owner of libtmux: its sessions and panes as targets, and a session of ours as one of its own.
-
-Compares ids, never names alone. Loaded when an object of libtmux is wanted or given."""
+"""Owns libtmux: its sessions and panes as targets, and our sessions as its objects. Compares IDs,
+never only names. Imported when a libtmux object is given or requested."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ __all__ = ["TmuxPane", "TmuxSession", "pane_of", "session_of", "target_of"]
 
 
 def pane_of(session: Session) -> TmuxPane:
-    """Find the pane by its id, and make sure that its process is still the same."""
+    """Find the pane by its ID, and check that its process is still the same."""
     if session.socket is None or session.pane_id is None:
         raise error_of(_not_there(session.name))
     server = libtmux.Server(socket_path=session.socket)
@@ -35,12 +34,12 @@ def pane_of(session: Session) -> TmuxPane:
 
 
 def session_of(session: Session) -> TmuxSession:
-    """Find the session that holds this pane."""
+    """Find the session that holds the pane."""
     return pane_of(session).session
 
 
 def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
-    """Find the row of this object, by its ids on its server."""
+    """Find the row of this object, by its IDs on its server."""
     socket = _socket(context, wanted.server)
     server = context.tmux.look(socket)
     seen = _seen(server, wanted) if isinstance(server, Server) else None
@@ -58,7 +57,7 @@ def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
 
 
 def _row_of(server: Server, seen: Seen, rows: Iterable[Row]) -> str | None:
-    """By identity, also when it was renamed; of rows by other tools by the name that tmux has."""
+    """Find the row by identity, even after a rename; rows of other tools by name."""
     identity = (server.pid, seen.id, seen.created)
     for row in rows:
         tmux = row.tmux
@@ -70,12 +69,12 @@ def _row_of(server: Server, seen: Seen, rows: Iterable[Row]) -> str | None:
 def _seen(server: Server, wanted: TmuxSession | TmuxPane) -> Seen | None:
     if isinstance(wanted, TmuxPane):
         pane = str(wanted.pane_id)
-        return next((one for one in server.sessions if one.holds(pane)), None)
-    return next((one for one in server.sessions if one.id == wanted.session_id), None)
+        return next((session for session in server.sessions if session.holds(pane)), None)
+    return next((session for session in server.sessions if session.id == wanted.session_id), None)
 
 
 def _socket(context: Context, server: libtmux.Server) -> str:
-    """As tmux itself would find it: a path, a name, the server that we run in, the default."""
+    """Find the socket as tmux does: a path, a name, the server that we run in, the default."""
     if server.socket_path:
         return str(server.socket_path)
     if server.socket_name:

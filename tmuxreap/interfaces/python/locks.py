@@ -1,7 +1,7 @@
-"""Owner of filelock: the lock of a registry for workflows that write the file themselves.
+"""Owns filelock: the lock of a registry, for workflows that write the file themselves.
 
-It is the very lock that every command takes (flock on `<registry>.lock`). One object stands for
-each file, so that a thread may take it again while it holds it. Loaded when it is asked for."""
+It is the lock that every command takes (flock on `<registry>.lock`). Each file has one object, so
+that a thread can take it again while holding it. Imported on first use."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _making = threading.Lock()
 
 
 def lock(registry: Path, timeout: float) -> BaseFileLock:
-    """Give the one lock of this file; `timeout` holds for the calling thread."""
+    """Return the lock of this file; `timeout` applies to the calling thread."""
     with _making:
         if registry not in _locks:
             _locks[registry] = filelock.UnixFileLock(lock_of(registry))
-        found = _locks[registry]
-    found.timeout = timeout
-    return found
+        file_lock = _locks[registry]
+    file_lock.timeout = timeout
+    return file_lock
 
 
 def is_held(registry: Path) -> bool:
-    """Whether the calling thread holds it."""
+    """Tell whether the calling thread holds the lock."""
     return registry in _locks and _locks[registry].is_locked

@@ -1,6 +1,5 @@
-"""The options of the Python interface: their names and types, and the policy that they become.
-
-They have the names of the command line's flags. Decides nothing."""
+"""Owns the options of the Python interface, named like the command line's flags, and the policy
+made from them. Decides nothing."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import REASONS, Policy
 from tmuxreap.interfaces.python.errors import error_of
 
-Seconds = float | str  # as "2h" too
+Seconds = float | str  # or text such as "2h"
 
 
 class EndOptions(TypedDict, total=False):
-    """What stop and kill both take."""
+    """Options that stop and kill share."""
 
     reason: str
     grace: Seconds
@@ -35,20 +34,20 @@ class EndOptions(TypedDict, total=False):
 
 
 class StopOptions(EndOptions, total=False):
-    """What stop takes."""
+    """Options of stop."""
 
     keys_timeout: Seconds
     after_turn: Seconds
 
 
 class KillOptions(EndOptions, total=False):
-    """What kill takes."""
+    """Options of kill."""
 
     task_status: str
 
 
 def stop_policy(how: StopOptions) -> Policy:
-    """Make the policy of a stop."""
+    """Return the policy of a stop."""
     known: StopOptions = {**how}
     timeout, turn = known.pop("keys_timeout", None), known.pop("after_turn", None)
     policy = _policy(Verb.STOP, known)
@@ -56,7 +55,7 @@ def stop_policy(how: StopOptions) -> Policy:
 
 
 def kill_policy(how: KillOptions) -> Policy:
-    """Make the policy of a kill."""
+    """Return the policy of a kill."""
     known: KillOptions = {**how}
     status = known.pop("task_status", "failed")
     return replace(_policy(Verb.KILL, known), task_status=status)
@@ -88,7 +87,7 @@ def _scope(whole_session: bool, pane_only: bool) -> Scope:
 
 
 def kinds_of(stalled: bool, idle: bool, expired: bool, orphans: bool) -> tuple[Kind, ...]:
-    """Name what is to be reaped; none of them means all."""
+    """Return the kinds to reap; without any, all are meant."""
     asked = {
         Kind.STALLED: stalled,
         Kind.IDLE: idle,
@@ -99,23 +98,23 @@ def kinds_of(stalled: bool, idle: bool, expired: bool, orphans: bool) -> tuple[K
 
 
 def limits_of(stalled_after: Seconds | None, idle_after: Seconds | None) -> Limits:
-    """Give how long each may last."""
+    """Return the limits of silence and of idleness."""
     given = {"stalled_after_s": seconds(stalled_after), "idle_after_s": seconds(idle_after)}
-    return replace(Limits(), **{name: one for name, one in given.items() if one is not None})
+    return replace(Limits(), **{name: value for name, value in given.items() if value is not None})
 
 
 def wanted_state(word: str) -> Until:
-    """Read what is waited for."""
-    found = next((one for one in Until if one.value == word), None)
-    if found is None:
-        known = ", ".join(one.value for one in Until)
+    """Return the state to wait for."""
+    state = next((each for each in Until if each.value == word), None)
+    if state is None:
+        known = ", ".join(each.value for each in Until)
         failure = Failure(Code.USAGE, f"could not wait until {word!r}", f"use one of: {known}")
         raise error_of(failure)
-    return found
+    return state
 
 
 def seconds(given: Seconds | None) -> float | None:
-    """Read a length of time: seconds, or words as the command line takes them."""
+    """Return seconds, given as a number or as the command line's text."""
     if not isinstance(given, str):
         return given
     try:

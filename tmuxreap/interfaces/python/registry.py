@@ -1,6 +1,6 @@
-"""The registry as Python sees it: each verb a method, its answers typed.
+"""Owns the registry for Python: a method for each verb, with typed answers.
 
-Makes requests of arguments and values of answers; what a verb does is in `commands`."""
+Turns arguments into requests, and answers into values; `commands` does the work."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ if TYPE_CHECKING:
 
 
 def open_registry(path: str | os.PathLike[str] | None = None, *, create: bool = False) -> Registry:
-    """Open the registry at `path`, else the nearest one, as the command line finds it: the
-    environment's, or `.hermes/agent-sessions.yaml` here or in a folder above.
+    """Open the registry at `path`, or the one that the command line would use: that of the
+    environment, or the nearest `.hermes/agent-sessions.yaml` here or in a parent folder.
 
-    With `create` an empty one is made where there is none. Raises RegistryError."""
+    `create` makes an empty one if there is none. Raises RegistryError."""
     given = None if path is None else os.fspath(path)
     settings = Settings.from_environment()
     try:
-        found = registry_or_new(settings, given) if create else registry_path(settings, given)
-        if create and not os.path.lexists(found):
-            File(found).create()
+        location = registry_or_new(settings, given) if create else registry_path(settings, given)
+        if create and not os.path.lexists(location):
+            File(location).create()
     except Failure as failure:
         raise error_of(failure) from None
-    return Registry(found)
+    return Registry(location)
 
 
 class Registry(Watching):
-    """A registry of agent sessions. Every call looks anew; nothing is kept between two calls, so
-    one may stay open for days. Calls may be made from any thread, several at the same time.
+    """A registry of agent sessions. Every call looks anew and keeps nothing, so it may stay open
+    for days. Any thread may call, several at the same time.
 
-    A `target` is what the command line takes (a name, `'acme-*'`, `tag:X`, `agent:A`, `task:ID`,
-    `pid:N`, `all`), a Session, a libtmux.Session or a libtmux.Pane. One target is answered by one
-    result, a list of targets by a list; a word that may mean several must stand in a list."""
+    A `target` is a target of the command line (a name, `'acme-*'`, `tag:X`, `agent:A`, `task:ID`,
+    `pid:N`, `all`), a Session, a libtmux.Session or a libtmux.Pane. A single target returns one
+    result, a list of targets a list; a word that may mean several sessions must be in a list."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -76,9 +76,9 @@ class Registry(Watching):
         live: bool = False,
         sort: str | None = None,
     ) -> list[Session]:
-        """List sessions, all of them where no target is given. `live`: only those whose tmux
-        session is there; `status`: `running`, `stopped` or `terminated`; `sort`: `name`,
-        `status`, `live`, `agent`, `idle`, `memory` or `server`."""
+        """List sessions; without targets, all of them. `live`: only those whose tmux session
+        exists; `status`: `running`, `stopped` or `terminated`; `sort`: `name`, `status`, `live`,
+        `agent`, `idle`, `memory` or `server`."""
         from tmuxreap.commands import list as verb
 
         def work(context: Context) -> Result:
@@ -88,9 +88,9 @@ class Registry(Watching):
         return self._sessions(work)
 
     def session(self, target: Target) -> Session:
-        """Tell of one session. Raises NotFoundError where there is none."""
-        (one,), _ = listed(target)
-        return self.sessions(one)[0]
+        """Return one session. Raises NotFoundError if there is none."""
+        (wanted,), _ = listed(target)
+        return self.sessions(wanted)[0]
 
     @overload
     def stop(
@@ -105,7 +105,8 @@ class Registry(Watching):
     ) -> Ending | list[Ending]:
         """Stop sessions properly: exit keys, hangup, SIGKILL; proven gone, captured, recorded.
 
-        What could not be done stands in `error` of the result, and is raised only with `check`.
+        A failure is in the `error` of its result, and raised only with `check`.
+
         Options: `reason`, `keys_timeout`, `grace` and `after_turn` (seconds), `force=False` (never
         SIGKILL), `whole_session`, `pane_only`, `itself`, `cleanup`, `purge_conversation` (with
         `yes`), `unregistered`, `dry_run`, `yes`."""
@@ -122,14 +123,14 @@ class Registry(Watching):
     def kill(
         self, target: Target | Several, /, *, check: bool = False, **how: Unpack[KillOptions]
     ) -> Ending | list[Ending]:
-        """Kill sessions that hang: SIGTERM, then SIGKILL, no keys. Options as of `stop`, but for
-        `keys_timeout` and `after_turn`; and `task_status` (`failed`, `ready`, `cancelled`)."""
+        """Kill sessions that hang: SIGTERM, then SIGKILL, no keys. Options as for `stop`, except
+        `keys_timeout` and `after_turn`; also `task_status` (`failed`, `ready`, `cancelled`)."""
         return self._end(target, kill_policy(how), how, check)
 
     def interrupt(
         self, *targets: Target, dry_run: bool = False, yes: bool = False
     ) -> list[Interrupted]:
-        """End the turns that agents are in, by their own key; the sessions go on. Raises
+        """End the agents' current turn with their own key; the sessions keep running. Raises
         EndingError with the code `not_interruptible`, `own_session` or `gone`, and the answers in
         `results`."""
         from tmuxreap.commands import interrupt as verb
@@ -159,8 +160,8 @@ class Registry(Watching):
         yes: bool = False,
         check: bool = False,
     ) -> list[Ending]:
-        """End what the evidence says is stalled, idle, past its ttl or left behind; without any of
-        the four, all of them. Nothing is ended without `yes`: the plan is answered."""
+        """End what evidence shows to be stalled, idle, past its ttl or left behind; without any of
+        the four, all kinds. Without `yes` it only returns the plan."""
         from tmuxreap.commands.reap import reap as verb
 
         request = verb.ReapRequest(
@@ -176,8 +177,8 @@ class Registry(Watching):
         return endings_of(self.path, lambda context: verb.run(context, request), (), check=check)
 
     def resume(self, target: Target, /, *, confirm: float | str | None = None) -> Session:
-        """Take up the captured conversation of an ended session, in its folder and with its flags.
-        Raises what stands in the way (`not_resumable`, `session_exists`, ...)."""
+        """Continue the captured conversation of an ended session, in its folder and with its flags.
+        Raises the reason if it cannot (`not_resumable`, `session_exists`, ...)."""
         from tmuxreap.commands import resume as verb
         from tmuxreap.commands.starting.row import CONFIRM_S
 
@@ -199,7 +200,7 @@ class Registry(Watching):
         tags: Iterable[str] = (),
         force: bool = False,
     ) -> Session:
-        """Write the row of a tmux session that is there already."""
+        """Register a tmux session that already exists."""
         from tmuxreap.commands import adopt as verb
 
         request = verb.AdoptRequest(name, agent, server, tuple(tags), force=force)
@@ -223,10 +224,10 @@ class Registry(Watching):
         restart: str | None = None,
         restart_limit: str | None = None,
     ) -> Session:
-        """Start an agent in a new tmux session, or by `terminal="none"` without tmux, and register
-        it. `restart` ("on-failure", "always", "never") is for a watch that runs. Raises EndingError
-        with the code `start_failed` where it does not live, `session_exists` where it is there
-        already."""
+        """Start an agent in a new tmux session, or with `terminal="none"` without tmux, and
+        register it. `restart` ("on-failure", "always", "never") needs a running watch. Raises
+        EndingError with the code `start_failed` if the agent does not live, `session_exists` if it
+        already runs."""
         from tmuxreap.commands import start as verb
         from tmuxreap.commands.starting.row import CONFIRM_S
 
@@ -256,7 +257,7 @@ class Registry(Watching):
     def forget(
         self, *targets: Target, history: bool = False, force: bool = False
     ) -> list[Forgotten]:
-        """Drop the rows of ended sessions (`force`: of any), with `history` their events too.
+        """Drop the rows of ended sessions (`force`: of any); with `history` their events too.
         Raises EndingError with the code `session_alive`, and the answers in `results`."""
         from tmuxreap.commands import forget as verb
 
@@ -267,8 +268,8 @@ class Registry(Watching):
         return answers_of(self.path, Forgotten, work)
 
     def reconcile(self, *, dry_run: bool = False) -> Reconciled:
-        """Bring registry, ledger and tmux into agreement; what is not certain is told. Raises
-        TmuxError, with the answer in `results`, where a server could not be asked."""
+        """Bring registry, ledger and tmux into agreement; what is not certain is reported. Raises
+        TmuxError, with the answer in `results`, if a server could not be asked."""
         from tmuxreap.commands.reconcile import reconcile as verb
 
         result = ran(self.path, lambda context: verb.run(context, dry_run=dry_run))
@@ -278,10 +279,10 @@ class Registry(Watching):
         return answer
 
     def lock(self, timeout: float = 10.0) -> BaseFileLock:
-        """Give the lock that every command takes, as a filelock.BaseFileLock: for workflows that
+        """Return the lock that every command takes, as a filelock.BaseFileLock: for workflows that
         write the file themselves. It is reentrant, and raises filelock.Timeout.
 
-        Inside of it, in the same thread, an ending of what is gone already uses it; one that would
+        The thread that holds it can still end sessions that are already gone; a call that would
         have to wait for processes raises LockHeld."""
         from tmuxreap.interfaces.python import locks
 

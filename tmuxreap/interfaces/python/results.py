@@ -1,5 +1,5 @@
-"""A session as the Python interface answers it: the answer of `list`, and the way to libtmux from
-there."""
+"""Owns the sessions of the Python interface: the answer of `list`, with methods that lead to
+libtmux."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class Session(sessions.Session):
-    """Tells what is known of one row: what it says, and what a look at its session says."""
+    """What is known of one row: its fields, and a look at its session."""
 
     __slots__ = ()
 
     def libtmux(self) -> TmuxSession:
-        """Give the libtmux.Session in which its pane is now, found by ids alone."""
+        """Return the libtmux.Session that holds its pane now, found by IDs only."""
         from tmuxreap.interfaces.python import libtmux_objects
 
         return libtmux_objects.session_of(self)
 
     def libtmux_pane(self) -> TmuxPane:
-        """Give the libtmux.Pane of its agent."""
+        """Return the libtmux.Pane of its agent."""
         from tmuxreap.interfaces.python import libtmux_objects
 
         return libtmux_objects.pane_of(self)

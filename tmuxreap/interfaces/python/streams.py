@@ -1,7 +1,7 @@
-"""What comes bit by bit: events and changes, as an iterator that any thread may read and close.
+"""Owns streams of events and changes: iterators that any thread may read and close.
 
-Owns one thread for each stream: the ledger belongs to one thread, and `next` may be called in
-another one each time."""
+Each has one thread for the work, because a ledger belongs to one thread, but `next` may be called
+from any."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Tell = Callable[[Mapping[str, object]], None]
 
 
 class Ending:
-    """The wish to end, and how the work is woken up to hear it."""
+    """The request to end, and the way to wake up the work that should notice it."""
 
     def __init__(self) -> None:
         self.wake: Callable[[], None] = lambda: None
@@ -37,7 +37,7 @@ class Ending:
 
 
 class Stream(Generic[T], Iterator[T]):
-    """Yields what comes, until it is closed: by `close`, by `with`, or when nobody holds it."""
+    """Yields items until it is closed: by `close`, by `with`, or when it is garbage collected."""
 
     def __init__(self, kind: type[T], work: Callable[[Tell, Ending], None]) -> None:
         self._kind = kind
@@ -54,19 +54,19 @@ class Stream(Generic[T], Iterator[T]):
         return self
 
     def __next__(self) -> T:
-        """Wait for the next one. What went wrong in the work is raised here."""
-        come = self._come.get()
-        if isinstance(come, Mapping):
-            return read(self._kind, come)
-        self._come.put(None)  # whoever asks again is told the same
-        if isinstance(come, Failure):
-            raise error_of(come)
-        if come is not None:
-            raise come
+        """Wait for the next item. A failure of the work is raised here."""
+        item = self._come.get()
+        if isinstance(item, Mapping):
+            return read(self._kind, item)
+        self._come.put(None)  # so that every later call ends too
+        if isinstance(item, Failure):
+            raise error_of(item)
+        if item is not None:
+            raise item
         raise StopIteration
 
     def close(self) -> None:
-        """End it; whoever waits for the next one hears that there is none."""
+        """End the stream; a waiting `next` then stops."""
         self._ending.ask()
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -88,7 +88,7 @@ def _run(
     come: queue.SimpleQueue[Mapping[str, object] | BaseException | None],
     ending: Ending,
 ) -> None:
-    """Not a method: a thread that held the stream would keep it alive."""
+    """Run the work. Not a method: a thread that holds the stream would keep it alive."""
     end: BaseException | None = None
     try:
         with contextlib.suppress(StopIteration):

@@ -1,4 +1,5 @@
-"""What a caller may name: words of the command line, our sessions, objects of libtmux."""
+"""Owns the targets that a caller may give: words of the command line, our sessions, libtmux
+objects."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ else:
 
 
 def listed(target: Target | Several) -> tuple[list[Target], bool]:
-    """Give the targets, and whether the answer is a list. A word alone must mean one session."""
+    """Return the targets, and whether the answer is a list. A single word must mean one session."""
     if isinstance(target, (list, tuple)):
         return list(target), True
     if isinstance(target, str) and is_sweeping(target):
@@ -37,13 +38,13 @@ def listed(target: Target | Several) -> tuple[list[Target], bool]:
 
 
 def name_of(target: object) -> str:
-    """Name a target in an answer that knows no more of it."""
+    """Return the target's name, for an answer without a row."""
     name = getattr(target, "name", None)
     return name if isinstance(name, str) else str(target)
 
 
 def words_of(context: Context, targets: Sequence[Target]) -> tuple[str, ...]:
-    """Name each target as the command line would."""
+    """Return each target as a word of the command line."""
     return tuple(_word(context, target) for target in targets)
 
 
@@ -52,7 +53,7 @@ def _word(context: Context, target: object) -> str:
         return target
     if isinstance(target, (sessions.Session, Ending)):
         return target.name
-    if "libtmux" in sys.modules:  # an object of it cannot be there without it
+    if "libtmux" in sys.modules:  # no libtmux object exists before its import
         from tmuxreap.interfaces.python.libtmux_objects import TmuxPane, TmuxSession, target_of
 
         if isinstance(target, (TmuxSession, TmuxPane)):

@@ -1,6 +1,6 @@
-"""What comes with time, for the Python interface: events, changes, states that are waited for.
+"""Owns the waiting part of the Python interface: events, changes and awaited states.
 
-Looks only, but for `watch(settle=True)`, which does what the verb does."""
+Never changes anything, except `watch(settle=True)`, which does what the verb does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Watching:
     path: Path
 
     def events(self, *targets: Target, since: float | str | None = None) -> list[Event]:
-        """Tell what happened, the oldest first; `since` in seconds, or as `"2h"`."""
+        """Return what happened, oldest first; `since` in seconds, or text such as `"2h"`."""
         from tmuxreap.commands import events as verb
 
         def work(context: Context) -> Result:
@@ -33,7 +33,7 @@ class Watching:
         return answers_of(self.path, Event, work)
 
     def follow(self, *targets: Target, since: float | str | None = None) -> Stream[Event]:
-        """Yield what happened and then what happens, until the stream is closed."""
+        """Yield what happened, then new events, until the stream is closed."""
         from tmuxreap.commands import events as verb
 
         since_s = seconds(since)
@@ -47,8 +47,8 @@ class Watching:
         return Stream(Event, work)
 
     def watch(self, *, settle: bool = False, interval: float | str = 10.0) -> Stream[Change]:
-        """Yield each drift when it comes, until the stream is closed. Nothing is written; with
-        `settle` what is certain is, as `tmuxreap watch` does."""
+        """Yield each drift when it appears, until the stream is closed. Nothing is written unless
+        `settle` is given: then what is certain is settled, as by `tmuxreap watch`."""
         from tmuxreap.commands.watch import watch as verb
         from tmuxreap.commands.watch.waiting import Waiter
 
@@ -56,7 +56,7 @@ class Watching:
 
         def work(tell: Tell, ending: StreamEnding) -> None:
             with context_of(self.path, "watch") as context:
-                context.registry.look()  # what cannot be read now is raised
+                context.registry.look()  # an unreadable registry is an error now
                 waiter = Waiter(context.processes, context.registry.resolved, signals=False)
                 ending.wake = waiter.ring
                 if not ending.goes_on():
@@ -74,8 +74,8 @@ class Watching:
         timeout: float | str | None = None,
     ) -> list[Awaited]:
         """Wait until sessions are `idle`, `waiting`, `working`, `limited`, `gone` or `ended`: all
-        of them, or with `any_of` one. Raises EndingError with the code `timed_out`, or `gone` where
-        one died before it got there, and with the answers in `results`."""
+        of them, or with `any_of` one. Raises EndingError with the code `timed_out`, or `gone` if
+        one died first, and the answers in `results`."""
         from tmuxreap.commands import wait as verb
 
         wanted, timeout_s = wanted_state(until), seconds(timeout)
