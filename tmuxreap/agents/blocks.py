@@ -1,5 +1,5 @@
-"""Reads settings from YAML: mappings merged over mappings, each value checked as it is taken, each
-fault told with its place. Knows nothing of what the settings mean, and writes nothing."""
+"""Reads settings from YAML: merges mappings, checks each value when it is used, and reports each
+error with its place. Does not know what the settings mean, and writes nothing."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from tmuxreap.core.values import frozen
 
 if TYPE_CHECKING:
-    import yaml  # late where it is used: what was read before needs none
+    import yaml  # late elsewhere: cached settings do not need it
 
 Path_ = tuple[str, ...]  # the keys that lead to a value
 
 
 class Misplaced(Exception):  # noqa: N818 - it says what the value is
-    """A value that cannot be what stands there."""
+    """A value that is not allowed at its place."""
 
     def __init__(self, path: Path_, reason: str) -> None:
         super().__init__(reason)
@@ -25,11 +25,11 @@ class Misplaced(Exception):  # noqa: N818 - it says what the value is
 
 
 class Unreadable(Exception):  # noqa: N818
-    """The file as a whole; the reason names the line where there is one."""
+    """A file that cannot be read; the reason names the line if there is one."""
 
 
 class Late:
-    """A pattern that is compiled when it is first asked: a start needs few of three hundred."""
+    """A pattern that is compiled on first use: a start needs few of three hundred."""
 
     __slots__ = ("_made", "pattern")
 
@@ -55,14 +55,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @frozen
 class Block:
-    """A mapping, and the keys that led to it. `tried`: its patterns are known to be some."""
+    """A mapping, with the keys that lead to it. `tried`: its patterns are known to be valid."""
 
     data: Mapping[str, object]
     path: Path_ = ()
     tried: bool = False
 
     def only(self, known: Collection[str]) -> Block:
-        """A misspelt key would be silently without effect."""
+        """Reject unknown keys: a misspelt one would silently have no effect."""
         for key in self.data:
             if key not in known:
                 raise Misplaced(
@@ -75,7 +75,7 @@ class Block:
         return self._block(self.data.get(key), (*self.path, key))
 
     def blocks(self, key: str) -> dict[str, Block]:
-        """A mapping of blocks, by name."""
+        """Return a mapping of blocks, by name."""
         inner = self.inner(key)
         return {
             str(name): self._block(value, (*inner.path, str(name)))
@@ -83,7 +83,7 @@ class Block:
         }
 
     def entries(self, key: str, short: str) -> Iterator[Block]:
-        """A list of blocks; a bare word stands for a block with nothing but that under `short`."""
+        """Yield a list of blocks; a bare word means a block with only that word under `short`."""
         for number, item in enumerate(self.list(key)):
             path = (*self.path, key, str(number))
             yield self._block({short: item} if isinstance(item, str) else item, path)
@@ -119,7 +119,7 @@ class Block:
         return float(value)
 
     def pattern(self, key: str, example: str = "") -> re.Pattern[str] | None:
-        """`{id}` in it stands for something like the example."""
+        """Return a pattern, with `{id}` in it replaced by the example."""
         text = self.text(key)
         if text is None:
             return None
@@ -169,7 +169,7 @@ def read(path: Path) -> dict[str, object]:
 
 
 def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
-    """Mappings key by key, all else replaced whole."""
+    """Merge mappings key by key; replace any other value as a whole."""
     result = dict(under)
     for key, value in over.items():
         below = result.get(key)
@@ -179,8 +179,7 @@ def merged(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
 
 
 def place(file: Path, path: Path_, *, of_key: bool = False) -> str | None:
-    """Line and column of a value, or of its key, in a file that could be read; None when it does
-    not stand there."""
+    """Return line and column of a value, or of its key, in a readable file; None if not found."""
     import yaml
 
     node = yaml.compose(file.read_text("utf-8"), _loader())
@@ -210,9 +209,8 @@ def _below(node: yaml.Node | None, key: str) -> yaml.Node | None:
     if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
         below: yaml.Node = node.value[int(key)]
         return below
-    return (
-        node if isinstance(node, yaml.ScalarNode) else None
-    )  # a bare word that stands for a block
+    # A bare word may mean a block.
+    return node if isinstance(node, yaml.ScalarNode) else None
 
 
 def _where(mark: yaml.Mark | None) -> str:

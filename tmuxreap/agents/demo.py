@@ -1,8 +1,8 @@
-"""A small coding agent for demonstrations and tests: it asks no model, but behaves on a terminal as
-the real ones do.
+"""A small coding agent for demonstrations and tests: it uses no model, but behaves on a terminal as
+real agents do.
 
-It owns its store (`$TMUXREAP_DEMO_HOME`, else `~/.tmuxreap-demo`) and the helpers it starts. It
-stands alone: it imports nothing of the package, and knows of tmux only the name of its pane."""
+Owns its store (`$TMUXREAP_DEMO_HOME`, else `~/.tmuxreap-demo`) and the helpers that it starts.
+Independent: it imports nothing of the package, and knows of tmux only the name of its pane."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from itertools import chain
 from pathlib import Path
 
 BURST_S = 0.05  # an Enter this soon after text is part of a paste: a new line in the draft
-ESCAPE_S = (
-    0.05  # an Escape that something follows this soon is Alt, or the beginning of a longer key
-)
+ESCAPE_S = 0.05  # an Escape followed by a character this soon is Alt, or part of a longer key
 AGAIN_S = 1.0  # for the second C-c
 FOREVER_S = 3600.0
 DIALOG = "Allow the tool `rm -rf build`? [Enter] yes  [Esc] no"
@@ -38,20 +36,20 @@ NEW_LINE = ("\n", "\x1b\r")  # C-j, Alt+Enter
 class State(Enum):
     IDLE = "idle"
     BUSY = "busy"
-    WAITING = "waiting"  # for a person: the dialog is open
+    WAITING = "waiting"  # for the user: the dialog is open
 
 
 def new_id() -> str:
-    """A random UUID. Its module, and that of data classes, take as long as all the rest of us."""
-    drawn = bytearray(os.urandom(16))
-    drawn[6], drawn[8] = drawn[6] & 0x0F | 0x40, drawn[8] & 0x3F | 0x80
-    text = drawn.hex()
+    """Return a random UUID, without the slow import of `uuid`."""
+    digits = bytearray(os.urandom(16))
+    digits[6], digits[8] = digits[6] & 0x0F | 0x40, digits[8] & 0x3F | 0x80
+    text = digits.hex()
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
 def spawn(seconds: float) -> int:
-    """A child that only lives, in a group of its own: it outlives us and the terminal, and hears
-    what we may ignore."""
+    """Start a child that only sleeps, in its own process group: it outlives this process and the
+    terminal, and does not inherit ignored signals."""
     null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
     heard, words = [signal.SIGHUP, signal.SIGTERM], ["sleep", str(seconds)]
     return os.posix_spawnp(
@@ -66,8 +64,7 @@ def end(child: int) -> None:
 
 
 class Store:
-    """What stays on disk: a file a conversation, made at its first line, and one for the running
-    process."""
+    """The files on disk: one for each conversation, created with its first line, and a pid file."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -112,7 +109,7 @@ class Store:
 
 
 class Agent:
-    """What it does on a key, and as time goes by. `now` is given by the caller."""
+    """The agent's reactions to keys and to time. `now` is given by the caller."""
 
     def __init__(self, store: Store, conversation_id: str, exit_delay_s: float = 0.0) -> None:
         self.store, self.conversation_id = store, conversation_id
@@ -206,16 +203,16 @@ class Agent:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    found: list[str] = []
+    pieces: list[str] = []
     for line in text.split("\n"):
         starts = range(0, len(line) or 1, columns)
-        found += [line[at : at + columns] for at in starts]
-    return found
+        pieces += [line[at : at + columns] for at in starts]
+    return pieces
 
 
 def screen(agent: Agent, rows: int, columns: int) -> list[str]:
-    """Header, transcript, and at the bottom the state: the dialog, or what is typed below what is
-    going on."""
+    """Return the screen: header, transcript, and at the bottom the dialog, or the state and the
+    draft."""
     if agent.state is State.WAITING:
         rule = "─" * (len(DIALOG) + 2)
         foot = [f"╭{rule}╮", f"│ {DIALOG} │", f"╰{rule}╯"]
@@ -231,8 +228,7 @@ def screen(agent: Agent, rows: int, columns: int) -> list[str]:
 
 @contextlib.contextmanager
 def raw_terminal(plain: bool) -> Iterator[None]:
-    """Taken raw, and given back as it was. One that is gone is no error: nobody is looking any
-    more."""
+    """Set the terminal to raw mode, and restore it at the end. A vanished terminal is no error."""
     saved = termios.tcgetattr(0)
     tty.setraw(0, termios.TCSANOW)
     os.write(1, b"\x1b[?7l" if plain else b"\x1b[?7l\x1b[?1049h")
@@ -256,8 +252,8 @@ def draw(agent: Agent) -> None:
 
 
 def caught_signals(agent: Agent, ignored: list[str]) -> int:
-    """HUP, TERM and INT make it leave in good order. Returned: a descriptor that every signal wakes
-    a select with."""
+    """Let HUP, TERM and INT end the agent cleanly. Return a descriptor that becomes readable with
+    every signal."""
     for name in ("hup", "term", "int"):
         number = signal.Signals[f"SIG{name.upper()}"]
         signal.signal(
@@ -292,9 +288,8 @@ def converse(agent: Agent, wake: int) -> None:
                 if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
                     agent.leave(now)
         keys = KEY.findall(held + typed) if typed else [held]
-        held = (
-            ESCAPE if typed.endswith(ESCAPE) else ""
-        )  # a key of its own only when nothing follows it at once
+        # An Escape is a key of its own only if nothing follows it at once.
+        held = ESCAPE if typed.endswith(ESCAPE) else ""
         for key in filter(None, keys):
             agent.press(key, now)
         agent.tick(now)

@@ -1,5 +1,5 @@
-"""Owner of agents.yaml: the package's file, the user's merged over it, and each block checked and
-made a profile."""
+"""Owns agents.yaml: reads the package's file, merges the user's over it, checks each block and
+builds its profile."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LOCATOR_NEEDS = {
 }
 READING = "profiles"
 OURS = Path(__file__).with_name("agents.yaml")
-READ = OURS.with_suffix(".json")  # what was read of it, under its sum
+READ = OURS.with_suffix(".json")  # the parsed file, under its checksum
 BLOCK_KEYS = (
     "about",
     "like",
@@ -83,8 +83,8 @@ MINUTE_S = 60.0
 
 
 class _Agents(Mapping[str, Profile]):
-    """Each made of its block when it is asked for: a stop needs one of a dozen, and the patterns
-    take their time."""
+    """The profiles by name, each built from its block on first use: a stop needs one of a dozen,
+    and compiling patterns is slow."""
 
     def __init__(self, blocks: Mapping[str, Block]) -> None:
         self._blocks = blocks
@@ -96,19 +96,20 @@ class _Agents(Mapping[str, Profile]):
         return self._made[name]
 
     def programs(self) -> Iterator[tuple[str, str]]:
-        """Each program and the agent that it may be, without making a profile."""
+        """Yield each program with the agent that it may be, without building profiles."""
         for agent, block in self._blocks.items():
             for program in block.words("process"):
                 yield program, agent
 
     def try_others_than(self, known: Mapping[str, Block]) -> None:
-        """Make those that are not the same here."""
+        """Build the profiles of all blocks that differ from `known`, to check them."""
         for name, block in self._blocks.items():
             if name not in known or block.data != known[name].data:
                 _ = self[name]
 
     def _whole(self, block: Block) -> Block:
-        """Its program has a name of its own, and what was seen of the other is no proof."""
+        """Return the block with the keys of the agent that it is `like`, except for its program and
+        the claim that it was verified."""
         like = block.text("like")
         if like is None:
             return block
@@ -136,7 +137,7 @@ class Profiles:
 
     @property
     def _programs(self) -> Mapping[str, Sequence[str]]:
-        """Which agents a program may be one of: put together once, and asked of a thousand."""
+        """The agents that each program may be; built once."""
         if not self._known:
             for program, agent in self.agents.programs():
                 self._known.setdefault(program, []).append(agent)
@@ -146,7 +147,7 @@ class Profiles:
         return self.agents.get(agent) if agent else None
 
     def by_name_suffix(self, session: str) -> str | None:
-        """`acme-creator-claude` is a claude: the last word of a session's name."""
+        """Return the agent named by the last word of a session: `acme-creator-claude` is claude."""
         last = session.rsplit("-", 1)[-1]
         return last if last in self.agents else None
 
@@ -154,9 +155,9 @@ class Profiles:
         return next(iter(self.called(program_names(words, "", None))), None)
 
     def called(self, names: Iterable[str]) -> list[str]:
-        """Return the agents whose programs have one of these names, the first of the file first."""
-        found = set(chain.from_iterable(self._programs.get(name, ()) for name in names))
-        return [name for name in self.agents if name in found] if found else []
+        """Return the agents whose programs have one of these names, in the order of the file."""
+        agents = set(chain.from_iterable(self._programs.get(name, ()) for name in names))
+        return [name for name in self.agents if name in agents] if agents else []
 
 
 def load_profiles(
@@ -164,7 +165,7 @@ def load_profiles(
     recall: Recall = lambda what, stamp: None,
     keep: Callable[[Reading | None], None] = lambda reading: None,
 ) -> Profiles:
-    """`recall` and `keep`: what was read of these very files before."""
+    """Load the profiles. `recall` and `keep`: a cache of the parsed files."""
     if user_file is None or not user_file.exists():
         return _profiles(Block(_read(_stamp(OURS), (OURS,)), tried=True))
     files = (user_file, OURS)
@@ -175,7 +176,7 @@ def load_profiles(
     data, ours = _read(stamp, files), _read(_stamp(OURS), (OURS,))
     try:
         profiles = _profiles(Block(data))
-        # A fault in a block is told by every verb, not when needed; in ours there is none.
+        # Every verb reports an invalid block, not only those that use it; ours are all valid.
         profiles.agents.try_others_than(Block(ours).blocks("agents"))
     except Misplaced as error:
         raise _bad(_told(error, files)) from None
@@ -194,18 +195,18 @@ def _marks(file: Path) -> tuple[object, ...]:
 
 @lru_cache(maxsize=4)
 def _read(_state: str, files: Sequence[Path]) -> dict[str, object]:
-    """Read each state of the files once in the life of a process that serves many requests."""
+    """Read and merge the files, once for each of their states: a server serves many requests."""
     file, *under = files
     try:
-        read = _ours() if file == OURS else yamlblocks.read(file)
+        data = _ours() if file == OURS else yamlblocks.read(file)
     except Unreadable as error:
         raise _bad(f"{file}: {error}") from None
-    return yamlblocks.merged(_read(_stamp(*under), tuple(under)), read) if under else read
+    return yamlblocks.merged(_read(_stamp(*under), tuple(under)), data) if under else data
 
 
 def _ours() -> dict[str, object]:
-    """As `scripts/vocabulary` has read it: YAML takes ten times as long. Where the file is another
-    by now, it is read itself."""
+    """Return our file as parsed by `scripts/vocabulary`, since YAML takes ten times as long. If the
+    file has changed since, parse it."""
     try:
         known: dict[str, dict[str, object]] = json.loads(READ.read_text("utf-8"))
         return known[sum_of(OURS)]
@@ -218,7 +219,7 @@ def sum_of(file: Path) -> str:
 
 
 def _told(error: Misplaced, files: Sequence[Path]) -> str:
-    """The user's own file comes first: what is wrong in both is wrong there."""
+    """Return the message with the place of the error; the user's file is searched first."""
     for file in files:
         place = yamlblocks.place(file, error.path)
         if place is not None:
@@ -361,7 +362,8 @@ def _locator(block: Block) -> Locator:
 
 
 def _inside_store(data: Block, key: str) -> tuple[str, ...]:
-    """What is shared is only read, and may lie beside the store."""
+    """Check that path patterns stay in the store. Shared files, which are only read, may lie next
+    to it."""
     patterns = data.words(key)
     for pattern in patterns:
         within = pattern.removeprefix("../") if key == "shared" else pattern

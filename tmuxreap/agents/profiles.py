@@ -1,6 +1,5 @@
-"""What is known of an agent: how it is recognised, keyed, spared and resumed, and where its
-conversations lie. Plain values, made by `agents`. An agent is data: nothing in the program knows
-one by name."""
+"""The profile of an agent: how to recognize, key, spare and resume it, and where its conversations
+are. Plain values, built by `load`. Agents are data: no code of this program names one."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ KeyStep = Key | Text | Pause
 
 @frozen
 class Locator:
-    """One way to learn the conversation's ID; `settings` are the words of its block."""
+    """One way to find the conversation's ID; `settings` are the other keys of its block."""
 
     kind: str
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -51,11 +50,11 @@ class Locator:
 
 @frozen
 class Spare:
-    """A program that is shared: it gets no signal, wherever it was started."""
+    """A shared program: it gets no signal, wherever it was started."""
 
     program: str
     arguments: re.Pattern[str] | None = None
-    command: re.Pattern[str] | None = None  # the whole line, of one that has its name from nowhere
+    command: re.Pattern[str] | None = None  # matches the whole line, if there is no name
 
     def matches(self, names: Sequence[str], command: str) -> bool:
         if self.command is not None:
@@ -67,23 +66,22 @@ class Spare:
 
 @frozen
 class GoesOn:
-    """How a conversation may go on without its pane, and what ends it then."""
+    """How a conversation may continue without its pane, and what ends it then."""
 
     end: str
-    roster: str | None = None  # a file of the store that lists what goes on
-    entries: str = ""  # where in it
+    roster: str | None = None  # a file in the store that lists background sessions
+    entries: str = ""  # its key with the list
     pid: str = "pid"
     started: str = "started"
-    began: re.Pattern[str] | None = (
-        None  # a turn in the conversation itself, kept open by a shared program
-    )
+    # The begin and the end of a turn in the conversation's file, kept open by a shared program.
+    began: re.Pattern[str] | None = None
     ended: re.Pattern[str] | None = None
-    mark: str | None = None  # a variable that what it has started carries, with the ID
+    mark: str | None = None  # the environment variable with the ID, in processes that it started
 
 
 @frozen
 class Flags:
-    """What follows a flag: nothing, several words, or a prompt; after all others, one word."""
+    """The flags followed by nothing, by several words, or by a prompt; any other takes one word."""
 
     alone: tuple[str, ...] = ()
     many: tuple[str, ...] = ()
@@ -92,12 +90,12 @@ class Flags:
 
 @frozen
 class Hooks:
-    """Where an agent takes hooks from, and what an entry looks like there."""
+    """Where an agent's hooks are configured, and what an entry looks like."""
 
     file: str  # in the store
     events: tuple[str, ...]
-    entry: Mapping[str, object]  # {command} is what is called
-    base: Mapping[str, object] = field(default_factory=dict)  # what such a file must hold besides
+    entry: Mapping[str, object]  # with {command} in place of our command
+    base: Mapping[str, object] = field(default_factory=dict)  # other keys that the file must have
     named: bool = True  # the agent names the event on stdin
 
 
@@ -118,32 +116,30 @@ class Profile:
     safe_keys: tuple[KeyStep, ...] = ()
     again_keys: tuple[KeyStep, ...] = ()
     interrupt_keys: tuple[KeyStep, ...] = ()
-    turn_keys: tuple[KeyStep, ...] = ()  # end a turn, or close a dialog, and nothing else
-    # close a dialog, where those that end a turn do not; empty: nothing does but an answer
+    turn_keys: tuple[KeyStep, ...] = ()  # end a turn, or close a dialog, and do nothing else
+    # Close a dialog, if the turn keys do not; empty: only an answer closes it.
     deny_keys: tuple[KeyStep, ...] | None = None
     unqueue_keys: tuple[KeyStep, ...] = ()
     clear_keys: tuple[KeyStep, ...] = ()
     unstash_keys: tuple[KeyStep, ...] = ()
     setup_keys: tuple[KeyStep, ...] = ()
-    editor_keys: tuple[KeyStep, ...] = ()  # hand what is half-typed to the person's editor
-    editor_file: str | None = None  # of its store: where its own settings name an editor
+    editor_keys: tuple[KeyStep, ...] = ()  # open the draft in the user's editor
+    editor_file: str | None = None  # in the store: the settings that may name an editor
     editor_set: re.Pattern[str] | None = None
     leave_s: float = 3.0
     spare: tuple[Spare, ...] = ()
-    mates: tuple[
-        str, ...
-    ] = ()  # flags by which those that it opens in other panes name its conversation
+    mates: tuple[str, ...] = ()  # flags by which its teammates in other panes name its conversation
     store_variable: str | None = None
     store_default: str | None = None
-    store_under: str = ""  # the folder below the one that the variable names
+    store_under: str = ""  # subfolder of the folder that the variable names
     id_pattern: str = UUID
     artifact: str | None = None
     message: re.Pattern[str] | None = None
     query: str | None = None
     candidates: str | None = None
     folder: re.Pattern[str] | None = None
-    folder_file: str | None = None  # beside the artifact, where it says its folder elsewhere
-    identity: re.Pattern[str] | None = None  # where an artifact whose name does not says its ID
+    folder_file: str | None = None  # next to the artifact, if the folder is recorded there
+    identity: re.Pattern[str] | None = None  # finds the ID in an artifact not named by it
     locators: tuple[Locator, ...] = ()
     purge: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
@@ -156,18 +152,18 @@ class Profile:
         return bool(self.idle_keys or self.safe_keys)
 
     def turn_keys_in(self, state: State | None) -> tuple[KeyStep, ...]:
-        """What ends the turn of one that shows this."""
-        own = self.deny_keys if state is State.DIALOG else None
-        return self.turn_keys if own is None else own
+        """Return the keys that end the turn in this state."""
+        deny = self.deny_keys if state is State.DIALOG else None
+        return self.turn_keys if deny is None else deny
 
     @property
     def is_styled(self) -> bool:
-        """Its screen is to be had with its styles: they tell a suggestion from a draft."""
+        """Whether its screen must be read with styles, which tell a suggestion from a draft."""
         return "suggested" in self.marks
 
     @property
     def of_a_folder(self) -> bool:
-        """Its conversation is one for each folder, and has no ID but the name of its file."""
+        """Whether it has one conversation for each folder, with no ID but its file's name."""
         return bool(self.artifact and not self.query and "{id" not in self.artifact)
 
     @property
@@ -175,7 +171,7 @@ class Profile:
         return any(locator.kind == "exit-banner" for locator in self.locators)
 
     def recognises(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:
-        """A daemon that serves several agents has the agent's name, and is none of them."""
+        """Tell whether a process is this agent. A shared daemon with its name is not."""
         known = any(name in self.process for name in program_names(argv, comm, executable))
         return known and not (self.spare and self.shares(argv, comm, executable))
 

@@ -1,5 +1,5 @@
-"""What a process may be called: its program, and behind a wrapper the program that it runs.
-Pure."""
+"""The names of a process: its program, and for a wrapper the program that it runs. Never does
+I/O."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-# Programs that only run another one: what they run is looked at in their place.
+# Programs that only run another one: their names include that of the program that they run.
 WRAPPERS = frozenset(
     {
         "node",
@@ -48,14 +48,12 @@ SCRIPTS = (".js", ".mjs", ".cjs", ".py", ".sh")
 
 
 def program_names(argv: Sequence[str], comm: str, executable: str | None) -> tuple[str, ...]:
-    """What a process may be called by: its program, and behind a wrapper the program that it
-    runs."""
+    """Return the names of a process: its program, and for a wrapper the program that it runs."""
     return _names(tuple(argv), comm, executable)
 
 
-@lru_cache(
-    maxsize=4096
-)  # it is asked several times of each process, and a thousand agents are called alike
+# Asked several times of each process, and a thousand agents have the same command line.
+@lru_cache(maxsize=4096)
 def _names(argv: tuple[str, ...], comm: str, executable: str | None) -> tuple[str, ...]:
     names = [comm, _file_name(executable or ""), *_words(list(argv))]
     return tuple(dict.fromkeys(name for name in names if name))
@@ -76,7 +74,7 @@ def _words(argv: list[str]) -> list[str]:
 
 
 def _package(path: str) -> list[str]:
-    """Of a script that is called `cli.js` as many are, the package that it lies in."""
+    """Return the package that a script is in: many scripts have the name `cli.js`."""
     return [found["name"]] if (found := re.search(_IN_PACKAGE, path)) else []
 
 

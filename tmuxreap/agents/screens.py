@@ -1,4 +1,4 @@
-"""What an agent's screen says of its state, by the patterns of its profile. Pure."""
+"""Reads an agent's state from its screen, by the patterns of its profile. Never does I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tmuxreap.core.values import frozen
 
 
 class State(Enum):
-    """What an agent does, as far as keys are concerned."""
+    """The state of an agent, as far as keys are concerned."""
 
     IDLE = "idle"
     DRAFT = "draft"
@@ -21,22 +21,21 @@ class State(Enum):
 
 
 FRAME = " \xa0│❯>↳"  # noqa: RUF001 - what agents put before a line
-RIGHT = re.compile(r" *│?$", re.MULTILINE)  # of a frame around it
-# A dialog hides everything else, and a busy agent may show a prompt: the most dangerous reading
-# wins.
+RIGHT = re.compile(r" *│?$", re.MULTILINE)  # the right side of a frame
+# A dialog hides everything else, and a busy agent may show a prompt: the riskiest state wins.
 ORDER = (State.DIALOG, State.BUSY, State.DRAFT, State.IDLE)
 STYLES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\].*?(?:\x1b\\|\x07)|[\x0e\x0f]")
 MARKS = (
     *("setup", "queued", "shortened", "cut", "scrolled", "split", "stashed", "limited"),
     "suggested",
 )
-SPARE_ROWS = 2  # of a share: around the input
-WRAPS_FROM = 0.8  # of the widest line: shorter lines were broken by a person
+SPARE_ROWS = 2  # rows around the input, within its share of the screen
+WRAPS_FROM = 0.8  # share of the widest line; shorter lines were broken by the user
 
 
 @frozen
 class Tall:
-    """How many lines of a draft an agent shows at most: so many, or a share of the screen's."""
+    """How many lines of a draft an agent shows at most: a number, or a share of the screen."""
 
     rows: int
     share: float = 0.0
@@ -50,14 +49,12 @@ class Tall:
 class Screen:
     state: State
     draft: str = ""
-    queued: str = ""  # prompts that it is going to begin when its turn has ended
-    partial: bool = False  # more is half-typed than the screen shows
-    setup: bool = (
-        False  # it asks before its first prompt: trust, keys; most keys answer that for good
-    )
+    queued: str = ""  # prompts that it will start when its turn has ended
+    partial: bool = False  # the screen shows only a part of the draft
+    setup: bool = False  # a dialog before its first prompt (trust, keys): most keys answer it
     blank: bool = False
-    stashed: bool = False  # a draft was laid aside, and is not to be seen
-    limit: str | None = None  # it may not go on before that time, empty where that is not told
+    stashed: bool = False  # a draft was stashed and is not visible
+    limit: str | None = None  # when a limit ends; empty if the screen does not show it
 
 
 def read_screen(
@@ -66,8 +63,8 @@ def read_screen(
     marks: Mapping[str, re.Pattern[str]] | None = None,
     tall: Tall | None = None,
 ) -> Screen:
-    """Its state, and what is half-typed: also a busy agent can hold a draft. `marks`: what else a
-    screen may show, by the words of MARKS."""
+    """Read the state and the draft, which a busy agent may have, too. `marks`: the patterns of what
+    else a screen may show, by the words of MARKS."""
     marks = marks or {}
     text = unstyled(text, marks.get("suggested"))
     if not text.strip():
@@ -93,20 +90,20 @@ def read_screen(
 
 
 def unstyled(text: str, suggested: re.Pattern[str] | None = None) -> str:
-    """A screen's text as it stands there. What the agent shows in its empty input (a placeholder, a
-    suggestion) is told from what a person has typed by its style alone, and is left out."""
+    """Return the screen's text without styles, and without the placeholder or suggestion in an
+    empty input, which only its style tells from typed text."""
     if "\x1b" not in text:
         return text
-    found = suggested.search(text) if suggested else None
-    if found is not None:
-        text = text[: found.start("suggested")] + text[found.end("suggested") :]
+    match = suggested.search(text) if suggested else None
+    if match is not None:
+        text = text[: match.start("suggested")] + text[match.end("suggested") :]
     return "\n".join(line.rstrip(" ") for line in STYLES.sub("", text).split("\n"))
 
 
 def _raw(pattern: re.Pattern[str], text: str) -> str:
-    """A draft line by line as it stands there."""
-    found = pattern.search(text)
-    return (found.groupdict().get("draft") or found.group(0)) if found else ""
+    """Return the draft as shown, line by line."""
+    match = pattern.search(text)
+    return (match.groupdict().get("draft") or match.group(0)) if match else ""
 
 
 def _shows(pattern: re.Pattern[str] | None, text: str) -> bool:
@@ -114,31 +111,31 @@ def _shows(pattern: re.Pattern[str] | None, text: str) -> bool:
 
 
 def _limit(pattern: re.Pattern[str] | None, text: str) -> str | None:
-    found = pattern.search(text) if pattern else None
-    return None if found is None else (found.groupdict().get("until") or "").strip()
+    match = pattern.search(text) if pattern else None
+    return None if match is None else (match.groupdict().get("until") or "").strip()
 
 
 def _queued(pattern: re.Pattern[str] | None, text: str) -> str:
-    """Each prompt as it stands there, without what comes before it on its line."""
-    found = pattern.search(text) if pattern else None
-    if found is None:
+    """Return the queued prompts, without the frame or sign before each line."""
+    match = pattern.search(text) if pattern else None
+    if match is None:
         return ""
-    prompts = found.groupdict().get("queued") or found.group(0)
+    prompts = match.groupdict().get("queued") or match.group(0)
     return "\n".join(line.strip(FRAME) for line in prompts.strip("\n").split("\n")).strip("\n")
 
 
 def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str, inside: bool) -> str:
-    """As it was typed: without the indent, the frame or the prompt before its later lines, and
-    without the ends of lines where it was wrapped; a command for the shell with its sign.
-    `inside`: it is wrapped inside of words."""
-    found = pattern.search(text) if pattern else None
-    if found is None:
+    """Return the draft as it was typed: without the indent, frame or prompt before its later lines,
+    with wrapped lines rejoined, and a shell command with its sign. `inside`: lines are wrapped
+    inside words."""
+    match = pattern.search(text) if pattern else None
+    if match is None:
         return ""
-    groups = found.groupdict()
+    groups = match.groupdict()
     draft = groups.get(group)
     if draft is None:
-        return found.group(0)
-    start = found.start(group)
+        return match.group(0)
+    start = match.start(group)
     prompt = text[text.rfind("\n", 0, start) + 1 : start]
     if inside:
         draft = _rejoined(draft, prompt, text)
@@ -151,8 +148,8 @@ def _half_typed(pattern: re.Pattern[str] | None, group: str, text: str, inside: 
 
 
 def _rejoined(draft: str, prompt: str, text: str) -> str:
-    """A line that reaches the edge, as the widest of the screen does, goes on in the next; one that
-    is a sign shorter ends with a space."""
+    """Rejoin lines wrapped inside words: a line as wide as the screen continues in the next one; a
+    line one column shorter ended with a space."""
     room = max(len(line) for line in text.split("\n"))
     first, *rest = draft.split("\n")
     joined, width = first, len(prompt) + len(first)
@@ -165,14 +162,14 @@ def _rejoined(draft: str, prompt: str, text: str) -> str:
 
 
 def _unwrapped(draft: str, text: str) -> str:
-    """A line of the greatest width is followed by what did not fit into it."""
+    """Rejoin lines wrapped between words: a line was wrapped if the next word did not fit."""
     lines = draft.split("\n")
     width = max(len(line) for line in lines)
     if width < WRAPS_FROM * max(len(line) for line in text.split("\n")):
         return draft
     joined = lines[:1]
     for before, line in pairwise(lines):
-        rest = line.removeprefix(" ")  # some leave the space before the word that did not fit
+        rest = line.removeprefix(" ")  # some agents leave the space before the wrapped word
         word = rest.partition(" ")[0]
         if before and word and len(before) + 1 + len(word) > width:
             joined[-1] += " " + rest

@@ -1,5 +1,5 @@
-"""Programs that are no agent's own: the shared ones, which are spared, and those that only carry
-another's terminal. Told in one step: a look asks it of every process of every session. Pure."""
+"""Programs that are not part of an agent: shared ones, which are spared, and carriers of terminals.
+Fast, since every process of every session is checked. Never does I/O."""
 
 from __future__ import annotations
 
@@ -12,31 +12,27 @@ from tmuxreap.core.values import field, frozen
 
 @frozen
 class Carrier:
-    """A program that only carries the terminal of another one."""
+    """A program that only carries the terminal of another program."""
 
     program: str
     arguments: re.Pattern[str] | None = None
-    beyond: bool = False  # what it runs lives where this kernel cannot see it
+    beyond: bool = False  # it runs programs where this kernel cannot see them
 
 
 @frozen
 class Carriers:
     listed: tuple[Carrier, ...] = ()
-    nested: frozenset[str] = (
-        frozenset()
-    )  # programs that take the keys themselves: tmux, editors, pagers
-    screens: tuple[re.Pattern[str], ...] = ()  # what those look like
+    nested: frozenset[str] = frozenset()  # programs that take the keys: tmux, editors, pagers
+    screens: tuple[re.Pattern[str], ...] = ()  # what their screens look like
 
     def matching(self, called: Sequence[str], words: Sequence[str]) -> Carrier | None:
-        """Tell the carrier that a process of these names and this command line is."""
+        """Return the carrier with one of these names and this command line, or None."""
         named = [carrier for carrier in self.listed if carrier.program in called]
         line = " ".join(words)
-        return next(
-            (one for one in named if one.arguments is None or one.arguments.search(line)), None
-        )
+        return next((it for it in named if it.arguments is None or it.arguments.search(line)), None)
 
     def between(self, words: Sequence[str], agents: Collection[str]) -> str | None:
-        """Name the program that takes the keys, by the command line before the agent in it."""
+        """Return the program that takes the keys, if the command line has one before the agent."""
         for word in " ".join(words).split():
             name = word.strip("'\"").rpartition("/")[2]
             if name in agents:
@@ -53,7 +49,7 @@ class Carriers:
 class Spares:
     listed: tuple[Spare, ...]
     programs: frozenset[str]
-    by_line: bool  # one of them has its name from nowhere but its command line
+    by_line: bool  # whether one of them is recognized only by its command line
     carriers: Carriers = field(default_factory=Carriers)
 
     @classmethod

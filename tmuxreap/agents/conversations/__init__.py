@@ -1,3 +1,3 @@
-"""Owns agents' stores: `find` locates a conversation (`databases`: where they are SQLite),
-`command_lines` tells how to resume it, `purge` deletes it, `background` sees what goes on without
-its pane."""
+"""Owns agents' stores: `find` locates a conversation (`databases`: in SQLite), `command_lines`
+builds the command to resume it, `purge` deletes it, `background` finds what continues without its
+pane."""

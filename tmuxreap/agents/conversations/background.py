@@ -1,5 +1,5 @@
-"""Does a conversation go on after its agent has left its pane? Some agents have a program in the
-background that serves all of them and is spared. Reads the agent's store, and changes nothing."""
+"""Finds what continues a conversation after its agent left the pane: some agents have a shared
+program in the background, which is spared. Reads the agent's store, and changes nothing."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ class Lingering:
 def lingering(
     profile: Profile, goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
 ) -> list[Lingering]:
-    found = [*_listed(goes_on, store, conversation, processes)]
+    result = [*_listed(goes_on, store, conversation, processes)]
     if (
         goes_on.began is not None
         and conversation.path
         and turn_open(goes_on, Path(conversation.path))
     ):
         holder = _holder(profile, conversation.path, processes)
-        found += [_told(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
+        result += [_told(goes_on, holder.comm, holder.pid, conversation, "")] if holder else []
     if goes_on.mark is not None and conversation.id is not None:
-        found += _started(goes_on.mark, conversation.id, processes)
-    return found
+        result += _started(goes_on.mark, conversation.id, processes)
+    return result
 
 
 def _started(mark: str, conversation: str, processes: Processes) -> Iterator[Lingering]:
-    """What it has started and a shared program holds: of each tree the first."""
+    """Yield the processes that the conversation started under a shared program: the root of each
+    tree."""
     marked = {
         pid: process
         for pid, process in processes.look().items()
@@ -56,7 +57,7 @@ def _started(mark: str, conversation: str, processes: Processes) -> Iterator[Lin
 def _listed(
     goes_on: GoesOn, store: Path, conversation: Conversation, processes: Processes
 ) -> Iterator[Lingering]:
-    """Entries of the agent's own list that speak of the conversation, and whose process lives."""
+    """Yield the entries of the agent's roster with the conversation, if their processes live."""
     listed = read_json(store / goes_on.roster) if goes_on.roster else None
     entries = listed.get(goes_on.entries) if isinstance(listed, dict) else None
     for name, entry in entries.items() if isinstance(entries, dict) else ():
@@ -79,7 +80,7 @@ def _living(goes_on: GoesOn, entry: Mapping[str, object], processes: Processes) 
 
 
 def turn_open(goes_on: GoesOn, path: Path) -> bool:
-    """The last turn of the conversation began and did not end."""
+    """Tell whether the last turn of the conversation began and did not end."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - TAIL_BYTES))
@@ -87,12 +88,12 @@ def turn_open(goes_on: GoesOn, path: Path) -> bool:
     except OSError:
         return False
     began = (
-        max((found.start() for found in goes_on.began.finditer(text)), default=-1)
+        max((match.start() for match in goes_on.began.finditer(text)), default=-1)
         if goes_on.began
         else -1
     )
     ended = (
-        max((found.start() for found in goes_on.ended.finditer(text)), default=-1)
+        max((match.start() for match in goes_on.ended.finditer(text)), default=-1)
         if goes_on.ended
         else -1
     )
@@ -100,7 +101,7 @@ def turn_open(goes_on: GoesOn, path: Path) -> bool:
 
 
 def _holder(profile: Profile, path: str, processes: Processes) -> Process | None:
-    """The shared program of the agent that has the conversation open."""
+    """Return the agent's shared program that has the conversation open."""
     for process in processes.look().values():
         argv = processes.argv(process.id)
         if profile.shares(argv, process.comm, None) and path in processes.open_files(process.id):

@@ -1,5 +1,5 @@
-"""The words that start an agent: anew with an ID of ours, or in the conversation that it was in.
-Pure."""
+"""Builds the commands that start an agent: anew with an ID of ours, or in an old conversation.
+Never does I/O."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SHELL_SYNTAX = re.compile(r"[|&;<>()$`\\\n*?~#!{}\[\]]")
 
 
 def launch_words(profile: Profile | None, command: Sequence[str], conversation: str) -> list[str]:
-    """The user's command, with a conversation ID where the agent takes one and the user has not
-    given one."""
+    """Return the user's command, with a conversation ID if the agent accepts one and the user gave
+    none."""
     words = list(command)
     if (
         profile is None
@@ -29,19 +29,19 @@ def launch_words(profile: Profile | None, command: Sequence[str], conversation: 
 
 
 def resume_words(profile: Profile, start_command: str | None, conversation: str) -> list[str]:
-    """The resume command of this conversation, with the flags that the session was started with;
-    never with its prompt, which would be done again."""
+    """Return the command that resumes this conversation, with the flags of the session's start;
+    never with its prompt, which would run again."""
     return _base(profile, start_command) + _filled(profile.resume, conversation)
 
 
 def resume_line(words: Sequence[str], environment: Mapping[str, str]) -> str:
-    """As one types it into a shell."""
+    """Return the command line for a shell."""
     prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in environment.items())
     return prefix + shlex.join(words)
 
 
 def launched_with(profile: Profile, words: Sequence[str], conversation: str) -> bool:
-    """The ID is ours: it was put on the command line by `launch_words`."""
+    """Tell whether `launch_words` put this ID on the command line."""
     filled = _filled(profile.launch, conversation)
     return bool(filled) and list(words[-len(filled) :]) == filled
 
@@ -59,7 +59,7 @@ def _base(profile: Profile, start_command: str | None) -> list[str]:
 
 
 def _without_prompt(profile: Profile, words: list[str]) -> list[str]:
-    """Only flags, and what belongs to them: all else was said to the agent."""
+    """Return the command with only flags and their values: any other word is part of a prompt."""
     begin = next(n for n in range(1, len(words) + 1) if _is_the_agent(profile, words[:n]))
     kept, values = words[:begin], 0.0
     for word in words[begin:]:
@@ -67,15 +67,15 @@ def _without_prompt(profile: Profile, words: list[str]) -> list[str]:
             break
         is_flag = word.startswith("-") and word != "-"
         flag, is_whole, _ = word.partition("=")
-        said = is_flag and flag in profile.flags.prompt
-        if (is_flag and not said) or (not is_flag and values > 0):
+        is_prompt = is_flag and flag in profile.flags.prompt
+        if (is_flag and not is_prompt) or (not is_flag and values > 0):
             kept.append(word)
         values = _values_of(profile, flag, bool(is_whole)) if is_flag else values - 1
     return kept
 
 
 def _values_of(profile: Profile, flag: str, is_whole: bool) -> float:
-    """How many words after it are its own; of a prompt none is kept."""
+    """Return how many words after a flag are its values to keep; of a prompt, none."""
     flags = profile.flags
     if is_whole or flag in flags.alone or flag in flags.prompt:
         return 0
@@ -83,7 +83,8 @@ def _values_of(profile: Profile, flag: str, is_whole: bool) -> float:
 
 
 def _is_the_agent(profile: Profile, words: Sequence[str]) -> bool:
-    """Not a script of the user's around it: that may not hand flags on."""
+    """Tell whether the command is the agent, and not a script around it, which may not pass flags
+    on."""
     return any(name in profile.process for name in program_names(words, "", None))
 
 
@@ -92,7 +93,7 @@ def _names_conversation(profile: Profile, words: Sequence[str]) -> bool:
 
 
 def _without_ids(profile: Profile, words: list[str]) -> list[str]:
-    """Without the flags that chose a conversation before."""
+    """Return the command without the flags that selected a conversation."""
     kept: list[str] = []
     rest = words
     while rest:
@@ -104,8 +105,8 @@ def _without_ids(profile: Profile, words: list[str]) -> list[str]:
 
 
 def _size(template: Sequence[str], words: Sequence[str]) -> int:
-    """How many words at the start are this template filled in; 0 for none. `--flag=ID` is the same
-    as `--flag ID`."""
+    """Return how many words at the start match the template; `--flag=ID` is the same as
+    `--flag ID`."""
     if not template:
         return 0
     flag = template[0].split("=")[0].split("{")[0]

@@ -1,5 +1,5 @@
-"""Owner of the databases in which some agents keep their conversations: asked one question, and
-never written."""
+"""Queries the SQLite databases in which some agents keep their conversations. Never writes to
+them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,23 @@ PATIENCE_S = 1.0
 ENOUGH = 50
 MAGIC = b"SQLite format 3\0"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-_OF_ITSELF = re.compile(
-    "migration|version|meta|setting|config", re.IGNORECASE
-)  # tables that tell of the file
+# Tables about the database itself.
+_OF_ITSELF = re.compile("migration|version|meta|setting|config", re.IGNORECASE)
 
 
 def finds(path: Path, query: str, conversation: str) -> bool:
-    """Does the query, with the conversation's ID in it, have an answer? One that cannot be read has
-    none."""
+    """Tell whether the query finds the conversation; an unreadable database has none."""
     return bool(_rows(path, query, (conversation,)))
 
 
 def answers(path: Path, query: str, asked: Mapping[str, object]) -> list[str]:
-    """The first column of what it finds."""
+    """Return the first column of the query's rows."""
     return [str(row[0]) for row in _rows(path, query, asked)]
 
 
 def says_something(path: Path) -> bool:
-    """Whether a file of unknown form can hold a message: a database that only has its tables holds
-    none."""
+    """Tell whether a file of unknown format can hold a message: a database with only empty tables
+    cannot."""
     if not _is_database(path):
         return True
     tables = [str(name) for (name,) in _rows(path, TABLES, ())]

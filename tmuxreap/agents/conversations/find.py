@@ -1,7 +1,7 @@
-"""Which conversation is this agent in, and is it on disk? Owner of the agents' stores, which it
-only reads.
+"""Finds the conversation that an agent is in, and whether it is on disk. Owns the agents' stores,
+and only reads them.
 
-An ID is hostile input until it has the form that the profile names: it becomes part of a path."""
+An ID is hostile input until it matches the profile's pattern: it becomes part of a path."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AgentProcess:
 
 @frozen
 class Clues:
-    """All that may tell the conversation of one agent."""
+    """Everything that may reveal the conversation of one agent."""
 
     agents: tuple[AgentProcess, ...] = ()
     open_files: tuple[str, ...] = ()
@@ -43,10 +43,8 @@ class Clues:
     banner: str | None = None  # the screen after the agent left
     launched: str | None = None
     hooked: str | None = None
-    rivals: Callable[[], bool] = lambda: (
-        False
-    )  # does another agent of this kind run in this folder?
-    since: float | None = None  # of one that is gone: when it was started, as far as its row tells
+    rivals: Callable[[], bool] = lambda: False  # does another agent of its kind run in its folder?
+    since: float | None = None  # the start of an agent that is gone, from its row
 
 
 @frozen
@@ -58,8 +56,7 @@ class Located:
 def store_of(
     profile: Profile, environ: Mapping[str, str] | None, recorded: str | None, home: Path | None
 ) -> Path | None:
-    """The agent's store, from its own environment; else as it was recorded; else where it lies by
-    default."""
+    """Return the agent's store: by its environment, else as recorded, else the default."""
     given = (environ or {}).get(profile.store_variable or "")
     if given:
         return Path(given, profile.store_under)
@@ -73,23 +70,23 @@ def store_of(
 
 
 def locate(profile: Profile, clues: Clues) -> Located:
-    """The most trusted word on the conversation that there is."""
-    for locator in sorted(profile.locators, key=lambda one: LOCATORS.index(one.kind)):
-        found = tuple(
+    """Return the answer of the most trusted locator that has one."""
+    for locator in sorted(profile.locators, key=lambda it: LOCATORS.index(it.kind)):
+        ids = tuple(
             dict.fromkeys(
-                one for one in _FIND[locator.kind](profile, locator, clues) if is_id(profile, one)
+                it for it in _FIND[locator.kind](profile, locator, clues) if is_id(profile, it)
             )
         )
-        if not found:
+        if not ids:
             continue
-        if len(found) > 1 or (locator.kind == GUESS and clues.rivals()):
-            return Located(NONE, found)
-        return Located(checked(profile, clues.store, found[0], locator.kind))
+        if len(ids) > 1 or (locator.kind == GUESS and clues.rivals()):
+            return Located(NONE, ids)
+        return Located(checked(profile, clues.store, ids[0], locator.kind))
     return Located(NONE)
 
 
 def wrote_nothing(profile: Profile, clues: Clues) -> bool:
-    """Tell for certain that these agents have no conversation on disk: nothing in the store is as
+    """Tell whether these agents certainly have no conversation on disk: nothing in the store is as
     young as they are."""
     if (
         clues.store is None
@@ -109,7 +106,7 @@ def wrote_nothing(profile: Profile, clues: Clues) -> bool:
 
 
 def better(before: Conversation, after: Conversation) -> Conversation:
-    """Of two looks the more trusted one; a good ID is never replaced by nothing."""
+    """Return the more trusted of two results; an ID is never replaced by none."""
     if after.id is None:
         return before
     if before.id is None or _rank(after) <= _rank(before):
@@ -120,7 +117,7 @@ def better(before: Conversation, after: Conversation) -> Conversation:
 def checked(
     profile: Profile, store: Path | None, conversation: str, source: str | None
 ) -> Conversation:
-    """The conversation with its place on disk; it exists when one message at least is in it."""
+    """Return the conversation with its path; it exists if it has at least one message."""
     for path in artifacts(profile, store, conversation):
         if _has_message(path, profile, conversation):
             return Conversation(conversation, source, str(path), exists=True)
@@ -130,10 +127,8 @@ def checked(
 def artifacts(profile: Profile, store: Path | None, conversation: str) -> list[Path]:
     if store is None or profile.artifact is None or not is_id(profile, conversation):
         return []
-    named = {
-        "{id}": conversation,
-        "{id8}": conversation[:8],
-    }  # one that is named by its beginning holds the whole ID
+    # A file named by the ID's first letters contains the whole ID.
+    named = {"{id}": conversation, "{id8}": conversation[:8]}
     pattern = re.sub(r"\{id8?\}", lambda found: glob.escape(named[found[0]]), profile.artifact)
     paths = [store / name for name in _matching(store, pattern) if os.path.isfile(store / name)]  # noqa: PTH113
     if "{id}" in profile.artifact or profile.query or profile.of_a_folder:
@@ -151,7 +146,7 @@ def is_id(profile: Profile, text: str) -> bool:
 
 
 def agent_word(profile: Profile, clues: Clues) -> str | None:
-    """What the agent itself says of its state, where it gives a word."""
+    """Return the state in the agent's own pid file, if it has one."""
     for locator in profile.locators:
         if locator.kind == "pidfile" and "state" in locator.settings:
             for entry in _pid_files(locator, clues):
@@ -166,7 +161,8 @@ def _rank(conversation: Conversation) -> int:
 
 
 def _has_message(path: Path, profile: Profile, conversation: str) -> bool:
-    """A file without one message is no conversation; a half-written last line does not matter."""
+    """Tell whether the file has a message: without one it is no conversation. A half-written last
+    line does not count."""
     if profile.query is not None:
         return databases.finds(path, profile.query, conversation)
     if profile.message is None:
@@ -203,8 +199,8 @@ def _pidfile(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
 
 
 def _pid_files(locator: Locator, clues: Clues) -> Iterator[Mapping[str, object]]:
-    """The files that the agent's processes keep of themselves; one left by another process with
-    that pid is none."""
+    """Yield the pid files of the agent's processes, except those left by another process with the
+    same pid."""
     if clues.store is None:
         return
     for agent in clues.agents:
@@ -219,7 +215,7 @@ def _pid_files(locator: Locator, clues: Clues) -> Iterator[Mapping[str, object]]
 
 
 def read_json(path: Path) -> object:
-    """None when it is no regular file, cannot be read, or is half-written."""
+    """Read a JSON file; None if it is no regular file, cannot be read, or is half-written."""
     try:
         return json.loads(path.read_text("utf-8")) if os.path.isfile(path) else None  # noqa: PTH113
     except (OSError, ValueError, RecursionError):
@@ -227,7 +223,7 @@ def read_json(path: Path) -> object:
 
 
 def _same_start(value: object, process: ProcessId) -> bool:
-    """Ticks since boot, alone or behind the boot's ID."""
+    """Compare a start in ticks since boot, alone or after the boot's ID."""
     return str(value).rsplit(":", 1)[-1].strip() == str(process.start)
 
 
@@ -237,10 +233,10 @@ def _open_file(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str
 
 
 def _exit_banner(profile: Profile, locator: Locator, clues: Clues) -> list[str]:
-    """The last banner on the screen: an earlier one is of an earlier run in the same pane."""
+    """Return the ID in the last banner: an earlier banner is of an earlier run in the pane."""
     pattern = _with_id(profile, str(locator.settings["pattern"]))
-    found = [match["id"] for match in pattern.finditer(clues.banner or "")]
-    return found[-1:]
+    ids = [match["id"] for match in pattern.finditer(clues.banner or "")]
+    return ids[-1:]
 
 
 def _argv(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
@@ -259,8 +255,8 @@ def _flag_values(argv: tuple[str, ...], flag: str) -> Iterator[str]:
 
 
 def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[str]:
-    """Exactly one artifact in this folder could be it: written since the agent started, and of its
-    folder."""
+    """Return the IDs of artifacts written since the agent's start and held in its folder: only a
+    single one counts."""
     started = min((agent.started_epoch for agent in clues.agents), default=clues.since)
     if clues.store is None or profile.artifact is None or started is None:
         return []
@@ -273,7 +269,7 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
         )
     )
     if len(names) == CANDIDATES_LOOKED_AT:
-        return []  # of what was not looked at any could be it
+        return []  # any of the unread ones could be it
     paths = (clues.store / name for name in names)
     fresh = [
         path
@@ -284,43 +280,43 @@ def _sole_candidate(profile: Profile, locator: Locator, clues: Clues) -> list[st
 
 
 def _id_of(path: Path, profile: Profile) -> str | None:
-    """By its name; one that is named by the beginning of its ID says the whole of it in its first
-    lines."""
-    found = re.search(profile.id_pattern, path.name)
-    if found is not None or profile.identity is None:
-        return found.group(0) if found else None
+    """Return the ID in an artifact's name; if the name has only its first letters, the ID in the
+    first lines."""
+    match = re.search(profile.id_pattern, path.name)
+    if match is not None or profile.identity is None:
+        return match.group(0) if match else None
     return _first(path, profile.identity, "id")
 
 
 def _written_since(path: Path, started: float) -> bool:
-    """And a regular file: who opened a pipe would wait for ever."""
+    """Tell whether it was written since, and is a regular file: opening a pipe would block."""
     try:
-        looked = path.stat()
+        status = path.stat()
     except OSError:
         return False
-    return stat.S_ISREG(looked.st_mode) and looked.st_mtime >= started
+    return stat.S_ISREG(status.st_mode) and status.st_mtime >= started
 
 
 def _of_folder(path: Path, profile: Profile, cwd: str | None) -> bool:
-    """Names of folders collide when they are turned into keys: the conversation itself says where
-    it was held."""
+    """Tell whether the conversation was held in this folder, by its content: folders' names collide
+    when they are turned into file names."""
     if profile.folder is None or cwd is None:
         return profile.folder is None
-    told = path if profile.folder_file is None else path.parent / profile.folder_file
-    found = _first(told, profile.folder, "folder")
-    return found is not None and _same_folder(found, cwd)
+    source = path if profile.folder_file is None else path.parent / profile.folder_file
+    folder = _first(source, profile.folder, "folder")
+    return folder is not None and _same_folder(folder, cwd)
 
 
 def _first(path: Path, pattern: re.Pattern[str], group: str) -> str | None:
-    """What the first of its lines that has it says."""
+    """Return the group from the first line that matches."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
-            found = next(
+            match = next(
                 (m for line in islice(lines, LINES_LOOKED_AT) if (m := pattern.search(line))), None
             )
     except OSError:
         return None
-    return found[group] if found else None
+    return match[group] if match else None
 
 
 def _same_folder(quoted: str, cwd: str) -> bool:

@@ -1,7 +1,7 @@
-"""Deletes one conversation from its agent's store, and nothing else. The only module that deletes
-what an agent wrote.
+"""Deletes one conversation from its agent's store, and nothing else. No other module deletes files
+of an agent.
 
-An ID is hostile input, a store may hold links: what leads out of the store is refused before
+An ID is hostile input, and a store may hold links: a path out of the store is refused before
 anything is deleted."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tmuxreap.core.values import frozen
 
 @frozen
 class Purged:
-    """What was deleted, and what is shared with other conversations and stays."""
+    """The deleted paths, and those left because other conversations share them."""
 
     paths: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Purged:
 def why_not(
     name: str, profile: Profile | None, store: Path | None, conversation: Conversation
 ) -> Failure | None:
-    """Why this conversation cannot be purged, before a key is sent."""
+    """Return why this conversation cannot be purged; asked before any key is sent."""
     reason = None
     if profile is None or not (profile.purge or profile.delete):
         reason = "it is not known what such an agent keeps of a conversation"
@@ -52,12 +52,12 @@ def why_not(
         reason = f"{outside} leads out of the store {store}" if outside else None
     if reason is None:
         return None
-    words = f"could not purge the conversation of {name}: {reason}"
-    return Failure(Code.AMBIGUOUS_CONVERSATION, words, f"stop it without: {command('stop', name)}")
+    text = f"could not purge the conversation of {name}: {reason}"
+    return Failure(Code.AMBIGUOUS_CONVERSATION, text, f"stop it without: {command('stop', name)}")
 
 
 def purge(name: str, profile: Profile, store: Path | None, conversation: Conversation) -> Purged:
-    """After proven death. Twice is as good as once."""
+    """Delete the conversation. Call it after the proof of death; it is idempotent."""
     refused = why_not(name, profile, store, conversation)
     if refused is not None or store is None or conversation.id is None:
         return Purged(failure=refused)
@@ -75,7 +75,7 @@ def purge(name: str, profile: Profile, store: Path | None, conversation: Convers
 
 
 def would_purge(profile: Profile | None, store: Path | None, conversation: Conversation) -> Purged:
-    """Name what a purge would delete, and what it would leave; delete nothing."""
+    """Return what a purge would delete, and what it would leave; delete nothing."""
     if (
         profile is None
         or store is None
@@ -83,32 +83,33 @@ def would_purge(profile: Profile | None, store: Path | None, conversation: Conve
         or not is_id(profile, conversation.id)
     ):
         return Purged()
-    found = _found(profile, store, conversation.id)
-    return Purged(tuple(map(str, found)), tuple(_left(profile, store, conversation.id)))
+    paths = _found(profile, store, conversation.id)
+    return Purged(tuple(map(str, paths)), tuple(_left(profile, store, conversation.id)))
 
 
 def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:
-    """Deepest first, so that a folder goes after what is named in it."""
-    named = (_named(pattern, store, conversation) for pattern in profile.purge)
-    names = set(chain.from_iterable(named))
+    """Return the paths to delete, deepest first, so that a folder comes after its files."""
+    matches = (_named(pattern, store, conversation) for pattern in profile.purge)
+    names = set(chain.from_iterable(matches))
     return sorted((store / name for name in names), key=lambda path: (-len(path.parts), str(path)))
 
 
 def _named(pattern: str, store: Path, conversation: str) -> list[str]:
-    """What is named by the beginning of an ID alone must hold the whole of it."""
+    """Return the names that match a pattern; a file named by the ID's first letters must contain
+    the whole ID."""
     whole = pattern.replace("{id}", glob.escape(conversation)).replace(
         "{id8}", glob.escape(conversation[:8])
     )
-    found = glob.glob(whole, root_dir=store)  # noqa: PTH207
+    names = glob.glob(whole, root_dir=store)  # noqa: PTH207
     return (
-        found
+        names
         if "{id}" in pattern
-        else [name for name in found if _mentions(store / name, conversation)]
+        else [name for name in names if _mentions(store / name, conversation)]
     )
 
 
 def _inside(path: Path, store: Path) -> bool:
-    """Really in the store: neither it nor a folder on the way is a link out of it."""
+    """Tell whether the real path is in the store: no link on the way leads out of it."""
     real = os.path.realpath(path)
     return real.startswith(os.path.realpath(store).rstrip("/") + "/") and ".." not in path.parts
 
@@ -121,7 +122,7 @@ def _delete(path: Path) -> None:
 
 
 def _left(profile: Profile, store: Path, conversation: str) -> Iterator[str]:
-    """Files that other conversations share and that speak of this one."""
+    """Yield the files shared with other conversations that mention this one."""
     for pattern in profile.shared:
         within = pattern.removeprefix("../")
         place = store if within == pattern else store.parent
@@ -141,4 +142,4 @@ def _mentions(path: Path, conversation: str) -> bool:
         with path.open("rb") as lines:
             return any(conversation.encode() in line for line in lines)
     except OSError:
-        return True  # it cannot be told: say that it is there
+        return True  # unknown: report it

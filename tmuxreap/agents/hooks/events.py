@@ -1,7 +1,6 @@
-"""What agents call the moments of their work, and how each is answered that is to stop: tables, one
-for all agents.
+"""The events of agents' hooks, and the answers that stop an agent: tables shared by all agents.
 
-Imported by what must answer quickly: imports nothing itself. Pure."""
+Imports nothing, since hooks must answer quickly. Never does I/O."""
 
 from __future__ import annotations
 
@@ -15,10 +14,10 @@ TOOL_BEFORE, TOOL_AFTER, PERMISSION, HEARTBEAT = (
 UNKNOWN = "unknown"
 
 WORKING, WAITING, IDLE, ENDED, UNTOLD = "working", "waiting", "idle", "ended", ""
-STATES = (WORKING, WAITING, IDLE)  # those that a heartbeat may tell
+STATES = (WORKING, WAITING, IDLE)  # the states that a heartbeat may report
 
-# An agent's own word, without capitals and signs between: what it means, and the state that the
-# agent is in then.
+# By an agent's own event name, in lower case and without separators: its kind, and the state of the
+# agent.
 EVENTS: dict[str, tuple[str, str]] = {
     "sessionstart": (SESSION_START, IDLE),
     "sessionend": (SESSION_END, ENDED),
@@ -41,7 +40,7 @@ EVENTS: dict[str, tuple[str, str]] = {
     "agentturncomplete": (TURN_END, IDLE),
 }
 
-# Of an event that only says what it is about: what that is.
+# The same for events with a generic name, by what they are about.
 ABOUT: dict[str, tuple[str, str]] = {
     "permissionprompt": (PERMISSION, WAITING),
     "toolpermission": (PERMISSION, WAITING),
@@ -49,7 +48,7 @@ ABOUT: dict[str, tuple[str, str]] = {
     "idleprompt": (TURN_END, IDLE),
 }
 
-# Where the facts of an event stand, whoever tells it.
+# Where the facts of an event are, for all agents.
 EVENT_FIELDS = ("hook_event_name", "hookEventName", "event_name", "eventName", "event", "type")
 ABOUT_FIELDS = ("notification_type", "notificationType")
 CONVERSATION_FIELDS = (
@@ -65,8 +64,7 @@ TOOL_FIELDS = ("tool_name", "toolName")
 
 
 def meaning(word: str, about: str) -> tuple[str, str]:
-    """The kind of event and the state of the agent; an event that we do not know keeps its own
-    word."""
+    """Return the kind of an event and the state of the agent; an unknown event keeps its name."""
     return ABOUT.get(plain(about)) or EVENTS.get(plain(word)) or (word or UNKNOWN, UNTOLD)
 
 
@@ -75,11 +73,10 @@ def plain(word: str) -> str:
 
 
 def halt(kind: str, word: str, reason: str) -> dict[str, object] | None:
-    """The answer after which the agent starts no other tool and ends its turn; None for events
-    without a say.
+    """Return the answer that makes the agent end its turn without another tool; None for events
+    whose answer is ignored.
 
-    Agents read what they know of it: to go on no further, to block what is about to begin, and why.
-    """
+    Each agent reads the keys that it knows: not to continue, to block the pending step, and why."""
     if kind not in (PROMPT, TOOL_BEFORE, TOOL_AFTER, TURN_END, PERMISSION):
         return None
     answer: dict[str, object] = {"continue": False, "stopReason": reason}
@@ -95,11 +92,11 @@ def halt(kind: str, word: str, reason: str) -> dict[str, object] | None:
     return answer
 
 
-# Programs that many agents are: who speaks from one of them may be another agent.
+# Programs that many agents run in: a hook called from one may be of another agent.
 RUNTIMES = frozenset({"node", "bun", "deno"})
 
 
 def may_be_agent(program: str, agent: str) -> bool:
-    """Of such a program nothing tells whether it is this agent or another of its kind with the same
+    """Tell whether a program may be this agent: a runtime may be this one, or another with the same
     environment."""
     return program == agent or program in RUNTIMES

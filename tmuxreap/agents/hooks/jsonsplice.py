@@ -1,7 +1,7 @@
-"""Small changes to JSON that a person wrote: a member or an item put in or taken out, and every
-other byte as it was.
+"""Small edits of JSON that users wrote: adds or removes a member or an item, and keeps every other
+byte.
 
-Pure: text in, text out. It knows objects and arrays, not what they mean."""
+Text in, text out; never does I/O. Knows objects and arrays, not what they mean."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SCALAR = re.compile(r"[^\s,\]}]+")
 INDENT = re.compile(r"\n([ \t]+)\S")
 
 
-class NotJson(ValueError):  # noqa: N818 - an answer: the file is somebody else's
+class NotJson(ValueError):  # noqa: N818 - an expected answer: the file is the user's
     """Why the text cannot be edited."""
 
 
 @frozen
 class Node:
-    """A value and its place in the text. Of an object the children have keys, and `keyed` is where
-    each key begins."""
+    """A value and its place in the text. The children of an object have keys; `keyed` is where each
+    key begins."""
 
     start: int
     end: int
@@ -33,11 +33,11 @@ class Node:
     keyed: tuple[int, ...] = field(default_factory=tuple)
 
     def child(self, key: str) -> Node | None:
-        """Of a key that stands there twice the last counts, as for everybody who reads it."""
-        found = [
+        """Return the child with this key; of duplicates the last one, as JSON parsers do."""
+        nodes = [
             node for name, node in zip(self.keys or (), self.children, strict=False) if name == key
         ]
-        return found[-1] if found else None
+        return nodes[-1] if nodes else None
 
 
 def parse(text: str) -> Node:
@@ -56,8 +56,7 @@ def parse(text: str) -> Node:
 
 
 def with_member(text: str, path: Sequence[str], key: str, value: object) -> str:
-    """The object at this path with one more member at its end; the same text when it has one of
-    that name."""
+    """Add a member at the end of the object at this path, unless it has one of that name."""
     parent = _at(text, path)
     if parent.keys is None:
         raise NotJson(f"{'.'.join(path) or 'it'} is no object")
@@ -67,7 +66,7 @@ def with_member(text: str, path: Sequence[str], key: str, value: object) -> str:
 
 
 def with_item(text: str, path: Sequence[str], value: object) -> str:
-    """The array at this path with one more item at its end."""
+    """Add an item at the end of the array at this path."""
     parent = _at(text, path)
     if parent.keys is not None or text[parent.start] != "[":
         raise NotJson(f"{'.'.join(path)} is no list")
@@ -75,7 +74,7 @@ def with_item(text: str, path: Sequence[str], value: object) -> str:
 
 
 def without(text: str, parent: Node, index: int) -> str:
-    """Without one child of an object or an array, and the comma that it had."""
+    """Remove a child of an object or an array, with its comma."""
     places = parent.keyed or tuple(child.start for child in parent.children)
     if index > 0:
         return text[: parent.children[index - 1].end] + text[parent.children[index].end :]
@@ -96,8 +95,8 @@ def _at(text: str, path: Sequence[str]) -> Node:
 
 def _put(text: str, parent: Node, before: str, value: object, depth: int) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
-    found = INDENT.search(text)
-    unit = found[1] if found else "  "
+    match = INDENT.search(text)
+    unit = match[1] if match else "  "
     if parent.children:
         last, first = parent.children[-1].end, (parent.keyed or (parent.children[0].start,))[0]
         gap = text[parent.start + 1 : first]
@@ -123,20 +122,20 @@ def _dumped(value: object, unit: str, margin: str, newline: str) -> str:
 
 
 def _skip(text: str, place: int) -> int:
-    found = SPACE.match(text, place)
-    return found.end() if found else place
+    match = SPACE.match(text, place)
+    return match.end() if match else place
 
 
 def _value(text: str, start: int) -> Node:
-    """The text is known to be good JSON: nothing is checked again."""
+    """Parse a value; the text is known to be valid JSON."""
     if text[start] == "{":
         return _object(text, start)
     if text[start] == "[":
         return _array(text, start)
     if text[start] == '"':
         return Node(start, scanstring(text, start + 1)[1])
-    found = SCALAR.match(text, start)
-    return Node(start, found.end() if found else start + 1)
+    match = SCALAR.match(text, start)
+    return Node(start, match.end() if match else start + 1)
 
 
 def _object(text: str, start: int) -> Node:
@@ -161,6 +160,6 @@ def _array(text: str, start: int) -> Node:
 
 
 def _after(text: str, end: int) -> int:
-    """Where the next child begins, or the container ends."""
+    """Return where the next child begins, or the container ends."""
     place = _skip(text, end)
     return _skip(text, place + 1) if text[place] == "," else place
