@@ -82,8 +82,8 @@ def _quickly(words: list[str]) -> int | None:
         return 0
     quick = QUICK.get(words[0])
     # For `_complete`, --help is part of the line to be completed.
-    asked = words[0] != "_complete" and not {"--help", "-h"}.isdisjoint(words)
-    if quick is None or asked:
+    wants_help = words[0] != "_complete" and not {"--help", "-h"}.isdisjoint(words)
+    if quick is None or wants_help:
         return None
     status: int | None = import_module(quick).main(words)
     return status

@@ -204,7 +204,7 @@ class Unreachable:
     socket: str
     reason: str
     hint: str
-    missing: bool = False  # no tmux program
+    missing: bool = False  # there is no tmux program
     denied: bool = False
 
 

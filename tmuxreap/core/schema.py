@@ -58,7 +58,7 @@ def _object(*kinds: type) -> Schema:
 def _of(kind: Any) -> Schema:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _any(tuple(one for one in arguments if one is not NoneType), NoneType in arguments)
+        return _any(tuple(arg for arg in arguments if arg is not NoneType), NoneType in arguments)
     if origin is tuple:
         return {"type": "array", "items": _of(arguments[0])}
     if hasattr(kind, "__fields__"):

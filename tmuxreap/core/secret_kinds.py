@@ -18,7 +18,7 @@ class Kind:
     pattern: str
 
 
-# No letter or digit before it: "task-force" holds no "sk-".
+# No letter or digit before it: "task-force" does not contain "sk-".
 _START = r"(?<![A-Za-z0-9])"
 # A quoted value ends at its closing quote or, where the screen cuts it off, at the end of the line.
 # The third alternative has escaped quotes, as in JSON within a string.

@@ -51,7 +51,7 @@ def field(
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
     """Make a class immutable and hashable; instances are equal if their fields are."""
-    made, fields = _slotted(cls)
+    value_class, fields = _slotted(cls)
     compared = [
         name
         for name, default in fields.items()
@@ -60,7 +60,7 @@ def frozen(cls: type[T]) -> type[T]:
     key: Callable[[object], object] = attrgetter(*compared) if compared else lambda _: ()
 
     def equal(self: object, other: object) -> bool:
-        return key(self) == key(other) if type(other) is made else NotImplemented
+        return key(self) == key(other) if type(other) is value_class else NotImplemented
 
     methods = {
         "__eq__": equal,
@@ -69,8 +69,8 @@ def frozen(cls: type[T]) -> type[T]:
         "__delattr__": _stays,
     }
     for name, method in methods.items():
-        setattr(made, name, method)
-    return made
+        setattr(value_class, name, method)
+    return value_class
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -101,8 +101,8 @@ def _reader(cls: type) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, .
 
 
 def _slotted(cls: type[T]) -> tuple[type[T], dict[str, object]]:
-    """Create the class again with slots, which a class gets only when it is created; defaults must
-    not be class attributes then. Fields of the base class come first."""
+    """Create the class anew: slots must be given at creation, and defaults must not be class
+    attributes then. Fields of the base class come first."""
     members = dict(vars(cls))
     own = {name: members.pop(name, NOTHING) for name in cls.__annotations__}
     fields = {**getattr(cls.__base__, "__fields__", {}), **own}
@@ -143,9 +143,9 @@ def _compiled(cls: type) -> Callable[..., None]:
         lines.append(f" _set_{name}(self, {stored})")
     head = f"def __init__({', '.join(['self', *parameters])}):\n"
     exec(head + "\n".join(lines or [" pass"]), names)  # noqa: S102
-    made: Callable[..., None] = names["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    return made
+    init: Callable[..., None] = names["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
 
 
 def _repr(self: object) -> str:

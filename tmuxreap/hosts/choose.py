@@ -70,14 +70,10 @@ def errands(
     local = Host(LOCAL)
     plain = tuple(flagged) if flagged is not None else (local,)
     for target in targets:
-        split_target = None if "@" not in target or is_row(target) else split(target, hosts())
-        remote = remote or split_target is not None
-        to = (
-            [(split_target[1], split_target[0])]
-            if split_target
-            else [(host, target) for host in plain]
-        )
-        if "@" in target and split_target is None and is_row(target):
+        pair = None if "@" not in target or is_row(target) else split(target, hosts())
+        remote = remote or pair is not None
+        to = [(pair[1], pair[0])] if pair else [(host, target) for host in plain]
+        if "@" in target and pair is None and is_row(target):
             to = [(local, target)]
         for host, word in to:
             wanted.setdefault(host.name, (host, []))[1].append(word)

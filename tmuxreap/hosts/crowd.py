@@ -1,5 +1,4 @@
-"""Calls functions in parallel threads, a limited number at once. Never lets a hanging host delay
-another."""
+"""Calls functions in a limited number of threads. Never lets a hanging host delay another."""
 
 from __future__ import annotations
 
@@ -35,9 +34,7 @@ def all_at_once(works: Sequence[Callable[[], T]], at_once: int = AT_ONCE) -> lis
     for _ in range(min(at_once, len(works))):
         threading.Thread(target=work, daemon=True).start()
     results = dict(done.get() for _ in works)
-    for result in results.values():
-        if isinstance(result, BaseException):
-            raise result
-    return [
-        result for _, result in sorted(results.items()) if not isinstance(result, BaseException)
-    ]
+    for one in results.values():
+        if isinstance(one, BaseException):
+            raise one
+    return [one for _, one in sorted(results.items()) if not isinstance(one, BaseException)]

@@ -75,13 +75,13 @@ def terminal_words(host: Host, name: str) -> tuple[str, ...] | None:
 def sit_in(words: tuple[str, ...]) -> tuple[int, str]:
     """Run a command on this terminal; return its status and its last line on stderr. Ctrl-C does
     not end us meanwhile."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    previous = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         done = subprocess.run(words, stderr=subprocess.PIPE, check=False)
     except OSError as error:
         return (127, f"{words[0]}: {error.strerror}")
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
     errors = done.stderr.decode(errors="replace").strip()
     return (done.returncode, errors.rpartition("\n")[2].strip())
 
@@ -119,13 +119,11 @@ def shared_folder(environ: Mapping[str, str], uid: int) -> Path | None:
         return None
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.lstat()
+        info = folder.lstat()
     except OSError:
         return None
     private = (
-        stat.S_ISDIR(status.st_mode)
-        and status.st_uid == uid
-        and stat.S_IMODE(status.st_mode) == 0o700
+        stat.S_ISDIR(info.st_mode) and info.st_uid == uid and stat.S_IMODE(info.st_mode) == 0o700
     )
     return folder if private else None
 

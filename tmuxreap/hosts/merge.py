@@ -127,12 +127,8 @@ def exit_of(items: Iterable[Item], every: Sequence[Heard]) -> Exit:
 
 
 def _warnings(one: Heard) -> list[str]:
-    warnings = (one.answer or {}).get("warnings")
-    return (
-        [f"{one.host.name}: {warning}" for warning in warnings]
-        if isinstance(warnings, list)
-        else []
-    )
+    texts = (one.answer or {}).get("warnings")
+    return [f"{one.host.name}: {warning}" for warning in texts] if isinstance(texts, list) else []
 
 
 def _more(every: Sequence[Heard], items: Sequence[Item]) -> dict[str, object]:

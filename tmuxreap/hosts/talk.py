@@ -37,8 +37,8 @@ class Talk:
         self._open = {self._fileno("stdout"), self._fileno("stderr")}
 
     def _fileno(self, name: str) -> int:
-        found: int = getattr(self._process, name).fileno()
-        return found
+        number: int = getattr(self._process, name).fileno()
+        return number
 
     def send(self, text: str) -> None:
         """Send a line; a closed pipe is noticed later, when the answer is read."""
@@ -49,14 +49,14 @@ class Talk:
 
     def line(self, wait_s: float) -> Line:
         """Return the next line of ours; noise does not extend the timeout."""
-        until = time.monotonic() + wait_s
+        deadline = time.monotonic() + wait_s
         while not self._lines:
             if self._fileno("stdout") not in self._open:
                 raise EndedError
-            left = until - time.monotonic()
-            if left <= 0:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
                 raise SilentError
-            self._take(left)
+            self._take(left_s)
         return self._lines.popleft()
 
     def _take(self, wait_s: float) -> None:

@@ -77,8 +77,8 @@ class Books:
 
     def marks(self, names: Collection[str]) -> dict[str, str]:
         """Return the latest mark of each name that has one."""
-        found = self._read(lambda ledger: ledger.marks_of(names)) if names else None
-        return found or {}
+        latest = self._read(lambda ledger: ledger.marks_of(names)) if names else None
+        return latest or {}
 
     def name_of(self, mark: str) -> str | None:
         return self._read(lambda ledger: ledger.name_of(mark))
@@ -120,11 +120,11 @@ class Books:
 
     def is_behind(self, look: RegistryLook) -> bool:
         """Tell whether the ledger exists but its mirror does not show this registry."""
-        known = self._read(lambda ledger: (ledger.mirrored_digest(),))
+        mirrored = self._read(lambda ledger: (ledger.mirrored_digest(),))
         return (
-            known is not None
-            and known[0] != look.digest
-            and (known[0] is not None or bool(look.usable))
+            mirrored is not None
+            and mirrored[0] != look.digest
+            and (mirrored[0] is not None or bool(look.usable))
         )
 
     def lifecycle_troubles(self) -> list[str]:

@@ -14,8 +14,8 @@ TRIES = 3  # a writer may change the files while they are copied
 
 
 def copy_of(ledger: Path, folder: Path) -> tuple[Path, str | None]:
-    """Copy a ledger into a folder; return the path, and what is wrong with it. Both may not
-    exist."""
+    """Copy a ledger into a folder; return the copy's path, and what is wrong with it. Either file
+    may be missing."""
     copy = folder / "ledger.db"
     reason: str | None = None
     for _ in range(TRIES):
@@ -56,10 +56,10 @@ def _trouble(copy: Path) -> str | None:
 
 def marked_in(copy: Path, name: str) -> str | None:
     """Return the mark of the latest start under that name."""
-    wanted = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC"
+    query = "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC"
     try:
         with contextlib.closing(sqlite3.connect(copy)) as db:
-            row = db.execute(wanted, (name,)).fetchone()
+            row = db.execute(query, (name,)).fetchone()
     except sqlite3.Error:
         return None
     return str(row[0]) if row else None

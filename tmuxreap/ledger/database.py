@@ -25,7 +25,7 @@ T = TypeVar("T")
 Connection = sqlite3.Connection
 FileId = tuple[int, int]
 
-MODE = 0o600  # it holds drafts and screens
+MODE = 0o600  # it contains drafts and screens
 SIDECARS = ("-wal", "-shm")
 PAGES_KB = 512  # SQLite's cache: small, as `watch` runs for weeks and the kernel caches the rest
 

@@ -71,10 +71,10 @@ class Ledger:
         self._db.write(lambda db: _mirror(db, mirror))
 
     def reading(self, what: str, stamp: str) -> str | None:
-        found = self._db.fetch(
+        rows = self._db.fetch(
             "SELECT data FROM readings WHERE what = ? AND stamp = ?", (what, stamp)
         )
-        return str(found[0][0]) if found else None
+        return str(rows[0][0]) if rows else None
 
     def write(
         self,
@@ -130,12 +130,12 @@ class Ledger:
         few = sorted(wanted) if wanted is not None and len(wanted) <= FEW_NAMES else []
         of_them = f"AND name IN ({', '.join('?' * len(few))}) " if few else ""
         query = f"{schema.EVENT} WHERE id > ? AND at >= ? {of_them}ORDER BY id"
-        found = self._db.fetch(query, (after_id, start, *few))
-        return [records.event_of(row) for row in found if wanted is None or row[3] in wanted]
+        rows = self._db.fetch(query, (after_id, start, *few))
+        return [records.event_of(row) for row in rows if wanted is None or row[3] in wanted]
 
     def retire(self, before: float) -> None:
-        """Delete old heartbeats and state events, except for those still needed: the last one that
-        names a row's conversation, and all of sessions with an open intent or survivors."""
+        """Delete old heartbeats and state events, but keep the last one that names a row's
+        conversation, and all those of sessions with an open intent or survivors."""
 
         def work(db: Connection) -> None:
             db.execute(schema.RETIRE_HEARTBEATS, (before,))
@@ -184,8 +184,8 @@ class Ledger:
         return self._db.run(lambda db: _standing(db, name))
 
     def open_intents(self) -> list[Intent]:
-        found = self._db.fetch(f"{schema.INTENT} WHERE outcome IS NULL ORDER BY id")
-        return [records.intent_of(row) for row in found]
+        rows = self._db.fetch(f"{schema.INTENT} WHERE outcome IS NULL ORDER BY id")
+        return [records.intent_of(row) for row in rows]
 
     def latest_intent(self) -> int:
         """Return the highest number of any intent, open or closed; 0 before the first."""
@@ -236,13 +236,16 @@ class Ledger:
         return self.all_survivors().get(name, ())
 
     def all_survivors(self) -> dict[str, tuple[Survivor, ...]]:
-        known: dict[str, tuple[Survivor, ...]] = {}
+        alive: dict[str, tuple[Survivor, ...]] = {}
         for name, *rest in self._db.fetch(
             "SELECT name, pid, start, boot_id, comm FROM survivors ORDER BY since, pid"
         ):
             pid, start, boot_id, comm = rest
-            known[name] = (*known.get(name, ()), Survivor(ProcessId(pid, start), boot_id, comm))
-        return known
+            alive[name] = (
+                *alive.get(name, ()),
+                Survivor(ProcessId(pid, start), boot_id, comm),
+            )
+        return alive
 
     def forget_survivors(self, name: str, gone: Iterable[Survivor]) -> None:
         rows = [(name, s.process.pid, s.process.start, s.boot_id) for s in gone]
@@ -256,10 +259,10 @@ class Ledger:
 
     def mark_of(self, name: str) -> str | None:
         """Return the latest mark of a name."""
-        found = self._db.fetch(
+        rows = self._db.fetch(
             "SELECT mark FROM marks WHERE name = ? ORDER BY created_at DESC, rowid DESC", (name,)
         )
-        return str(found[0][0]) if found else None
+        return str(rows[0][0]) if rows else None
 
     def marks_of(self, names: Collection[str]) -> dict[str, str]:
         """Return the latest mark of each name."""
@@ -269,8 +272,8 @@ class Ledger:
         return {str(name): str(mark) for name, mark in self._db.fetch(query, few)}
 
     def name_of(self, mark: str) -> str | None:
-        found = self._db.fetch("SELECT name FROM marks WHERE mark = ?", (mark,))
-        return str(found[0][0]) if found else None
+        rows = self._db.fetch("SELECT name FROM marks WHERE mark = ?", (mark,))
+        return str(rows[0][0]) if rows else None
 
     # Heartbeats and tasks
 
@@ -287,12 +290,12 @@ class Ledger:
 
     def heartbeats(self, name: str) -> list[Heartbeat]:
         """Return a session's heartbeats, the latest first; about fifty are kept."""
-        found = self._db.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC", (name,))
-        return [records.heartbeat_of(row) for row in found]
+        rows = self._db.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC", (name,))
+        return [records.heartbeat_of(row) for row in rows]
 
     def last_heartbeat(self, name: str) -> Heartbeat | None:
-        found = self._db.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC LIMIT 1", (name,))
-        return records.heartbeat_of(found[0]) if found else None
+        rows = self._db.fetch(f"{schema.HEARTBEAT} AND name = ? ORDER BY id DESC LIMIT 1", (name,))
+        return records.heartbeat_of(rows[0]) if rows else None
 
     def last_heartbeats(self) -> dict[str, Heartbeat]:
         latest = "id IN (SELECT max(id) FROM heartbeats GROUP BY name)"
@@ -327,8 +330,8 @@ class Ledger:
 
 
 def _digest(db: Connection) -> str | None:
-    found = db.execute("SELECT digest FROM mirrored").fetchone()
-    return str(found[0]) if found else None
+    row = db.execute("SELECT digest FROM mirrored").fetchone()
+    return str(row[0]) if row else None
 
 
 def _heard(db: Connection) -> list[tuple[str, str, str, float]]:
@@ -433,10 +436,10 @@ def _close(db: Connection, closing: Closing, now: float) -> bool:
 
 
 def _standing(db: Connection, name: str) -> Intent | None:
-    found = db.execute(f"{schema.INTENT} WHERE name = ? AND outcome IS NULL", (name,)).fetchone()
-    return records.intent_of(found) if found else None
+    row = db.execute(f"{schema.INTENT} WHERE name = ? AND outcome IS NULL", (name,)).fetchone()
+    return records.intent_of(row) if row else None
 
 
 def _numbered(db: Connection, number: int | None) -> Intent | None:
-    found = db.execute(f"{schema.INTENT} WHERE id = ?", (number,)).fetchone()
-    return records.intent_of(found) if found else None
+    row = db.execute(f"{schema.INTENT} WHERE id = ?", (number,)).fetchone()
+    return records.intent_of(row) if row else None

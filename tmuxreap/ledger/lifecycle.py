@@ -24,13 +24,13 @@ def follow(db: sqlite3.Connection, names: Sequence[str], *, with_json: bool) -> 
 
 
 def _follow(db: sqlite3.Connection, name: str, known: Sequence[str], with_json: bool) -> None:
-    found = db.execute(
+    lives = db.execute(
         f"SELECT {', '.join(known)}, ended FROM ({schema.lives(with_json)}) WHERE agent_id = ?",
         (name,),
     )
-    for *values, ended in found.fetchall():
+    for *values, ended in lives.fetchall():
         fields = ", ".join(f"{column} = ?" for column in known)
-        # While it runs, the other tool's status stands, unless that says it has ended.
+        # While it runs, the other tool's status is kept, unless that says it has ended.
         when = "" if ended else " AND status IN ('killed', 'stopped', 'terminated')"
         with contextlib.suppress(sqlite3.Error):  # a constraint of that tool; `doctor` reports it
             db.execute(f"UPDATE {NAME} SET {fields} WHERE agent_id = ?{when}", (*values, name))
@@ -56,12 +56,12 @@ def heard(db: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
     if not {"agent_id", "last_heartbeat", "status"} <= set(_columns(db, NAME)):
         return []
     at = schema.EPOCH.format(at="last_heartbeat", now="NULL")
-    found = db.execute(
+    rows = db.execute(
         f"SELECT agent_id, status = 'stalled', {at} FROM {NAME} WHERE last_heartbeat IS NOT NULL"
     )
     return [
         (str(name), *(("lifecycle", "stalled") if stalled else ("heartbeat", "")), moment)
-        for name, stalled, moment in found.fetchall()
+        for name, stalled, moment in rows.fetchall()
         if isinstance(moment, float)
     ]
 

@@ -161,14 +161,14 @@ def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) 
     """Return the text if it means what is wanted: each RowText as before, anything else as that
     data."""
     try:
-        found = parse(text)
+        result = parse(text)
     except Malformed as error:
         raise Unsafe(
             f"the edited text would be no registry: {error.reason}", error.line, error.column
         ) from error
-    if found.frame != document.frame or len(found.rows) != len(wanted):
+    if result.frame != document.frame or len(result.rows) != len(wanted):
         raise Unsafe("the edit would change what stands around the rows", 1, 1)
-    for row, want in zip(found.rows, wanted, strict=True):
+    for row, want in zip(result.rows, wanted, strict=True):
         if isinstance(want, RowText):
             kept = row.meaning == want.meaning
         else:

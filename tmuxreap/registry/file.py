@@ -29,9 +29,7 @@ from tmuxreap.system import files
 from tmuxreap.system.files import ChangedMeanwhile, Content
 
 if TYPE_CHECKING:
-    from tmuxreap.registry import (
-        edits,
-    )  # with YAML, which a registry that was read before does not need
+    from tmuxreap.registry import edits  # at runtime imported late, as it loads YAML
 
 _WITHOUT_COLON = rb"(?m)(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:"
 ROOM_TO_GROW = 64 * 1024  # bytes for new fields and screens, in the registry and the ledger
@@ -127,7 +125,7 @@ class RegistryLook:
         return self._by_name.get(name)
 
     def spoilt(self, name: str) -> BadRow | None:
-        """Find the bad row that may have this name: while there is one, the row is not gone."""
+        """Find the bad row that may have this name: then the row must not be taken for gone."""
         bad = [row for row in self.rows if isinstance(row, BadRow) and row.name in (None, name)]
         return max(bad, key=lambda row: row.name == name, default=None)
 

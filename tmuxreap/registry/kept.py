@@ -152,8 +152,8 @@ class Excerpt:
         return self._carried(after, self.indices, edited, None)
 
     def without(self, after: str, index: int) -> Change | None:
-        left = [one for one in self.indices if one != index]
-        return self._carried(after, left, (), index)
+        indices = [each for each in self.indices if each != index]
+        return self._carried(after, indices, (), index)
 
     def with_another(self, after: str) -> Change | None:
         new = len(self._kept.rows)
@@ -167,14 +167,14 @@ class Excerpt:
         from tmuxreap.registry.edits import row_starts
         from tmuxreap.registry.yaml.parse import parse
 
-        document, one = parse(after), self._kept
+        document, before = parse(after), self._kept
         starts = row_starts(document)
         if starts is None or len(starts) != len(indices):
             return None
         ends = [*starts[1:], len(after)]
         lines = dict(zip(indices, zip(starts, ends, strict=True), strict=True))
         parsed = dict(zip(indices, document.rows, strict=True))
-        rows, lengths, touched = [*one.rows, {}], [*one.lengths, 0], set(edited)
+        rows, lengths, touched = [*before.rows, {}], [*before.lengths, 0], set(edited)
         for index, (start, end) in lines.items():
             if lengths[index] != end - start:
                 touched.add(index)
@@ -184,8 +184,8 @@ class Excerpt:
             if data is None:
                 return None
             rows[index] = dict(data)
-        new = len(one.rows) in lines
-        for index in [*([] if new else [len(one.rows)]), *([] if gone is None else [gone])]:
+        new = len(before.rows) in lines
+        for index in [*([] if new else [len(before.rows)]), *([] if gone is None else [gone])]:
             del rows[index], lengths[index]
         kept_now = Kept(starts[0], rows, lengths, self._pieces(touched, gone, new))
         later = 0 if gone is None else gone
@@ -193,7 +193,7 @@ class Excerpt:
             self._whole(after, starts[0], lines),
             kept_now,
             tuple(index - (gone is not None and index > later) for index in sorted(edited)),
-            () if gone is None else (str(one.rows[gone].get("name")),),
+            () if gone is None else (str(before.rows[gone].get("name")),),
         )
 
     def _whole(self, after: str, head: int, lines: Mapping[int, tuple[int, int]]) -> str:

@@ -120,10 +120,10 @@ def bare_row(
 
 def recorded_conversation(row: Row, agent: str | None) -> str | None:
     """Return the row's conversation ID for this agent; without an agent, its only one."""
-    known = dict(row.conversations)
+    by_field = dict(row.conversations)
     if agent is not None:
-        return known.get(conversation_field(agent))
-    ids = [value for value in known.values() if value]
+        return by_field.get(conversation_field(agent))
+    ids = [value for value in by_field.values() if value]
     return ids[0] if len(ids) == 1 else None
 
 

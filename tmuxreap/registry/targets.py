@@ -15,7 +15,7 @@ from tmuxreap.registry.rows import is_kept
 AnyRow = Row | BadRow
 LONGEST_PID = 19  # digits; the kernel has no longer numbers, and int() refuses very long ones
 RESERVED = frozenset({"all", "-"})
-SWEEPING = ("tag:", "agent:", "task:", "tree:")  # each may mean more than one row
+SWEEPING = ("tag:", "agent:", "task:", "tree:")  # each may select several rows
 PREFIXES = (*SWEEPING, "pid:")
 
 

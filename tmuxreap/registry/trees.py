@@ -51,8 +51,8 @@ def running_below(rows: Iterable[Row], names: Iterable[str]) -> Iterator[tuple[s
     ending = set(names)
     running = {row.name for row in all_rows if not row.status.ended} - ending
     for name in sorted(ending):
-        if left := below(all_rows, name) & running:
-            yield name, sorted(left)
+        if running_left := below(all_rows, name) & running:
+            yield name, sorted(running_left)
 
 
 def _children(rows: Iterable[Row]) -> dict[str, list[str]]:

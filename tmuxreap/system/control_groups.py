@@ -25,8 +25,8 @@ def group_of(pid: int | str) -> str | None:
 
 def is_alone() -> bool:
     """Tell whether our group can be ended without ending the whole machine or container."""
-    ours = group_of("self")
-    return ours not in (None, "/", group_of(INIT))
+    group = group_of("self")
+    return group not in (None, "/", group_of(INIT))
 
 
 def way_out(uid: int, environ: Mapping[str, str]) -> tuple[str, ...] | None:

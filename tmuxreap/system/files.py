@@ -245,8 +245,8 @@ def _still_the_file(descriptor: int, lock: Path) -> bool:
         current = lock.stat()
     except FileNotFoundError:
         return False
-    held = os.fstat(descriptor)
-    return (current.st_dev, current.st_ino) == (held.st_dev, held.st_ino)
+    locked_file = os.fstat(descriptor)
+    return (current.st_dev, current.st_ino) == (locked_file.st_dev, locked_file.st_ino)
 
 
 def _stamp(result: os.stat_result) -> Stamp:

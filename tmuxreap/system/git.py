@@ -108,8 +108,8 @@ def _work_in(worktree: str, environ: Mapping[str, str]) -> str | None:
     if not _said([*within, "rev-parse", "--verify", "--quiet", "HEAD"], environ):
         return None
     holders = ["refs/heads", "refs/remotes", "refs/tags"]
-    held = _said([*within, "for-each-ref", "--contains", "HEAD", "--count=1", *holders], environ)
-    return "its commits are held by no branch, tag or remote" if held == "" else None
+    holder = _said([*within, "for-each-ref", "--contains", "HEAD", "--count=1", *holders], environ)
+    return "its commits are held by no branch, tag or remote" if holder == "" else None
 
 
 def _common(folder: str, environ: Mapping[str, str]) -> str | None:

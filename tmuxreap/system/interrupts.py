@@ -42,10 +42,10 @@ def undisturbed() -> Iterator[None]:
     def later(number: int, frame: FrameType | None) -> None:
         deferred.append(number)
 
-    before = {number: signal.getsignal(number) for number in INTERRUPTS}
+    handlers = {number: signal.getsignal(number) for number in INTERRUPTS}
     handled = {
         number: handler
-        for number, handler in before.items()
+        for number, handler in handlers.items()
         if handler not in (signal.SIG_IGN, None)
     }
     try:

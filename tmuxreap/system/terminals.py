@@ -44,7 +44,7 @@ PANE_CLOSERS: Mapping[Terminal, Callable[[str], list[str]]] = {
     Terminal.KITTY: lambda pane: ["kitty", "@", "close-window", "--match", f"id:{pane}"],
     Terminal.WEZTERM: lambda pane: ["wezterm", "cli", "kill-pane", "--pane-id", pane],
 }
-# The usual case: the window closed by itself when its process ended.
+# The usual case: the window has closed when its process ended.
 CLOSED_ALREADY: Mapping[Terminal, str] = {
     Terminal.KITTY: "No matching windows",
     Terminal.WEZTERM: "no such pane",

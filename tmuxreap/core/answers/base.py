@@ -109,7 +109,7 @@ def _value(kind: Any, data: Any) -> Any:
 
 
 def _value_kind(kind: Any) -> Any:
-    """Return the kind if it is a value class or a tuple, which JSON alone cannot tell."""
+    """Return the kind if JSON values must be converted to it: a value class or a tuple."""
     return kind if hasattr(kind, "__fields__") or get_origin(kind) is tuple else None
 
 

@@ -91,18 +91,18 @@ class _Reader:
 
     def top_level(self, top: Any) -> tuple[list[RowText], ListText]:
         self.note_properties(top)
-        found = None
+        result = None
         while not isinstance(key := self.next(), yaml.MappingEndEvent):
             self.read(key)
             if not (isinstance(key, yaml.ScalarEvent) and key.value == LIST_KEY):
                 self.read(self.next())
-            elif found:
+            elif result:
                 raise _at_event(f"`{LIST_KEY}` stands there twice", key)
             else:
-                found = self.read_list(key, bool(top.flow_style))
-        if found is None:
+                result = self.read_list(key, bool(top.flow_style))
+        if result is None:
             raise _at_event(f"there is no `{LIST_KEY}` list", top)
-        return found
+        return result
 
     def read_list(self, key: Any, in_flow: bool) -> tuple[list[RowText], ListText]:
         event: Any = self.next()

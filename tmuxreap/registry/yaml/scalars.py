@@ -16,13 +16,8 @@ Scalar: TypeAlias = str | int | float | bool | None
 # Tuples come back as lists.
 Value: TypeAlias = "Scalar | list[Value] | tuple[Value, ...] | Mapping[str, Value]"
 
-NO_VALUE = (
-    yaml.YAMLError,
-    ValueError,
-    TypeError,
-    OverflowError,
-    RecursionError,
-)  # what constructing one can raise
+# What constructing a value can raise.
+NO_VALUE = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError)
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _RESOLVER: Any = yaml.resolver.Resolver()
 _TELLING = frozenset(_RESOLVER.yaml_implicit_resolvers)

@@ -1,5 +1,5 @@
 """Owns the processes of Linux: reads /proc and signals through pidfds. Never touches a pid whose
-start time it has not compared, and never takes "not permitted" for "gone"."""
+start time it has not compared, and never mistakes "not permitted" for "gone"."""
 
 from __future__ import annotations
 
@@ -54,25 +54,25 @@ class LinuxProcesses:
             pidfds and hasattr(os, "pidfd_open") and hasattr(signals, "pidfd_send_signal")
         )
         self._watched: dict[ProcessId, int] = {}  # pidfds of the processes that `wait` was given
-        self._pages: dict[ProcessId, int] = {}  # resident at the last look
+        self._pages: dict[ProcessId, int] = {}  # resident pages at the last look
 
     def close(self) -> None:
         self._unwatch(list(self._watched))
 
     def look(self) -> Mapping[int, Process]:
-        found, read = dict[int, Process](), set[int]()
+        processes, read = dict[int, Process](), set[int]()
         self._pages.clear()
         for _ in range(LISTINGS):
             fresh = {int(name) for name in os.listdir("/proc") if name.isdigit()} - read  # noqa: PTH208
             if not fresh:
                 break
             read |= fresh
-            found.update(
+            processes.update(
                 (pid, process)
                 for pid in sorted(fresh)
                 if (process := self._seen(pid)) and not process.dead
             )
-        return found
+        return processes
 
     def _seen(self, pid: int) -> Process | None:
         facts = procfs.facts_of(pid)
@@ -83,12 +83,12 @@ class LinuxProcesses:
         return process
 
     def identify(self, pid: int) -> ProcessId | None:
-        found = stat(pid)
-        return found.id if found and not found.dead else None
+        process = stat(pid)
+        return process.id if process and not process.dead else None
 
     def again(self, process: ProcessId) -> Process | None:
-        found = stat(process.pid)
-        return found if found and not found.dead and found.id == process else None
+        current = stat(process.pid)
+        return current if current and not current.dead and current.id == process else None
 
     def argv(self, process: ProcessId) -> tuple[str, ...]:
         return self._of(process, procfs.argv_in) or ()
@@ -162,12 +162,12 @@ class LinuxProcesses:
     def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
         # The start time is compared after opening the pidfd: from then on, the signal cannot hit
         # another process by pid reuse.
-        found = stat(process.pid)
-        if found is None:
+        current = stat(process.pid)
+        if current is None:
             # Gone, or hidden from us (hidepid): without its start time, pid reuse cannot be ruled
             # out.
             return Sent.GONE if pidfd is None or _readable([pidfd], 0.0) else Sent.DENIED
-        if found.dead or found.id != process:
+        if current.dead or current.id != process:
             return Sent.GONE
         try:
             if pidfd is None:
@@ -195,8 +195,8 @@ class LinuxProcesses:
                 unwatched.add(process)
                 continue
             self._watched[process] = pidfd
-            found = stat(process.pid)
-            if found is not None and found.id != process:
+            current = stat(process.pid)
+            if current is not None and current.id != process:
                 gone.add(process)
         return gone, unwatched
 

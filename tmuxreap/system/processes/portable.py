@@ -40,8 +40,8 @@ def boot_id() -> str:
 class PsutilProcesses:
     def look(self) -> Mapping[int, Process]:
         foreground = _foreground_groups()
-        found = (_process(handle, foreground) for handle in psutil.process_iter())
-        return {process.pid: process for process in found if process and not process.dead}
+        processes = (_process(handle, foreground) for handle in psutil.process_iter())
+        return {process.pid: process for process in processes if process and not process.dead}
 
     def identify(self, pid: int) -> ProcessId | None:
         found = _handle(pid)

@@ -53,8 +53,8 @@ def command_of(deed: deeds.Deed) -> list[str]:
             return switch_client(server, session, pane, client)
         case deeds.SetStatus(registry, segment):
             words = ["-gqu", STATUS] if segment is None else ["-g", STATUS, segment]
-            wanted = {STATUS_ASKED: ("on",), STATUS_OF: ("", registry)}
-            return if_option(wanted, _line(["set-option", *words]))
+            condition = {STATUS_ASKED: ("on",), STATUS_OF: ("", registry)}
+            return if_option(condition, _line(["set-option", *words]))
 
 
 def creation_of(new: deeds.NewSession) -> list[list[str]]:
@@ -124,10 +124,10 @@ def kill_session_command(
 
     A new server counts IDs from 0 again, so its identity is compared, too. If the session has
     changed, only the panes that were judged are killed."""
-    held = "".join(
+    holds = "".join(
         f"<{pane.id}.{pane.pid or ''}{'L' if pane.linked else ''}>" for pane in session.panes
     )
-    seen = [*_this_session(server, session), (GROUPED, str(int(session.grouped))), (HOLDS, held)]
+    seen = [*_this_session(server, session), (GROUPED, str(int(session.grouped))), (HOLDS, holds)]
     panes = " ; ".join(_line(kill_pane_command(server, session, pane)) for pane in judged)
     return [
         *_if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'"),
@@ -175,8 +175,8 @@ def new_session(
     """Create a detached session that runs `command` without a shell (empty: the user's shell);
     prints CREATED_FORMAT."""
     size = ["-x", str(width), "-y", str(height)]
-    given = (("-e", f"{key}={value}") for key, value in marks.items())
-    environment = chain.from_iterable(given)
+    pairs = (("-e", f"{key}={value}") for key, value in marks.items())
+    environment = chain.from_iterable(pairs)
     place = ["-s", _no_format(name), "-c", _no_format(cwd)]
     return [
         "new-session",

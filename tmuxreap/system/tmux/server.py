@@ -67,17 +67,17 @@ class RealTmux:
         from tmuxreap.system.tmux.commands import command_of, question
 
         mark = os.urandom(8).hex()
-        asked = [question(one, f"{mark} {number}") for number, one in enumerate(questions)]
+        commands = [question(each, f"{mark} {number}") for number, each in enumerate(questions)]
         before = [command_of(deed) for deed in first]
-        answer = self._source(socket, [*before, *asked]) if first or asked else None
-        said: dict[int, str] = {}
+        answer = self._source(socket, [*before, *commands]) if first or commands else None
+        answers: dict[int, str] = {}
         text, start = answer.text if isinstance(answer, Answer) else "", 0
         for number in range(len(questions)):
             sign = f"{mark} {number}\n"
             end = text.find(sign, start)
             if end >= 0:
-                said[number], start = text[start:end], end + len(sign)
-        return [_read(one, said.get(number)) for number, one in enumerate(questions)]
+                answers[number], start = text[start:end], end + len(sign)
+        return [_read(each, answers.get(number)) for number, each in enumerate(questions)]
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         return self.ask(socket, [Question(pane, joined=joined)])[0]
@@ -113,7 +113,7 @@ class RealTmux:
         self.run(socket, [notice(server, session, name, text) for name in names])
 
     def _empty(self, socket: str) -> Server | None:
-        """A server without sessions refuses `list-panes -a`, but not this."""
+        """Look at a server without sessions: it rejects `list-panes -a` but not `list-sessions`."""
         answer = self._ask(socket, NEVER_START, "list-sessions", "-F", "#{session_id}", *END)
         seen = server_of(socket, answer.text) if isinstance(answer, Answer) else None
         return None if seen is None or seen.unread else seen

@@ -20,8 +20,8 @@ def socket_path(server: str | None, env: Mapping[str, str], uid: int) -> str:
     if server and "/" in server:
         return server
     # tmux falls back to /tmp if TMUX_TMPDIR does not exist.
-    given = env.get("TMUX_TMPDIR", "")
-    folder = os.path.realpath(given if given and os.path.exists(given) else "/tmp")  # noqa: S108, PTH110
+    tmpdir = env.get("TMUX_TMPDIR", "")
+    folder = os.path.realpath(tmpdir if tmpdir and os.path.exists(tmpdir) else "/tmp")  # noqa: S108, PTH110
     return f"{folder}/tmux-{uid}/{server or 'default'}"
 
 
@@ -105,10 +105,10 @@ def _holder(inode: str) -> int | None:
             with open(f"/proc/{pid}/comm", "rb") as comm:  # noqa: PTH123
                 if not comm.read().startswith(b"tmux"):
                     continue
-            held = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}  # noqa: PTH115, PTH208
+            targets = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}  # noqa: PTH115, PTH208
         except OSError:
             continue
-        if f"socket:[{inode}]" in held:
+        if f"socket:[{inode}]" in targets:
             return int(pid)
     return None
 
