@@ -12,38 +12,38 @@ HEAD = """# Figures
 What `./scripts/bench` measured in one run, on {date}, with Python {python} and {tmux} on a small
 shared machine of {cores} cores ({machine}) with a load of {load} at its end: medians and 95th
 percentiles in milliseconds, and ratios. `py` is the time of `python -c pass` in the same minute.
-Trust the ratios; the milliseconds are of that machine. A load beyond its cores lengthens what
-waits for several others (tmux, a watch that is woken, many at once) more than it lengthens `py`.
-Where an agent takes its time to leave, that time is taken off: nobody can save it. Contenders
-take turns, each on sessions of its own.
+Trust the ratios; the milliseconds are of that machine. A load beyond its cores slows what
+waits for several others (tmux, a watch being woken, many at once) more than it slows `py`.
+The time that an agent takes to exit is subtracted: nothing can save it. Contenders take turns,
+each on its own sessions.
 
-- *script of the same libraries*: what one writes in an afternoon with typer, libtmux, psutil and
-  PyYAML. It kills by name, believes tmux and dumps the registry anew
+- *script of the same libraries*: an afternoon's work with typer, libtmux, psutil and PyYAML. It
+  kills by name, trusts tmux and rewrites the whole registry
   ([naive.py](../scripts/benchmark/naive.py)).
-- *shell loop*: `send-keys`, a look every 0.1 s, `kill-session`. It proves and records nothing.
-- *floor*: the least that Python has to do, without lock, proof or check
+- *shell loop*: `send-keys`, a check every 0.1 s, `kill-session`. It proves and records nothing.
+- *floor*: the minimum that Python must do, without lock, proof or check
   ([floor.py](../scripts/benchmark/floor.py)).
-- *hcom*: signals the process, closes the pane and answers `sent`; it waits for nobody's death and
-  keeps no registry.
+- *hcom*: signals the process, closes the pane and answers `sent`; it waits for no death and keeps
+  no registry.
 
 | what | who | median | p95 | ratio | at most |
 |---|---|---|---|---|---|
 """
 WHERE = """
-Where the time of a stop goes, from the lines above. What overlaps with the agent's own time is no
-cost: the last part may be less than nothing.
+Where a stop spends its time, from the lines above. Work that overlaps the agent's own exit costs
+nothing: the last part may be negative.
 
 | part | ms | py |
 |---|---|---|
 """
 READER = """
-To import typer takes {typer:.1f} py with Python itself, argparse {other:.1f}. A plain line,
-of names and flags in full, is read without it, from the same declarations; typer reads every other
-line, and tells the help and the mistakes. A test holds both to the same answers.
+Importing typer takes {typer:.1f} py with Python itself, argparse {other:.1f}. A plain line,
+with full names and flags, is parsed without it, from the same declarations; typer parses every
+other line, and prints help and errors. A test holds both to the same answers.
 """
 TAIL = """
-`at most` is the limit that the project sets itself; above it stands **above**. How cost grows with
-the work:
+`at most` is the project's own limit; beyond it the line says **above**. How cost grows with the
+work:
 
 ![cost against the number of sessions or rows](pictures/cost.svg)
 """

@@ -1,2 +1,2 @@
-"""The sessions on one screen, seen and ended by keys: `keys` is their table, `app` and `choosing`
-what each does, `view` and `widgets` what is shown, `actions` what is asked of the program."""
+"""All sessions on one screen, controlled by keys: `keys` is their table, `app` and `choosing` their
+actions, `view` and `widgets` the display, `actions` the requests to the program."""

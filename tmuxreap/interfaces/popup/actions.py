@@ -1,5 +1,5 @@
-"""What the popup asks of the program: the same functions as the verbs, each time with an App of its
-own, so that any thread may ask. Draws nothing."""
+"""The popup's requests to the program: the same functions as the verbs, each call with its own
+context, so that any thread may call. Never draws."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ ON_A_SERVER = (Live.ALIVE, Live.AGENT_GONE)
 
 @frozen
 class Client:
-    """The tmux client that the popup was opened in. Without a name: the one that tmux takes for the
-    current one."""
+    """The tmux client that the popup was opened in; without a name, tmux's current client."""
 
     socket: str
     name: str | None
@@ -45,11 +44,11 @@ class Client:
 
 @frozen
 class Seen:
-    """One look at everything, and the screen of the session that is chosen."""
+    """One look at everything, and the screen of the selected session."""
 
     sessions: tuple[Session, ...] = ()
     screen: str = ""
-    why: str = ""  # the chosen one is not as the registry says
+    why: str = ""  # how the selected session differs from the registry
     warnings: tuple[str, ...] = ()
     failure: Failure | None = None
 
@@ -63,18 +62,18 @@ class Desk:
         context = self._new_app()
         try:
             result = listing.run(context, listing.ListRequest())
-            found = [item for item in result.results if isinstance(item, Session)]
-            found += [_unregistered(one) for one in _listed(result.more.get("unregistered"))]
-            one = next((one for one in found if one.name == chosen), None)
-            screen = _screen(context, one) if one else ""
-            return Seen(tuple(found), screen, _why(context, one), result.warnings)
+            sessions = [item for item in result.results if isinstance(item, Session)]
+            sessions += [_unregistered(one) for one in _listed(result.more.get("unregistered"))]
+            selected = next((one for one in sessions if one.name == chosen), None)
+            screen = _screen(context, selected) if selected else ""
+            return Seen(tuple(sessions), screen, _why(context, selected), result.warnings)
         except Failure as failure:
             return Seen(failure=failure)
         finally:
             context.close()
 
     def end(self, verb: Verb, names: Sequence[str], progress: Progress) -> Result:
-        """Asked and agreed is before this."""
+        """End sessions; the caller has already asked for confirmation."""
 
         def work(context: Context) -> Result:
             return stop.run(
@@ -98,7 +97,7 @@ class Desk:
         return self._answer("start", lambda context: start.run(context, request))
 
     def agents(self) -> list[str]:
-        """Those that can be started here."""
+        """Return the agents that are installed on this machine."""
         return self._with(start.installed)
 
     def choices_file(self) -> Path | None:
@@ -107,13 +106,13 @@ class Desk:
     # Of other hosts
 
     def hosts(self) -> tuple[str, ...] | Failure:
-        """Those that the user has listed."""
+        """Return the hosts listed in hosts.yaml."""
 
         def work(context: Context) -> tuple[str, ...]:
-            found = read_hosts(context.settings)
-            if found.found:
-                return tuple(found.found)
-            reason = f"could not show other hosts: none is listed in {found.path or 'hosts.yaml'}"
+            listed = read_hosts(context.settings)
+            if listed.found:
+                return tuple(listed.found)
+            reason = f"could not show other hosts: none is listed in {listed.path or 'hosts.yaml'}"
             raise Failure(Code.USAGE, reason, "docs/hosts.md says how one is listed")
 
         return self._tried(work)
@@ -122,8 +121,8 @@ class Desk:
         return self._with(lambda context: far.look(context, host, before))
 
     def screen_there(self, target: str) -> str:
-        found = self._tried(lambda context: far.screen(context, target))
-        return "" if isinstance(found, Failure) else found
+        screen = self._tried(lambda context: far.screen(context, target))
+        return "" if isinstance(screen, Failure) else screen
 
     def end_there(self, verb: Verb | None, targets: Sequence[str]) -> Result:
         def work(context: Context) -> Result:
@@ -136,7 +135,7 @@ class Desk:
         return self._tried(lambda context: way_to(context, target))
 
     def jump(self, name: str) -> Result:
-        """Bring the client to that session, if it is still the one that was seen."""
+        """Switch the client to the session, if it is still the one that was seen."""
 
         def work(context: Context) -> Result:
             _jump(context, _row(context, name), self._client)
@@ -177,7 +176,7 @@ class Desk:
 
 
 def silent_progress(monotonic: Callable[[], float]) -> Progress:
-    """One that is read, not drawn: `at` says on which rung each session is."""
+    """Return a progress that is read, not drawn: `at` has the rung of each session."""
     return Progress(io.StringIO(), monotonic, live=True)
 
 
@@ -189,23 +188,23 @@ def _listed(found: object) -> list[dict[str, str]]:
 
 
 def _unregistered(one: Mapping[str, str]) -> Session:
-    """An agent's session that no row has, as a row of the table."""
-    there = Session(one["name"], one["agent"], Status.RUNNING, Live.ALIVE)
-    return replace(there, drift=UNREGISTERED)
+    """Return an agent's session without a row, for the table."""
+    session = Session(one["name"], one["agent"], Status.RUNNING, Live.ALIVE)
+    return replace(session, drift=UNREGISTERED)
 
 
 def _why(context: Context, one: Session | None) -> str:
-    """Why its row is not what there is, and what settles that."""
+    """Say why the row differs from reality, and what fixes it."""
     if one is None or one.drift is None:
         return ""
     if one.drift == UNREGISTERED:
         return "an agent runs in it and it is not registered: + registers it"
-    found = settle(context, dry_run=True, only=frozenset({one.name})).result.results
-    drift = next((item for item in found if isinstance(item, Drift)), None)
+    drifts = settle(context, dry_run=True, only=frozenset({one.name})).result.results
+    drift = next((item for item in drifts if isinstance(item, Drift)), None)
     if drift is None:
         return ""
-    way = "reconcile records it" if drift.settled else f"hint: {drift.hint}"
-    return f"{drift.drift}: {drift.evidence}; {way}"
+    fix = "reconcile records it" if drift.settled else f"hint: {drift.hint}"
+    return f"{drift.drift}: {drift.evidence}; {fix}"
 
 
 def _exact(names: Sequence[str]) -> tuple[str, ...]:
@@ -225,7 +224,7 @@ def _row(context: Context, name: str) -> Row:
 
 
 def _screen(context: Context, one: Session) -> str:
-    """As it is now; of an ended session as it was last recorded."""
+    """Return the current screen; for an ended session the last recorded one."""
     if one.drift == UNREGISTERED:
         return ""
     row = _row(context, one.name)

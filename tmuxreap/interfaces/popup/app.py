@@ -1,7 +1,7 @@
-"""The popup: the sessions, the screen of the chosen one, and a key for each thing to do with them.
+"""The popup: the sessions, the screen of the selected one, and a key for each action.
 
-Owns the screen only. What is done is asked of `desk` in threads, and an ending is never left half
-done: whoever closes the popup, or pulls its terminal away, lets it finish first."""
+Owns only the screen. Threads do the work through `desk`, and an ending is never left half done: it
+finishes first, even if the popup is closed or loses its terminal."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tmuxreap.interfaces.popup.keys import KEYS, line
 from tmuxreap.interfaces.popup.widgets import Doing, Filter, Question, Sessions
 
 T = TypeVar("T")
-LOOK_S, FAR_S = 1.0, 3.0  # here, and at other hosts
+LOOK_S, FAR_S = 1.0, 3.0  # on this machine, and on other hosts
 DRAW_S = 0.2
-HIGH = 16  # and below it there is place for one of them only
+HIGH = 16  # lower than this, only the list or the screen is shown
 
 
 class Popup(Drawing):
@@ -58,7 +58,7 @@ class Popup(Drawing):
         yield Static(id="keys")
 
     def on_mount(self) -> None:
-        self.theme = (  # the terminal's own colours: right on a dark one and on a light one
+        self.theme = (  # the terminal's own colors, for dark and light backgrounds
             "ansi-dark"
         )
         self._recall()
@@ -86,18 +86,18 @@ class Popup(Drawing):
         self.action_jump()
 
     def _meant(self, verb: Verb | None = None) -> list[str]:
-        """Those that are marked, else the one under the cursor; none that something is being done
-        with, but a stop may be hurried by a kill."""
+        """Return the marked sessions, else the one under the cursor. Busy ones are left out, except
+        that a kill may take over a running stop."""
         chosen = self._chosen
         names = [name for name in self._table.names if name in self._marked] or (
             [chosen] if chosen else []
         )
-        hurried = {
+        stopping = {
             name
             for name, doing in self._doing.items()
             if (doing.verb, verb) == (Verb.STOP, Verb.KILL)
         }
-        return [name for name in names if name not in self._doing or name in hurried]
+        return [name for name in names if name not in self._doing or name in stopping]
 
     def action_end(self, word: str) -> None:
         verb = Verb(word)
@@ -117,10 +117,10 @@ class Popup(Drawing):
             self._begin("resuming", names, None)
 
     def _begin(self, word: str, names: list[str], verb: Verb | None) -> None:
-        """Each host by itself: none waits for another."""
+        """Start the work on each host separately: none waits for another."""
         self._said = None
-        for host, mine in far.by_host(names, self._host_of).items():
-            self._begin_on(host, Doing(word, verb, silent_progress(self._monotonic)), mine)
+        for host, targets in far.by_host(names, self._host_of).items():
+            self._begin_on(host, Doing(word, verb, silent_progress(self._monotonic)), targets)
         self._draw()
 
     def _begin_on(self, host: str, doing: Doing, names: list[str]) -> None:
@@ -140,15 +140,15 @@ class Popup(Drawing):
         self._ask(work, told)
 
     def _done(self, doing: Doing, result: Result) -> None:
-        """What was hurried by a kill is told by the kill."""
-        mine = {name for name, now in self._doing.items() if now is doing}
-        for name in mine:
+        """Show the result, except for sessions that a kill took over: the kill reports those."""
+        ended = {name for name, current in self._doing.items() if current is doing}
+        for name in ended:
             del self._doing[name]
-        self._marked -= mine
+        self._marked -= ended
         self._told.update(
-            {name: told for name, told in view.receipts(result).items() if name in mine}
+            {name: text for name, text in view.receipts(result).items() if name in ended}
         )
-        self._said = view.summary(result) if mine else self._said
+        self._said = view.summary(result) if ended else self._said
         if self._leaving and not self._doing:
             self.exit()
             return
@@ -171,7 +171,7 @@ class Popup(Drawing):
             self._ask(lambda: self._desk.jump(name), self._jumped, daemon=True)
 
     def _sit_in(self, name: str, way: tuple[str, ...] | Failure | None) -> None:
-        """This terminal is that session's until it is left, and the popup's again."""
+        """Attach the terminal to the session; return to the popup on detach."""
         if isinstance(way, Failure):
             self._said = Text("\n").join(view.failure_lines(way))
         elif way is not None:
@@ -189,7 +189,7 @@ class Popup(Drawing):
             self._draw_said()
 
     def action_turn(self) -> None:
-        """Where there is no place for both: the screen instead of the table."""
+        """Show the screen instead of the table, if there is no room for both."""
         self.screen.toggle_class("turned")
 
     def action_leave(self) -> None:

@@ -1,6 +1,5 @@
-"""What the person at the popup has chosen: the order, the filter, whether ended sessions show, and
-those of other hosts. All but the filter is remembered from one popup to the next. Pure, but for the
-file that remembers it."""
+"""The user's choices in the popup: the order, the filter, whether to show ended sessions and those
+of other hosts. A file keeps all but the filter for the next popup; the rest is pure."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from tmuxreap.core.values import frozen, replace
 from tmuxreap.sessions.state import AgentState
 
 FILE = Path("tmuxreap") / "popup.json"
-# Who waits for a person comes first, then what is not as the registry says.
+# Sessions waiting for a person first, then those that differ from the registry (None).
 ATTENTION = (
     AgentState.WAITING.value,
     AgentState.LIMITED.value,
@@ -48,8 +47,8 @@ class Choices:
 def arranged(
     sessions: Sequence[Session], choices: Choices, kept: Container[str] = ()
 ) -> list[Session]:
-    """What is shown, in its order: ended ones last. `kept`: ended ones that were dealt with here
-    stay in sight."""
+    """Return the visible sessions in order, ended ones last. `kept`: ended sessions that stay
+    visible, because the popup has just acted on them."""
     shown = [
         one
         for one in sessions
@@ -61,7 +60,7 @@ def arranged(
 
 
 def matches(one: Session, words: str) -> bool:
-    """All of the words, wherever they stand in what the row shows."""
+    """Tell whether the row's text contains all of the words."""
     facts = [one.name, one.agent or "", str(one.status), one.state or "", *one.tags]
     text = plain(" ".join([*facts, one.drift or ""])).lower()
     return all(word in text for word in words.lower().split())
@@ -72,7 +71,7 @@ def _attention(one: Session) -> int:
 
 
 def place(environ: Mapping[str, str], home: Path | None) -> Path | None:
-    """Where the choices are kept: `$XDG_STATE_HOME`, else below HOME; None where there is none."""
+    """Return the file of the choices, below `$XDG_STATE_HOME` or HOME; None if neither is set."""
     given = environ.get("XDG_STATE_HOME", "")
     if given.startswith("/"):
         return Path(given) / FILE
@@ -81,17 +80,17 @@ def place(environ: Mapping[str, str], home: Path | None) -> Path | None:
 
 def recalled(path: Path | None) -> Choices:
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path else {}
+        data = json.loads(path.read_text(encoding="utf-8")) if path else {}
     except (OSError, ValueError, RecursionError):
         return Choices()
-    if not isinstance(found, dict) or str(found.get("sort")) not in SORTS:
+    if not isinstance(data, dict) or str(data.get("sort")) not in SORTS:
         return Choices()
-    ended, hosts = (found.get(flag) is True for flag in ("ended", "hosts"))
-    return Choices(str(found["sort"]), ended, hosts=hosts)
+    ended, hosts = (data.get(flag) is True for flag in ("ended", "hosts"))
+    return Choices(str(data["sort"]), ended, hosts=hosts)
 
 
 def remember(path: Path | None, choices: Choices) -> None:
-    """Whoever cannot write there chooses anew next time."""
+    """Save the choices; a file that cannot be written only loses them."""
     if path is None:
         return
     with contextlib.suppress(OSError):

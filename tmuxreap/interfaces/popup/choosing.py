@@ -1,5 +1,5 @@
-"""What the popup shows and means, chosen by keys: marks, order, filter, ended ones, hosts; and what
-it asks for: a session to start, one to register. Ends nothing."""
+"""The keys that select what is shown and marked (order, filter, ended sessions, hosts), and the
+forms to start or register a session. Never ends a session."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Choosing(Looking):
         self._marked: set[str] = set()
         self._choices = Choices()
         self._choices_file: Path | None = None
-        self._ahead: list[Key] | None = None  # pressed while a form is on its way
-        self._mark_ahead = False  # asked for before anybody was seen
+        self._ahead: list[Key] | None = None  # keys pressed while a form is opening
+        self._mark_ahead = False  # requested before the first look
         self._replies = Replies()
 
     def _recall(self) -> None:
@@ -39,7 +39,7 @@ class Choosing(Looking):
             self._ask(self._desk.hosts, self._hosts_are, daemon=True)
 
     def action_hosts(self) -> None:
-        """Show the sessions of other hosts too, or of this machine alone."""
+        """Show or hide the sessions of other hosts."""
         if self._hosts.names:
             self._hosts.forget()
             self._choose(replace(self._choices, hosts=False))
@@ -63,8 +63,8 @@ class Choosing(Looking):
             await self._pressed(event)
 
     async def _pressed(self, key: Key) -> None:
-        """Done before the next is heard. The toolkit hands a key about among its widgets: one that
-        is typed ahead of a field would come there in another order, or be a command."""
+        """Handle the key before the next one arrives. The toolkit passes keys from widget to
+        widget: type-ahead for a field could arrive out of order, or act as a command."""
         field = self.focused
         if self._ahead is not None:
             self._ahead.append(key)
@@ -73,13 +73,13 @@ class Choosing(Looking):
         elif active := self.screen.active_bindings.get(key.key):
             await self.run_action(active.binding.action, active.node)
             if isinstance(self.focused, Input) and self.focused is not field:
-                self.focused.select_all()  # what is typed now takes its place
+                self.focused.select_all()  # typing replaces it
 
     @on(DescendantFocus)
     async def _form_is_there(self, event: DescendantFocus) -> None:
         if isinstance(event.widget, Input):
-            ahead, self._ahead = self._ahead or [], None
-            for key in ahead:
+            keys, self._ahead = self._ahead or [], None
+            for key in keys:
                 await self._pressed(key)
 
     @on(Input.Changed, "#filter")
@@ -88,7 +88,7 @@ class Choosing(Looking):
         self._draw()
 
     def action_keep_filter(self) -> None:
-        """The rows are those that it leaves: the next key is meant for one of them."""
+        """Apply the filter at once: the next key acts on the remaining rows."""
         filter_ = self.query_one(Filter)
         self._choices = replace(self._choices, only=filter_.value)
         self._draw()
@@ -114,10 +114,10 @@ class Choosing(Looking):
         self.push_screen(Page(view.help_page()))
 
     def action_adopt(self) -> None:
-        """The chosen one, if it is not registered, else all that are not."""
-        there = [one.name for one in self._seen.sessions if one.drift == UNREGISTERED]
+        """Register the selected session if it is unregistered, else all that are."""
+        unregistered = [one.name for one in self._seen.sessions if one.drift == UNREGISTERED]
         chosen = self.query_one(Sessions).chosen
-        names = [chosen] if chosen is not None and chosen in there else there
+        names = [chosen] if chosen is not None and chosen in unregistered else unregistered
 
         def answered(agreed: bool | None) -> None:
             if agreed:
@@ -125,7 +125,7 @@ class Choosing(Looking):
 
         if len(names) > 1:
             self.push_screen(Question(view.question("register", names)), answered)
-        elif self._seen.failure is not None or names:  # without a registry nobody was looked for
+        elif self._seen.failure is not None or names:  # without a registry nothing was searched
             answered(True)
 
     def action_new(self) -> None:
@@ -159,7 +159,7 @@ class Choosing(Looking):
             self._draw()
 
     def action_mark_all(self) -> None:
-        """All that run; none, when they are marked already."""
+        """Mark all running sessions; if they already are, unmark them."""
         self._mark_ahead = not self._has_looked
         running = {
             one.name for one in self._sessions if not one.ended and one.drift != UNREGISTERED

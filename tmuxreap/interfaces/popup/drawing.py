@@ -1,5 +1,5 @@
-"""Draws what the popup has seen and is doing: the table, the facts and the screen of the chosen
-one, what is to be said. Asks for nothing and ends nothing."""
+"""Draws what the popup has seen and is doing: the table, facts and screen of the selected session,
+messages. Never starts a request or an ending."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tmuxreap.interfaces.popup.choices import arranged
 from tmuxreap.interfaces.popup.choosing import Choosing
 from tmuxreap.interfaces.popup.widgets import Doing, Sessions
 
-WIDE = 150  # from here on list and screen stand beside each other
+WIDE = 150  # from here on list and screen are side by side
 
 
 class Drawing(Choosing):
@@ -31,8 +31,7 @@ class Drawing(Choosing):
 
     @property
     def _is_there(self) -> bool:
-        """A thread may have its answer before the table is made, or when the popup is closing
-        already."""
+        """A thread may answer before the table exists, or while the popup is closing."""
         return self.is_running and bool(self.query(Sessions))
 
     @property
@@ -58,22 +57,22 @@ class Drawing(Choosing):
             self._draw()
 
     def _draw_table(self) -> None:
-        every, hosts = self._sessions, self._host_of
-        shown = arranged(every, self._choices, {*self._told, *self._doing})
+        sessions, hosts = self._sessions, self._host_of
+        shown = arranged(sessions, self._choices, {*self._told, *self._doing})
         drawn, width = shown[: view.MOST_ROWS], self._table_width
         columns = view.columns(width, tagged=any(one.tags for one in shown), hosted=bool(hosts))
         labels = {one.name: view.label(one, hosts.get(one.name, ""), columns) for one in drawn}
         room = view.name_cells(labels.values(), columns, width)
         rows = [self._cells(one, room, labels[one.name], hosts.get(one.name, "")) for one in drawn]
         self._table.show(columns, [*labels], [[row[column] for column in columns] for row in rows])
-        told = view.about_hosts(self._hosts.troubles(), self._hosts.waiting())
-        folded = view.under_the_table(len(shown), every, self._choices, told)
+        troubles = view.about_hosts(self._hosts.troubles(), self._hosts.waiting())
+        folded = view.under_the_table(len(shown), sessions, self._choices, troubles)
         self.query_one("#folded", Static).update(folded)
         self.query_one("#folded").display = bool(folded)
 
     @property
     def _table_width(self) -> int:
-        """Without the scroll bar, which may come."""
+        """Leave room for the scroll bar, which may appear."""
         width = self.size.width
         return (width * 6 // 10 if width >= WIDE else width) - 1
 
@@ -89,14 +88,14 @@ class Drawing(Choosing):
 
     def _draw_beside(self) -> None:
         chosen = self._session(self._chosen)
-        told = self._told.get(chosen.name) if chosen else None
+        receipt = self._told.get(chosen.name) if chosen else None
         self.query_one("#facts", Static).update(view.facts(chosen) if chosen else "")
         host = self._host_of.get(chosen.name) if chosen else None
         why = plain(self._why(chosen, host)) if chosen and chosen.drift else ""
         self.query_one("#why", Static).update(Text(why, style="red"))
         self.query_one("#why").display = bool(why)
-        self.query_one("#told", Static).update(told or "")
-        self.query_one("#told").display = told is not None
+        self.query_one("#told", Static).update(receipt or "")
+        self.query_one("#told").display = receipt is not None
         screen = self.query_one("#screen", Static)
         shown = self._screen_of(chosen, host) if chosen else ""
         screen.update(view.screen(shown, screen.size.height))

@@ -1,4 +1,4 @@
-"""What the popup asks of other hosts: each time one host, as `--host` does. Draws nothing."""
+"""The popup's requests to other hosts, one host per call, like `--host`. Never draws."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from tmuxreap.sessions.context import Context
 
 @frozen
 class There:
-    """What one host told last; after a failure its sessions are those that it told of before, and
-    nobody knows how they are."""
+    """The last answer of one host; after a failure the earlier sessions, in an unknown state."""
 
     sessions: tuple[Session, ...] = ()
     failure: Failure | None = None
@@ -30,9 +29,9 @@ def look(context: Context, host: str, before: There) -> There:
     except Failure as failure:
         return There(_unknown(before), failure)
     assert result is not None  # noqa: S101 - a host was named
-    wrong = result.failure or next(iter(result.others), None)
-    found = tuple(one for item in result.results if (one := _shown(item)) is not None)
-    return There(found or _unknown(before), wrong) if wrong else There(found)
+    problem = result.failure or next(iter(result.others), None)
+    sessions = tuple(one for item in result.results if (one := _shown(item)) is not None)
+    return There(sessions or _unknown(before), problem) if problem else There(sessions)
 
 
 def _shown(item: Item) -> Session | None:
@@ -44,7 +43,7 @@ def _unknown(before: There) -> tuple[Session, ...]:
 
 
 def screen(context: Context, target: str) -> str:
-    """As `show` there tells it; nothing where that host does not answer."""
+    """Return the screen as `show` on the host prints it; "" if the host does not answer."""
     result = over_hosts(context, "show", None, {"targets": [target]})
     first = next(iter(result.results), None) if result else None
     text = first.facts.get("screen") if isinstance(first, RemoteResult) else None
@@ -52,14 +51,14 @@ def screen(context: Context, target: str) -> str:
 
 
 def end(context: Context, verb: Verb | None, targets: Sequence[str]) -> Result:
-    """End them there, or resume them. Asked and agreed is before this."""
+    """End or resume remote sessions; the caller has already asked for confirmation."""
     word = verb.value if verb else "resume"
     result = over_hosts(context, word, None, {"targets": [*targets], "yes": True})
     return result or Result(word, None, context.clock.now())
 
 
 class Hosts:
-    """The other hosts as they were heard last, each by itself: one that hangs holds up nobody."""
+    """The last answers of the other hosts, kept separately: one that hangs delays no other."""
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
@@ -70,7 +69,7 @@ class Hosts:
         return self._heard.get(host, There())
 
     def due(self, at_once: int) -> list[str]:
-        """Those that may be asked now, and are from now on."""
+        """Return the hosts to ask now, and count them as asked."""
         free = max(at_once - len(self._asked), 0)
         hosts = [host for host in self.names if host not in self._asked][:free]
         self._asked.update(hosts)
@@ -85,11 +84,11 @@ class Hosts:
         self.names, self._heard = (), {}
 
     def of(self, here: Collection[str]) -> dict[str, str]:
-        """By target the host of each session there; a row of this machine wins."""
-        found: dict[str, str] = {}
+        """Map each remote session's target to its host; a local row of that name wins."""
+        hosts: dict[str, str] = {}
         for host, there in self._heard.items():
-            found.update((one.name, host) for one in there.sessions if one.name not in here)
-        return found
+            hosts.update((one.name, host) for one in there.sessions if one.name not in here)
+        return hosts
 
     def sessions(self, here: Collection[str]) -> list[Session]:
         every = chain.from_iterable(there.sessions for there in self._heard.values())
@@ -99,18 +98,18 @@ class Hosts:
         return [there.failure for there in self._heard.values() if there.failure is not None]
 
     def waiting(self) -> int:
-        """How many have not answered yet."""
+        """Count the hosts that have not answered yet."""
         return sum(host not in self._heard for host in self.names)
 
 
 def by_host(targets: Iterable[str], hosts: Mapping[str, str]) -> dict[str, list[str]]:
-    """What each host is asked about; "" is this machine."""
-    found: dict[str, list[str]] = {}
+    """Group targets by their host; "" is this machine."""
+    groups: dict[str, list[str]] = {}
     for target in targets:
-        found.setdefault(hosts.get(target, ""), []).append(target)
-    return found
+        groups.setdefault(hosts.get(target, ""), []).append(target)
+    return groups
 
 
 def why(one: Session, host: str) -> str:
-    """Why its row there is not true is told there."""
+    """Name the drift; the reason is only known on the host."""
     return f"{one.drift}; see: {command('reconcile', '--host', host, '--dry-run')}"

@@ -1,4 +1,4 @@
-"""The popup's keys: one table. Its bindings, the line at its foot and its help are made from it."""
+"""The popup's keys in one table: the source of its bindings, footer line and help."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from tmuxreap.core.values import frozen
 
 @frozen
 class Key:
-    """`pressed` as the toolkit names it, `shown` as people do; `worth`: the least of them leave a
-    narrow line first."""
+    """One key: `pressed` is the toolkit's name, `shown` the displayed one. Keys of the least
+    `worth` leave a narrow line first."""
 
     pressed: str
     shown: str
@@ -41,7 +41,7 @@ MOVING = (("j k ↑ ↓", "move"), ("click", "choose; again: jump"))
 
 
 def fitting(width: int) -> tuple[Key, ...]:
-    """Those that a line of so many cells holds, in their order: the worthiest first."""
+    """Return the keys that fit into a line, in table order; those of most worth are kept."""
     kept: list[Key] = []
     left = width
     for key in sorted(KEYS, key=lambda one: -one.worth):
@@ -54,7 +54,7 @@ def fitting(width: int) -> tuple[Key, ...]:
 
 
 def line(width: int) -> str:
-    """With what a click on a word does."""
+    """Return the footer line, with an action for a click on each word."""
     return "  ".join(
         f"[@click=app.{key.action}][b]{key.shown}[/b] {key.word}[/]" for key in fitting(width)
     )

@@ -1,5 +1,5 @@
-"""What the popup has seen: the sessions of this machine, those of other hosts, and a screen. Looks
-in threads, at each host in one of its own: one that hangs holds up nobody. Ends nothing."""
+"""What the popup has seen: local sessions, those of other hosts, and a screen. Looks in threads,
+one for each host, so that one that hangs delays no other. Never ends a session."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Looking(Patient):
         self._said: Text | None = None
         self._looking = False
         self._hosts = Hosts()
-        self._reading: set[str] = set()  # the hosts that were asked for a screen
-        self._screen_there = ("", "")  # of which session, and what it shows
+        self._reading: set[str] = set()  # hosts with a pending request for a screen
+        self._screen_there = ("", "")  # session name, screen
 
     @property
     def _chosen(self) -> str | None:
@@ -45,7 +45,7 @@ class Looking(Patient):
     def _host_of(self) -> dict[str, str]:
         return self._hosts.of(self._here)
 
-    # Here
+    # This machine
 
     def _look(self) -> None:
         if not self._looking:
@@ -61,9 +61,9 @@ class Looking(Patient):
         self._seen = seen
         self._draw()
         if self._chosen not in (None, chosen):
-            self._look()  # another was chosen meanwhile: its screen
+            self._look()  # the selection changed meanwhile: get the new screen
 
-    # There
+    # Other hosts
 
     def _hosts_are(self, found: tuple[str, ...] | Failure) -> None:
         if isinstance(found, Failure):
@@ -86,7 +86,7 @@ class Looking(Patient):
         self._ask(lambda: self._desk.look_there(host, before), told, daemon=True)
 
     def _read_there(self) -> None:
-        """The screen of the chosen one."""
+        """Request the screen of the selected session."""
         chosen = self._chosen
         host = self._host_of.get(chosen) if chosen else None
         if chosen is None or host is None or host in self._reading:

@@ -1,5 +1,5 @@
-"""A screenful that waits for nobody and leaves nothing half done: work goes on in threads, and
-whoever closes it, or pulls its terminal away, lets what was begun finish first."""
+"""An application that never blocks and leaves nothing half done: work runs in threads, and finishes
+first even if the popup is closed or loses its terminal."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Patient(App[None]):
     def _ask(
         self, work: Callable[[], T], tell: Callable[[T], None], *, daemon: bool = False
     ) -> None:
-        """The work in a thread, and what comes of it here. `daemon`: nobody waits for it at the
-        end."""
+        """Run work in a thread and pass its result to `tell` here. The exit does not wait for a
+        `daemon`."""
 
         def asked() -> None:
             try:
                 answer = work()
-            except Exception as error:  # noqa: BLE001 - a bug: told where it can be seen
+            except Exception as error:  # noqa: BLE001 - a bug: raised where it is visible
                 bug = error
                 self.post_message(Answered(lambda: _raise(bug)))
             else:
@@ -47,12 +47,11 @@ class Patient(App[None]):
         answered.tell()
 
     def cut_off(self, number: int, frame: FrameType | None) -> None:
-        """The terminal is gone, or the popup is taken away, also by the very ending that it began.
-        What draws may be stuck by now: what is under way is finished beside it, and that is the
-        end."""
-        nothing = os.open(os.devnull, os.O_RDWR)
+        """Finish running work in the background when the terminal goes away, perhaps through the
+        very ending started here, then exit. Drawing may be stuck by now."""
+        devnull = os.open(os.devnull, os.O_RDWR)
         for descriptor in range(3):
-            os.dup2(nothing, descriptor)
+            os.dup2(devnull, descriptor)
         threading.Thread(target=self._finish).start()
 
     def _finish(self) -> None:

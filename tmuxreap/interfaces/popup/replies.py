@@ -1,5 +1,5 @@
-"""What a terminal answers to a question that somebody else asked it (a client that has left, a
-program before us): the toolkit hands it on letter by letter, as keys. Never commands."""
+"""A terminal's replies to queries of others (a detached client, an earlier program), which the
+toolkit passes on as single keys. They must never act as commands."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from enum import Enum
 
 from textual.events import Key
 
-TOGETHER_S = 0.05  # a person's keys do not follow each other so soon
-LOST_S = 1.0  # after that no end is coming
+TOGETHER_S = 0.05  # a user's keys are further apart
+LOST_S = 1.0  # after that the end was lost
 
 
 class Part(Enum):
-    ESCAPE = "^"  # as the toolkit writes one that begins nothing it knows
-    CONTROL = "["  # runs until a letter
-    STRING = "P"  # runs until ESC \ or a bell
+    ESCAPE = "^"  # how the toolkit reports an ESC of an unknown sequence
+    CONTROL = "["  # ends with a letter
+    STRING = "P"  # ends with ESC \ or a bell
 
 
-# After a while the toolkit leaves out the escape, too.
+# After a timeout the toolkit omits the ESC.
 BEGINS = {
     "circumflex_accent": Part.ESCAPE,
     "left_square_bracket": Part.CONTROL,
@@ -29,7 +29,7 @@ SURE = ("circumflex_accent", "alt+shift+p")
 
 
 class Replies:
-    """Follows the keys, and says which are part of a reply."""
+    """Tracks incoming keys and tells which belong to a terminal's reply."""
 
     def __init__(self) -> None:
         self._within: Part | None = None
@@ -37,7 +37,7 @@ class Replies:
         self._last = 0.0
 
     def takes(self, key: Key) -> bool:
-        """A bracket may be a person's: what follows it at once is not."""
+        """Tell if the key is part of a reply: a bracket may be typed, keys right after it not."""
         late, self._last = key.time - self._last > self._patience_s, key.time
         before = None if late else self._within
         self._within = self._after(before, key)

@@ -1,7 +1,6 @@
-"""What the popup shows, as text: the cells of a row, a receipt, a question. Knows nothing of the
-screen that it is on.
+"""The popup's content as text: the cells of a row, a receipt, a question. Knows no widgets.
 
-Everything from outside is made plain first: a name may hold markup and escapes."""
+External text is always sanitized first: a name may contain markup and escape sequences."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from tmuxreap.sessions.state import AgentState
 
 MARKED = "*"
 COLUMNS = ("", "NAME", "HOST", "STATE", "IDLE", "MEMORY", "AGENT", "TAGS")
-WORTH = ("", "NAME", "STATE", "HOST", "AGENT", "IDLE", "MEMORY", "TAGS")  # the last leaves first
+WORTH = ("", "NAME", "STATE", "HOST", "AGENT", "IDLE", "MEMORY", "TAGS")  # dropped from the end
 LEAST_CELLS = {
     "": 1,
     "NAME": 12,
@@ -38,9 +37,9 @@ LEAST_CELLS = {
     "AGENT": 8,
     "TAGS": 12,
 }
-PADDING = 2  # of each column
-MOST_ROWS = 200  # a table of thousands is slow, and nobody reads it
-MORE_NAME = 8  # cells that a name may take before any column but the state
+PADDING = 2  # per column
+MOST_ROWS = 200  # a table of thousands is slow and unreadable
+MORE_NAME = 8  # extra cells that a name gets before less important columns
 NAME_CELLS = 24
 RUNGS: dict[Enum, str] = {
     Rung.KEYS: "exit keys",
@@ -58,7 +57,7 @@ NAMES_ASKED = 8
 
 
 def columns(width: int, *, tagged: bool, hosted: bool = False) -> tuple[str, ...]:
-    """Those that fit: all of them from 91 cells on; tags and hosts only where there are any."""
+    """Return the columns that fit: all from 91 cells on; tags and hosts only if there are any."""
     kept, left = set[str](), width
     absent = {name for name, has in (("TAGS", tagged), ("HOST", hosted)) if not has}
     for name in (name for name in WORTH if name not in absent):
@@ -70,14 +69,14 @@ def columns(width: int, *, tagged: bool, hosted: bool = False) -> tuple[str, ...
 
 
 def name_cells(names: Iterable[str], shown: Sequence[str], width: int) -> int:
-    """How wide names may be, so that nothing else is pushed out."""
+    """Return the width for names that leaves room for the other columns."""
     others = sum(LEAST_CELLS[name] + PADDING for name in shown if name != "NAME")
     room = max(width - others - PADDING, LEAST_CELLS["NAME"])
     return min(max((cells_of(plain(name)) for name in names), default=room), room)
 
 
 def label(one: Session, host: str, shown: Sequence[str]) -> str:
-    """Its name; with its host, where no column tells that."""
+    """Return the name, with the host unless a column shows it."""
     return one.name.removesuffix(f"@{host}") if host and "HOST" in shown else one.name
 
 
@@ -90,7 +89,7 @@ def cells(
     label: str = "",
     host: str = "",
 ) -> dict[str, Text]:
-    """By column."""
+    """Return the cells of a row, by column."""
     tags = cut_middle(plain(" ".join(one.tags)), LEAST_CELLS["TAGS"])
     return {
         "": Text(MARKED if marked else " ", style="bold"),
@@ -109,8 +108,8 @@ def _idle(one: Session) -> str:
 
 
 def state(one: Session) -> Text:
-    """What the row says where nothing contradicts it; where it lives what it is at, or that it
-    lives."""
+    """Return the drift if there is one, the status of an ended row, else the agent's state or the
+    session's liveness."""
     if one.drift is not None:
         return Text(one.drift.replace("_", " "), style="red")
     if one.ended:
@@ -138,8 +137,7 @@ def facts(one: Session) -> Text:
 def under_the_table(
     shown: int, sessions: Sequence[Session], choices: Choices, hosts: Sequence[str] = ()
 ) -> Text:
-    """What is not to be seen in the table: what is wrong with hosts, who is folded away, and which
-    order that is."""
+    """Return the line below the table: host errors, hidden sessions, and the order."""
     parts = [f"{shown} of {len(sessions)} match {choices.only!r}"] if choices.only else []
     parts += [plain(one) for one in hosts]
     if shown > MOST_ROWS:
@@ -155,32 +153,32 @@ def under_the_table(
 def help_page() -> Text:
     rows = [(key.shown, key.what) for key in KEYS]
     width = max(len(shown) for shown, _ in (*rows, *MOVING))
-    said = [f"{shown:<{width}}  {what}" for shown, what in (*MOVING, *rows)]
-    return Text("\n".join([*said, "", "s, x and r mean the marked ones, else the chosen one."]))
+    keys = [f"{shown:<{width}}  {what}" for shown, what in (*MOVING, *rows)]
+    return Text("\n".join([*keys, "", "s, x and r mean the marked ones, else the chosen one."]))
 
 
 def screen(text: str, height: int) -> Text:
-    """The end of it, where agents have their prompt."""
+    """Return the end of the screen, where agents have their prompt."""
     kept = "\n".join(plain(text, keep="\n").split("\n")[-max(height, 1) :])
     return Text(kept)
 
 
 def receipts(result: Result) -> dict[str, Text]:
-    """By name, what the verb would have said of each."""
-    told: dict[str, Text] = {}
+    """Return by target what the verb prints about it."""
+    by_target: dict[str, Text] = {}
     for item in result.results:
         alone = Result(result.command, result.registry, result.at, (plain_value(item),))
-        said = [Text.from_ansi(line) for line in lines(alone, Voice(colour=True))]
+        texts = [Text.from_ansi(line) for line in lines(alone, Voice(colour=True))]
         if item.error is not None:
-            said += failure_lines(item.error)
+            texts += failure_lines(item.error)
         target = item.target if isinstance(item, RemoteResult) else item.name
-        told[target] = Text("\n").join(said)
-    return told
+        by_target[target] = Text("\n").join(texts)
+    return by_target
 
 
 def failure_lines(failure: Failure | Problem) -> list[Text]:
-    said = [Text(plain(failure.message), style="red")]
-    return [*said, Text(f"hint: {plain(failure.hint)}")] if failure.hint else said
+    message = [Text(plain(failure.message), style="red")]
+    return [*message, Text(f"hint: {plain(failure.hint)}")] if failure.hint else message
 
 
 def did_not_attach(name: str, status: int, said: str) -> Text:
@@ -192,7 +190,7 @@ def did_not_attach(name: str, status: int, said: str) -> Text:
 
 
 def summary(result: Result) -> Text:
-    """In one line, however many there were."""
+    """Sum up all results in one line."""
     of_all = result.failure or next(iter(result.others), None)
     if of_all is not None:
         return failure_lines(of_all)[0]

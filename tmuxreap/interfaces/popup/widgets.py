@@ -1,5 +1,5 @@
-"""The parts of the popup: its table, its questions, and what comes from a thread. Their looks stand
-in popup.tcss."""
+"""The popup's widgets: its table, its questions, and messages from threads. popup.tcss has their
+styles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Doing:
     """What is being done with a session."""
 
     word: str
-    verb: Verb | None  # none: it is resumed
+    verb: Verb | None  # None: it is being resumed
     progress: Progress
 
 
@@ -61,8 +61,7 @@ class Question(ModalScreen[bool]):
 
 
 class Answered(Message):
-    """What a thread has to tell. Posted, and not waited for: the popup may be closing, and waiting
-    for the thread."""
+    """A thread's answer. Posted, not awaited: a closing popup may be waiting for the thread."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
         super().__init__()
@@ -70,7 +69,7 @@ class Answered(Message):
 
 
 class Sessions(DataTable[Text]):
-    """The table. The cursor stays on its session, wherever that goes."""
+    """The table of sessions. The cursor stays on its session when that moves."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", show=False),
@@ -109,7 +108,7 @@ class Sessions(DataTable[Text]):
         names: list[str],
         rows: Sequence[Sequence[Text]],
     ) -> None:
-        """With widths of our own: the toolkit's come when it is idle, or not at all."""
+        """Rebuild with our own widths: the toolkit computes its own only when idle, if at all."""
         chosen = self.chosen
         self.clear(columns=True)
         for name, width in zip(columns, widths, strict=True):
@@ -121,7 +120,7 @@ class Sessions(DataTable[Text]):
 
 
 class Filter(Input):
-    """What the rows are held against, while it is typed. Empty when it is left by Escape."""
+    """The filter, applied while it is typed. Escape clears it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "app.drop_filter", show=False),
@@ -135,7 +134,7 @@ class Filter(Input):
 
 
 class Page(ModalScreen[None]):
-    """The help: left by any key that moves nothing."""
+    """The help: closed by any key that does not scroll."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,enter,ctrl+c", "leave"),
@@ -155,7 +154,7 @@ class Page(ModalScreen[None]):
 
 
 class Field(Input):
-    """One of a form. The popup selects what it holds, with the key that leads to it."""
+    """A form field. The key that leads to it selects its content, in `choosing`."""
 
     def __init__(
         self, name: str, value: str = "", hint: str = "", suggester: Suggester | None = None
@@ -172,7 +171,7 @@ class Field(Input):
 
 @frozen
 class Wish:
-    """A session that is to be started."""
+    """A session to start."""
 
     name: str
     agent: str
@@ -180,7 +179,7 @@ class Wish:
 
 
 class New(ModalScreen[Wish | None]):
-    """Asks what to start, and where."""
+    """The form for a new session."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "leave")]
 
