@@ -41,7 +41,7 @@ def plain(text: str, *, keep: str = "") -> str:
 
 
 def plain_value(value: Any, *, keep: str = "") -> Any:
-    """Do the same to every string in a value, recursively."""
+    """Escape every string in a value as `plain` does, recursively."""
     if isinstance(value, str):
         return plain(value, keep=keep)
     if isinstance(value, Mapping):

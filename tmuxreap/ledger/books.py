@@ -1,6 +1,6 @@
 """Keeps registry and ledger in step: the registry is the source of truth and written first.
 
-If the ledger is unavailable, work continues and the answer has a warning. Never fails a command."""
+An unavailable ledger never fails a command: work continues, and the answer has a warning."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from tmuxreap.ledger.records import (
     to_json,
 )
 
-FEW_NAMES = 100  # as many are named in a query; for more, all rows are read and filtered
+FEW_NAMES = 100  # at most these are named in a query; for more, all rows are read and filtered
 T = TypeVar("T")
 
 
@@ -203,8 +203,8 @@ class Ledger:
         return self._db.run(lambda db: _numbered(db, number))
 
     def still_open(self, number: int) -> bool:
-        """Tell whether it is not closed. An intent that was lost with a broken ledger counts as
-        open: its owner goes on."""
+        """Tell whether an intent is still open. One lost with a broken ledger counts as open: its
+        owner goes on."""
         return not self._db.fetch(
             "SELECT 1 FROM intents WHERE id = ? AND outcome IS NOT NULL", (number,)
         )
@@ -426,8 +426,8 @@ def _insert(db: Connection, new: NewIntent, now: float) -> Intent:
 
 
 def _close(db: Connection, closing: Closing, now: float) -> bool:
-    """Close an intent; tell whether nothing else had closed it. One that was lost with a broken
-    ledger counts, as its owner has finished."""
+    """Close an intent; return False if another process already has. One lost with a broken ledger
+    returns True, as its owner has finished."""
     change = (
         "UPDATE intents SET outcome = ?, result = ?, closed_at = ? WHERE id = ? AND outcome IS NULL"
     )

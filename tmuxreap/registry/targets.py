@@ -13,7 +13,7 @@ from tmuxreap.core.values import frozen
 from tmuxreap.registry.rows import is_kept
 
 AnyRow = Row | BadRow
-LONGEST_PID = 19  # digits; the kernel has no longer numbers, and int() refuses very long ones
+LONGEST_PID = 19  # digits, as in the kernel's largest numbers; int() refuses very long ones
 RESERVED = frozenset({"all", "-"})
 SWEEPING = ("tag:", "agent:", "task:", "tree:")  # each may select several rows
 PREFIXES = (*SWEEPING, "pid:")
@@ -109,7 +109,7 @@ def choose(
 def _without(
     rows: Sequence[AnyRow], target: str, wanted: Wanted, ask: Questions
 ) -> list[AnyRow] | Failure:
-    """Select as if the protected rows did not exist; fail if the target then selects nothing."""
+    """Select as if the protected rows did not exist; fail if the target then matches nothing."""
     matches = _matching(rows, target, ask)  # protected rows still connect a tree
     others = [row for row in rows if not (isinstance(row, Row) and is_kept(row)) and matches(row)]
     if others or target == "all":

@@ -1,6 +1,6 @@
 """Owns this machine: tmux, processes, files and locks, the environment, git, other terminals.
 
-Decides nothing about sessions, and never takes a failed query for the answer "no".
+Never decides anything about sessions, and never takes a failed query for the answer "no".
 
 Doors: `environment` and `whereabouts` (the caller's environment), `files` and `lock_holders`,
 `git`, `terminals` (kitty, WezTerm), `headless` (sessions without a terminal), `control_groups`,

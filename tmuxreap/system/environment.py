@@ -74,7 +74,7 @@ class Settings:
 
     @property
     def config_file(self) -> Path | None:
-        """The same if it exists."""
+        """`config_path` if it exists."""
         path = self.config_path
         return path if path is not None and os.path.lexists(path) else None
 

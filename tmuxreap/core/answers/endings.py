@@ -132,7 +132,7 @@ class Interrupted(Answer):
 
 @frozen
 class Awaited(Answer):
-    """The state of a session's agent, and whether it is one that was waited for."""
+    """The state of a session's agent, and whether it is an awaited one."""
 
     name: str
     state: str | None = None

@@ -92,7 +92,7 @@ def is_leaving(process: ProcessId) -> bool:
 
 def exit_status(process: ProcessId) -> int | None:
     """Return a zombie's exit status as its parent will get it; None for any other process, and for
-    another user's, where the kernel hides it."""
+    another user's, as the kernel hides it."""
     facts = facts_of(process.pid, whole=True)
     if facts is None:
         return None

@@ -29,7 +29,7 @@ FIELDS = {
     "session_attached": ANYTHING,
     "session_group_size": r"\d{0,18}",  # empty without a group
     "window_id": rf"@{NUMBER}",
-    "window_linked_sessions": NUMBER,  # a group counts as one from 3.6 on, before each session
+    "window_linked_sessions": NUMBER,  # from 3.6 on a group counts as one session
     "pane_id": f"%{NUMBER}",
     "pane_pid": ANYTHING,  # of a dead pane: empty from 3.8 on, its last pid before
     "pane_dead": ANYTHING,
