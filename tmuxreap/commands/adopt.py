@@ -103,7 +103,7 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         and not request.ask(told(newcomers))
     ):
         return replace(_result(context, []), greeting="nothing was registered: the answer was no")
-    asked = [
+    requests = [
         AdoptRequest(
             newcomer.name,
             newcomer.agent,
@@ -113,7 +113,7 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
         )
         for newcomer in newcomers
     ]
-    return run(context, *asked)
+    return run(context, *requests)
 
 
 def _result(context: Context, items: Sequence[Item]) -> Result:
@@ -183,8 +183,8 @@ def _not_seen(name: str, agent: str, sight: Sight) -> str:
 
 
 def _refuse_anothers(context: Context, name: str, server: Server, session: Session) -> None:
-    here = context.own_registry, context.place.boot_id
-    owner = owners_of(context.tmux, *here, server, [session]).get(session.id)
+    own = context.own_registry, context.place.boot_id
+    owner = owners_of(context.tmux, *own, server, [session]).get(session.id)
     if owner is not None:
         raise registered_elsewhere(
             "adopt", name, owner, "to record it here as well add --force; see it there with: "
@@ -244,8 +244,7 @@ def _planned(wish: Launch, row: Row, sight: Sight) -> Item:
 
 
 def _session(context: Context, name: str, old: Row | None, socket: str) -> tuple[Server, Session]:
-    """Find the session by name; with a row, also by the spellings that tmux may turn the name
-    into."""
+    """Find the session by name; for a row, also by the spellings that tmux makes of its name."""
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
         raise not_asked(f"adopt {name}", server)
@@ -274,14 +273,13 @@ def _seen(
     server: Server,
     session: Session,
 ) -> tuple[Row, Sight, str]:
-    """Look at the session as a row would; its agent is the requested one, or the only one
-    recognized."""
+    """Look at the session as a row would, with the requested agent or the only one recognized."""
     row = live_row(context, request.name, agent, server_name, server, session)
     world = context.observer.look([server.socket], 0)
-    known = [agent] if agent else list(context.profiles.agents)
+    candidates = [agent] if agent else list(context.profiles.agents)
     matches = [
         (name, pane)
-        for name, pane in product(known, session.panes)
+        for name, pane in product(candidates, session.panes)
         if agent_in(pane, context.profiles.of(name), world)
     ]
     agents = {name for name, _ in matches}

@@ -1,5 +1,4 @@
-"""`completion`: prints a shell's completion script. `interfaces.completion` computes the
-candidates."""
+"""`completion`: prints a shell's completion script. `interfaces.completion` finds candidates."""
 
 from __future__ import annotations
 

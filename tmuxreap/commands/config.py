@@ -1,6 +1,5 @@
-"""`config`: shows each default with its value and its source: a variable, the file, or built in.
-
-Changes nothing."""
+"""`config`: shows each default, its value and its source (variable, file, built in); changes
+nothing."""
 
 from __future__ import annotations
 

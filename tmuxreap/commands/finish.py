@@ -1,5 +1,5 @@
-"""`finish`: the finisher, which carries out what `--self` handed over, outside the session. Its
-answer is read only from the ledger."""
+"""`finish`: carries out, outside the session, what `--self` handed over to the finisher. Its answer
+is read only from the ledger."""
 
 from __future__ import annotations
 

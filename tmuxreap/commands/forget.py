@@ -1,5 +1,4 @@
-"""`forget`: removes the row of an ended session. Its conversation and its events stay unless they
-are named too."""
+"""`forget`: removes rows of ended sessions; conversations stay, and so do events unless named."""
 
 from __future__ import annotations
 
@@ -131,8 +130,7 @@ def _forget(context: Context, name: str, request: ForgetRequest) -> None:
 
 
 def _recorded(name: str, request: ForgetRequest, image: str | None) -> list[NewEvent]:
-    """Record the row's text as part of its history. Without history, only a given reason is
-    recorded."""
+    """Record the row's text as part of its history; without history, only a given reason."""
     data = {} if request.reason is None else {"reason": request.reason}
     if request.history:
         return [NewEvent(name, "forgotten", data)] if data else []

@@ -1,5 +1,4 @@
-"""`heartbeat`, as a fallback for the fast path: works through the registry, or tells why it
-failed."""
+"""`heartbeat`, the slow path: works through the registry, or tells why it failed."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ def run(context: Context, name: str | None, state: str | None) -> Result:
 
 
 def _caller(context: Context, rows: Sequence[Row]) -> str:
-    """Return the caller's name, from its mark or else from the session that this process runs
-    in."""
+    """Return the caller's name, from its mark or from the session that this process runs in."""
     marked = context.books.name_of(context.settings.mark) if context.settings.mark else None
     if marked is not None:
         return marked

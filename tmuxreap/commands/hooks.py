@@ -65,9 +65,7 @@ def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
         reason = f"could not {request.deed.value} hooks: {request.agent!r} is not a known agent"
         raise Failure(Code.USAGE, reason, "see the agents with: tmuxreap agents")
     if profile.hooks is None:
-        supported = ", ".join(
-            name for name, known in context.profiles.agents.items() if known.hooks
-        )
+        supported = ", ".join(name for name, it in context.profiles.agents.items() if it.hooks)
         reason = f"could not {request.deed.value} hooks of {request.agent}: none are known for it"
         raise Failure(
             Code.USAGE,
@@ -84,7 +82,7 @@ def _place(context: Context, request: HooksRequest) -> tuple[Hooks, Path]:
 def _changed(
     context: Context, request: HooksRequest, hooks: Hooks, path: Path
 ) -> tuple[str | None, str | None]:
-    """Return the text before and after, None if there is no file. Retries if another program writes
+    """Return the text before and after, None for no file. Retry if another program writes
     meanwhile."""
     for _ in range(TRIES):
         try:

@@ -41,8 +41,7 @@ def run(context: Context, request: InterruptRequest) -> Result:
 def _agreed(
     context: Context, request: InterruptRequest, plan: Callable[[], Sequence[Item]]
 ) -> bool:
-    """Decide as for a stop: ask the user; allow scripts; require --yes of an agent inside a
-    registered session."""
+    """Decide as for a stop: ask the user, allow scripts, require --yes of registered agents."""
     if request.ask is not None:
         return request.ask(_result(context, plan()))
     if is_inside(context):

@@ -1,5 +1,4 @@
-"""`protect` and `unprotect`: set whether patterns, tags and `all` include a row when sessions are
-ended or forgotten."""
+"""`protect` and `unprotect`: set whether patterns, tags and `all` may end or forget a row."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ def run(context: Context, request: ProtectRequest) -> Result:
 
 
 def _written(context: Context, wanted: set[str], request: ProtectRequest) -> dict[str, Failure]:
-    """Write the rows that still differ, under the lock; return the rows that could not be edited
-    and why."""
+    """Write the rows that still differ, under the lock; return the failures by row."""
     refused: dict[str, Failure] = {}
 
     def changed(look: RegistryLook) -> list[Row]:

@@ -24,8 +24,7 @@ from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, NotKnown, Pending
 
 
 def run(context: Context, name: str, loss: str, tried: int) -> Result:
-    """Restart the session, if `tried` is still the number of attempts; else another watch may be at
-    it."""
+    """Restart the session, unless `tried` is out of date: then another watch may be at it."""
     row = context.registry.look().named(name)
     items: list[Item] = []
     if row is not None and name not in AtWork.of(context).busy():

@@ -45,8 +45,8 @@ class ResumeRequest:
 
 @frozen
 class Lost:
-    """Selects sessions that were found dead at most `since_s` ago; by default since the boot, but
-    at least within a day."""
+    """Selects sessions found dead in the last `since_s`; by default since the boot, at least a
+    day."""
 
     since_s: float | None = None
     at_once: int = 4
@@ -123,8 +123,7 @@ def _resume(context: Context, row: Row, request: ResumeRequest) -> Item:
 
 
 def take_up(context: Context, row: Row) -> Launch:
-    """Plan how to continue the row's conversation; Failure if it has none or another agent uses
-    it."""
+    """Plan how the row's conversation continues; Failure if it has none or it is in use."""
     look = context.registry.look()
     profile, conversation, environment = resumable(context, row)
     _not_in_use(context, look, row, profile, conversation)

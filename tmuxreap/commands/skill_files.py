@@ -1,8 +1,8 @@
 """Owns the bundled skills and their copies in the user's projects.
 
 A list of installed files, readable by `sha256sum -c`, lies beside the copies: it tells a file that
-the user changed from an outdated one. Never replaces changed files unasked, and never touches files
-that are not ours."""
+the user changed from an outdated one. Never replaces changed files unasked, and never touches other
+files."""
 
 from __future__ import annotations
 

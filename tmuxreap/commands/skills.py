@@ -42,8 +42,7 @@ def _wanted(project: Path, dest: str | None) -> Iterator[Comparison | Failure]:
 
 
 def _destinations(project: Path, dest: str | None) -> list[Path]:
-    """Return .agents/skills and, if there is a .claude folder, .claude/skills; a link between the
-    two counts once."""
+    """Return .agents/skills and, if .claude exists, .claude/skills; linked folders count once."""
     if dest == "":
         raise Failure(
             Code.USAGE,

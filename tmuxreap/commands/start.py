@@ -69,20 +69,19 @@ def run(context: Context, request: StartRequest) -> Result:
     if row is not None and wants_restart(row):
         context.restarts.cancel(row, "start", context.caller)
     started = launch(context, wish)
-    more = {"registry_made": context.made_registry}
+    extra = {"registry_made": context.made_registry}
     return Result(
         "start",
         context.registry_name,
         context.clock.now(),
         [started],
         tuple(context.warnings),
-        more=more,
+        more=extra,
     )
 
 
 def _check_restart(request: StartRequest, row: Row | None) -> None:
-    """Reject unreadable restart options, and a limit without a restart, before anything is
-    created."""
+    """Reject unreadable restart options, or a limit without a restart, before creating anything."""
     if request.restart is None and request.restart_limit is None:
         return
     from tmuxreap.registry.restarts import Restart, parse_limit, parse_restart
@@ -127,8 +126,7 @@ def _is_in(row: Row, folder: str) -> bool:
 
 
 def check_name(name: str) -> None:
-    """Refuse names that tmux would change, or that tmux or tmuxreap would read as something
-    else."""
+    """Refuse names that tmux would change, or that tmux or tmuxreap reads as something else."""
     reason = None
     if name in RESERVED or name.startswith(PREFIXES):
         reason = "the name is reserved, as a target of commands"
@@ -174,7 +172,7 @@ def _wish(
     folder = request.cwd or (row.pane.cwd if row else None) or _here(context)
     conversation = str(uuid.uuid4())
     words = launch_words(profile, command, conversation)
-    ours = profile is not None and launched_with(profile, words, conversation)
+    has_our_id = profile is not None and launched_with(profile, words, conversation)
     return Launch(
         name=request.name,
         agent=agent,
@@ -185,8 +183,8 @@ def _wish(
         socket=context.servers.socket(server),
         event=Event.STARTED,
         confirm_s=request.confirm_s,
-        conversation=conversation if ours else None,
-        source="launch" if ours else None,
+        conversation=conversation if has_our_id else None,
+        source="launch" if has_our_id else None,
         fields=_fields(context, request, row, worktree, parent),
         worktree=worktree,
         terminal=_terminal(request, row),
@@ -194,14 +192,14 @@ def _wish(
 
 
 def _terminal(request: StartRequest, row: Row | None) -> Terminal:
-    """Return where to start it: as requested, or as before; panes of other terminals cannot be
-    created."""
-    known = {terminal.value: terminal for terminal in (Terminal.TMUX, Terminal.NONE)}
+    """Return where to start it: as requested or as before. Other terminals' panes cannot be
+    made."""
+    terminals = {terminal.value: terminal for terminal in (Terminal.TMUX, Terminal.NONE)}
     wanted = request.terminal or (row.terminal.value if row else None)
-    if request.terminal is not None and request.terminal not in known:
+    if request.terminal is not None and request.terminal not in terminals:
         reason = f"could not start {request.name}: --terminal is {request.terminal!r}"
         raise Failure(Code.USAGE, reason, "say tmux or none")
-    terminal = known.get(wanted or "", Terminal.TMUX)
+    terminal = terminals.get(wanted or "", Terminal.TMUX)
     if terminal is Terminal.NONE and request.server is not None:
         reason = f"could not start {request.name}: --terminal none and --server cannot be combined"
         raise Failure(Code.USAGE, reason, "leave one of them out")
@@ -219,7 +217,7 @@ def _worktree(context: Context, request: StartRequest) -> Worktree | None:
 
 
 def _folder(request: StartRequest, folder: str) -> str:
-    """Return the folder. A wrong one is a usage error if it was given, a failed start if it is the
+    """Return the folder; a wrong one is a usage error if given, a failed start if it is the
     row's."""
     wrong = Code.USAGE if request.cwd else Code.START_FAILED
     return existing_folder(request.name, folder, wrong)
@@ -242,8 +240,8 @@ def installed(context: Context) -> list[str]:
 
 
 def _installed(context: Context) -> str:
-    found = installed(context)
-    return f" (installed: {', '.join(found)})" if found else " AGENT"
+    agents = installed(context)
+    return f" (installed: {', '.join(agents)})" if agents else " AGENT"
 
 
 def _command(

@@ -108,8 +108,8 @@ def _agreed(context: Context, chosen: Chosen, rest: Sequence[Item], request: End
     """Ask the user; allow scripts; require --yes of an agent inside a registered session."""
     if request.ask is None:
         return not is_inside(context)
-    asked = chosen.sweeping or request.policy.purge
-    return not asked or request.ask(
+    must_ask = chosen.sweeping or request.policy.purge
+    return not must_ask or request.ask(
         _result(context, request, [*planned(context, chosen.rows, request.policy), *rest])
     )
 

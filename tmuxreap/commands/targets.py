@@ -132,11 +132,11 @@ def warned_of_children(look: RegistryLook, items: Sequence[Item]) -> list[Item]:
     from tmuxreap.registry.trees import running_below
 
     names = [item.name for item in items if isinstance(item, Ending) and item.ok]
-    left = dict(running_below(look.usable, names))
+    running = dict(running_below(look.usable, names))
     return [
         (
-            replace(item, warnings=(*item.warnings, _children(item.name, left[item.name])))
-            if isinstance(item, Ending) and item.name in left
+            replace(item, warnings=(*item.warnings, _children(item.name, running[item.name])))
+            if isinstance(item, Ending) and item.name in running
             else item
         )
         for item in items

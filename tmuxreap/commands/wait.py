@@ -1,5 +1,5 @@
 """`wait`: waits until sessions reach a state or are gone. Never changes anything. The kernel
-reports deaths and changes of registry and ledger; where only screens can tell, all are read every
+reports deaths and writes to registry and ledger; if only screens can tell, they are read every
 second."""
 
 from __future__ import annotations
@@ -187,8 +187,8 @@ def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | No
         )
     if in_time:
         return None
-    there = one.state or ("not alive" if request.until.of_the_living else "still there")
-    reason = f"could not see {name} {until} in {request.timeout_s:g} s: it is {there}"
+    state = one.state or ("not alive" if request.until.of_the_living else "still there")
+    reason = f"could not see {name} {until} in {request.timeout_s:g} s: it is {state}"
     return Failure(
         Code.TIMED_OUT, reason, "wait longer with --timeout, or look at it: tmuxreap show NAME"
     )

@@ -1,5 +1,4 @@
-"""The findings of `doctor`: their level, what was seen, and the command that fixes it. Plain
-values."""
+"""The findings of `doctor` as plain values: level, message, and the command that fixes it."""
 
 from __future__ import annotations
 

@@ -63,8 +63,7 @@ class Patient:
 
     @cached_property
     def servers(self) -> Mapping[str, ServerLook]:
-        """Look at every known server, concurrently: a server that hangs must not delay the
-        others."""
+        """Look at all known servers concurrently: one that hangs must not delay the rest."""
         paths = (path for path in entries(self.folder) if stat.S_ISSOCK(os.lstat(path).st_mode))
         sockets = list(dict.fromkeys([*self.used, *paths]))
         with ThreadPoolExecutor(TOGETHER) as pool:
@@ -72,11 +71,10 @@ class Patient:
 
     @cached_property
     def programs(self) -> dict[str, str]:
-        """Map each agent to its program; the bundled demo agent has an absolute path and is left
-        out."""
-        known = self.app.profiles.agents.values()
+        """Map each agent to its program, except the demo agent with its absolute path."""
+        profiles = self.app.profiles.agents.values()
         return {
-            p.name: p.command[0] for p in known if p.command and not p.command[0].startswith("/")
+            p.name: p.command[0] for p in profiles if p.command and not p.command[0].startswith("/")
         }
 
     @cached_property
@@ -141,10 +139,10 @@ def check_sockets(patient: Patient) -> Iterator[Finding]:
 
 
 def _folder(patient: Patient) -> Iterator[Finding]:
-    given = patient.app.settings.environ.get("TMUX_TMPDIR")
-    if given and not Path(given).is_dir():
-        message = f"TMUX_TMPDIR is {given}, which is no folder: tmux uses /tmp in its place"
-        yield problem("sockets", message, f"mkdir -p {shlex.quote(given)}, or unset TMUX_TMPDIR")
+    tmpdir = patient.app.settings.environ.get("TMUX_TMPDIR")
+    if tmpdir and not Path(tmpdir).is_dir():
+        message = f"TMUX_TMPDIR is {tmpdir}, which is no folder: tmux uses /tmp in its place"
+        yield problem("sockets", message, f"mkdir -p {shlex.quote(tmpdir)}, or unset TMUX_TMPDIR")
     try:
         info = os.stat(patient.folder)  # noqa: PTH116
     except OSError:
@@ -188,9 +186,8 @@ def check_unregistered(patient: Patient) -> Iterator[Finding]:
 
 
 def check_agents(patient: Patient) -> Iterator[Finding]:
-    """Report which agents are installed, their versions, and whether our profile was tried with
-    them."""
-    known = patient.app.profiles.agents
+    """Report which agents are installed, and whether our profile was tried with their versions."""
+    profiles = patient.app.profiles.agents
     if not patient.installed:
         yield note(
             "agents", f"none of the known agents is on the PATH: {', '.join(patient.programs)}"
@@ -198,11 +195,11 @@ def check_agents(patient: Patient) -> Iterator[Finding]:
         return
     # An untried program might take --version for a task.
     words = {
-        name: [path, *(["--version"] if _tried_on(known[name]) else [])]
+        name: [path, *(["--version"] if _tried_on(profiles[name]) else [])]
         for name, path in patient.installed.items()
     }
     for name, probe in ask_all(words, patient.app.settings.environ).items():
-        yield _agent(known[name], probe)
+        yield _agent(profiles[name], probe)
 
 
 def _agent(profile: Profile, probe: Probe) -> Finding:

@@ -111,15 +111,14 @@ def check_lock(patient: Patient) -> Iterator[Finding]:
 
 
 def _held_for_long(inode: int) -> int | None:
-    """Return the pid of a process that keeps the lock; every command of ours holds it for
-    milliseconds."""
-    seen = holders(inode)
+    """Return the pid of a process that keeps the lock; our commands hold it for milliseconds."""
+    pids = holders(inode)
     for _ in range(LOOKS):
-        if not seen:
+        if not pids:
             return None
         time.sleep(HELD_LONG_S / LOOKS)
-        seen &= holders(inode)
-    return min(seen, default=None)
+        pids &= holders(inode)
+    return min(pids, default=None)
 
 
 def _misleading(lock: Path) -> Iterator[Finding]:

@@ -1,6 +1,5 @@
-"""Owns asking programs for their version: with a timeout, and in a temporary environment that is
-removed afterwards, so that no file of the user is read or written. The caller decides which
-programs may be run."""
+"""Asks programs for their version, with a timeout and in a temporary environment, so that no file
+of the user is read or written. The caller decides which programs may be run."""
 
 from __future__ import annotations
 
@@ -32,15 +31,13 @@ class Probe:
 
 
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
-    """Return the program's absolute path on the caller's PATH, never a match in the working
-    directory."""
+    """Return the program's path on the caller's PATH, never one in the working directory."""
     path = shutil.which(name, path=environ.get("PATH", ""))
     return path if path and path.startswith("/") else None
 
 
 def ask_all(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> dict[str, Probe]:
-    """Run each command, whose first word is an absolute path; a command of only one word is not
-    run."""
+    """Run each command (the first word is an absolute path), except those of a single word."""
     from concurrent.futures import ThreadPoolExecutor
 
     with tempfile.TemporaryDirectory(prefix="tmuxreap-", ignore_cleanup_errors=True) as folder:
@@ -56,7 +53,7 @@ def ask_all(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -
 
 
 def _world(environ: Mapping[str, str], folder: str) -> dict[str, str]:
-    kept = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in environ}
+    inherited = {name: environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in environ}
     places = (
         "HOME",
         "TMPDIR",
@@ -73,7 +70,7 @@ def _world(environ: Mapping[str, str], folder: str) -> dict[str, str]:
         "DISABLE_AUTOUPDATER": "1",
         "NO_UPDATE_NOTIFIER": "1",
     }
-    return {**kept, **dict.fromkeys(places, folder), **calm}
+    return {**inherited, **dict.fromkeys(places, folder), **calm}
 
 
 def _ask(words: Sequence[str], world: Mapping[str, str], folder: str) -> Probe:
@@ -112,8 +109,7 @@ def _probe(path: str, said: str, status: int, in_time: bool) -> Probe:
 
 
 def _over(pid: int) -> bool:
-    """Tell whether the process exits in time. It is left unreaped, so that its pid cannot be
-    reused."""
+    """Tell whether the process exits in time. It is not reaped: its pid must not be reused."""
     deadline = time.monotonic() + TIMEOUT_S
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         if time.monotonic() > deadline:
@@ -123,8 +119,7 @@ def _over(pid: int) -> bool:
 
 
 def _end_group(asked: subprocess.Popen[bytes]) -> None:
-    """Kill the process group, which has a session of its own, with everything that was started in
-    it."""
+    """Kill everything in the session that was created for the process."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(asked.pid, signal.SIGKILL)
     asked.wait()

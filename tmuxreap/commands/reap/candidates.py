@@ -1,5 +1,4 @@
-"""Collects what `verdicts` judges: which running rows are stalled, idle or expired. Never ends
-anything."""
+"""Collects what `verdicts` judges about running rows. Never ends anything."""
 
 from __future__ import annotations
 

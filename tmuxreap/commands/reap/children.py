@@ -22,8 +22,7 @@ HELPERS_S = 60.0  # an agent starts its servers within this time after its own s
 
 
 class What(Enum):
-    """A HELPER says nothing about work; the others may be working, and an unclear case counts as
-    work."""
+    """A HELPER says nothing about work; the others may be working, as may what is unclear."""
 
     HELPER = "helper"
     TOOL = "tool"  # below a shell: this is how agents run commands
@@ -50,9 +49,8 @@ class Child:
 
 @frozen
 class Ask:
-    """Questions about a process: when it started, whether it is a known agent's program, and
-    whether it has a pipe or socket to another process, as an agent's servers have and background
-    jobs have not."""
+    """Answers about a process: its start, whether it is a known agent, and whether it has a pipe or
+    socket to another process, as servers of agents have and background jobs have not."""
 
     epoch: Callable[[Process], float]
     is_agent: Callable[[Process], bool]
@@ -115,14 +113,14 @@ def _top(process: Process, own: dict[int, Process], known: set[int]) -> int:
 def _child(top: Process, branch: list[Process], began: float, ask: Ask) -> Child:
     agent = next((one for one in branch if ask.is_agent(one)), None)
     if agent is not None:
-        what = What.AGENT
+        kind = What.AGENT
     elif any(one.state in ("R", "D") for one in branch):
-        what = What.RUNNING
+        kind = What.RUNNING
     elif top.comm in SHELLS:
-        what = What.TOOL
+        kind = What.TOOL
     elif ask.epoch(top) - began > HELPERS_S:
-        what = What.LATER
+        kind = What.LATER
     else:
-        what = What.HELPER if ask.talks(top) else What.BACKGROUND
+        kind = What.HELPER if ask.talks(top) else What.BACKGROUND
     shown = agent or top
-    return Child(shown.pid, shown.comm, what, max(ask.epoch(one) for one in branch))
+    return Child(shown.pid, shown.comm, kind, max(ask.epoch(one) for one in branch))

@@ -39,8 +39,7 @@ from tmuxreap.system.environment import REGISTRY_MARK
 
 @frozen
 class Remnant:
-    """The processes left of one session. `row` is None if the registry has no row for it, or only
-    that of a later run."""
+    """The processes left of a session. `row` is None if it has none, or only one of a later run."""
 
     name: str
     row: Row | None
@@ -78,8 +77,7 @@ def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant],
 
 
 def _is_over(row: Row, sight: Sight) -> bool:
-    """Tell whether the session itself is gone; if it is alive or cannot be looked at, nothing is
-    left over."""
+    """Tell whether the session itself is gone, and neither alive nor unknown."""
     if sight.trouble is not None or sight.session is not None:
         return False
     return row.status.ended or sight.live is Live.GONE
@@ -155,8 +153,8 @@ class _Strays:
         return any(one.process.pid in self._world.protected for one in own)
 
     def _is_stray(self, pid: int) -> bool:
-        """Tell whether it has this registry's mark and no terminal, and its pane no longer
-        exists."""
+        """Tell whether it has this registry's mark, no terminal, and a pane that is gone, if
+        any."""
         process, trace = (
             self._world.index.processes[pid],
             self._world.index.trace(pid),
@@ -195,7 +193,7 @@ class _Strays:
         return frozenset((tmux, pane.id) for pane in panes)
 
     def _same_place(self, mark: str, name: str | None, ids: frozenset[ProcessId]) -> bool:
-        """Tell whether the processes come from the server on which the ledger saw this mark, if it
+        """Tell whether the processes come from the server where the ledger saw this mark, if it
         did."""
         events = self._app.books.events({name}, None) if name is not None else []
         places = {event.data.get("tmux") for event in events if event.data.get("mark") == mark} - {

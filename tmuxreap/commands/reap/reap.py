@@ -110,9 +110,9 @@ def sweep(
     look = context.registry.look()
     if not found:
         return [], []
-    again, reasons = _judged(context, look, request)
+    judged, reasons = _judged(context, look, request)
     before, why = {one.key for one in found}, {one.name: one.why for one in reasons}
-    current = {one.key: one for one in again}
+    current = {one.key: one for one in judged}
     dropped = [one.verdict.name for one in found if one.key not in current]
     items = _ended(context, look, [one for key, one in current.items() if key in before], request)
     return items, [Kept(name, f"not any more: {why.get(name, 'it is gone')}") for name in dropped]
@@ -121,8 +121,7 @@ def sweep(
 def sweep_for_watch(
     context: Context, kinds: tuple[Kind, ...], but_not: Collection[str]
 ) -> list[Change]:
-    """Sweep after a full look of `watch`, and return events. Failures are left to that look's own
-    report."""
+    """Sweep after a full look of `watch`, and return events. That look reports failures itself."""
     request = replace(usual(context, kinds), yes=True)
     try:
         found, _ = _judged(context, context.registry.look(), request)
@@ -151,11 +150,11 @@ def _judged(
     found = [Found(one, by_name[one.name]) for one in judged if isinstance(one, Verdict)]
     kept = [one for one in judged if isinstance(one, Kept)]
     if Kind.ORPHAN in kinds:
-        remnants, more = find_remnants(context, rows)
+        remnants, busy = find_remnants(context, rows)
         found += [Found(verdict_of(context, one), one.row, one) for one in remnants]
         kept = [
             *(one for one in kept if one.name not in {r.name for r in remnants if r.row}),
-            *more,
+            *busy,
         ]
     spared = [one for one in found if one.row is not None and is_kept(one.row)]
     kept += [Kept(one.verdict.name, PROTECTED) for one in spared]
@@ -181,14 +180,14 @@ def _ended(
     """End the rows, those with the same verdict together."""
     items: list[Item] = []
     for kind in Kind:
-        these = [one for one in found if one.verdict.kind is kind and one.row is not None]
-        rows = [one.row for one in these if one.row is not None]
+        matching = [one for one in found if one.verdict.kind is kind and one.row is not None]
+        rows = [one.row for one in matching if one.row is not None]
         ended = (
             warned_of_children(look, end_rows(context, look, rows, request.policy(kind)))
             if rows
             else []
         )
-        items += [_told(one, item) for one, item in zip(these, ended, strict=True)]
+        items += [_told(one, item) for one, item in zip(matching, ended, strict=True)]
     return [*items, *(_swept(context, one, request) for one in found if one.row is None)]
 
 

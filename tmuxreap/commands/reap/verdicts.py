@@ -313,8 +313,7 @@ def _waits(seen: Seen, closer: Closer) -> bool:
 
 
 def _prompt_since(seen: Seen, closer: Closer) -> bool:
-    """Tell whether it was interrupted, which no event reports: an empty prompt, drawn after the
-    last event."""
+    """Tell whether its prompt is back since the last event: no event reports an interrupt."""
     if seen.said is None or seen.output_at is None or closer.state not in (State.IDLE, State.DRAFT):
         return False
     return seen.output_at > seen.said.at + SINCE_S

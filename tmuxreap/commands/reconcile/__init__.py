@@ -1,2 +1,2 @@
-"""Owns bringing registry and reality into agreement: `drift` finds what differs, `reconcile` writes
-what is certain."""
+"""Owns the agreement of registry and reality: `drift` finds what differs, `disturbed` what changed
+during the look, `reconcile` writes what is certain."""

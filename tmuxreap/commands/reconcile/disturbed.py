@@ -1,7 +1,7 @@
-"""Tells which rows other verbs changed during a look: what was seen of them is out of date.
+"""Owns the comparison of registry and open intents before and after a look: what was seen of rows
+that other verbs changed meanwhile is out of date.
 
-Owns the comparison of registry and open intents before and after a look. Never writes, and never
-judges what was seen."""
+Never writes, and never judges what was seen."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ class Others:
 
 
 def begin(context: Context, look: RegistryLook) -> Before:
-    """Record the state; call it before the look. An intent that opens between the two reads counts
-    as new."""
+    """Record the state before a look. An intent that opens between the two reads counts as new."""
     return Before(look, context.books.latest_intent(), context.books.open_intents())
 
 
@@ -53,8 +52,7 @@ def others_at_work(context: Context, before: Before) -> Others:
 
 
 def is_behind(context: Context, look: RegistryLook) -> bool:
-    """Tell whether the ledger's mirror stays behind this registry, and no process is about to
-    update it."""
+    """Tell whether the ledger's mirror stays behind the registry, with no update to come."""
     age_s = context.clock.now() - look.content.stamp.ctime_ns / 1e9
     for pause_s in CATCH_UP_S if age_s < sum(CATCH_UP_S) else (0.0,):
         if pause_s:

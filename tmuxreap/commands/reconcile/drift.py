@@ -1,5 +1,4 @@
-"""Finds the drift between registry, ledger and tmux, and which of it can be settled safely. Never
-writes."""
+"""Finds drift between registry, ledger and tmux, and what of it is certain. Never writes."""
 
 from __future__ import annotations
 
@@ -67,8 +66,7 @@ NOT_RECORDED = frozenset({DriftKind.UNREGISTERED, DriftKind.REVIVED, DriftKind.R
 
 @frozen
 class Drift:
-    """One disagreement: the evidence, the changes to write, and the command that settles the
-    rest."""
+    """One disagreement: evidence, changes to write, and the command that settles the rest."""
 
     name: str
     kind: DriftKind
@@ -108,13 +106,13 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
     before = begin(context, look)
     sights = sights_of(context, rows, strangers=True)
     others = others_at_work(context, before)
-    left = {name: intent for name, intent in before.intents.items() if name not in others}
-    starts = {name: intent for name, intent in left.items() if intent.verb == START}
+    abandoned = {name: intent for name, intent in before.intents.items() if name not in others}
+    starts = {name: intent for name, intent in abandoned.items() if intent.verb == START}
     drifts: list[Drift] = []
     for row, sight in zip(rows, sights, strict=True):
         if row.name not in others:
             drifts += _of_row(
-                context, row, sight, left.get(row.name) if row.name not in starts else None
+                context, row, sight, abandoned.get(row.name) if row.name not in starts else None
             )
     if only is None:
         drifts += [
@@ -123,7 +121,7 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
         for intent in starts.values():
             drifts = _with_start(context, drifts, rows, intent)
         drifts += _without_row(
-            look, [intent for name, intent in left.items() if name not in starts]
+            look, [intent for name, intent in abandoned.items() if name not in starts]
         )
     seen = tuple(zip(rows, sights, strict=True))
     drifts = _with_their_server(look, drifts, seen)
@@ -157,8 +155,7 @@ def _is_there(row: Row, sight: Sight) -> bool:
 
 
 def _without_row(look: RegistryLook, intents: Sequence[Intent]) -> list[Drift]:
-    """Close the intents of removed rows; that of an unreadable row holds the request and stays
-    open."""
+    """Close the intents of removed rows; an unreadable row's holds the request and stays open."""
     names = {row.name for row in look.usable}
     return [
         Drift(
@@ -192,7 +189,7 @@ def _with_start(
             *found,
             Drift(intent.name, DriftKind.INTENT, "a start of it was not closed", {}, intent),
         ]
-    ours = _kept_open(server, session)
+    options = _kept_open(server, session)
     if row is not None and _is_recorded(row, session):  # recorded by the start, or adopted since
         return [
             *found,
@@ -202,7 +199,7 @@ def _with_start(
                 "a start of it was not closed",
                 {},
                 intent,
-                restore=ours,
+                restore=options,
             ),
         ]
     others = [
@@ -216,7 +213,7 @@ def _with_start(
             DriftKind.UNREGISTERED if row is None else DriftKind.REVIVED,
             "a start made its session, and was ended before it was recorded",
             hint=command("adopt", intent.name, "--agent", facts["agent"], *flag),
-            restore=ours,
+            restore=options,
         ),
     ]
 
@@ -250,12 +247,11 @@ def _is_recorded(row: Row, session: Session) -> bool:
 
 
 def _made_by(context: Context, session: Session, intent: Intent) -> bool:
-    """Tell whether the start made this session: by its mark or, if no process carries one, by its
-    age."""
+    """Tell whether the start made this session: by its mark or, if none is left, by its age."""
     leaders = (context.processes.identify(pane.pid or 0) for pane in session.panes if not pane.dead)
     marks = {(context.processes.environ(one) or {}).get(MARK) for one in leaders if one} - {None}
-    ours = set(json.loads(intent.plan)["marks"])
-    return bool(marks & ours) if marks else session.created >= int(intent.created_at)
+    start_marks = set(json.loads(intent.plan)["marks"])
+    return bool(marks & start_marks) if marks else session.created >= int(intent.created_at)
 
 
 def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> list[Drift]:
@@ -274,8 +270,8 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
         return [_half_done(row, intent)]
     drifts = [_stuck(row, intent)] if intent is not None else []
     if sight.live is Live.AGENT_GONE:
-        left = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
-        evidence = f"the session {row.name} holds {left} and no agent"
+        remains = "a dead pane" if sight.pane and sight.pane.dead else "a shell"
+        evidence = f"the session {row.name} holds {remains} and no agent"
         goodbye = _said_goodbye(context, row, sight) if wants_restart(row) else None
         hint = command("stop", row.name)
         drifts.append(Drift(row.name, DriftKind.AGENT_GONE, evidence, hint=hint, goodbye=goodbye))

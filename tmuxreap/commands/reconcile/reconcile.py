@@ -1,5 +1,4 @@
-"""`reconcile`: brings registry, ledger and tmux into agreement; what is not certain is reported
-with a hint."""
+"""`reconcile`: brings registry, ledger and tmux into agreement, and reports the rest with hints."""
 
 from __future__ import annotations
 
@@ -99,8 +98,7 @@ def _with_cause(drift: Drift, heard: str | None) -> Drift:
 
 
 def _not_asked(context: Context, seen: Seen) -> Failure | None:
-    """Return why a tmux server of this host named by the rows could not be asked. Rows of other
-    hosts do not count."""
+    """Return why a tmux server that the rows name on this host could not be asked."""
     troubles = [
         sight.trouble
         for row, sight in seen

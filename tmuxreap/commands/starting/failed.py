@@ -1,5 +1,4 @@
-"""A start that came to nothing: what it made is ended again, and what was to be seen of it is told.
-Records nothing."""
+"""Ends what a failed start made, and reports what its screen showed. Never records anything."""
 
 from __future__ import annotations
 
@@ -13,16 +12,15 @@ from tmuxreap.core.model import Row, Scope, Verb
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Past
 
-NOT_FOUND = 127  # as env and shells exit where there is no such program
+NOT_FOUND = 127  # exit status of env and shells if there is no such program
 
 
 def clear_away(context: Context, row: Row, past: Past | None = None) -> bool:
-    """`past`: by what one without tmux is known."""
-    if (
-        past is None and not row.tmux.known
-    ):  # gone already; by its name alone a stranger's could be meant
+    """End the session; without tmux, its processes are found by `past`."""
+    # already gone: its name alone might mean an unrelated session
+    if past is None and not row.tmux.known:
         return False
-    from tmuxreap.ending.end import end_unregistered  # a start that goes well ends nothing
+    from tmuxreap.ending.end import end_unregistered  # only failed starts need it
     from tmuxreap.ending.plan import Policy
 
     ended = end_unregistered(
@@ -41,13 +39,13 @@ def agent_failed(wish: Launch, profile: Profile | None, gone: bool, screen: str)
     else:
         reason = f"its command ended {after}"
     last = f"; its last screen:\n{shown}" if shown else ""
-    known = (
+    recognized_by = (
         f" (a {wish.agent} is recognised by: {', '.join(profile.process)})"
         if profile and not gone
         else ""
     )
     return Failure(
         Code.START_FAILED,
-        f"could not start {wish.name}: {reason}{known}{last}",
+        f"could not start {wish.name}: {reason}{recognized_by}{last}",
         f"try the command by hand: {shlex.join(wish.words)}",
     )

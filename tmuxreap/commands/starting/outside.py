@@ -1,4 +1,4 @@
-"""Owns rows for sessions outside tmux: a process, or a pane of kitty or WezTerm. Never starts
+"""Owns rows of sessions outside tmux: processes, panes of kitty or WezTerm. Never starts
 anything."""
 
 from __future__ import annotations

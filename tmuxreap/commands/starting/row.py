@@ -206,8 +206,7 @@ def _renewed(row: Row, now: Row, fields: Mapping[tuple[str, ...], Value], wish: 
 
 
 def _conversation(wish: Launch, row: Row | None) -> list[tuple[str, Value]]:
-    """Return the conversation fields: a start begins a new conversation; resume and adopt keep what
-    is known."""
+    """Return the conversation's fields: new for a start, those known for resume and adopt."""
     field_name = conversation_field(wish.agent)
     if wish.conversation is None and wish.event is not Event.STARTED:
         return [] if row is not None else [(field_name, None)]

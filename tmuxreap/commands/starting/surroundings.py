@@ -29,7 +29,7 @@ def keep(context: Context, row: Row) -> None:
 
 
 def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
-    """Return the environment for a restart; Failure if that needs a new tmux server and none can be
+    """Return the environment for a restart; Failure if it needs a tmux server that cannot be
     made."""
     saved = context.books.surroundings(row.name)
     if row.terminal is Terminal.NONE:

@@ -1,8 +1,7 @@
 """Owns a bounded queue of what a watch reports, and the threads that deliver it, so that a slow or
 blocked reader delays nothing.
 
-`put` never blocks: without room the item is dropped, and the number of dropped items is reported
-instead."""
+`put` never blocks: without room the item is dropped, and the number of drops is reported."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Segment:
             if again or self._told.get(socket) != text:
                 self._set(socket, text)
                 self._told[socket] = text
-        return {row.name: told for row, told in zip(rows, states, strict=True)}
+        return {row.name: state for row, state in zip(rows, states, strict=True)}
 
     def leave(self) -> None:
         """Unset the segments: nothing updates them from now on."""

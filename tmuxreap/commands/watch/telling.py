@@ -49,8 +49,7 @@ def notice(event: Change) -> str:
 
 
 class Told:
-    """Reports drift when it appears or reappears, not at every look, and many deaths at once as one
-    alarm."""
+    """Reports drift when it appears or reappears, and many deaths at once as one alarm."""
 
     def __init__(
         self, tell: Tell, command: str | None, registry: str, *, settles: bool = True

@@ -1,7 +1,7 @@
 """`watch`: reconciles when something happens, and in full at every interval.
 
-After a death only the affected rows are looked at; a full look follows when the registry changes or
-the interval is over."""
+After a death only the affected rows are looked at; all are when the registry changes or the
+interval is over."""
 
 from __future__ import annotations
 
@@ -73,8 +73,7 @@ def run(context: Context, request: WatchRequest, tell: Tell, waiter: Waiter | No
 
 @frozen
 class _Watched:
-    """The processes whose end affects a row: its agent, its pane's first process, and the
-    server."""
+    """Processes whose end affects a row: its agent, its pane's first process, and the server."""
 
     socket: str
     agent: tuple[ProcessId, ...]
@@ -228,8 +227,7 @@ class _Watch:
         return self._app.processes.again(process) is None or is_leaving(process)
 
     def _cause_of(self, name: str) -> str | None:
-        """Return the cause of the row's end, also if it died during the look and was not reported
-        yet."""
+        """Return the cause of the row's end, even if it was not reported yet."""
         row = self._rows.get(name)
         if name not in self._causes and row is not None:
             return self._cause(row, frozenset(filter(self._is_over, row.agent)))
@@ -281,8 +279,7 @@ class _Watch:
         self._restarts.see(rows)
 
     def _tell_states(self, at: float, states: Mapping[str, Shown]) -> None:
-        """Report each state that changed since the last full look; an unknown state is no
-        change."""
+        """Report each state that changed since the last full look; unknown is no change."""
         known = {
             name: shown
             for name, shown in states.items()

@@ -96,8 +96,7 @@ def answered(command: str, context: Context, work: Callable[[Context], Result]) 
 
 
 def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
-    """Add unregistered agents, and the command that registers them, to the error of a missing
-    registry."""
+    """Add unregistered agents, and how to register them, to the error of a missing registry."""
     if verb in ("start", "adopt") or context.given_registry or context.settings.homeless:
         return failure
     from tmuxreap.sessions.newcomers import all_newcomers, told
@@ -187,8 +186,7 @@ def one_of(known: Sequence[str], word: str, flag: str) -> str:
 
 
 def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
-    """Read the kinds for unattended reaping: orphans are excluded, the user should see these
-    first."""
+    """Read the kinds for unattended reaping: not orphans, which the user should see first."""
     from tmuxreap.commands.reap.verdicts import Kind
 
     known = {kind.value: kind for kind in (Kind.STALLED, Kind.IDLE, Kind.EXPIRED)}
@@ -201,7 +199,7 @@ def kinds_of(words: str, flag: str) -> tuple[Kind, ...]:
 
 
 def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
-    more = ", and delete their conversations for good" if purge else ""
+    suffix = ", and delete their conversations for good" if purge else ""
 
     def ask(plan: Result) -> bool:
         for line in _asked_of(plan, voice):
@@ -210,14 +208,13 @@ def question(voice: Voice, *, purge: bool) -> Callable[[Result], bool]:
             tell_failure(problem, voice, sys.stderr)
         if not plan.results:
             return True
-        return confirmed(f"{plan.command} {_many(plan)}{more}?")
+        return confirmed(f"{plan.command} {_many(plan)}{suffix}?")
 
     return ask
 
 
 def _asked_of(plan: Result, voice: Voice) -> Iterator[str]:
-    """Show a plan before the question: one session in full, several in a line each, which fit a
-    screen."""
+    """Show a plan before the question: in full for one session, in a line each for several."""
     planned = [
         entry for item in plan.results if (entry := item.as_json()).get("outcome") == "planned"
     ]

@@ -1,5 +1,4 @@
-"""Owns the verbs as commands, with `--host` on those that have it; loads what `--host` needs only
-when it is used."""
+"""Owns the verbs as commands, some of them with `--host`, whose code is loaded when it is used."""
 
 from __future__ import annotations
 

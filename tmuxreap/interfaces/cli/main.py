@@ -46,8 +46,7 @@ HIDDEN = {"_finish": "finish", "_restart": "restart", "at": "at"}
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command line. Imports only the called verb, and typer only for a line that is not
-    plain."""
+    """Run the command line; import only the called verb, and typer only for a line not plain."""
     words = as_called(argv)
     called = next((word for word in words if not word.startswith("-")), "")
     known = {**{verb: verb for verb in VERBS}, **ALIASES}

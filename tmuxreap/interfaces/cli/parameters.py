@@ -53,8 +53,7 @@ class Command:
 
 
 def parameters_of(function: Callable[..., None]) -> Iterator[Parameter]:
-    """Yield the function's parameters like `inspect`, whose import takes as long as all flags of
-    the verbs."""
+    """Yield the parameters like `inspect`, whose import takes as long as all the verbs' flags."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     defaults: tuple[object, ...] = function.__defaults__ or ()
     required = len(names) - len(defaults)

@@ -234,8 +234,7 @@ def text_of(facts: Facts, fields: tuple[str, ...]) -> str | None:
 
 
 def stop_asked(db: sqlite3.Connection, name: str, now: float) -> str | None:
-    """Return why the agent should end its turn; None unless a live `stop` waits for that and has
-    time left."""
+    """Return why to end the turn; None unless a live `stop` waits for it and has time left."""
     query = """SELECT plan, reason, created_at, owner_pid, owner_start, owner_host_boot
         FROM intents WHERE name = ? AND outcome IS NULL"""
     row = db.execute(query, (name,)).fetchone()

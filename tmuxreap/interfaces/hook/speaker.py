@@ -164,8 +164,7 @@ def _is_of(db: sqlite3.Connection, name: str, agent: str) -> bool:
 def _running(
     db: sqlite3.Connection, holding: str, name: str | None = None
 ) -> list[tuple[str, Facts]]:
-    """Return the running rows whose text contains `holding`: of a thousand, few need to be
-    parsed."""
+    """Return the running rows whose text contains `holding`; the others are not parsed."""
     text = json.dumps(holding)[1:-1] if not holding.startswith('"') else holding
     sql = "SELECT name, data FROM sessions WHERE status = 'running' AND instr(data, ?) > 0"
     only, values = (" AND name = ?", (text, name)) if name is not None else ("", (text,))
@@ -183,8 +182,7 @@ def part_of(row: Facts, key: str) -> Facts:
 
 def speakers() -> list[Speaker]:
     """Return the candidates for the reporting process, likeliest first: the nearest ancestor that
-    is no shell or wrapper, then the shells below it, as an agent may be a script. Empty if
-    unknown."""
+    is no shell or wrapper, then the shells below it, as an agent may be a script."""
     candidates: list[Speaker] = []
     for pid, (comm, _, start, terminal) in _above().items():
         candidates.append((pid, start, terminal, comm))
@@ -219,8 +217,7 @@ def _process(pid: int) -> tuple[str, int, int, int] | None:
 
 
 def registry_here(folder: str | None) -> str | None:
-    """Return the registry named by the session's mark, or else the nearest one upwards that belongs
-    to the user."""
+    """Return the registry that the session's mark names, else the nearest of this user upwards."""
     marked = os.environ.get("TMUXREAP_REGISTRY")
     if marked:
         return marked
@@ -253,8 +250,7 @@ def opened(path: str) -> sqlite3.Connection:
 
 
 def moment() -> Facts:
-    """Return the time by clocks that are never set (see `ledger.records.Moment`); nothing on a
-    kernel without them."""
+    """Return the time by clocks that are never set (`ledger.records.Moment`), if there are any."""
     try:
         up, awake = time.clock_gettime(time.CLOCK_BOOTTIME), time.monotonic()
         return {"moment": [procfs.boot_id(), up, awake]}

@@ -48,8 +48,7 @@ def _text(registry: str) -> str:
 
 
 def made(registry: str) -> str | None:
-    """Create an empty ledger with its tables, which the next user migrates; None if no file may be
-    created there."""
+    """Create an empty ledger, which the next user migrates; None if no file may be created."""
     path, folder = speaker.ledger_path(registry), os.path.dirname(speaker.ledger_path(registry))  # noqa: PTH120
     if os.stat(folder).st_uid != os.geteuid() or not os.access(folder, os.W_OK):  # noqa: PTH116
         return None

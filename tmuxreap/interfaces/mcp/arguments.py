@@ -94,8 +94,7 @@ class Arguments(BaseModel):
         return answer
 
     def words(self) -> dict[str, object]:
-        """Return the given arguments as parameters of the command line, to be sent to another
-        host."""
+        """Return the given arguments as command line parameters, for another host."""
         return {
             OPTIONS.get(name, name): _word(getattr(self, name))
             for name in type(self).model_fields

@@ -181,8 +181,7 @@ async def _ended(going: Going, tell: Tell | None) -> None:
 
 
 async def _tell(going: Going, tell: Tell) -> None:
-    """Report progress. The protocol requires a growing number; it stays below the next ended
-    session."""
+    """Report progress, by a growing number (the protocol's rule) below the next ended session."""
     progress, now = going.progress, time.monotonic()
     steps = going.under_way(now)
     shown = ", ".join(f"{entry['name']}: {entry['at']} {entry['for_s']} s" for entry in steps[:3])

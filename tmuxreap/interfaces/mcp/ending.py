@@ -1,7 +1,6 @@
 """Owns the tools that end: stop, kill, interrupt, reap, and remove, which drops ended sessions.
 
-Each requires a reason where something is lost, and from inside a session a `yes` for more than
-names."""
+Each needs a reason where something is lost, and inside a session a `yes` for more than names."""
 
 from __future__ import annotations
 
@@ -84,8 +83,7 @@ class _End(Arguments):
         return stop.run(context, stop.EndRequest(tuple(self.targets), policy, self.dry_run, yes))
 
     def words(self) -> dict[str, object]:
-        """Check for another host only that one name is repeated; that host checks that it has a
-        row."""
+        """Check for another host only that one name is repeated: that host looks for its row."""
         if self.purge_conversation and not self.dry_run:
             self._check_named()
         options = super().words()
@@ -175,13 +173,13 @@ class Reap(Arguments):
     dry_run: DryRun = False
 
     def run(self, context: Context) -> Result:
-        asked = {
+        chosen_kinds = {
             Kind.STALLED: self.stalled,
             Kind.IDLE: self.idle,
             Kind.EXPIRED: self.expired,
             Kind.ORPHAN: self.orphans,
         }
-        usual = reap.usual(context, tuple(kind for kind, wanted in asked.items() if wanted))
+        usual = reap.usual(context, tuple(kind for kind, wanted in chosen_kinds.items() if wanted))
         given = self.model_fields_set
         request = replace(
             usual,

@@ -148,10 +148,10 @@ class Ear:
         self._waiter.arm()
 
     def wait(self, processes: Iterable[ProcessId], timeout_s: float) -> Woken:
-        known, left_s = frozenset(processes), timeout_s
+        awaited, left_s = frozenset(processes), timeout_s
         while True:
             self._context.processes.wait((), 0.0)  # raises if the server has to exit
-            woken = self._waiter.wait(known, min(left_s, HEARD_S))
+            woken = self._waiter.wait(awaited, min(left_s, HEARD_S))
             left_s -= HEARD_S
             if woken.gone or woken.changed or left_s <= 0:
                 return woken

@@ -77,11 +77,11 @@ class AdoptSession(Arguments):
         tags = tuple(self.tags)
         if self.all:
             return adopt.run_all(context, adopt.AdoptAllRequest(self.server, tags, self.dry_run))
-        asked = [
+        requests = [
             adopt.AdoptRequest(name, self.agent, self.server, tags, self.dry_run, self.force)
             for name in dict.fromkeys(self.names)
         ]
-        return adopt.run(context, *asked)
+        return adopt.run(context, *requests)
 
 
 class Reconcile(Arguments):

@@ -1,2 +1,1 @@
-"""Owns `import tmuxreap`: the verbs as methods, for Python programs. `api` lists all public
-names."""
+"""Owns `import tmuxreap`: the verbs as methods. `api` lists all public names."""

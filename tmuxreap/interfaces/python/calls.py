@@ -69,8 +69,7 @@ def answers_of(registry: Path, kind: type[T], work: Callable[[Context], Result])
 def endings_of(
     registry: Path, work: Callable[[Context], Result], asked: Iterable[object], *, check: bool
 ) -> list[Ending]:
-    """Call a verb that ends sessions; without `check`, a failure of the whole call becomes the
-    error of each result."""
+    """Call a verb that ends; without `check`, a failure of the call is the error of each result."""
     failure: Failure | None = None
     try:
         with context_of(registry) as context:

@@ -42,16 +42,16 @@ def target_of(context: Context, wanted: TmuxSession | TmuxPane) -> str:
     """Find the row of this object, by its IDs on its server."""
     socket = _socket(context, wanted.server)
     server = context.tmux.look(socket)
-    seen = _seen(server, wanted) if isinstance(server, Server) else None
-    if seen is None or not isinstance(server, Server):
+    session = _seen(server, wanted) if isinstance(server, Server) else None
+    if session is None or not isinstance(server, Server):
         raise _not_there(str(wanted))
     rows = [row for row in context.registry.look().usable if context.servers.of(row) == socket]
-    name = _row_of(server, seen, rows)
+    name = _row_of(server, session, rows)
     if name is None:
         raise Failure(
             Code.SESSION_NOT_REGISTERED,
-            f"could not find {seen.name!r}: there is no row of that session on {socket}",
-            f"register it: tmuxreap adopt {seen.name}",
+            f"could not find {session.name!r}: there is no row of that session on {socket}",
+            f"register it: tmuxreap adopt {session.name}",
         )
     return name
 

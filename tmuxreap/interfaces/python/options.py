@@ -48,17 +48,17 @@ class KillOptions(EndOptions, total=False):
 
 def stop_policy(how: StopOptions) -> Policy:
     """Return the policy of a stop."""
-    known: StopOptions = {**how}
-    timeout, turn = known.pop("keys_timeout", None), known.pop("after_turn", None)
-    policy = _policy(Verb.STOP, known)
+    options: StopOptions = {**how}
+    timeout, turn = options.pop("keys_timeout", None), options.pop("after_turn", None)
+    policy = _policy(Verb.STOP, options)
     return replace(policy, keys_timeout_s=seconds(timeout), after_turn_s=seconds(turn))
 
 
 def kill_policy(how: KillOptions) -> Policy:
     """Return the policy of a kill."""
-    known: KillOptions = {**how}
-    status = known.pop("task_status", "failed")
-    return replace(_policy(Verb.KILL, known), task_status=status)
+    options: KillOptions = {**how}
+    status = options.pop("task_status", "failed")
+    return replace(_policy(Verb.KILL, options), task_status=status)
 
 
 def _policy(verb: Verb, how: EndOptions) -> Policy:
@@ -88,13 +88,13 @@ def _scope(whole_session: bool, pane_only: bool) -> Scope:
 
 def kinds_of(stalled: bool, idle: bool, expired: bool, orphans: bool) -> tuple[Kind, ...]:
     """Return the kinds to reap; without any, all are meant."""
-    asked = {
+    flags = {
         Kind.STALLED: stalled,
         Kind.IDLE: idle,
         Kind.EXPIRED: expired,
         Kind.ORPHAN: orphans,
     }
-    return tuple(kind for kind, wanted in asked.items() if wanted)
+    return tuple(kind for kind, wanted in flags.items() if wanted)
 
 
 def limits_of(stalled_after: Seconds | None, idle_after: Seconds | None) -> Limits:

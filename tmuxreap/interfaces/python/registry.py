@@ -297,14 +297,14 @@ class Registry(Watching):
     ) -> Ending | list[Ending]:
         from tmuxreap.commands import stop
 
-        wanted, several = listed(target)
+        targets, several = listed(target)
         dry_run, yes = options.get("dry_run", False), options.get("yes", False)
 
         def work(context: Context) -> Result:
-            words = words_of(context, wanted)
+            words = words_of(context, targets)
             return stop.run(context, stop.EndRequest(words, policy, dry_run, yes))
 
-        ended = endings_of(self.path, work, wanted, check=check)
+        ended = endings_of(self.path, work, targets, check=check)
         return ended if several else ended[0]
 
     def _sessions(self, work: Callable[[Context], Result]) -> list[Session]:

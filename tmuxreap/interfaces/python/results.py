@@ -1,5 +1,4 @@
-"""Owns the sessions of the Python interface: the answer of `list`, with methods that lead to
-libtmux."""
+"""Owns the sessions of the Python interface: answers of `list`, with a way to libtmux."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the targets that a caller may give: words of the command line, our sessions, libtmux
+"""Owns the targets that a caller may give: words as on the command line, sessions, libtmux
 objects."""
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
-"""Declares the flags of each verb, in a file of its own. `commands` does the work, in files of the
-same names."""
+"""Declares the flags of each verb, a file each; files of the same names in `commands` do the
+work."""

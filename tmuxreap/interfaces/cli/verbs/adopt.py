@@ -65,11 +65,11 @@ def command(
             raise Failure(
                 Code.USAGE, "could not adopt several: --pid and --pane are of one", "give one name"
             )
-        asked = [
+        requests = [
             AdoptRequest(name, agent, server, tags, dry_run, force, pid, pane)
             for name in dict.fromkeys(names)
         ]
-        return run(context, *asked)
+        return run(context, *requests)
 
     answer("adopt", registry, json, quiet, work)
 

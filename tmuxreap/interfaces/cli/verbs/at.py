@@ -1,5 +1,4 @@
-"""Declares `at`, called by the tmuxreap of another host; it has no flags. `remote.there` does the
-work."""
+"""Declares `at`, called by another host's tmuxreap; `remote.there` does the work."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Declares the command line of `hook`, for the help only: `hook.answer` handles it before this is
-imported."""
+"""Declares `hook` for the help; `hook.answer` handles the command before this is imported."""
 
 from __future__ import annotations
 
