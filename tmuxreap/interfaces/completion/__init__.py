@@ -1,2 +1,2 @@
-"""What a shell is offered at TAB, answered without building a command line: `vocabulary` was
-written from the flags, `sketch` reads the names of rows."""
+"""The answers to a shell's TAB, without building a command line: `vocabulary` is generated from the
+flags, `sketch` reads the rows."""

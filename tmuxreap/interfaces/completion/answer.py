@@ -1,11 +1,10 @@
 """What may follow on the command line: verbs, flags, and the sessions of the registry with their
 state as a hint.
 
-Answers before a command line is built, and reads the registry by its lines: what people and
-programs write, not all that YAML allows; a row that is not understood is not offered. Of what an
-agent is at it knows the last that the ledger tells. It looks at nothing else, never fails, and says
-nothing when it does not know. One offer a line, with a tab before its hint; `:files` alone means
-files, as the shell knows."""
+Answers before a command line is built, and reads the registry line by line: the usual style, not
+all of YAML; a row that it cannot read is not offered. States are the last ones in the ledger. It
+looks at nothing else, never fails, and prints nothing if it does not know. One candidate per line,
+with a tab before its hint; `:files` alone lets the shell complete files."""
 
 from __future__ import annotations
 
@@ -29,17 +28,17 @@ WANTED = {
     "start": ENDED,
     "resume": ENDED,
     "forget": ENDED,
-}  # of others all
+}  # other verbs: all
 OPENING = "'\""
 
 
 def main(words: Sequence[str]) -> int:
-    """`_complete`, the words before the cursor, and the one that is being typed."""
+    """Answer `_complete`, with the words before the cursor and the one being typed."""
     try:
         before, current = list(words[1:-1]), words[-1].lstrip(OPENING) if len(words) > 1 else ""
-        found = {value: hint for value, hint in offers(before, current) if _fits(value, current)}
-        print("".join(f"{value}\t{hint}\n" for value, hint in found.items()), end="")
-    except Exception:  # noqa: BLE001, S110 - on a key press nobody wants to read of it
+        fitting = {value: hint for value, hint in offers(before, current) if _fits(value, current)}
+        print("".join(f"{value}\t{hint}\n" for value, hint in fitting.items()), end="")
+    except Exception:  # noqa: BLE001, S110 - an error would garble the command line
         pass
     return 0
 
@@ -61,7 +60,7 @@ def _verbs() -> Iterator[Offer]:
 
 
 class _Line:
-    """What stands behind the verb."""
+    """The command line after the verb."""
 
     def __init__(self, verb: str, words: Sequence[str]) -> None:
         self.verb, self.words = verb, words
@@ -70,8 +69,8 @@ class _Line:
         self.flags = {flag: own.get(flag) or FLAGS[flag] for flag in flags.split()}
         self.given: list[str] = []
         self.named: list[str] = []
-        self.pending = ""  # the flag that waits for its value
-        self.closed = False  # by --
+        self.pending = ""  # a flag whose value is missing
+        self.closed = False  # after --
         for word in words:
             self._take(word)
 
@@ -103,15 +102,15 @@ class _Line:
             )
 
     def _argument(self) -> str:
-        """The last one takes all that is left; what follows -- is a command of somebody else's."""
+        """Return the kind of argument expected; the last one repeats, -- starts a command."""
         if not self.arguments or (self.closed and self.arguments[-1] == "COMMAND..."):
             return "FILE" if self.closed else ""
         return self.arguments[min(len(self.named), len(self.arguments) - 1)]
 
     def _of(self, what: str) -> Iterator[Offer]:
-        found = VALUES.get(what)
-        if found is not None:
-            return found(self)
+        offered = VALUES.get(what)
+        if offered is not None:
+            return offered(self)
         words = what.split("|") if what.islower() else []
         return ((word, "") for word in words if word not in self.named)
 
@@ -124,7 +123,7 @@ class _Line:
         return rows_of(self.registry().read_text(encoding="utf-8", errors="replace"))
 
     def meant(self) -> list[Sketch]:
-        """Those that the verb selects; a purge is for all."""
+        """Return the rows that the verb can apply to; a purge applies to all."""
         wanted = None if "--purge-conversation" in self.given else WANTED.get(self.verb)
         return [row for row in self.rows() if wanted is None or row.status in wanted]
 
@@ -144,7 +143,7 @@ def _targets(line: _Line) -> Iterator[Offer]:
 
 
 def _elsewhere(line: _Line) -> Iterator[Offer]:
-    """What other hosts told of themselves within the last minute; none is asked."""
+    """Offer what other hosts reported within the last minute; never contact one."""
     environ = Settings.from_environment().environ
     path = Path(environ.get("XDG_RUNTIME_DIR") or "/nonexistent", "tmuxreap", "sessions.json")
     if "--host" not in line.flags or not path.is_file():
@@ -165,7 +164,7 @@ def _named(line: _Line, rows: list[Sketch]) -> Iterator[Offer]:
 def _states(registry: Path, running: Sequence[str]) -> Mapping[str, str]:
     if not running or not Path(ledger_beside(str(registry.resolve()))).is_file():
         return {}
-    from tmuxreap.interfaces.completion import said  # with SQLite: only where there is a ledger
+    from tmuxreap.interfaces.completion import said  # loads SQLite: only if there is a ledger
 
     return said.states(str(registry), running)
 
@@ -204,8 +203,8 @@ def _servers(line: _Line) -> Iterator[Offer]:
 
 
 def _hosts(line: _Line) -> Iterator[Offer]:
-    """As hosts.yaml names them; nobody is connected to."""
-    from tmuxreap.hosts.file import read_hosts  # with YAML, which no other completion needs
+    """Offer the hosts in hosts.yaml; never connect to one."""
+    from tmuxreap.hosts.file import read_hosts  # loads YAML, which no other completion needs
 
     hosts = read_hosts(Settings.from_environment())
     yield from ((host.name, host.ssh or " ".join(host.via)) for host in hosts.found.values())

@@ -1,5 +1,5 @@
-"""The last that is known of what each agent is at, from the ledger alone: what it said, or what a
-`watch` told. Looks at no screen, writes nothing, and never fails."""
+"""Each agent's last known state, only from the ledger: its own report, or that of a `watch`. Never
+looks at a screen, writes or fails."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from tmuxreap.agents.hooks.events import STATES
 from tmuxreap.core.times import short_duration
 from tmuxreap.interfaces.hook import speaker
 
-FRESH_S = 120.0  # older than that, its age is told with it
+FRESH_S = 120.0  # an older state is shown with its age
 SAID = """SELECT state, at FROM heartbeats
     WHERE name = ? AND typeof(at) = 'real' AND state <> '' ORDER BY id DESC LIMIT 1"""
-# What was said before the last start is another agent's word.
+# Events before the last start are about an earlier agent.
 TOLD = """SELECT kind, data, at FROM events
     WHERE name = ? AND kind IN ('state', 'started', 'resumed', 'adopted')
     ORDER BY id DESC LIMIT 1"""
 
 
 def states(registry: str, names: Iterable[str]) -> dict[str, str]:
-    """By name, in the words of a hint: `waiting`, `working 5m ago`."""
+    """Map names to states, as in a hint: `waiting`, `working 5m ago`."""
     path = speaker.ledger_of(registry)
     if path is None:
         return {}
     try:
         db = speaker.opened(path)
-    except Exception:  # noqa: BLE001 - a ledger that is being set aside: nothing is known
+    except Exception:  # noqa: BLE001 - the ledger is being set aside: no states
         return {}
     try:
-        found = {
+        known = {
             name: _last(db.execute(SAID, (name,)), db.execute(TOLD, (name,))) for name in names
         }
     except Exception:  # noqa: BLE001 - locked, or not ours to read
         return {}
     finally:
         db.close()
-    return {name: word for name, word in found.items() if word}
+    return {name: state for name, state in known.items() if state}
 
 
 def _last(said: Iterable[tuple[str, float]], told: Iterable[tuple[str, str, float]]) -> str:

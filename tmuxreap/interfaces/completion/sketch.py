@@ -1,6 +1,6 @@
-"""Rows of a registry and names of agents as far as their lines tell, without a YAML parser.
+"""Rows of a registry and names of agents, read from their lines without a YAML parser.
 
-Enough to offer words on a key press, never enough to act on. Pure text."""
+Good enough for completion, never enough to act on. Pure text."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Sketch:
 
 
 def rows_of(text: str) -> list[Sketch]:
-    found = [sketch_of(item) for item in items_of(text)]
-    return [row for row in found if row is not None]
+    rows = [sketch_of(item) for item in items_of(text)]
+    return [row for row in rows if row is not None]
 
 
 def sketch_of(item: list[str]) -> Sketch | None:
@@ -34,8 +34,7 @@ def sketch_of(item: list[str]) -> Sketch | None:
 
 
 def items_of(text: str) -> Iterator[list[str]]:
-    """The lines of each item of the list, the dash a space: all keys of a row stand below each
-    other then."""
+    """Yield the lines of each list item, its dash replaced by a space to align the row's keys."""
     inside, indent = False, -1
     item: list[str] = []
     for line in text.splitlines():
@@ -60,17 +59,17 @@ def _facts(item: list[str]) -> dict[str, str]:
     if first.startswith("{"):
         return {
             key: value.strip() for key, value in PAIR.findall(" ".join(item))[::-1]
-        }  # of two the outer is first
+        }  # reversed: of equal keys the first, outer one wins
     depth = len(item[0]) - len(first)
     facts: dict[str, str] = {}
     key = ""
     for line in item:
         bare = line.lstrip(" ")
         here = len(line) - len(bare)
-        found = KEY.match(bare) if here == depth else None
-        if found is not None:
-            key = found[1]
-            facts.setdefault(key, _without_comment(found[2] or ""))
+        match = KEY.match(bare) if here == depth else None
+        if match is not None:
+            key = match[1]
+            facts.setdefault(key, _without_comment(match[2] or ""))
         elif key == "tags" and bare.startswith("- "):
             facts["tags"] = f"{facts['tags'].rstrip(']') or '['}{_without_comment(bare[2:])},]"
     return facts
@@ -97,7 +96,7 @@ def _without_comment(value: str) -> str:
 
 
 def _plain(value: str) -> str:
-    """A name behind an anchor, an alias, a tag or an escape is no name that a line tells."""
+    """Unquote a value; return "" for an anchor, alias, tag or escape, which need a parser."""
     if value[:1] in ("'", '"') and value.endswith(value[0]) and len(value) > 1:
         inner = value[1:-1]
         if value[0] == "'":
@@ -109,9 +108,9 @@ def _plain(value: str) -> str:
 
 
 def agents_of(text: str) -> list[str]:
-    """The keys below `agents:`, all at the depth of the first."""
+    """Return the keys below `agents:`, at the depth of the first."""
     inside, depth = False, 0
-    found: list[str] = []
+    names: list[str] = []
     for line in text.splitlines():
         bare = line.lstrip(" ")
         here = len(line) - len(bare)
@@ -119,5 +118,5 @@ def agents_of(text: str) -> list[str]:
             inside = bare.startswith("agents:")
         elif inside and bare and not bare.startswith("#") and here == (depth or here):
             depth = here
-            found.append(bare.partition(":")[0].strip("'\""))
-    return found
+            names.append(bare.partition(":")[0].strip("'\""))
+    return names

@@ -1,2 +1,2 @@
-"""Answers for people: `report` tells a result, `voices` has a voice for each type of answer,
-`receipt` and `table` draw, `progress` tells how far an ending is."""
+"""Answers as text: `report` prints a result, `voices` has a formatter for each type of answer,
+`receipt` and `table` draw, `progress` shows how far an ending is."""

@@ -1,5 +1,4 @@
-"""Sums up by host what many hosts answered, in one line. Where one host answered there is nothing
-to sum up."""
+"""Sums up the answers of several hosts by host, in one line. Never prints it for a single host."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tells how far each ending is while it goes on: one line that is drawn again on a terminal, plain
-lines elsewhere for what takes long."""
+"""Shows how far each ending is while it runs: one line, redrawn on a terminal; elsewhere plain
+lines for slow ones."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ WORDS: dict[Enum, str] = {
 
 
 SHOWN_NAMES = 6
-LONG_S = 2.0  # what takes less is told by its receipt alone, off a terminal
+LONG_S = 2.0  # off a terminal, faster endings only print a receipt
 
 
 @slotted
 class Progress:
-    """`monotonic` tells the time; `live` says that the line can be drawn again."""
+    """The progress line. `monotonic` is the clock; `live`: the line can be redrawn."""
 
     to: TextIO
     monotonic: Callable[[], float]
@@ -35,7 +35,7 @@ class Progress:
     total: int = 0
     ended: int = 0
     at: dict[str, tuple[Enum, float]] = field(default_factory=dict)
-    turns: dict[str, float] = field(default_factory=dict)  # whose end is awaited first
+    turns: dict[str, float] = field(default_factory=dict)  # awaited turns, since when
     drawn: float = 0.0
 
     def begin(self, total: int) -> None:
@@ -56,7 +56,7 @@ class Progress:
         self.waits(name, f"also ends what was begun from it in the background: {', '.join(shown)}")
 
     def turn(self, name: str) -> None:
-        """It may end its turn first."""
+        """Show that the session may finish its turn first."""
         name = plain(name)
         if name not in self.turns:
             self.turns[name] = self.monotonic()
@@ -65,7 +65,7 @@ class Progress:
         self.draw()
 
     def waits(self, name: str, why: str) -> None:
-        """A line of its own also on a terminal: it is something to do."""
+        """Print a separate line, on a terminal too: the user may have to act."""
         before = "\r\x1b[K" if self.live else ""
         self._say(f"{before}{plain(name)}: {plain(why)}\n")
 
@@ -76,7 +76,7 @@ class Progress:
         self.draw()
 
     def draw(self) -> None:
-        """Not more often than an eye can follow; all that is going on when it all fits."""
+        """Redraw the line with all running endings, at most every `DRAW_S` seconds."""
         now = self.monotonic()
         if not self.live or (now - self.drawn < DRAW_S and (self.at or self.turns)):
             return
@@ -89,14 +89,12 @@ class Progress:
         line = " · ".join([f"{self.ended} of {self.total} ended", *parts]) if parts else ""
         from shutil import (
             get_terminal_size,
-        )  # with all that packs archives: only for who sits there
+        )  # a slow import (it loads the archive modules): only on a terminal
 
         columns = get_terminal_size().columns - 1
         self._say(f"\r\x1b[K{cut(line, columns)}")
 
     def _say(self, text: str) -> None:
-        with contextlib.suppress(
-            OSError
-        ):  # nobody listening any more is no reason to leave an ending half done
+        with contextlib.suppress(OSError):  # a closed stream must not leave an ending half done
             self.to.write(text)
             self.to.flush()

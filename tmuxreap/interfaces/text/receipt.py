@@ -1,5 +1,4 @@
-"""The receipt of an ending, and the plan of one that is not carried out, as lines for people.
-Decides nothing."""
+"""The receipt of an ending, or its plan in a dry run, as lines of text. Decides nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ SHOWN_NAMES = 6
 
 
 def receipt(one: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
-    """What a person wants to know of one ending. `brief`: a line, and what needs a look."""
+    """Yield the receipt of one ending. `brief`: one line, and what needs attention."""
     if one.outcome == Outcome.PLANNED and one.plan is not None:
         yield from _planned(read(_Plan, one.plan), voice)
         return
@@ -45,7 +44,7 @@ def receipt(one: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
 
 
 def verdict(one: Ending, voice: Voice) -> Iterator[str]:
-    """What an ending was for: the facts, as they were seen."""
+    """Yield why a session was ended: the verdict and its evidence."""
     name, evidence = one.name, one.evidence or {}
     plain = {
         key: value
@@ -57,8 +56,8 @@ def verdict(one: Ending, voice: Voice) -> Iterator[str]:
     )
     yield f"{voice.paint(name, 'bold')}: {one.verdict}: {facts}"
     for kind in ("processes", "children"):
-        found = evidence.get(kind)
-        for child in found if isinstance(found, list) else []:
+        children = evidence.get(kind)
+        for child in children if isinstance(children, list) else []:
             more = ", ".join(
                 f"{key} {value}" for key, value in child.items() if key not in ("pid", "name")
             )
@@ -66,7 +65,7 @@ def verdict(one: Ending, voice: Voice) -> Iterator[str]:
 
 
 def _fact(key: str, value: str | int | float) -> str:
-    """`idle_s 4.2` as people say it: idle 4s."""
+    """Format one fact: `idle_s 4.2` becomes `idle 4s`."""
     if key.endswith("_s") and isinstance(value, (int, float)):
         return f"{key[:-2].replace('_', ' ')} {short_duration(value)}"
     return f"{key.replace('_', ' ')} {value}"
@@ -100,8 +99,8 @@ def _notable(one: Ending) -> Iterator[str]:
 
 def _kept(one: Ending) -> Iterator[str]:
     if one.spared:
-        told = ", ".join(f"{it.name} ({it.pid}): {it.why}" for it in one.spared)
-        yield f"spared        {told}"
+        programs = ", ".join(f"{it.name} ({it.pid}): {it.why}" for it in one.spared)
+        yield f"spared        {programs}"
     if one.draft is not None:
         yield f"draft kept    {one.draft.text!r}"
 
@@ -125,7 +124,7 @@ class _Turn:
 
 @frozen
 class _Plan:
-    """What is told of a plan, as it is recorded."""
+    """The printed fields of a recorded plan."""
 
     name: str
     verb: str
@@ -149,12 +148,12 @@ def _planned(plan: _Plan, voice: Voice) -> Iterator[str]:
     if plan.purge and not plan.purges:
         yield "  deletes       what the agent names as it exits; no file is known yet"
     for rung in plan.rungs:
-        what = (
+        action = (
             f"skipped: {rung.skipped}"
             if rung.skipped
             else f"waits up to {rung.waits_ms / 1000:g} s"
         )
-        yield f"  {STEPS[rung.name]:<12}  {what}"
+        yield f"  {STEPS[rung.name]:<12}  {action}"
     yield from (f"  {'ends':<12}  {one.name} ({one.pid}): {one.why}" for one in plan.processes)
     yield from (f"  {'spares':<12}  {one.name} ({one.pid}): {one.why}" for one in plan.spared)
 

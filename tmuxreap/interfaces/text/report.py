@@ -1,7 +1,7 @@
-"""Tells a Result to people or to scripts. Decides nothing and cannot change an outcome.
+"""Prints a Result, as text or JSON. Decides nothing and cannot change an outcome.
 
-Results go to stdout; what went wrong, and talk, to stderr. What people read is made plain first: no
-name, title or screen of somebody else's can command their terminal."""
+Results go to stdout, errors and remarks to stderr. Text is always sanitized first: no name, title
+or screen can control the terminal."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ def _report(result: Result, voice: Voice) -> None:
 
 
 def _tell_beside(result: Result, voice: Voice) -> None:
-    """What is no result and no trouble, and worth a line."""
+    """Print remarks that are neither results nor errors."""
     if result.more.get("registry_made"):
         print(f"new registry: {plain(str(result.registry))}", file=sys.stderr)
-    found = result.more.get("unregistered")
-    if isinstance(found, list) and found:
-        names = ", ".join(plain(f"{one['name']} ({one['agent']})") for one in found[:8])
-        more = f", and {len(found) - 8} more" if len(found) > 8 else ""
-        are = "agent is" if len(found) == 1 else "agents are"
-        command = found[0]["command"] if len(found) == 1 else "tmuxreap adopt --all"
+    missing = result.more.get("unregistered")
+    if isinstance(missing, list) and missing:
+        names = ", ".join(plain(f"{one['name']} ({one['agent']})") for one in missing[:8])
+        more = f", and {len(missing) - 8} more" if len(missing) > 8 else ""
+        are = "agent is" if len(missing) == 1 else "agents are"
+        command = missing[0]["command"] if len(missing) == 1 else "tmuxreap adopt --all"
         print(
-            f"{len(found)} {are} not registered: {names}{more}; register with: {plain(command)}",
+            f"{len(missing)} {are} not registered: {names}{more}; register with: {plain(command)}",
             file=sys.stderr,
         )
 
 
 def report_line(item: Item, voice: Voice) -> None:
-    """One result of an endless command."""
-    found = (
+    """Print one result of an endless command."""
+    printed = (
         [json.dumps(item.as_json(), default=str)]
         if voice.json
         else list(_told(plain_value(item), voice))
     )
     try:
-        for line in found:
+        for line in printed:
             print(line, flush=True)
     except OSError as error:
         raise Unheard(error.errno, error.strerror) from None
@@ -85,7 +85,7 @@ def tell_failure(failure: Failure | Problem, voice: Voice, to: TextIO) -> None:
 
 
 def _indented(text: str) -> str:
-    """A line break in a name must not make a line that looks like ours."""
+    """Indent further lines: a line break in a name must not fake a line of ours."""
     return plain(text, keep="\n").replace("\n", "\n    ")
 
 
@@ -114,30 +114,30 @@ def lines(result: Result, voice: Voice) -> Iterator[str]:
 
 
 def _told(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
-    from tmuxreap.interfaces.text.voices import told  # where there is something to tell
+    from tmuxreap.interfaces.text.voices import told  # imported only for results
 
     return told(item, voice, brief=brief)
 
 
 def _sessions(items: Iterable[Item]) -> list[Session]:
-    """Those that are there; of others an error is told."""
+    """Return the existing sessions; missing ones are printed as errors."""
     from tmuxreap.core.answers.sessions import Session
 
     return [item for item in items if isinstance(item, Session) and item.live is not None]
 
 
 def _sums(result: Result) -> Iterator[str]:
-    """After several one line, and after a plan of `reap` that it was only a plan."""
+    """Sum up several results in one line; after a plan of `reap` say that nothing was done."""
     outcomes = [str(item.as_json().get("outcome")) for item in result.results]
     if result.command == "reap" and "planned" in outcomes:
         yield (
             f"nothing was done; to end {_these(outcomes.count('planned'))}: the same command with"
             " --yes"
         )
-    there = sum(bool(item.as_json().get("live")) for item in result.results)
-    if result.command in LINED and there and len(outcomes) > 1:
-        more = f", {len(outcomes) - there} failed" if there < len(outcomes) else ""
-        yield f"{there} {LINED[result.command]}{more}"
+    done = sum(bool(item.as_json().get("live")) for item in result.results)
+    if result.command in LINED and done and len(outcomes) > 1:
+        more = f", {len(outcomes) - done} failed" if done < len(outcomes) else ""
+        yield f"{done} {LINED[result.command]}{more}"
     counts: Counts | None = result.more.get("counts")  # type: ignore[assignment]
     if len(outcomes) < 2 or "planned" in outcomes or counts is None:
         return
@@ -157,7 +157,7 @@ def _sums(result: Result) -> Iterator[str]:
 
 def _by_host(items: Sequence[Item]) -> Iterator[str]:
     if any(isinstance(item, RemoteResult) for item in items):
-        from tmuxreap.interfaces.text.by_host import by_host  # few commands ask another host
+        from tmuxreap.interfaces.text.by_host import by_host  # imported only with results of hosts
 
         yield from by_host(items)
 
@@ -167,15 +167,15 @@ def _these(count: int) -> str:
 
 
 def _launch(plan: object) -> Iterator[str]:
-    """What a start would run."""
+    """Print the command that a start would run."""
     import shlex
 
     if isinstance(plan, dict):
         yield f"would start it: {shlex.join(plan['command'])}"
 
 
-MANY = 3  # endings; of more each has a line
-LINED = {"adopt": "registered", "resume": "resumed"}  # of several each has a line at once
+MANY = 3  # more endings than this get one line each
+LINED = {"adopt": "registered", "resume": "resumed"}  # several of these get one line each
 NOTHING = {
     "list": "no sessions yet; begin with: tmuxreap start NAME --agent AGENT",
     "stop": "nothing to stop",
@@ -189,6 +189,6 @@ NOTHING = {
 
 
 def terminal_columns() -> int:
-    from shutil import get_terminal_size  # with all that packs archives: only for who sits there
+    from shutil import get_terminal_size  # a slow import (archive modules): only on a terminal
 
     return get_terminal_size().columns

@@ -1,5 +1,5 @@
-"""Sessions as a table that fits: on a narrow terminal columns shorten, then leave, the least
-telling first.
+"""Sessions as a table that fits: on a narrow terminal columns shorten, then drop out, the least
+important first.
 
 Decides nothing: it shows what `list` found. Off a terminal every column stays and nothing is cut.
 """
@@ -31,7 +31,7 @@ STATE_COLOURS = {"waiting": "inverse", "limited": "red", "working": "green"}
 
 @frozen
 class Column:
-    """`keep`: the lower, the sooner it leaves; `least`: the cells that it can do with."""
+    """One column. Those with the lowest `keep` drop out first; `least` is the minimal width."""
 
     title: str
     cell: Callable[[Session], str]
@@ -61,7 +61,7 @@ def table(sessions: Sequence[Session], voice: Voice) -> Iterator[str]:
 
 
 def summary(sessions: Sequence[Session]) -> Iterator[str]:
-    """What it all comes to, and the next step where something is wrong."""
+    """Yield the totals, and the next command if rows have drift."""
     alive = sum(one.live == Live.ALIVE for one in sessions)
     parts = [f"{len(sessions)} session{'s' * (len(sessions) != 1)}", f"{alive} alive"]
     counts = {state: sum(_state(one) == state for one in sessions) for state in HEADLINE}
@@ -82,8 +82,8 @@ def _tells(column: Column, sessions: Sequence[Session]) -> bool:
 
 
 def _fit(columns: list[Fitted], cells: int) -> list[Fitted]:
-    """As many as there is room for when each is as short as it may be; then the best kept get what
-    is left over."""
+    """Keep as many columns as fit at minimal width; those of highest `keep` get the remaining
+    cells."""
     while len(columns) > 1 and sum(map(_least, columns)) + GAP * (len(columns) - 1) > cells:
         columns.remove(min(columns, key=lambda one: one.column.keep))
     spare = cells - sum(map(_least, columns)) - GAP * (len(columns) - 1)
@@ -102,19 +102,19 @@ def _least(one: Fitted) -> int:
 def _line(
     columns: Sequence[Fitted], texts: Sequence[str], colours: Sequence[str | None], voice: Voice
 ) -> str:
-    """Padded before it is painted; nothing behind the last word."""
+    """Format one row: padded before it is colored, without trailing spaces."""
     short = [one.column.shorten(text, one.cells) for one, text in zip(columns, texts, strict=True)]
     last = max((at for at, text in enumerate(short) if text), default=0)
-    told = zip(columns[: last + 1], short, colours, strict=False)
+    cells = zip(columns[: last + 1], short, colours, strict=False)
     parts = [
         voice.paint(text, colour) + (" " * (one.cells - width(text)) if at < last else "")
-        for at, (one, text, colour) in enumerate(told)
+        for at, (one, text, colour) in enumerate(cells)
     ]
     return (" " * GAP).join(parts)
 
 
 def depth_of(one: Session) -> int:
-    """How far below a root it stands; 0 where no tree was asked for."""
+    """Return the depth below the root; 0 without `--tree`."""
     return (one.depth or 0) if isinstance(one, Listed) else 0
 
 

@@ -1,6 +1,6 @@
-"""What people read of each kind of answer: a voice for each type. Decides nothing.
+"""The text of each kind of answer: one function (voice) per type. Decides nothing.
 
-What is told was made plain before: no text of somebody else's can command a terminal."""
+The caller has sanitized all text: nothing in it can control a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tmuxreap.core.results import Item, RemoteResult
 from tmuxreap.core.text import Voice, cut, pad, width
 from tmuxreap.core.times import short_duration
 
-if TYPE_CHECKING:  # each verb has loaded those that it answers with
+if TYPE_CHECKING:  # each verb has already imported its own answers
     from tmuxreap.core.answers.base import Process
     from tmuxreap.core.answers.endings import (
         Awaited,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:  # each verb has loaded those that it answers with
     from tmuxreap.core.answers.news import Drift, Event
     from tmuxreap.core.answers.sessions import Launched, Session, Shown
 
-WITH_ERROR = ("Ending", "Session", "Shown")  # what is told of them although something failed
+WITH_ERROR = ("Ending", "Session", "Shown")  # printed even if they have an error
 
 
 def told(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
-    """Tell one result in the voice of its type. `brief`: it is one of a crowd, where the first
-    should not scroll away."""
+    """Format one result by its type. `brief`: it is one of many, so that the first does not scroll
+    away."""
     if brief and type(item).__name__ in BRIEFLY:
         yield from BRIEFLY[type(item).__name__](item, voice)
     elif isinstance(item, RemoteResult):
@@ -49,7 +49,7 @@ def told(item: Item, voice: Voice, *, brief: bool = False) -> Iterator[str]:
 
 
 def _ending(item: Ending, voice: Voice, *, brief: bool = False) -> Iterator[str]:
-    from tmuxreap.interfaces.text.receipt import receipt, verdict  # no other verb needs it
+    from tmuxreap.interfaces.text.receipt import receipt, verdict  # only endings need it
 
     if item.verdict is not None:
         yield from verdict(item, voice)
@@ -66,12 +66,12 @@ def _briefly_ended(item: Ending, voice: Voice) -> Iterator[str]:
 def _session_in_a_line(one: Session, voice: Voice) -> Iterator[str]:
     if one.live is not None:
         facts = [one.agent, one.state, f"conversation {(one.conversation_id or 'none')[:8]}"]
-        told = ", ".join(fact for fact in facts if fact)
-        yield f"{voice.paint(one.name, 'bold')}: {one.status}, {one.live} ({told})"
+        details = ", ".join(fact for fact in facts if fact)
+        yield f"{voice.paint(one.name, 'bold')}: {one.status}, {one.live} ({details})"
 
 
 def _session(one: Session, voice: Voice) -> Iterator[str]:
-    if one.live is None:  # what is not there has an error alone
+    if one.live is None:  # a missing session has only an error
         return
     drift = voice.paint(f" (drift: {one.drift})", "red") if one.drift else ""
     yield f"{voice.paint(one.name, 'bold')}: {one.status}, {one.live}{drift}"
@@ -100,8 +100,7 @@ def _shown(one: Shown, voice: Voice) -> Iterator[str]:
 
 
 def _state(one: Session) -> str | None:
-    """What it is at, and how that is known; of an agent that is no more what is left in its
-    pane."""
+    """Return the agent's state and its source; without an agent, what is left in the pane."""
     if one.state is None:
         return getattr(one, "pane_state", None)
     until = f" until {one.until}" if one.until else ""
@@ -120,7 +119,7 @@ def _processes(kind: str, found: Sequence[Process], voice: Voice) -> Iterator[st
 
 
 def _within(before: str, text: str, voice: Voice) -> str:
-    """Cut where the terminal ends; `before` takes four cells at most."""
+    """Cut the line at the terminal's width; `before` takes at most four cells."""
     return before + (text if voice.width is None else cut(text, max(voice.width - 4, 1)))
 
 
@@ -150,10 +149,10 @@ def _agent(item: Agent, voice: Voice) -> Iterator[str]:
         "resume": item.resume,
         "purge": item.purge,
     }
-    can = [word for word, able in abilities.items() if able]
+    known = [word for word, able in abilities.items() if able]
     yield f"{item.name:<14}{item.about}"
-    told = ", ".join(can) or "none of its own: it is ended by SIGHUP"
-    yield f"{'':<14}can: {told}; verified: {item.verified or 'no'}"
+    listed = ", ".join(known) or "none of its own: it is ended by SIGHUP"
+    yield f"{'':<14}can: {listed}; verified: {item.verified or 'no'}"
 
 
 def _drift(item: Drift, voice: Voice) -> Iterator[str]:
@@ -186,12 +185,12 @@ def _awaited(item: Awaited, voice: Voice) -> Iterator[str]:
 
 
 def _interrupted(item: Interrupted, voice: Voice) -> Iterator[str]:
-    told = {
+    texts = {
         Outcome.PLANNED: f"would be interrupted by {' '.join(item.keys)}",
         Outcome.INTERRUPTED: f"interrupted, {item.state} now",
         Outcome.ALREADY_IDLE: "already idle",
     }
-    yield f"{item.name}: {told.get(item.outcome, item.outcome)}"  # type: ignore[call-overload]
+    yield f"{item.name}: {texts.get(item.outcome, item.outcome)}"  # type: ignore[call-overload]
 
 
 def _skill(item: Skill, voice: Voice) -> Iterator[str]:
@@ -223,8 +222,7 @@ LEVEL_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
 
 def _finding(item: Finding, voice: Voice) -> Iterator[str]:
-    """One finding of `doctor`, and the command that fixes it: that stands on a line of its own, to
-    be copied."""
+    """Print one finding of `doctor`, and the fixing command on its own line, to be copied."""
     level = str(item.level)
     first, *rest = _wrapped(f"{level:<8} {item.name:<9} {item.message}", voice)
     yield voice.paint(level, LEVEL_COLOURS.get(level)) + first[len(level) :]
@@ -236,7 +234,7 @@ def _finding(item: Finding, voice: Voice) -> Iterator[str]:
 def _wrapped(line: str, voice: Voice) -> list[str]:
     if voice.width is None or width(line) <= voice.width:
         return [line]
-    from textwrap import wrap  # only for who sits there
+    from textwrap import wrap  # only on a terminal
 
     return wrap(line, max(voice.width, 20), subsequent_indent=" " * 9, break_on_hyphens=False)
 
@@ -248,7 +246,7 @@ def _event_words(data: Mapping[str, object]) -> str:
     return f"  ({', '.join(words)})" if words else ""
 
 
-# In a crowd: those that have a line, and what needs a look.
+# The short forms, for many results: one line, and what needs attention.
 BRIEFLY: dict[str, Callable[[Any, Voice], Iterator[str]]] = {
     "Ending": _briefly_ended,
     "Session": _session_in_a_line,

@@ -1,6 +1,6 @@
-"""What `watch` says: an event a line, and at the beginning what it watches.
+"""The output of `watch`: a greeting, then one line per event.
 
-Never holds the watch up: who does not read misses lines, and is told how many."""
+Never blocks the watch: a slow reader misses lines, and gets their number."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tmuxreap.core.errors import Failure, Unheard
 from tmuxreap.core.text import Voice, plain_value
 from tmuxreap.sessions.context import Context
 
-LAST_WORDS_S = 1.0  # for a reader that is slow, when the watch ends
+LAST_WORDS_S = 1.0  # for a slow reader, when the watch ends
 
 
 class Teller:
-    """Writes events to stdout, past the buffer of `sys.stdout`: a write that nobody takes must not
-    hold its lock."""
+    """Writes events to stdout, bypassing `sys.stdout`: a blocked write must not hold its buffer's
+    lock."""
 
     def __init__(self, voice: Voice, lost: Callable[[int], Change]) -> None:
         self._voice = voice
@@ -44,9 +44,7 @@ class Teller:
                 data = data[os.write(1, data) :]
         except OSError as error:
             self._unheard = error
-            os.kill(
-                os.getpid(), signal.SIGTERM
-            )  # the watch waits for that: nobody listens any more
+            os.kill(os.getpid(), signal.SIGTERM)  # ends the watch: the reader is gone
 
 
 def line(event: Change, voice: Voice) -> str:
@@ -56,8 +54,8 @@ def line(event: Change, voice: Voice) -> str:
     if event.event == "dropped":
         return f"{event.timestamp}  {event.count} events were dropped: their reader was too slow"
     registry = f"the registry {event.registry}" if event.registry else "the ledger"
-    told = f"{event.timestamp}  {event.name or registry}  {event.event}: {_words(event)}"
-    return told.replace("\n", " ")
+    text = f"{event.timestamp}  {event.name or registry}  {event.event}: {_words(event)}"
+    return text.replace("\n", " ")
 
 
 def _words(event: Change) -> str:
@@ -72,7 +70,7 @@ def _words(event: Change) -> str:
 
 
 def greeting(context: Context) -> str:
-    """How many sessions of which registry."""
+    """Say how many sessions of which registry are watched."""
     try:
         rows = context.registry.look().usable
     except Failure as failure:
