@@ -123,9 +123,9 @@ class Block:
         text = self.text(key)
         if text is None:
             return None
-        whole = text.replace("{id}", example) if example else text
+        filled = text.replace("{id}", example) if example else text
         try:
-            return cast("re.Pattern[str]", Late(whole)) if self.tried else _compiled(whole)
+            return cast("re.Pattern[str]", Late(filled)) if self.tried else _compiled(filled)
         except re.error as error:
             raise Misplaced(
                 (*self.path, key), f"{text!r} is not a valid pattern: {error}"

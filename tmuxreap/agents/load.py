@@ -170,9 +170,9 @@ def load_profiles(
         return _profiles(Block(_read(_stamp(OURS), (OURS,)), tried=True))
     files = (user_file, OURS)
     stamp = _stamp(*files)
-    known = recalled(recall, READING, stamp)
-    if known is not None:
-        return _profiles(Block(known, tried=True))
+    cached = recalled(recall, READING, stamp)
+    if cached is not None:
+        return _profiles(Block(cached, tried=True))
     data, ours = _read(stamp, files), _read(_stamp(OURS), (OURS,))
     try:
         profiles = _profiles(Block(data))
@@ -208,8 +208,8 @@ def _ours() -> dict[str, object]:
     """Return our file as parsed by `scripts/vocabulary`, since YAML takes ten times as long. If the
     file has changed since, parse it."""
     try:
-        known: dict[str, dict[str, object]] = json.loads(READ.read_text("utf-8"))
-        return known[sum_of(OURS)]
+        parsed: dict[str, dict[str, object]] = json.loads(READ.read_text("utf-8"))
+        return parsed[sum_of(OURS)]
     except (OSError, ValueError, KeyError):
         return yamlblocks.read(OURS)
 

@@ -172,8 +172,8 @@ class Profile:
 
     def recognises(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:
         """Tell whether a process is this agent. A shared daemon with its name is not."""
-        known = any(name in self.process for name in program_names(argv, comm, executable))
-        return known and not (self.spare and self.shares(argv, comm, executable))
+        named = any(name in self.process for name in program_names(argv, comm, executable))
+        return named and not (self.spare and self.shares(argv, comm, executable))
 
     def shares(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:
         called, command = program_names(argv[:1], comm, executable), " ".join(argv)

@@ -75,7 +75,7 @@ def _words(argv: list[str]) -> list[str]:
 
 def _package(path: str) -> list[str]:
     """Return the package that a script is in: many scripts have the name `cli.js`."""
-    return [found["name"]] if (found := re.search(_IN_PACKAGE, path)) else []
+    return [match["name"]] if (match := re.search(_IN_PACKAGE, path)) else []
 
 
 def _script(path: str) -> str:

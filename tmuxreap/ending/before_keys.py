@@ -60,7 +60,7 @@ def _check_words(policy: Policy) -> None:
 
 def _trial(row: Row, policy: Policy) -> Changes:
     """Return all fields that the end may write."""
-    known = [field for field, _ in row.conversations]
+    recorded = [field for field, _ in row.conversations]
     ending = End(
         event=EVENT_OF_VERB[policy.verb],
         at=0.0,
@@ -68,7 +68,7 @@ def _trial(row: Row, policy: Policy) -> Changes:
         resumable=True,
         screen="one line\nanother",
     )
-    fields = known or [conversation_field(row.agent or "agent")]
+    fields = recorded or [conversation_field(row.agent or "agent")]
     return {
         **end_changes(row.status, ending),
         ("stopped_by",): "",

@@ -54,8 +54,8 @@ def tell_ended(
 def tell_finished(books: Books, endings: Iterable[tuple[Row, Intent]], at: float) -> Iterable[str]:
     """Report sessions whose end a dead process had not reported; return the warnings."""
     ended = {verb.value: event for verb, event in ENDED.items()}
-    known = [(row, it) for row, it in endings if job_of(row) is not None and it.verb in ended]
-    words = [_word(row, at, ended[intent.verb], intent.reason) for row, intent in known]
+    delegated = [(row, it) for row, it in endings if job_of(row) is not None and it.verb in ended]
+    words = [_word(row, at, ended[intent.verb], intent.reason) for row, intent in delegated]
     return _tell_and_note(books, words)
 
 

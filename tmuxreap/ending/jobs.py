@@ -41,13 +41,13 @@ class Word:
 
     def as_json(self) -> dict[str, object]:
         detail = {} if self.detail is None else {"detail": self.detail}
-        known = {
+        facts = {
             "timestamp": iso(self.at),
             "event": self.event,
             "job_id": self.job,
             "session": self.session,
         }
-        return {**known, **detail}
+        return {**facts, **detail}
 
     def as_text(self) -> str:
         return " ".join(filter(None, (iso(self.at), self.event, self.session, self.detail)))
@@ -133,13 +133,13 @@ def _rewritten(directory: int, name: str, word: Word) -> str | None:
 
 def _appended(directory: int, name: str, word: Word) -> str | None:
     """Append the event as one more line, in the format of the last line."""
-    known = _job(directory, word.job)
+    job = _job(directory, word.job)
     with _opened(directory, name, os.O_RDWR | os.O_APPEND) as descriptor:
         size = os.fstat(descriptor).st_size
         tail = os.pread(descriptor, TAIL, max(0, size - TAIL))
         lines = tail.decode("utf-8", "replace").strip().splitlines()
         plain = bool(lines) and not lines[-1].lstrip().startswith("{")
-        event = {**_numbered(known, _event(lines)), **word.as_json()}
+        event = {**_numbered(job, _event(lines)), **word.as_json()}
         line = word.as_text().replace("\n", " ") if plain else json.dumps(event, ensure_ascii=False)
         os.write(
             descriptor,
@@ -210,8 +210,8 @@ def _opened(directory: int, name: str, flags: int) -> Iterator[int]:
 
 def _read(descriptor: int) -> str:
     parts = b""
-    while len(parts) <= LARGEST and (more := os.read(descriptor, LARGEST + 1 - len(parts))):
-        parts += more
+    while len(parts) <= LARGEST and (chunk := os.read(descriptor, LARGEST + 1 - len(parts))):
+        parts += chunk
     if len(parts) > LARGEST:
         raise ValueError(f"it is larger than {LARGEST} bytes")
     return parts.decode()

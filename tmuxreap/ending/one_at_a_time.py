@@ -51,8 +51,8 @@ class AtWork:
 
     def busy(self, intents: Mapping[str, Intent] | None = None) -> set[str]:
         """Return the names of the sessions that a process is ending or starting right now."""
-        known = self.books.open_intents() if intents is None else intents
-        return {name for name, intent in known.items() if self.is_at(intent)}
+        open_intents = self.books.open_intents() if intents is None else intents
+        return {name for name, intent in open_intents.items() if self.is_at(intent)}
 
     def join(self, intent: Intent) -> Item | None:
         """Wait for another process's stop and return its outcome; send nothing. Return None when
@@ -157,17 +157,15 @@ def with_options(plan: Plan, inherited: Intent) -> Plan:
     """Add the pane options that a dead owner had changed, so that this ending restores them."""
     if plan.pane is None:
         return plan
-    known = {option.option for option in plan.options}
-    older = [
-        one for one in inherited.options if one.pane == plan.pane.id and one.socket == plan.socket
-    ]
+    planned = {option.option for option in plan.options}
+    older = [it for it in inherited.options if it.pane == plan.pane.id and it.socket == plan.socket]
     # A start sets this option while it waits for its confirmation, and does not record it.
     if inherited.verb == START and plan.pane.remain_on_exit == "on":
         older = [RecordedOption(plan.socket, plan.pane.id, BANNER_OPTION, None)]
     values = {BANNER_OPTION: "on", SIBLINGS_OPTION: "off"}
-    more = [
-        PaneOption(o.pane, o.option, o.before, values[o.option])
-        for o in older
-        if o.option not in known
+    added = [
+        PaneOption(it.pane, it.option, it.before, values[it.option])
+        for it in older
+        if it.option not in planned
     ]
-    return replace(plan, options=(*plan.options, *more))
+    return replace(plan, options=(*plan.options, *added))

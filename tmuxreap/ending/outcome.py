@@ -143,8 +143,8 @@ def _rung(report: RungReport) -> Rung:
 def _survivors(processes: Processes, ending: Ending) -> tuple[Process, ...]:
     started = processes.started_epoch
     return tuple(
-        Process(one.process.pid, one.process.comm, started=round(started(one.process.id), 2))
-        for one in ending.survivors
+        Process(it.process.pid, it.process.comm, started=round(started(it.process.id), 2))
+        for it in ending.survivors
     )
 
 
@@ -317,8 +317,8 @@ def clear_up(
     """Clean up after the proof of death: the pane of another terminal, the worktree, the task."""
     row, policy, failure = ending.row, ending.policy, None
     # A pane's number may be reused by now: the session's process must have been seen in it.
-    seen = ending.first.live is Live.ALIVE
-    if row.terminal in OTHER_TERMINALS and row.pane.id is not None and seen:
+    was_alive = ending.first.live is Live.ALIVE
+    if row.terminal in OTHER_TERMINALS and row.pane.id is not None and was_alive:
         failure = _closed(environ, row, row.pane.id) or failure
     if policy.cleanup and result.outcome != Outcome.SURVIVED:  # survivors may work in it
         from tmuxreap.ending.worktree import clean_up  # late: rarely needed

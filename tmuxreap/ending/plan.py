@@ -313,9 +313,9 @@ def _rung(
     screen: Screen | None,
 ) -> PlannedRung:
     if rung is Rung.KEYS:
-        given = policy.keys_timeout_s
+        timeout_s = policy.keys_timeout_s
         return PlannedRung(
-            rung, keys_wait_s(profile, screen) if given is None else given, keys_skipped
+            rung, keys_wait_s(profile, screen) if timeout_s is None else timeout_s, keys_skipped
         )
     if rung is Rung.KILL:
         return PlannedRung(rung, KILL_WAIT_S, None if policy.force else "--no-force")

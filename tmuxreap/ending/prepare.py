@@ -39,8 +39,8 @@ def prepare(
     ]
     shown = shown_in(context.tmux, [sight for sight, _ in sights], options, profiles)
     endings = [
-        _ending(context, row, *seen, pane, policy)
-        for row, seen, pane in zip(rows, sights, shown, strict=True)
+        _ending(context, row, *sighted, pane, policy)
+        for row, sighted, pane in zip(rows, sights, shown, strict=True)
     ]
     for ending in endings:
         ending.looked_at = looked_at
@@ -68,7 +68,7 @@ def _ending(
         past=past,
         known=known,
         last_screen=shown.joined,
-        memory=sum(context.processes.memory(one.process.id) for one in sight.owned.own),
+        memory=sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own),
     )
     other = _elsewhere(context.own_registry, context.place.boot_id, ending, shown)
     ending.answer = _answered(ending, other, lambda: context.registry.look().usable)

@@ -144,7 +144,7 @@ def _invalid(what: str, reason: str, hint: str) -> Failure:
 def compiled(patterns: object) -> tuple[re.Pattern[str], ...]:
     """Compile the user's own patterns for secrets."""
     return (
-        tuple(re.compile(one, re.MULTILINE) for one in patterns)
+        tuple(re.compile(it, re.MULTILINE) for it in patterns)
         if isinstance(patterns, tuple)
         else ()
     )

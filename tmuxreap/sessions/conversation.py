@@ -130,7 +130,7 @@ class Finder:
         store = Path(cwd or "/", store) if store is not None else None
         files = any(locator.kind == "open-file" for locator in profile.locators)
         looked_into = sight.agent if files else ()
-        opened = chain.from_iterable(self.processes.open_files(one.id) for one in looked_into)
+        opened = chain.from_iterable(self.processes.open_files(it.id) for it in looked_into)
         launched = (
             recorded_conversation(row, profile.name)
             if row.conversation_source == "launch"

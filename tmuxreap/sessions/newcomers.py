@@ -55,8 +55,8 @@ def all_newcomers(
 def told(found: Sequence[Newcomer]) -> str:
     """Return the names for people, each with its agent."""
     names = [f"{newcomer.name} ({newcomer.agent})" for newcomer in found[:TOLD]]
-    more = [f"{len(found) - TOLD} more"] if len(found) > TOLD else []
-    return ", ".join([*names, *more])
+    rest = [f"{len(found) - TOLD} more"] if len(found) > TOLD else []
+    return ", ".join([*names, *rest])
 
 
 def not_registered(context: Context, target: str) -> Failure | None:

@@ -86,7 +86,7 @@ class RestartLog:
     def cancel(self, row: Row, verb: str, caller: Caller) -> bool:
         """Cancel a pending restart; tell whether one was cancelled."""
         try:
-            known = self.pending(row)
+            restart = self.pending(row)
         except ValueError:
             return False
         except NotKnown:
@@ -95,10 +95,10 @@ class RestartLog:
                 " not be read: repeat this when it can"
             )
             return False
-        if known is None:
+        if restart is None:
             return False
         facts = {"by": verb, "ended_by": caller.as_recorded(self.books)}
-        return self.decide(row.name, known.loss, CANCELLED, facts)
+        return self.decide(row.name, restart.loss, CANCELLED, facts)
 
     def decide(self, name: str, loss: str, kind: str, facts: Mapping[str, object]) -> bool:
         """Record the final decision on this loss; return False if one was recorded before, or if

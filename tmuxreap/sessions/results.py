@@ -33,10 +33,10 @@ def looked_at(context: Context, rows: Sequence[Row]) -> list[Sight]:
 def session_results(
     context: Context, rows: Sequence[Row], sights: Sequence[Sight]
 ) -> list[Session]:
-    said = context.books.pulses()
-    states = _states(context, rows, sights, said)
+    pulses = context.books.pulses()
+    states = _states(context, rows, sights, pulses)
     return [
-        session_result(context, row, sight, said.get(row.name), told=state)
+        session_result(context, row, sight, pulses.get(row.name), told=state)
         for row, sight, state in zip(rows, sights, states, strict=True)
     ]
 
@@ -133,8 +133,8 @@ def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -
     summary = as_dict(session_result(context, row, sight, said, told=told))
     return Shown(
         **{**summary, "error": problem_of(trouble)},
-        processes=tuple(_process(context.processes, one) for one in sight.owned.own),
-        protected=tuple(_process(context.processes, one) for one in sight.owned.spared),
+        processes=tuple(_process(context.processes, belonging) for belonging in sight.owned.own),
+        protected=tuple(_process(context.processes, belonging) for belonging in sight.owned.spared),
         pane_state=screen.state.value if screen else sight.live.value,
         locators=(Locator(**as_dict(conversation), candidates=tuple(known.candidates)),),
         screen=kept_screen(text) if text is not None else row.last_screen,

@@ -66,7 +66,7 @@ def own_panes(session: Session, agent: Pane | None) -> tuple[Pane, ...]:
 def _may_end(pane: Pane, known: Known, profile: Profile | None, world: World) -> bool:
     if pane.id in known.struck or (known.agent is not None and pane.id == known.agent.id):
         return True
-    planned = any((one.id, one.pid) == (pane.id, pane.pid) for one in known.planned)
+    planned = any((it.id, it.pid) == (pane.id, pane.pid) for it in known.planned)
     if planned and (known.whole_session or not took_up_work(pane, world)):
         return True
     return not is_busy(pane, world) or is_mate(pane, known.leader_of, profile, world)

@@ -360,16 +360,16 @@ def _belongings(
 ) -> Owned:
     """Return the session's processes. A process in a pane of another session belongs to that one,
     whatever evidence ties it to this one."""
-    ours = {pane.id for pane in session.panes} if session else set()
-    here = world.known_as(server) if isinstance(server, Server) else None
+    own_ids = {pane.id for pane in session.panes} if session else set()
+    server_name = world.known_as(server) if isinstance(server, Server) else None
     spare, places = spare_reason(spares, world), world.places_on(server)
 
     def reason(process: Process) -> str | None:
         trace = world.index.trace(process.pid)
-        pane = places.of(process, trace.pane if trace.tmux == here == reach.tmux else None)
+        pane = places.of(process, trace.pane if trace.tmux == server_name == reach.tmux else None)
         return (
             f"in the pane {pane} of another"
-            if pane is not None and pane not in ours
+            if pane is not None and pane not in own_ids
             else spare(process)
         )
 
@@ -377,10 +377,10 @@ def _belongings(
 
 
 def _still(first: Sight, server: ServerLook, world: World) -> Session | None:
-    known = first.session
-    if known is None or not isinstance(server, Server) or not _same_server(first, server):
+    session = first.session
+    if session is None or not isinstance(server, Server) or not _same_server(first, server):
         return None
-    return world.sessions.get((server.socket, known.id, known.created))
+    return world.sessions.get((server.socket, session.id, session.created))
 
 
 def _same_server(first: Sight, server: ServerLook) -> bool:
@@ -460,7 +460,7 @@ def _reach(
 ) -> Reach:
     panes = session.panes if session else ()
     alive = [pane for pane in panes if not pane.dead]
-    known = past.first.session.panes if past.first and past.first.session else ()
+    planned = past.first.session.panes if past.first and past.first.session else ()
     leaders = {leader.id for pane in alive if (leader := leader_of(pane, world))} | past.leaders
     traces = _traces_of(leaders, world)
     before = [row.pane.id] if row.tmux.known and row.pane.id else []
@@ -468,10 +468,10 @@ def _reach(
     ids = {pane.id for pane in panes}
     # A terminal's number may be reused once its pane is gone: only descriptors of the deleted one
     # count.
-    vanished = [f"{pane.tty} (deleted)" for pane in known if pane.id not in ids]
+    vanished = [f"{pane.tty} (deleted)" for pane in planned if pane.id not in ids]
     return Reach(
         tmux=f"{world.paths[server.socket]},{server_pid}" if server_pid else None,
-        panes=frozenset([*ids, *(pane.id for pane in known), *before]),
+        panes=frozenset([*ids, *(pane.id for pane in planned), *before]),
         leaders=frozenset([*leaders, *_recorded_leader(row, world)]),
         ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
         terminals=frozenset([*(pane.tty for pane in alive), *vanished]),

@@ -137,10 +137,10 @@ class States:
     ) -> list[Shows | None]:
         shown: list[Shows | None] = [None] * len(sights)
         wanted = [at for at, sight in enumerate(sights) if _has_screen(sight, profiles[at])]
-        known = self._remembered(wanted, profiles)
+        cached = self._remembered(wanted, profiles)
         changed = []
         for at in wanted:
-            entry = known.get(_key(sights[at]))
+            entry = cached.get(_key(sights[at]))
             if entry is not None and entry[0] == _drawn_at(sights[at]) is not None:
                 shown[at] = Shows(AgentState(entry[1]), entry[2])  # type: ignore[arg-type]
             else:

@@ -111,25 +111,25 @@ def concerned(
             terminals.add(ttys[pane.tty])
         else:
             strangers.add((f"{paths[server.socket]},{server.pid}", pane.id))
-    found = [pid for pid in leaders if pid in index.processes]
-    terminals |= {index.processes[pid].tty for pid in found}
-    found += chain.from_iterable(index.by_session.get(leader, ()) for leader in leaders)
-    found += chain.from_iterable(index.by_tty.get(tty, ()) for tty in terminals - {0})
-    found += (
+    pids = [pid for pid in leaders if pid in index.processes]
+    terminals |= {index.processes[pid].tty for pid in pids}
+    pids += chain.from_iterable(index.by_session.get(leader, ()) for leader in leaders)
+    pids += chain.from_iterable(index.by_tty.get(tty, ()) for tty in terminals - {0})
+    pids += (
         pid
         for pid, trace in index.traces.items()
         if wanted.anybody or (trace.tells and (trace.tmux, trace.pane) not in strangers)
     )
-    return _with_children(index, found)
+    return _with_children(index, pids)
 
 
 def _with_children(index: Index, pids: Iterable[int]) -> set[int]:
-    found, queue = set[int](), list(pids)
+    result, queue = set[int](), list(pids)
     for pid in queue:  # grows while children are found
-        if pid not in found:
-            found.add(pid)
+        if pid not in result:
+            result.add(pid)
             queue.extend(index.children.get(pid, ()))
-    return found
+    return result
 
 
 def by_identity(servers: Mapping[str, ServerLook]) -> Mapping[tuple[str, str, int], Session]:

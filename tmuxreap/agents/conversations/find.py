@@ -57,9 +57,9 @@ def store_of(
     profile: Profile, environ: Mapping[str, str] | None, recorded: str | None, home: Path | None
 ) -> Path | None:
     """Return the agent's store: by its environment, else as recorded, else the default."""
-    given = (environ or {}).get(profile.store_variable or "")
-    if given:
-        return Path(given, profile.store_under)
+    variable = (environ or {}).get(profile.store_variable or "")
+    if variable:
+        return Path(variable, profile.store_under)
     if environ is None and recorded:
         return Path(recorded)
     agent_home = (environ or {}).get("HOME") or (str(home) if home else "")
@@ -229,7 +229,7 @@ def _same_start(value: object, process: ProcessId) -> bool:
 
 def _open_file(profile: Profile, locator: Locator, clues: Clues) -> Iterator[str]:
     pattern = _with_id(profile, str(locator.settings["path"]))
-    return (found["id"] for path in clues.open_files if (found := pattern.search(path)))
+    return (match["id"] for path in clues.open_files if (match := pattern.search(path)))
 
 
 def _exit_banner(profile: Profile, locator: Locator, clues: Clues) -> list[str]:

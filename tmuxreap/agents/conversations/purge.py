@@ -97,10 +97,10 @@ def _found(profile: Profile, store: Path, conversation: str) -> list[Path]:
 def _named(pattern: str, store: Path, conversation: str) -> list[str]:
     """Return the names that match a pattern; a file named by the ID's first letters must contain
     the whole ID."""
-    whole = pattern.replace("{id}", glob.escape(conversation)).replace(
+    filled = pattern.replace("{id}", glob.escape(conversation)).replace(
         "{id8}", glob.escape(conversation[:8])
     )
-    names = glob.glob(whole, root_dir=store)  # noqa: PTH207
+    names = glob.glob(filled, root_dir=store)  # noqa: PTH207
     return (
         names
         if "{id}" in pattern

@@ -277,10 +277,10 @@ class Executor:
         gone: set[ProcessId] = set()
         until = self._clock.monotonic() + PATIENCE_S
         while (left := awaited - gone) and self._clock.monotonic() < until:
-            more = self._processes.wait(left, COALESCE_S)
-            if not more:
+            exited = self._processes.wait(left, COALESCE_S)
+            if not exited:
                 break
-            gone |= more
+            gone |= exited
         return gone
 
 
@@ -329,4 +329,4 @@ READ = (requests.ReadScreen, requests.Capture, requests.Recall)
 
 
 def restore(options: Iterable[PaneOption]) -> list[Deed]:
-    return [deeds.SetOption(one.pane, one.option, one.before) for one in options]
+    return [deeds.SetOption(option.pane, option.option, option.before) for option in options]

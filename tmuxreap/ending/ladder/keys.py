@@ -275,5 +275,5 @@ def keep_shown(ending: Ending) -> Steps[None]:
 
 def _is_ours(ending: Ending, screen: Screen) -> bool:
     """Tell whether the input holds exactly the text that we typed: Enter would submit it."""
-    ours = "".join(step.text for step in ending.keys.idle_keys if isinstance(step, Text))
-    return screen.state is State.DRAFT and screen.draft.strip() == ours
+    typed = "".join(step.text for step in ending.keys.idle_keys if isinstance(step, Text))
+    return screen.state is State.DRAFT and screen.draft.strip() == typed
