@@ -45,8 +45,7 @@ class ResumeRequest:
 
 @frozen
 class Lost:
-    """Selects sessions found dead in the last `since_s`; by default since the boot, at least a
-    day."""
+    """Selects sessions found dead in the last `since_s`; by default since boot, at least 24 h."""
 
     since_s: float | None = None
     at_once: int = 4

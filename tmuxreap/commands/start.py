@@ -192,8 +192,7 @@ def _wish(
 
 
 def _terminal(request: StartRequest, row: Row | None) -> Terminal:
-    """Return where to start it: as requested or as before. Other terminals' panes cannot be
-    made."""
+    """Return where to start it: as requested or as before. No other terminal can be started in."""
     terminals = {terminal.value: terminal for terminal in (Terminal.TMUX, Terminal.NONE)}
     wanted = request.terminal or (row.terminal.value if row else None)
     if request.terminal is not None and request.terminal not in terminals:
@@ -217,8 +216,7 @@ def _worktree(context: Context, request: StartRequest) -> Worktree | None:
 
 
 def _folder(request: StartRequest, folder: str) -> str:
-    """Return the folder; a wrong one is a usage error if given, a failed start if it is the
-    row's."""
+    """Return the folder; a wrong one is a usage error if given, a failed start if recorded."""
     wrong = Code.USAGE if request.cwd else Code.START_FAILED
     return existing_folder(request.name, folder, wrong)
 

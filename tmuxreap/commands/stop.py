@@ -99,7 +99,7 @@ def _look(context: Context, request: EndRequest) -> RegistryLook | None:
         if not request.policy.unregistered:
             raise
         if failure.code is Code.REGISTRY_NOT_FOUND:
-            # reports no error, unlike a look at a registry that must exist
+            # none exists: use the path where one would be created, which has no rows
             context.registry_if_there()
         return None
 

@@ -143,9 +143,8 @@ class _Strays:
         nothing: frozenset[str] = frozenset()
         reach = Reach(None, nothing, frozenset(), frozenset(), nothing, None, ids)
         own = owned(self._world.index, reach, self._spare).own
-        if any(
-            one.process.id in self._claimed for one in own
-        ):  # it holds processes of a live session
+        # processes of a live session are among them
+        if any(one.process.id in self._claimed for one in own):
             return ()
         return own
 
@@ -153,8 +152,7 @@ class _Strays:
         return any(one.process.pid in self._world.protected for one in own)
 
     def _is_stray(self, pid: int) -> bool:
-        """Tell whether it has this registry's mark, no terminal, and a pane that is gone, if
-        any."""
+        """Tell whether it has this registry's mark, no terminal, and no pane that still exists."""
         process, trace = (
             self._world.index.processes[pid],
             self._world.index.trace(pid),
@@ -193,8 +191,8 @@ class _Strays:
         return frozenset((tmux, pane.id) for pane in panes)
 
     def _same_place(self, mark: str, name: str | None, ids: frozenset[ProcessId]) -> bool:
-        """Tell whether the processes come from the server where the ledger saw this mark, if it
-        did."""
+        """Tell whether the processes come from the server where the ledger saw this mark, if
+        any."""
         events = self._app.books.events({name}, None) if name is not None else []
         places = {event.data.get("tmux") for event in events if event.data.get("mark") == mark} - {
             None

@@ -207,8 +207,8 @@ def _age(seen: Seen, said: Said) -> Age:
 def _still_s(seen: Seen, said: Said, age: Age) -> float | None:
     """Return how long the screen has not changed: a thinking model redraws it all the time.
 
-    tmux reports the last output by the wall clock. Time that did not pass awake counts against a
-    stall, unless the output came before the report: the screen is at least as old as that."""
+    tmux uses the wall clock. Time that did not pass awake counts against a stall, unless the output
+    came before the report: then the screen is at least as old as the report."""
     if seen.output_at is None:
         return None
     still_s = seen.now - seen.output_at - age.no_time_s

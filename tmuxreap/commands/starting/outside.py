@@ -1,5 +1,4 @@
-"""Owns rows of sessions outside tmux: processes, panes of kitty or WezTerm. Never starts
-anything."""
+"""Owns rows of sessions outside tmux: processes, panes of kitty or WezTerm. Starts nothing."""
 
 from __future__ import annotations
 

@@ -29,8 +29,7 @@ def keep(context: Context, row: Row) -> None:
 
 
 def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
-    """Return the environment for a restart; Failure if it needs a tmux server that cannot be
-    made."""
+    """Return the environment for a restart; Failure without a tmux server or a way to make one."""
     saved = context.books.surroundings(row.name)
     if row.terminal is Terminal.NONE:
         return _within_none(context, row, saved)

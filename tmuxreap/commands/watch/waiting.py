@@ -117,9 +117,8 @@ class Waiter:
         """Tell how a process that was just waited for ended; None if the kernel does not say."""
         pidfd = self._pidfds.get(process, -1)
         status = _exit_status(pidfd)
-        if (
-            status is None
-        ):  # its parent has not taken note yet, and may not for long; or has just now
+        # its parent has not reaped it yet, and may not for long, or has just now
+        if status is None:
             status = procfs.exit_status(process)
         if status is None:
             status = _exit_status(pidfd)

@@ -41,7 +41,7 @@ LEAST_INTERVAL_S = 0.1
 # tmux takes a moment to close what is left of an agent
 SETTLE_S = (0.0, 0.002, 0.004, 0.008, 0.016, 0.032)
 RETENTION_S, RETIRE_EVERY_S = 90 * 86400.0, 86400.0
-AGAIN_S = 0.1  # usually; sometimes longer
+AGAIN_S = 0.1  # until the next look, if the last one left something open
 LEAVING_S = 10.0  # a process that closed its files is soon gone, except on a busy machine
 
 

@@ -18,7 +18,7 @@ from tmuxreap.sessions.context import Context
 
 
 class StartSession(Arguments):
-    """Start an agent in a new tmux session and register it. It runs the agent's own command, or its
+    """Start an agent in a new tmux session and register it. It runs its own command, or its
     row's."""
 
     name: Annotated[str, Field(description="Of the session, a new one.")]

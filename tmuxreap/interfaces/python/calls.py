@@ -1,5 +1,4 @@
-"""Owns the call of a verb: each has a context of its own, so that a registry can stay open for
-days.
+"""Owns the call of a verb: each has its own context, so that a registry can stay open for days.
 
 Never touches signals and never prints; what the verb could not do is a `Failure`, as everywhere."""
 

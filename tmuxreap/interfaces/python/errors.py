@@ -1,5 +1,4 @@
-"""Owns the errors of the Python interface: a class for each exit status, with the stable code, the
-message and the hint.
+"""Owns the errors of the Python interface: a class per exit status, with code, message and hint.
 
 Never decides what is an error."""
 

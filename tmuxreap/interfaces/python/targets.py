@@ -1,5 +1,4 @@
-"""Owns the targets that a caller may give: words as on the command line, sessions, libtmux
-objects."""
+"""Owns the targets that a caller may give: words as in a shell, sessions, libtmux objects."""
 
 from __future__ import annotations
 
