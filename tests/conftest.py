@@ -19,6 +19,7 @@ import pytest
 from tests import warm, workers
 from tests.fakes import Story
 from tests.real import Real
+from tmuxreap.system.processes import procfs
 
 GUARD = "TESTED_BY"
 LEAVING_S = 20.0
@@ -123,15 +124,11 @@ def has_left(mark: str) -> dict[int, str]:
 def marked(mark: str) -> dict[int, str]:
     """Living processes with that mark, and what they are."""
     wanted, found = f"{GUARD}={mark}".encode(), {}
-    for home in Path("/proc").glob("[0-9]*"):
+    for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if (
-                wanted in (home / "environ").read_bytes().split(b"\0")
-                and int(home.name) != os.getpid()
-            ):
-                found[int(home.name)] = (
-                    (home / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                )
+            environ = procfs.read(f"/proc/{name}/environ")  # of all processes, after each test
+            if wanted in environ and wanted in environ.split(b"\0") and int(name) != os.getpid():
+                found[int(name)] = " ".join(procfs.argv_in(f"/proc/{name}"))
         except OSError:
             continue
     return found

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 SHARED = (
     re.compile(r"tests/live/(test_zoo)\.py::.*\[(stop-rows-of-others|stop|kill)[-\]]"),  # a zoo
+    re.compile(r"tests/live/(test_kitty)\.py"),  # a kitty
 )
 FIRST = tuple(
     map(

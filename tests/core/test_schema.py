@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.command_line import tmuxreap
 from tests.schemas import check_answer, troubles
@@ -30,6 +31,7 @@ def test_every_verb_that_answers_in_json_has_a_schema() -> None:
 def test_the_files_are_what_the_types_say(verb: str | None) -> None:
     path = FOLDER / f"{verb or 'envelope'}.json"
     assert json.loads(path.read_text()) == document(verb), "run: python scripts/pages"
+    Draft202012Validator.check_schema(document(verb))
 
 
 def test_there_is_no_file_too_many() -> None:

@@ -6,14 +6,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import GUARD
 from tests.real import DEMO, Real, alive, answer, until
 from tmuxreap.commands import adopt
 from tmuxreap.core.model import Verb
@@ -31,12 +34,15 @@ def real(tmux_socket: str, tmp_path: Path) -> Real:
     return Real(tmux_socket, tmp_path)
 
 
-class Kitty:
-    """One OS window of it, with an agent in a window of its own and a neighbour's beside it."""
+# What a window has of the test that opens it: kitty itself was begun before.
+OF_THE_TEST = (GUARD, "HOME", "TMUX_TMPDIR", "XDG_CONFIG_HOME", "SHELL", "PYTHONPATH")
 
-    def __init__(self, folder: str) -> None:
-        self.address = f"unix:{folder}/k"
-        self.log = Path(folder, "kitty.log")
+
+class Kitty:
+    """One OS window of it: an agent is in a window of its own, and a neighbour's is beside it."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
 
     def ask(self, *words: str) -> str:
         told = subprocess.run(
@@ -44,55 +50,88 @@ class Kitty:
         )
         return told.stdout.strip()
 
+    def tell(self, command: str, **payload: str) -> str:
+        """What `kitty @` would, without its start: the same is asked again and again."""
+        asked = {"cmd": command, "version": [0, 20, 0], "payload": payload}
+        with socket.socket(socket.AF_UNIX) as there:
+            there.connect(self.address.removeprefix("unix:"))
+            there.sendall(f"\x1bP@kitty-cmd{json.dumps(asked)}\x1b\\".encode())
+            heard = b""
+            while not heard.endswith(b"\x1b\\") and (part := there.recv(65536)):
+                heard += part
+        told = json.loads(heard.removeprefix(b"\x1bP@kitty-cmd").removesuffix(b"\x1b\\"))
+        assert told["ok"], told
+        return str(told["data"])
+
     def answers(self) -> bool:
-        asked = ["kitty", "@", "--to", self.address, "ls"]
-        return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+        try:
+            return bool(self.windows())
+        except OSError:  # it does not listen yet
+            return False
 
     def open(self, *words: str) -> str:
-        return self.ask("launch", "--type=window", *words)
+        known = [f"--env={name}={os.environ[name]}" for name in OF_THE_TEST if name in os.environ]
+        return self.ask("launch", "--type=window", *known, *words)
 
     def windows(self) -> dict[str, int]:
         """The number of each window, and the process that kitty has started in it."""
         return {
             str(window["id"]): int(window["pid"])
-            for os_window in json.loads(self.ask("ls"))
+            for os_window in json.loads(self.tell("ls"))
             for tab in os_window["tabs"]
             for window in tab["windows"]
         }
 
     def shows(self, window: str, text: str) -> bool:
-        return text in self.ask("get-text", "--match", f"id:{window}")
+        return text in self.tell("get-text", match=f"id:{window}")
 
 
-@pytest.fixture
-def kitty(real: Real) -> Iterator[Kitty]:
-    folder = os.environ["HOME"]
+# It takes a second to begin: one worker for all tests of it (tests/together.py).
+@pytest.fixture(scope="module")
+def begun() -> Iterator[str]:
+    """The address of one with the neighbour's window."""
+    folder = tempfile.mkdtemp(prefix="tk", dir="/tmp")
+    of_nobody = {name: value for name, value in os.environ.items() if name != GUARD}
     told, telling = os.pipe()
     xvfb = subprocess.Popen(
         ["Xvfb", "-displayfd", str(telling), "-screen", "0", "800x600x24", "-nolisten", "tcp"],
         pass_fds=(telling,),
+        env=of_nobody,
         stderr=subprocess.DEVNULL,
     )
     os.close(telling)
     with os.fdopen(told) as display:
         screen = f":{display.readline().strip()}"
-    one = Kitty(folder)
-    environ = {**os.environ, "DISPLAY": screen, "LIBGL_ALWAYS_SOFTWARE": "1", "LANG": "C.UTF-8"}
+    kitty, log = Kitty(f"unix:{folder}/k"), Path(folder, "kitty.log")
+    environ = {**of_nobody, "DISPLAY": screen, "LIBGL_ALWAYS_SOFTWARE": "1", "LANG": "C.UTF-8"}
     words = ["-o", "allow_remote_control=yes", "-o", "linux_display_server=x11"]
-    with one.log.open("wb") as log:
+    with log.open("wb") as said:
         program = subprocess.Popen(
-            ["kitty", "--listen-on", one.address, *words, "sleep", "600"],
-            env={**environ, "XDG_RUNTIME_DIR": folder},
-            stdout=log,
-            stderr=log,
+            ["kitty", "--listen-on", kitty.address, *words, "sleep", "6000"],
+            env={**environ, "HOME": folder, "XDG_RUNTIME_DIR": folder},
+            stdout=said,
+            stderr=said,
         )
     try:
-        until(f"kitty: {one.log.read_text()}", one.answers)
-        yield one
+        until(f"kitty: {log.read_text()}", kitty.answers)
+        yield kitty.address
     finally:
         for process in (program, xvfb):
             process.terminate()
             process.wait()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def kitty(real: Real, begun: str) -> Iterator[Kitty]:
+    """As it was before, after each test."""
+    one = Kitty(begun)
+    neighbours = one.windows()
+    yield one
+    after = Kitty(begun)
+    for window in after.windows().keys() - neighbours.keys():
+        after.ask("close-window", "--match", f"id:{window}")
+    until("the neighbour alone", lambda: after.windows() == neighbours)
 
 
 def adopted(
