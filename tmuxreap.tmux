@@ -1,22 +1,22 @@
 #!/bin/sh
-# The tmux plugin: one key opens a popup with the agents' sessions, and a segment for the status line that you place yourself.
-# By TPM, or by hand: run-shell /path/to/tmuxreap.tmux. Everything about it stands in docs/tmux.md.
+# The tmux plugin: one key opens a popup with the agents' sessions, and a status line segment that you place yourself.
+# Load it with TPM, or with: run-shell /path/to/tmuxreap.tmux. See docs/tmux.md.
 #
-#   tmuxreap.tmux                       load: bind the key; again: nothing more
+#   tmuxreap.tmux                       load: bind the key; repeating it is harmless
 #   tmuxreap.tmux open CLIENT PANE      what the key does
-#   tmuxreap.tmux unload                take the key and our options away again
+#   tmuxreap.tmux unload                remove the key and our options
 #
-# It sets no option of yours, and no key that is taken.
+# It changes none of your options, and takes no bound key.
 
-key=A # that tmux itself has no use for, up to 3.5
-# What is opened over a session is no part of it, and must not carry its marks: it would be ended with it.
+key=A # unused by tmux itself, up to 3.5
+# A popup over a session must not carry its marks: it would be ended with the session.
 clean='exec env -u TMUXREAP_ID -u TMUX_PANE'
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 self=$here/$(basename -- "$0")
 
 option() { tmux show-options -gqv "$1"; }
 
-# say TEXT [CLIENT]: in the status line, where tmux shows what went wrong.
+# say TEXT [CLIENT]: show TEXT in the status line.
 say() {
     text=$(printf 'tmuxreap: %s' "$1" | unexpanded)
     if [ -n "${2:-}" ]; then
@@ -26,19 +26,19 @@ say() {
     fi
 }
 
-# quoted TEXT: one word for a shell.
+# quoted TEXT: TEXT as one shell word.
 quoted() { printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }
 
 new_enough() {
     number=$(tmux -V | sed -n 's/^[^0-9]*\([0-9][0-9]*\)\.\([0-9][0-9]*\).*/\1 \2/p')
-    [ -n "$number" ] || return 0 # a build without a number is newer than any that has one
+    [ -n "$number" ] || return 0 # a build without a version number counts as newest
     [ "${number% *}" -gt 3 ] || { [ "${number% *}" -eq 3 ] && [ "${number#* }" -ge 2 ]; }
 }
 
-# unexpanded: what tmux would take for a format.
+# unexpanded: escape what tmux would expand as a format.
 unexpanded() { sed 's/#/##/g'; }
 
-# binding KEY: what the key does now, nothing where it is free. 3.7 tells nothing when it is asked for one key alone.
+# binding KEY: the key's current binding, empty if it is free. tmux 3.7 prints nothing when asked for a single key.
 binding() {
     tmux list-keys -T prefix 2>/dev/null | wanted=$1 awk '{
         for (i = 1; i < NF; i++) if ($i == "prefix") {
@@ -63,7 +63,7 @@ load() {
     wanted=$(option @tmuxreap-key)
     before=$(option @tmuxreap-bound)
     [ -z "$before" ] || [ "$before" = "${wanted:-$key}" ] || release "$before"
-    # A key that was asked for is given; our own choice gives way.
+    # A key chosen by the user is always bound; the default gives way.
     if [ -z "$wanted" ] && now=$(binding "$key") && [ -n "$now" ] && ! is_ours "$now"; then
         say "could not bind $key: it is taken; choose another with: set -g @tmuxreap-key KEY"
         return 0
@@ -83,7 +83,7 @@ unload() {
     tmux set-option -gqu @tmuxreap-bound \; set-option -gqu @tmuxreap-status
 }
 
-# program: the words that run it, for a shell; nothing where it is not found.
+# program: the shell command that runs it; empty if it is not found.
 program() {
     given=$(option @tmuxreap-command)
     if [ -n "$given" ]; then
@@ -122,7 +122,7 @@ open_popup() {
     [ -z "$registry" ] || words="$words --registry $(quoted "$registry")"
     width=$(option @tmuxreap-width)
     height=$(option @tmuxreap-height)
-    # With -EE what went wrong stays to be read, until Escape. The size is that of the popup, not of where tmux was started.
+    # With -EE an error stays visible until Escape. The size must be the popup's, not that of tmux's own terminal.
     tmux display-popup -EE -c "$1" -t "$2" -d '#{pane_current_path}' -w "${width:-90%}" -h "${height:-80%}" \
         "$clean -u TMUX -u COLUMNS -u LINES $words" || true
 }

@@ -1,24 +1,24 @@
 # shellcheck shell=bash
-# What the commands of scripts/ stand on; sourced by them, after `set -euo pipefail`.
-# It needs Python 3.10+ and makes the rest: a private venv in .venv, tmux where it is missing, a world of its own to run in.
-# It asks nothing, and touches neither HOME, nor the default tmux socket, nor a registry that is there.
+# Common setup of the commands in scripts/; sourced after `set -euo pipefail`.
+# It needs Python 3.10+ and creates the rest: a private venv in .venv, tmux if it is missing, an isolated environment.
+# It asks nothing, and touches neither HOME, nor the default tmux socket, nor an existing registry.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 venv=$top/.venv
 lock=$top/requirements-dev.lock
 stamp=$venv/installed-from
 oldest_tmux=302 # 3.2
-unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE # without bytecode each of a thousand starts compiles anew
+unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE # without bytecode every start compiles again
 
 say() { printf '== %s\n' "$*" >&2; }
 
-# give_up WHAT WAY-OUT: 2 is "could not be set up", so that it is never mistaken for a failing test.
+# give_up WHAT HINT: exit 2 means "could not be set up", and is never mistaken for a failing test.
 give_up() {
     printf 'setup: could not %s\n       %s\n' "$1" "$2" >&2
     exit 2
 }
 
-# as_root COMMAND...: as we are when root, else by sudo if that asks no password.
+# as_root COMMAND...: directly if root, else with sudo if that asks for no password.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
         "$@"
@@ -40,7 +40,7 @@ apt_install() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >&2
 }
 
-# find_python [MODULE]: the first interpreter that is new enough and can import MODULE. A shim that does not run is passed over.
+# find_python [MODULE]: the first interpreter that is new enough and can import MODULE. Broken shims are skipped.
 find_python() {
     local name
     for name in "${TMUXREAP_PYTHON:-python3}" python3 python3.13 python3.12 python3.11 python3.10 python; do
@@ -52,7 +52,7 @@ find_python() {
     return 1
 }
 
-# Debian ships venv without the part that puts pip into it.
+# Debian ships venv without ensurepip.
 choose_python() {
     local bare
     find_python ensurepip && return 0
@@ -71,13 +71,13 @@ pip_install() {
         give_up "install the packages of ${lock##*/}" "the lines above say why; with a network (or PIP_INDEX_URL) run this again"
 }
 
-# Installed anew only when the lock, the metadata or the place of the checkout changed.
+# Reinstall only if the lock, the metadata or the checkout's path changed.
 ensure_venv() {
     local python
     if [ "$(wanted)" = "$(cat "$stamp" 2>/dev/null)" ] && "$venv/bin/python" -c '' 2>/dev/null; then
         return 0
     fi
-    # pip asks rustc for its version, and rustup's stand-in for rustc makes a folder in HOME.
+    # pip asks rustc for its version, and rustup's rustc proxy creates a folder in HOME.
     [ -d "${HOME:-/nonexistent}/.rustup" ] || export RUSTUP_HOME=${RUSTUP_HOME:-$venv/rustup}
     if ! "$venv/bin/python" -c 'import pip, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
         python=$(choose_python) || exit $?
@@ -91,7 +91,7 @@ ensure_venv() {
     wanted >"$stamp"
 }
 
-# The version as major * 100 + minor. One that has no number ("tmux master") is newer than any that has.
+# The version as major * 100 + minor. Without a number ("tmux master") it counts as newest.
 tmux_version() {
     local text
     text=$(tmux -V 2>/dev/null) || return 1
@@ -117,8 +117,8 @@ ensure_tmux() {
     tmux_is_there || give_up "find tmux 3.2 or later (have: $(tmux -V 2>/dev/null || echo none))" "install it with your package manager, then run this again"
 }
 
-# ensure_packages TOOL[:PACKAGE]...: everything at once that is missing here. The tools are what only some tests need:
-# never in the way, never missing in silence. What must be there says so itself, later.
+# ensure_packages TOOL[:PACKAGE]...: install everything missing at once. Only some tests need the tools: a missing tool
+# is reported but is no error. Required programs are checked later.
 ensure_packages() {
     local name needed=() tools=()
     tmux_is_there || needed+=(tmux)
@@ -128,7 +128,7 @@ ensure_packages() {
     done
     [ $((${#needed[@]} + ${#tools[@]})) -gt 0 ] || return 0
     if ! can_install || ! apt_install ${needed[@]+"${needed[@]}"} ${tools[@]+"${tools[@]}"}; then
-        # One name that this system does not know would keep all others away.
+        # A single unknown name would make apt-get install nothing.
         for name in ${needed[@]+"${needed[@]}"} ${tools[@]+"${tools[@]}"}; do
             if ! can_install || ! apt_install "$name"; then
                 say "NOT INSTALLED: $name"
@@ -138,7 +138,7 @@ ensure_packages() {
     hash -r
 }
 
-# step NAME COMMAND...: how long it took, or that it failed.
+# step NAME COMMAND...: run it and report its time or its failure.
 step() {
     local name=$1 status=0 began=$SECONDS
     shift
@@ -151,7 +151,7 @@ step() {
     say "$name took $((SECONDS - began)) s"
 }
 
-# In memory where there is room: thousands of tests make and remove a folder each. Its name is short, for sockets.
+# In memory if there is room: thousands of tests each create and remove a folder. The name is short, for sockets.
 quick_folder() {
     local free_kb
     free_kb=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1) || free_kb=0
@@ -162,7 +162,7 @@ quick_folder() {
     fi
 }
 
-# What runs from here on sees an empty HOME, no tmux but its own, no registry and no agent's store.
+# From here on there is an empty HOME, a private tmux, no registry and no agent's store.
 enter_private_world() {
     local name
     world=$(mktemp -d /tmp/tmuxreap.XXXXXX)
@@ -180,7 +180,7 @@ enter_private_world() {
     export HOME=$world/home TMUX_TMPDIR=$world/tmux PATH=$venv/bin:$PATH
 }
 
-# The tmux servers in there are ours alone; nothing else is ended.
+# The tmux servers in it are all ours; nothing else is ended.
 leave_private_world() {
     local status=$? socket job
     for job in $(jobs -p); do
@@ -195,7 +195,7 @@ leave_private_world() {
     exit "$status"
 }
 
-# shellcheck disable=SC2086 # names, apart from each other
+# shellcheck disable=SC2086 # separate names
 ensure_packages ${test_tools:-}
 ensure_venv
 ensure_tmux

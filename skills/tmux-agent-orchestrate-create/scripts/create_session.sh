@@ -1,11 +1,11 @@
 #!/bin/sh
-# Start an agent in a tmux session of its own and register it; on the row of an ended session, as it was started before.
+# Start an agent in its own tmux session and register it; for the row of an ended session, as it was started before.
 #
 #   create_session.sh --session NAME [--agent A] [--cwd DIR] [--server L] [--tag X]... [--task-id ID] [--ttl T]
 #                     [--replace] [--dry-run] [--json] [--quiet] [-- COMMAND...]
 #
-# SESSION_NAME stands in for --session and TMUX_SERVER_NAME for --server; AGENT_SESSIONS_YAML names the registry,
-# which is made where there is none. Exit status: as of `tmuxreap start`.
+# SESSION_NAME replaces --session and TMUX_SERVER_NAME --server; AGENT_SESSIONS_YAML names the registry, which is
+# created if needed. Exit status: that of `tmuxreap start`.
 set -eu
 
 refuse() {
@@ -30,7 +30,7 @@ while [ "$left" -gt 0 ]; do
         ;;
     --replace | --dry-run | --json | --quiet) set -- "$@" "$word" ;;
     --)
-        set -- "$@" -- # what follows is the command, as it stands
+        set -- "$@" -- # the rest is the command, unchanged
         while [ "$left" -gt 0 ]; do
             left=$((left - 1))
             set -- "$@" "$1"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Keep the files of a delegated job, .hermes/jobs/ID.json and ID.events.log, which a stop of its session also tells.
+# Keep the files of a delegated job, .hermes/jobs/ID.json and ID.events.log, which a stop of its session also updates.
 #
-#   delegate_job.sh assign --session NAME --job ID [--detail TEXT]     the job is begun, and the row gets its ID
+#   delegate_job.sh assign --session NAME --job ID [--detail TEXT]     start the job; the row gets its ID
 #   delegate_job.sh tell --job ID --event progress|completed|cancelled|error [--detail TEXT]
 #   delegate_job.sh status --job ID                                    the job as JSON
 #

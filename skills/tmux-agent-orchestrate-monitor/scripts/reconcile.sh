@@ -1,13 +1,13 @@
 #!/bin/sh
-# Compare the registry with tmux, write down what is certain, and tell the rest.
+# Compare the registry with tmux, record what is certain, and report the rest.
 #
 #   reconcile.sh --once [--emit-diff] [--dry-run]     one look
-#   reconcile.sh [--interval S]                       until it is interrupted: tmuxreap watch
+#   reconcile.sh [--interval S]                       until interrupted: tmuxreap watch
 #
-# --emit-diff prints a line for each disagreement, with tabs between: NAME, what differs, `written` or `open`, and what
-# was seen or the command that settles it. AGENT_SESSIONS_YAML names the registry; SESSION_NAME narrows what is printed
-# and counted to one row. Each row knows its tmux server: TMUX_SERVER_NAME is not needed.
-# Exit status: 0 registry and tmux agreed, 1 they did not, 2 it could not be told.
+# --emit-diff prints a tab-separated line for each disagreement: NAME, the drift, `written` or `open`, and what was seen
+# or the command that fixes it. AGENT_SESSIONS_YAML names the registry; SESSION_NAME limits output and count to one
+# row. Each row knows its tmux server: TMUX_SERVER_NAME is not needed.
+# Exit status: 0 registry and tmux agreed, 1 they did not, 2 unknown.
 set -eu
 
 refuse() {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Take up the recorded conversation of an ended session, in its folder and on its tmux server.
+# Resume the recorded conversation of an ended session, in its folder and on its tmux server.
 #
 #   resume_session.sh --session NAME [--print] [--confirm S] [--json] [--quiet]
 #
-# SESSION_NAME stands in for --session, and AGENT_SESSIONS_YAML names the registry. A row knows its tmux server:
-# TMUX_SERVER_NAME is not needed. Exit status: as of `tmuxreap resume`.
+# SESSION_NAME replaces --session, and AGENT_SESSIONS_YAML names the registry. A row knows its tmux server:
+# TMUX_SERVER_NAME is not needed. Exit status: that of `tmuxreap resume`.
 set -eu
 
 refuse() {

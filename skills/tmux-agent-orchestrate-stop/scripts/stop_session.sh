@@ -1,11 +1,11 @@
 #!/bin/sh
-# Stop the agent session of one row of the registry. The second time it says so and writes nothing.
+# Stop the agent session of one registry row. Repeating it reports that and writes nothing.
 #
 #   stop_session.sh --session NAME [--reason R] [--purge-conversation [--yes]] [--force-no-yaml]
 #                   [--dry-run] [--json] [--quiet]
 #
-# SESSION_NAME stands in for --session, and AGENT_SESSIONS_YAML names the registry. A row knows its tmux server:
-# TMUX_SERVER_NAME counts only for a session without a row. Exit status: as of `tmuxreap stop`.
+# SESSION_NAME replaces --session, and AGENT_SESSIONS_YAML names the registry. A row knows its tmux server:
+# TMUX_SERVER_NAME counts only for a session without a row. Exit status: that of `tmuxreap stop`.
 set -eu
 
 refuse() {
@@ -36,7 +36,7 @@ esac
 command -v "$tmuxreap" >/dev/null || refuse "could not find $tmuxreap: install it, or name it with TMUXREAP=/path/to/tmuxreap"
 if [ -n "${AGENT_SESSIONS_YAML-}" ]; then export TMUXREAP_REGISTRY="$AGENT_SESSIONS_YAML"; fi
 
-# Without a row nothing but the caller knows the server: the session gets a row for a moment, in a registry of its own.
+# Without a row only the caller knows the server: the session gets a temporary row, in a temporary registry.
 if [ -n "$force" ] && [ -n "${TMUX_SERVER_NAME-}" ]; then
     known=0
     "$tmuxreap" show --quiet -- "$session" >/dev/null 2>&1 || known=$?
