@@ -57,7 +57,7 @@ class Ending:
     replaced: list[str] = field(default_factory=list)  # drafts read whole, and their short forms
     # The draft is kept whole, or a key that clears it was sent: further keys lose nothing.
     cleared: bool = False
-    # The draft as the screen showed it, when an editor was asked for that has not opened yet.
+    # The screen with the draft, while an editor that was asked for has not opened yet.
     handed: Screen | None = None
     unsent: str | None = None  # why no exit key was sent after all
     struck: dict[ProcessId, Belonging] = field(default_factory=dict)  # without the agent
@@ -127,7 +127,7 @@ class Ending:
 
     @property
     def swept(self) -> tuple[Belonging, ...]:
-        """The processes that were ended next to the agent."""
+        """The ended processes, without the agent."""
         alive = self.sight.owned.ids
         return tuple(
             belonging for belonging in self.struck.values() if belonging.process.id not in alive

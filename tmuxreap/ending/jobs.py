@@ -54,7 +54,7 @@ class Word:
 
 
 class Jobs:
-    """The job files of one registry. `limit_s`: time limit of a report; none follows a timeout."""
+    """The job files of one registry. `limit_s`: time limit; after a timeout nothing is written."""
 
     def __init__(self, registry: Path, limit_s: float = LIMIT_S) -> None:
         self._folders = [registry.parent / folder for folder in FOLDERS]

@@ -43,8 +43,8 @@ class AtWork:
         return cls(*ports, context.progress)
 
     def is_at(self, intent: Intent) -> bool:
-        """Tell whether the intent is in progress. Its owner may be alive but done with it: a
-        server, like this process."""
+        """Tell whether the intent is in progress. This process may live on as a server, so of its
+        own intents only those marked by `under_way` count."""
         if not is_owned(intent, self.processes, self.place.boot_id):
             return False
         return intent.owner.pid != self.place.pid or (self.books.path, intent.id) in _under_way

@@ -49,7 +49,7 @@ class Reach:
     tmux: str | None  # "socket,server pid"
     panes: frozenset[str]
     leaders: frozenset[ProcessId]
-    ttys: frozenset[int]  # device numbers, of live panes only: numbers are reused
+    ttys: frozenset[int]  # device numbers, only of live panes, since numbers are reused
     terminals: frozenset[str]
     mark: str | None
     remembered: frozenset[ProcessId]

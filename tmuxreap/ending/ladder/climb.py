@@ -163,7 +163,8 @@ def _shells(ending: Ending) -> frozenset[ProcessId]:
 
 
 def _respawned(ending: Ending, fresh: frozenset[ProcessId]) -> bool:
-    """Tell whether a hook started a new process in the pane of an ended one: it would repeat it."""
+    """Tell whether a hook started a new process in the pane of an ended one: it would do so
+    again."""
     panes = ending.sight.session.panes if ending.sight.session else ()
     return not {pane.pid for pane in panes}.isdisjoint(process.pid for process in fresh)
 
@@ -199,8 +200,8 @@ def _signal(
 
 
 def _note_swept(ending: Ending) -> None:
-    """Note the processes next to the agent before they are ended: some exit with their terminal
-    and never get a signal."""
+    """Note all processes but the agent before they are ended: some exit with their terminal and
+    never get a signal."""
     agent = frozenset(ending.plan.agent_pids)
     for belonging in ending.sight.owned.own:
         if ending.agent_left or belonging.process.pid not in agent:
