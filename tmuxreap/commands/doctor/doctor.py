@@ -117,7 +117,7 @@ def _guarded(name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]
         return list(check())
     except Failure as failure:
         return [failed(name, failure)]
-    except Exception as error:  # noqa: BLE001 - a doctor that falls over helps nobody
+    except Exception as error:  # noqa: BLE001 - a failing check must not stop the rest
         message = f"could not look at this: {type(error).__name__}: {error}"
         return [problem(name, message, "this may be a bug: please report it with the message")]
 

@@ -168,7 +168,7 @@ def _planned(context: Context, found: Sequence[Found], request: ReapRequest) -> 
 def _plan(context: Context, one: Found, policy: Policy) -> Item:
     if one.row is not None:
         return planned(context, [one.row], policy)[0]
-    assert one.remnant is not None  # noqa: S101 - what has no row was found by its processes
+    assert one.remnant is not None  # noqa: S101 - without a row, a remnant
     return planned(
         context, [row_of(context, one.remnant)], policy, {one.remnant.name: one.remnant.past}
     )[0]
@@ -192,7 +192,7 @@ def _ended(
 
 
 def _swept(context: Context, one: Found, request: ReapRequest) -> Item:
-    assert one.remnant is not None  # noqa: S101 - what has no row was found by its processes
+    assert one.remnant is not None  # noqa: S101 - without a row, a remnant
     item = end_unregistered(
         context, row_of(context, one.remnant), request.policy(Kind.ORPHAN), one.remnant.past
     )

@@ -150,7 +150,7 @@ def _not_another_s(context: Context, row: Row, look: RegistryLook | None, own: s
 def _leader_on(context: Context, tty: str | None) -> int | None:
     """Return the process that leads the kernel session on a terminal device."""
     try:
-        device = os.stat(tty).st_rdev if tty else 0  # noqa: PTH116 - a name that a terminal tells
+        device = os.stat(tty).st_rdev if tty else 0  # noqa: PTH116 - a path given by a terminal
     except OSError:
         return None
     processes = context.processes.look().values()

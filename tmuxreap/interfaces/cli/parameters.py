@@ -12,7 +12,7 @@ from tmuxreap.core.values import NOTHING, frozen
 WORD, NUMBER, WORDS = (str, str | None), (int, int | None), list[str] | None
 
 
-class Done(Exception):  # noqa: N818 - no error
+class Done(Exception):  # noqa: N818 - not an error
     """The command is done, and the program exits with this status."""
 
     def __init__(self, status: int = 0) -> None:
@@ -58,7 +58,7 @@ def parameters_of(function: Callable[..., None]) -> Iterator[Parameter]:
     defaults: tuple[object, ...] = function.__defaults__ or ()
     required = len(names) - len(defaults)
     for name, default in zip(names, (*[NOTHING] * required, *defaults), strict=True):
-        kind = eval(function.__annotations__[name], function.__globals__)  # noqa: S307 - our own text
+        kind = eval(function.__annotations__[name], function.__globals__)  # noqa: S307 - our own annotations
         yield parameter(name, kind, default)
 
 

@@ -142,7 +142,7 @@ class Calls:
         try:
             result = answered(tool.verb, context, lambda one: self._run(tool, going.asked, one))
             return told(tool, going.asked, result)
-        except Exception as error:  # noqa: BLE001 - the boundary of a call: the others go on
+        except Exception as error:  # noqa: BLE001 - the boundary of a call: others go on
             return _bug(tool, context, error).as_json()
 
     def _run(self, tool: Tool, asked: dict[str, Any], context: Context) -> Result:

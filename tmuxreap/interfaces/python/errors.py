@@ -53,7 +53,7 @@ class RegistryError(Error):
     """The registry could not be found, read, written or locked (exit status 6)."""
 
 
-class LockTimeout(RegistryError):  # noqa: N818 - as filelock calls its own
+class LockTimeout(RegistryError):  # noqa: N818 - named as in filelock
     """Another program held the lock of the registry too long."""
 
 

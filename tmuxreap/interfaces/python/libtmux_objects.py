@@ -26,7 +26,7 @@ def pane_of(session: Session) -> TmuxPane:
     server = libtmux.Server(socket_path=session.socket)
     try:
         pane = libtmux.Pane.from_pane_id(server=server, pane_id=session.pane_id)
-    except Exception:  # noqa: BLE001 - libtmux has a class for each way in which it is not there
+    except Exception:  # noqa: BLE001 - libtmux raises many classes for a missing pane
         raise error_of(_not_there(session.name)) from None
     if session.pid is not None and pane.pane_pid != str(session.pid):
         raise error_of(_not_there(session.name))

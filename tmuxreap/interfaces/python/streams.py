@@ -93,6 +93,6 @@ def _run(
     try:
         with contextlib.suppress(StopIteration):
             work(come.put, ending)
-    except BaseException as error:  # noqa: BLE001 - told to whoever reads
+    except BaseException as error:  # noqa: BLE001 - raised by `next`
         end = error
     come.put(end)

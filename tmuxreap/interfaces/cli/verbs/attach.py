@@ -31,7 +31,7 @@ def command(
         )
         if words is not None:
             context.close()
-            os.execvp(words[0], words)  # noqa: S606 - the terminal becomes tmux's
+            os.execvp(words[0], words)  # noqa: S606 - tmux takes over the terminal
         return Result("attach", context.registry_name, context.clock.now())
 
     answer("attach", registry, json=False, quiet=True, work=work)
