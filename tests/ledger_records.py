@@ -38,7 +38,7 @@ def execute(path: Path, *statements: str) -> None:
         connection.close()
 
 
-def all_at_once(count: int, work: Callable[[int], None]) -> list[int]:
+def call_in_threads(count: int, work: Callable[[int], None]) -> list[int]:
     """The exit codes of so many processes that were let go at the same moment."""
     gate = FORK.Barrier(count)
 

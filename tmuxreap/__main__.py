@@ -15,7 +15,7 @@ from tmuxreap import __version__
 from tmuxreap.core.errors import Code, Exit, Failure, Unheard, interrupted
 
 OUT = ("stdout", "stderr")
-STARVED = (errno.EMFILE, errno.ENFILE)
+OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 # Commands answered before a command line is built, each with the module whose `main` answers.
 QUICK = {
     "hook": "tmuxreap.interfaces.hook.answer",
@@ -24,12 +24,12 @@ QUICK = {
     "_keep": "tmuxreap.system.headless",
 }
 YOUNG_OBJECTS = 200_000  # more than one run allocates: no garbage collection, 10 % less time
-LASTING = {"watch", "mcp", "popup", "wait", "events"}  # long-running: collected more often
+LONG_RUNNING = {"watch", "mcp", "popup", "wait", "events"}  # long-running: collected more often
 
 
 def run() -> None:
     """Run the program and exit without interpreter shutdown, which takes as long as a tmux call."""
-    gc.set_threshold(YOUNG_OBJECTS // 20 if {*sys.argv[1:2]} & LASTING else YOUNG_OBJECTS)
+    gc.set_threshold(YOUNG_OBJECTS // 20 if {*sys.argv[1:2]} & LONG_RUNNING else YOUNG_OBJECTS)
     status = main()
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
@@ -38,7 +38,7 @@ def run() -> None:
 
 def main(argv: list[str] | None = None) -> int:
     words = (sys.argv[1:] if argv is None else argv) or ["--help"]
-    _mend_streams()
+    _repair_streams()
     try:
         return _run(words)
     except Unheard as error:
@@ -48,10 +48,10 @@ def main(argv: list[str] | None = None) -> int:
             print(f"error: could not write the answer: {error.strerror}", file=sys.stderr)
         return int(Exit.FAILED)
     finally:
-        _let_go_of_talk()
+        _flush_stderr()
 
 
-def _let_go_of_talk() -> None:
+def _flush_stderr() -> None:
     """Flush stderr; drop what cannot be written, or Python's flush at exit would change the exit
     status."""
     try:
@@ -61,7 +61,7 @@ def _let_go_of_talk() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def _mend_streams() -> None:
+def _repair_streams() -> None:
     """Reopen closed standard streams, so that no file of ours takes their descriptors, and make
     names that cannot be encoded printable."""
     for name, mode, errors in (
@@ -75,7 +75,7 @@ def _mend_streams() -> None:
             stream.reconfigure(errors=errors)
 
 
-def _quickly(words: list[str]) -> int | None:
+def _answer_quick_command(words: list[str]) -> int | None:
     """Answer without a command line; return None where one is needed."""
     if words == ["--version"]:
         print(f"tmuxreap {__version__}")
@@ -91,30 +91,36 @@ def _quickly(words: list[str]) -> int | None:
 
 def _run(words: list[str]) -> int:
     try:
-        status = _quickly(words)
+        status = _answer_quick_command(words)
         if status is None:
             status = import_module("tmuxreap.interfaces.cli.main").main(words)
         _flush()
         return status
     except Failure as failure:
-        return _told(words, failure)
+        return _report_failure(words, failure)
     except KeyboardInterrupt:
-        return _told(words, interrupted())
+        return _report_failure(words, interrupted())
     except Unheard:
         raise
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise Unheard(error.errno, error.strerror) from None
-        return _told(words, _starved()) if error.errno in STARVED else _bug(words, error)
+        return (
+            _report_failure(words, _out_of_descriptors())
+            if error.errno in OUT_OF_DESCRIPTORS
+            else _bug(words, error)
+        )
     except Exception as error:  # noqa: BLE001 - the boundary
         if type(error).__name__ == "Abort":
-            return _told(words, interrupted())
+            return _report_failure(words, interrupted())
         if hasattr(error, "format_message"):  # a usage error of the command line
-            return _told(words, import_module("tmuxreap.interfaces.cli.words").usage(words, error))
+            return _report_failure(
+                words, import_module("tmuxreap.interfaces.cli.words").usage(words, error)
+            )
         return _bug(words, error)
 
 
-def _starved() -> Failure:
+def _out_of_descriptors() -> Failure:
     """The look at the world failed or is incomplete: the state is unknown, which is not a bug."""
     reason = "could not go on: this process may open no more files"
     return Failure(Code.TMUX_UNREACHABLE, reason, "raise its limit with: ulimit -n 1024")
@@ -127,7 +133,7 @@ def _flush() -> None:
         raise Unheard(error.errno, error.strerror) from None
 
 
-def _told(words: list[str], failure: Failure) -> int:
+def _report_failure(words: list[str], failure: Failure) -> int:
     from tmuxreap.core.results import Result
     from tmuxreap.core.text import Voice
     from tmuxreap.interfaces.text.report import report
@@ -142,7 +148,7 @@ def _bug(words: list[str], error: Exception) -> int:
 
     traceback.print_exception(error)
     message = f"could not go on: {type(error).__name__}: {error}"
-    return _told(
+    return _report_failure(
         words, Failure(Code.BUG, message, "this is a bug: please report it with the lines above")
     )
 

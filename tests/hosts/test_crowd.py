@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from tmuxreap.hosts.crowd import all_at_once
+from tmuxreap.hosts.crowd import call_in_threads
 
 
 def test_nobody_to_ask_is_no_answer() -> None:
-    assert all_at_once([]) == []
+    assert call_in_threads([]) == []
 
 
 def test_the_last_may_answer_first() -> None:
@@ -24,7 +24,7 @@ def test_the_last_may_answer_first() -> None:
         last.set()
         return "then"
 
-    assert all_at_once([first, then]) == ["first", "then"]
+    assert call_in_threads([first, then]) == ["first", "then"]
 
 
 @pytest.mark.parametrize(("works", "threads"), [(50, 3), (2, 2)])
@@ -39,7 +39,7 @@ def test_no_more_than_so_many_are_asked_at_once(
             super().start()
 
     monkeypatch.setattr(threading, "Thread", Counted)
-    assert all_at_once([lambda: "x"] * works, at_once=3) == ["x"] * works
+    assert call_in_threads([lambda: "x"] * works, threads=3) == ["x"] * works
     assert len(begun) == threads
 
 
@@ -50,5 +50,5 @@ def test_an_error_is_raised_when_all_have_answered() -> None:
         raise OSError("no")
 
     with pytest.raises(OSError, match="no"):
-        all_at_once([fails, *[lambda n=n: answered.append(n) for n in range(5)]], at_once=1)
+        call_in_threads([fails, *[lambda n=n: answered.append(n) for n in range(5)]], threads=1)
     assert answered == [0, 1, 2, 3, 4]

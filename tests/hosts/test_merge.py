@@ -7,11 +7,11 @@ import pytest
 from tmuxreap.core.errors import Code, Exit, Failure
 from tmuxreap.hosts.choose import Errand
 from tmuxreap.hosts.file import Host
-from tmuxreap.hosts.link import Heard
-from tmuxreap.hosts.merge import found_somewhere, items_of, merged
+from tmuxreap.hosts.link import Reply
+from tmuxreap.hosts.merge import drop_matched_elsewhere, items_of, merged
 
 NORTH, SOUTH = Host("north"), Host("south")
-DOWN = Heard(SOUTH, failure=Failure(Code.HOST_UNREACHABLE, "could not reach south: it is down"))
+DOWN = Reply(SOUTH, failure=Failure(Code.HOST_UNREACHABLE, "could not reach south: it is down"))
 
 
 def item(name: str, code: str | None = None) -> dict[str, object]:
@@ -19,10 +19,10 @@ def item(name: str, code: str | None = None) -> dict[str, object]:
     return {"name": name, "outcome": "failed" if code else "stopped", "error": error}
 
 
-def answer(host: Host, *items: dict[str, object], exit_code: int = 0, line: str = "") -> Heard:
+def answer(host: Host, *items: dict[str, object], exit_code: int = 0, line: str = "") -> Reply:
     texts = tuple((line or f"{one['name']}: stopped",) for one in items)
     envelope = {"results": list(items), "exit_code": exit_code, "ok": exit_code == 0}
-    return Heard(host, envelope, texts)
+    return Reply(host, envelope, texts)
 
 
 def test_each_result_has_its_host_and_people_read_it_first() -> None:
@@ -66,7 +66,7 @@ def test_what_a_host_says_cannot_command_a_terminal() -> None:
 def test_a_tag_that_one_host_does_not_know_is_no_fault_where_another_does() -> None:
     missing = answer(SOUTH, item("tag:x", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
     asked = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
-    here, there = found_somewhere(asked, [answer(NORTH, item("a")), missing])
+    here, there = drop_matched_elsewhere(asked, [answer(NORTH, item("a")), missing])
     assert len(items_of(here)) == 1
     assert there.answer is not None
     assert (items_of(there), there.answer["exit_code"]) == ([], 0)
@@ -75,7 +75,7 @@ def test_a_tag_that_one_host_does_not_know_is_no_fault_where_another_does() -> N
 def test_a_name_that_one_host_does_not_know_stays_a_fault() -> None:
     missing = answer(SOUTH, item("a", Code.SESSION_NOT_REGISTERED.text), exit_code=3)
     asked = [Errand(host, ("a",), True) for host in (NORTH, SOUTH)]
-    _, there = found_somewhere(asked, [answer(NORTH, item("a")), missing])
+    _, there = drop_matched_elsewhere(asked, [answer(NORTH, item("a")), missing])
     assert len(items_of(there)) == 1
 
 
@@ -85,4 +85,4 @@ def test_a_tag_that_no_host_knows_stays_a_fault_of_each() -> None:
         for host in (NORTH, SOUTH)
     ]
     asked = [Errand(host, ("tag:x",), True) for host in (NORTH, SOUTH)]
-    assert found_somewhere(asked, missing) == missing
+    assert drop_matched_elsewhere(asked, missing) == missing

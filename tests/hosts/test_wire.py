@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tmuxreap.core.results import SCHEMA
-from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say, heard, request_of, say
+from tmuxreap.hosts.wire import Line, OtherSchemaError, Request, Say, parse_line, request_of, say
 
 ASKED = Request("7", "stop", {"targets": ["acme"]}, "/r.yaml", "mark", {"acme": {"agent": "demo"}})
 
@@ -28,7 +28,7 @@ def test_what_is_no_request_of_ours_is_refused(changed: dict[str, object]) -> No
 
 
 def test_what_is_said_is_heard() -> None:
-    line = heard(say(Say.ANSWER, id="7"))
+    line = parse_line(say(Say.ANSWER, id="7"))
     assert line == Line(Say.ANSWER, {"schema": SCHEMA, "at": "answer", "id": "7"})
 
 
@@ -45,13 +45,13 @@ def test_what_is_said_is_heard() -> None:
     ],
 )
 def test_a_banner_is_noise(noise: str) -> None:
-    assert heard(noise) is None
+    assert parse_line(noise) is None
 
 
 def test_a_line_of_ours_that_says_nothing_known_is_noise() -> None:
-    assert heard(json.dumps({"schema": SCHEMA, "at": "sing"})) is None
+    assert parse_line(json.dumps({"schema": SCHEMA, "at": "sing"})) is None
 
 
 def test_another_schema_of_ours_is_told_apart_from_noise() -> None:
     with pytest.raises(OtherSchemaError, match="tmuxreap/9"):
-        heard(json.dumps({"schema": "tmuxreap/9", "at": "hello"}))
+        parse_line(json.dumps({"schema": "tmuxreap/9", "at": "hello"}))

@@ -13,7 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.ledger_records import FORK, NOW, all_at_once, begin, begun, execute, intent, row, rows_of
+from tests.ledger_records import (
+    FORK,
+    NOW,
+    begin,
+    begun,
+    call_in_threads,
+    execute,
+    intent,
+    row,
+    rows_of,
+)
 from tmuxreap.ledger import database
 from tmuxreap.ledger.database import LedgerUnavailable, ledger_path
 from tmuxreap.ledger.ledger import Ledger
@@ -295,7 +305,7 @@ def test_many_that_find_it_broken_at_once_set_it_aside_once(path: Path) -> None:
         with Ledger.open(path, now=NOW + number, busy_s=20) as ledger:
             ledger.record_event(NewEvent(f"n{number}", "seen"), NOW)
 
-    assert all_at_once(20, work) == [0] * 20
+    assert call_in_threads(20, work) == [0] * 20
     with Ledger.open(path, now=NOW) as ledger:
         assert len(ledger.events()) == 20
     assert len(list(path.parent.glob("*.broken-*"))) == 1
@@ -357,7 +367,7 @@ def test_a_full_disk_loses_nothing_that_was_written(path: Path, full_at: int) ->
             ledger.close()
             os._exit(3 if "full" in error.reason or "I/O" in error.reason else 4)
 
-    assert all_at_once(1, work) == [3]
+    assert call_in_threads(1, work) == [3]
     with Ledger.open(path, now=NOW) as ledger:
         assert [event.kind for event in ledger.events()] == ["kept"]
         assert ledger.warnings == []
@@ -387,7 +397,7 @@ def test_a_folder_that_must_not_be_written(tmp_path: Path) -> None:
             os._exit(3 if error.reason == "Permission denied" else 4)
 
     try:
-        assert all_at_once(1, work) == [3]
+        assert call_in_threads(1, work) == [3]
         assert list(folder.iterdir()) == []
     finally:
         folder.rmdir()
@@ -436,7 +446,7 @@ def test_many_that_create_it_at_once_all_succeed(path: Path) -> None:
         with Ledger.open(path, now=NOW, busy_s=20) as ledger:
             ledger.record_event(NewEvent(f"n{number}", "seen"), NOW)
 
-    assert all_at_once(20, work) == [0] * 20
+    assert call_in_threads(20, work) == [0] * 20
     with Ledger.open(path, now=NOW) as ledger:
         assert len(ledger.events()) == 20
         assert ledger.warnings == []
@@ -454,7 +464,7 @@ def test_fifty_writers_at_once_lose_nothing(path: Path) -> None:
                 ledger.write(change, [NewEvent(f"n{number}", str(turn))], now=NOW)
             begun(ledger, intent(f"n{number}"))
 
-    assert all_at_once(50, work) == [0] * 50
+    assert call_in_threads(50, work) == [0] * 50
     with Ledger.open(path, now=NOW) as ledger:
         kinds = {
             name: [e.kind for e in ledger.events({name})]

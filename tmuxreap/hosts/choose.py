@@ -26,21 +26,21 @@ def hosts_of(words: Iterable[str], hosts: Hosts) -> list[Host]:
     order given."""
     selected: dict[str, Host] = {}
     for word in map(str.strip, chain.from_iterable(word.split(",") for word in words)):
-        selected.update((host.name, host) for host in _meant(word, hosts))
+        selected.update((host.name, host) for host in _select(word, hosts))
     return list(selected.values())
 
 
-def _meant(word: str, hosts: Hosts) -> list[Host]:
+def _select(word: str, hosts: Hosts) -> list[Host]:
     if word == EVERY:
         return list(hosts.found.values())
     if word.startswith("@"):
         tagged = hosts.tagged(word[1:])
-        return tagged if tagged else _unknown(word, hosts)
+        return tagged if tagged else _raise_unknown(word, hosts)
     host = hosts.named(word)
-    return [host] if host is not None else _unknown(word, hosts)
+    return [host] if host is not None else _raise_unknown(word, hosts)
 
 
-def _unknown(word: str, hosts: Hosts) -> list[Host]:
+def _raise_unknown(word: str, hosts: Hosts) -> list[Host]:
     kind = "no host has the tag" if word.startswith("@") else "there is no host"
     known = ", ".join([*hosts.found, LOCAL])
     raise Failure(

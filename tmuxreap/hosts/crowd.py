@@ -9,15 +9,15 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-AT_ONCE = 32
+THREADS = 32
 
 
-def all_at_once(works: Sequence[Callable[[], T]], at_once: int = AT_ONCE) -> list[T]:
+def call_in_threads(functions: Sequence[Callable[[], T]], threads: int = THREADS) -> list[T]:
     """Call all functions and return their results in order; when all are done, raise the first
     error."""
     todo: SimpleQueue[int] = SimpleQueue()
     done: SimpleQueue[tuple[int, T | BaseException]] = SimpleQueue()
-    for number in range(len(works)):
+    for number in range(len(functions)):
         todo.put(number)
 
     def work() -> None:
@@ -27,14 +27,16 @@ def all_at_once(works: Sequence[Callable[[], T]], at_once: int = AT_ONCE) -> lis
             except Exception:  # noqa: BLE001 - another thread was faster
                 return
             try:
-                done.put((number, works[number]()))
+                done.put((number, functions[number]()))
             except BaseException as error:  # noqa: BLE001 - raised again by the caller
                 done.put((number, error))
 
-    for _ in range(min(at_once, len(works))):
+    for _ in range(min(threads, len(functions))):
         threading.Thread(target=work, daemon=True).start()
-    results = dict(done.get() for _ in works)
-    for one in results.values():
-        if isinstance(one, BaseException):
-            raise one
-    return [one for _, one in sorted(results.items()) if not isinstance(one, BaseException)]
+    results = dict(done.get() for _ in functions)
+    for result in results.values():
+        if isinstance(result, BaseException):
+            raise result
+    return [
+        result for _, result in sorted(results.items()) if not isinstance(result, BaseException)
+    ]

@@ -44,8 +44,10 @@ class Engine:
     shared: Path | None = None
 
 
-def engine_of(host: Host, environ: Mapping[str, str], uid: int, *, alone: bool = False) -> Engine:
-    """Return the engine of a host. `alone`: use a new connection, as a shared one hangs."""
+def engine_of(
+    host: Host, environ: Mapping[str, str], uid: int, *, unshared: bool = False
+) -> Engine:
+    """Return the engine of a host. `unshared`: use a new connection, as a shared one hangs."""
     if host.is_local:
         return Engine((sys.executable, "-m", "tmuxreap", AT), environ, None)
     clean = {
@@ -54,9 +56,9 @@ def engine_of(host: Host, environ: Mapping[str, str], uid: int, *, alone: bool =
         if name not in OURS and not name.startswith("TMUXREAP_")
     }
     if host.ssh is None:
-        return Engine((*host.via, *_there(host)), clean)
-    folder = None if alone else shared_folder(environ, uid)
-    options = [*ALWAYS, *_sharing(host, folder)]
+        return Engine((*host.via, *_remote_command(host)), clean)
+    folder = None if unshared else shared_folder(environ, uid)
+    options = [*ALWAYS, *_sharing_options(host, folder)]
     flags = tuple(chain.from_iterable(("-o", option) for option in options))
     return Engine(("ssh", "-T", *flags, "--", host.ssh, host.program, AT), clean, shared=folder)
 
@@ -72,7 +74,7 @@ def terminal_words(host: Host, name: str) -> tuple[str, ...] | None:
     return ("ssh", "-t", "--", host.ssh, host.program, "attach", *where, "--", quote(name))
 
 
-def sit_in(words: tuple[str, ...]) -> tuple[int, str]:
+def run_in_terminal(words: tuple[str, ...]) -> tuple[int, str]:
     """Run a command on this terminal; return its status and its last line on stderr. Ctrl-C does
     not end us meanwhile."""
     previous = signal.signal(signal.SIGINT, lambda *_: None)
@@ -86,14 +88,14 @@ def sit_in(words: tuple[str, ...]) -> tuple[int, str]:
     return (done.returncode, errors.rpartition("\n")[2].strip())
 
 
-def _there(host: Host) -> tuple[str, ...]:
+def _remote_command(host: Host) -> tuple[str, ...]:
     """Return the remote command. Only a shell expands `~`: ssh runs one, other engines do not."""
     if not host.program.startswith("~/") or Path(host.via[0]).name == "ssh":
         return (host.program, AT)
     return ("sh", "-c", f"exec {host.program} {AT}")
 
 
-def _sharing(host: Host, folder: Path | None) -> tuple[str, ...]:
+def _sharing_options(host: Host, folder: Path | None) -> tuple[str, ...]:
     if folder is None:
         return ("ControlMaster=no", "ControlPath=none")
     return (
@@ -140,7 +142,7 @@ def forget_shared(host: Host, engine: Engine) -> None:
         shared_socket(host, engine.shared).unlink(missing_ok=True)
 
 
-def begin(engine: Engine) -> subprocess.Popen[bytes]:
+def start_engine(engine: Engine) -> subprocess.Popen[bytes]:
     """Start an engine in its own process session: neither Ctrl-C nor our terminal's hangup reaches
     it."""
     return subprocess.Popen(
@@ -154,14 +156,14 @@ def begin(engine: Engine) -> subprocess.Popen[bytes]:
     )
 
 
-def has_left(process: subprocess.Popen[bytes], wait_s: float) -> int | None:
+def wait_for_exit(process: subprocess.Popen[bytes], wait_s: float) -> int | None:
     try:
         return process.wait(wait_s)
     except subprocess.TimeoutExpired:
         return None
 
 
-def let_go(process: subprocess.Popen[bytes]) -> None:
+def release(process: subprocess.Popen[bytes]) -> None:
     """Close the streams and send SIGHUP: ssh exits, but a verb in progress on the host goes on."""
     for stream in (process.stdin, process.stdout, process.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -170,4 +172,4 @@ def let_go(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         with contextlib.suppress(OSError):
             process.send_signal(signal.SIGHUP)
-        has_left(process, LEAVE_S)
+        wait_for_exit(process, LEAVE_S)

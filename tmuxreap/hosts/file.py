@@ -64,7 +64,7 @@ def read_hosts(settings: Settings) -> Hosts:
     if path is None or not os.path.lexists(path):
         return Hosts(path)
     try:
-        _refuse_strangers(path, settings.uid)
+        _refuse_if_writable_by_others(path, settings.uid)
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _invalid(path, str(getattr(error, "strerror", None) or error)) from None
@@ -143,8 +143,8 @@ def _destination(path: Path, name: str, value: object) -> str:
     return value
 
 
-def _program(path: Path, name: str, found: Mapping[str, object]) -> str:
-    value = _text(path, name, "program", found)
+def _program(path: Path, name: str, fields: Mapping[str, object]) -> str:
+    value = _text(path, name, "program", fields)
     if value is None:
         return PROGRAM
     if not _PLAIN_PATH.fullmatch(value):
@@ -152,15 +152,15 @@ def _program(path: Path, name: str, found: Mapping[str, object]) -> str:
     return value
 
 
-def _text(path: Path, name: str, key: str, found: Mapping[str, object]) -> str | None:
-    value = found.get(key)
+def _text(path: Path, name: str, key: str, fields: Mapping[str, object]) -> str | None:
+    value = fields.get(key)
     if value is not None and not (isinstance(value, str) and value and not _has_controls(value)):
         raise _invalid(path, f"{name}: {key}: text is due where {value!r} stands")
     return value
 
 
-def _words(path: Path, name: str, key: str, found: Mapping[str, object]) -> tuple[str, ...]:
-    value = found.get(key, [])
+def _words(path: Path, name: str, key: str, fields: Mapping[str, object]) -> tuple[str, ...]:
+    value = fields.get(key, [])
     words = value if isinstance(value, list) else [None]
     wrong = [word for word in words if not isinstance(word, str) or not word or _has_controls(word)]
     if wrong or (key == "via" and (not words or str(words[0]).startswith("-"))):
@@ -182,7 +182,7 @@ def _has_controls(text: str) -> bool:
     return not text.isprintable()
 
 
-def _refuse_strangers(path: Path, uid: int) -> None:
+def _refuse_if_writable_by_others(path: Path, uid: int) -> None:
     """Refuse a file that other users may write or replace: they could run commands as the user."""
     for place in {
         path.parent,

@@ -34,8 +34,8 @@ class Caller:
 
 
 @frozen
-class Heard:
-    """A host's response. `answer` is its envelope, `texts` its results as text; neither is
+class Reply:
+    """A host's reply. `answer` is its envelope, `texts` its results as text; neither is
     trusted."""
 
     host: Host
@@ -48,25 +48,25 @@ class Heard:
     took_s: float = 0.0
 
 
-def ask(host: Host, request: Request, caller: Caller, *, lasting: bool) -> Heard:
+def ask(host: Host, request: Request, caller: Caller, *, lasting: bool) -> Reply:
     """Run a request. `lasting`: it changes something, and the host keeps its outcome by its ID."""
     before = time.monotonic()
     try:
-        response = _ask(host, request, caller, lasting)
+        reply = _ask(host, request, caller, lasting)
     except Failure as failure:
-        response = Heard(host, failure=failure)
+        reply = Reply(host, failure=failure)
     except OtherSchemaError as error:
-        response = Heard(host, failure=incompatible(host, f"it speaks {error}"))
-    return _timed(response, time.monotonic() - before)
+        reply = Reply(host, failure=incompatible(host, f"it speaks {error}"))
+    return _timed(reply, time.monotonic() - before)
 
 
-def _timed(one: Heard, took_s: float) -> Heard:
+def _timed(reply: Reply, took_s: float) -> Reply:
     from tmuxreap.core.values import replace
 
-    return replace(one, took_s=took_s)
+    return replace(reply, took_s=took_s)
 
 
-def _ask(host: Host, request: Request, caller: Caller, lasting: bool) -> Heard:
+def _ask(host: Host, request: Request, caller: Caller, lasting: bool) -> Reply:
     with connected(host, caller) as (talk, hello):
         talk.send(request.line())
         try:
@@ -78,19 +78,21 @@ def _ask(host: Host, request: Request, caller: Caller, lasting: bool) -> Heard:
             reason = talk.words or "the connection ended before the answer"
     if not lasting:
         raise unreachable(host, reason)
-    return _ask_again(host, request, caller, reason)
+    return _ask_for_outcome(host, request, caller, reason)
 
 
-def _answer(host: Host, talk: Talk, hello: Line) -> Heard:
+def _answer(host: Host, talk: Talk, hello: Line) -> Reply:
     while True:
         line = talk.line(ANSWER_S)
         if line.say is Say.ANSWER:
-            return _heard(host, line, hello)
+            return _checked(host, line, hello)
         if line.say is Say.INCOMPATIBLE:
             raise incompatible(host, str(line.facts.get("why")))
         if line.say is Say.UNKNOWN:
-            return Heard(
-                host, failure=_not_had(host, "it ended there without an answer"), unknown=True
+            return Reply(
+                host,
+                failure=_outcome_unknown(host, "it ended there without an answer"),
+                unknown=True,
             )
         if line.say is Say.NEVER:
             raise unreachable(
@@ -98,7 +100,7 @@ def _answer(host: Host, talk: Talk, hello: Line) -> Heard:
             )
 
 
-def _ask_again(host: Host, request: Request, caller: Caller, reason: str) -> Heard:
+def _ask_for_outcome(host: Host, request: Request, caller: Caller, reason: str) -> Reply:
     words = {"of": request.id}
     for number, pause in enumerate(AGAIN_AFTER_S):
         time.sleep(pause)
@@ -111,10 +113,10 @@ def _ask_again(host: Host, request: Request, caller: Caller, reason: str) -> Hea
         ):
             talk.send(later.line())
             return _answer(host, talk, hello)
-    return Heard(host, failure=_not_had(host, reason), unknown=True)
+    return Reply(host, failure=_outcome_unknown(host, reason), unknown=True)
 
 
-def _not_had(host: Host, reason: str) -> Failure:
+def _outcome_unknown(host: Host, reason: str) -> Failure:
     hint = f"see what is true there: tmuxreap list --host {host.name}"
     return Failure(
         Code.HOST_UNREACHABLE, f"could not hear from {host.name} what came of it: {reason}", hint
@@ -131,7 +133,7 @@ def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
     hangs."""
     engine = engine_of(host, caller.environ, caller.uid)
     is_shared = engine.shared is not None and shared_socket(host, engine.shared).exists()
-    talk = _begun(host, lambda: Talk(engine))
+    talk = _connect(host, lambda: Talk(engine))
     try:
         try:
             hello = _hello(host, talk, CONNECT_S if is_shared else ANSWER_S)
@@ -140,8 +142,8 @@ def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
             if not is_shared:
                 raise unreachable(host, f"no answer for {ANSWER_S:g} s") from None
             forget_shared(host, engine)
-            talk = _begun(
-                host, lambda: Talk(engine_of(host, caller.environ, caller.uid, alone=True))
+            talk = _connect(
+                host, lambda: Talk(engine_of(host, caller.environ, caller.uid, unshared=True))
             )
             try:
                 hello = _hello(host, talk, ANSWER_S)
@@ -152,7 +154,7 @@ def connected(host: Host, caller: Caller) -> Iterator[tuple[Talk, Line]]:
         talk.close()
 
 
-def _begun(host: Host, begin: Callable[[], Talk]) -> Talk:
+def _connect(host: Host, begin: Callable[[], Talk]) -> Talk:
     try:
         return begin()
     except (OSError, subprocess.SubprocessError) as error:
@@ -163,13 +165,13 @@ def _hello(host: Host, talk: Talk, wait_s: float) -> Line:
     try:
         line = talk.line(wait_s)
     except EndedError:
-        raise _no_hello(host, talk.end(), talk.words) from None
+        raise _hello_failure(host, talk.end(), talk.words) from None
     if line.say is Say.HELLO:
         return line
     raise incompatible(host, "it does not begin as it should")
 
 
-def _no_hello(host: Host, status: int | None, words: str) -> Failure:
+def _hello_failure(host: Host, status: int | None, words: str) -> Failure:
     if status in NO_SUCH_COMMAND:
         message = (
             f"could not ask {host.name}: {host.program} is not there ({words or f'exit {status}'})"
@@ -181,11 +183,11 @@ def _no_hello(host: Host, status: int | None, words: str) -> Failure:
 
 
 def unreachable(host: Host, reason: str) -> Failure:
-    hint = f"try it alone: {_by_hand(host)}"
+    hint = f"try it alone: {_manual_command(host)}"
     return Unreached(Code.HOST_UNREACHABLE, f"could not reach {host.name}: {reason}", hint)
 
 
-def _by_hand(host: Host) -> str:
+def _manual_command(host: Host) -> str:
     from shlex import join
 
     if host.ssh:
@@ -200,7 +202,7 @@ def incompatible(host: Host, reason: str) -> Failure:
     return Failure(Code.HOST_INCOMPATIBLE, message, "install the same version on both")
 
 
-def _heard(host: Host, line: Line, hello: Line) -> Heard:
+def _checked(host: Host, line: Line, hello: Line) -> Reply:
     answer, texts, identities = (line.facts.get(key) for key in ("answer", "texts", "identities"))
     results = answer.get("results") if isinstance(answer, dict) else None
     if (
@@ -209,7 +211,7 @@ def _heard(host: Host, line: Line, hello: Line) -> Heard:
         or not all(isinstance(r, dict) for r in results)
     ):
         raise incompatible(host, "its answer is none of ours")
-    return Heard(
+    return Reply(
         host,
         answer=answer,
         texts=_texts(texts, len(results)),
@@ -218,6 +220,6 @@ def _heard(host: Host, line: Line, hello: Line) -> Heard:
     )
 
 
-def _texts(found: object, count: int) -> tuple[tuple[str, ...], ...]:
-    texts = found if isinstance(found, list) and len(found) == count else [[]] * count
+def _texts(value: object, count: int) -> tuple[tuple[str, ...], ...]:
+    texts = value if isinstance(value, list) and len(value) == count else [[]] * count
     return tuple(tuple(str(line) for line in one) if isinstance(one, list) else () for one in texts)

@@ -14,60 +14,64 @@ from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import plain
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import Errand
-from tmuxreap.hosts.link import Heard
+from tmuxreap.hosts.link import Reply
 from tmuxreap.registry.targets import is_sweeping
 
 JOINED = ("drifts", "actions")
 
 
 def merged(
-    command: str, at: float, every: Sequence[Heard], items: Sequence[Item] = (), **more: object
+    command: str, at: float, replies: Sequence[Reply], items: Sequence[Item] = (), **more: object
 ) -> Result:
     """Merge answers. `items`: results of an earlier look, to be included."""
-    results = [*items, *chain.from_iterable(items_of(one) for one in every)]
-    failures = tuple(failure for one in every if (failure := failure_of(one)) is not None)
+    results = [*items, *chain.from_iterable(items_of(reply) for reply in replies)]
+    failures = tuple(failure for reply in replies if (failure := host_failure(reply)) is not None)
     return Result(
         command=command,
         registry=None,
         at=at,
         results=results,
-        warnings=tuple(chain.from_iterable(_warnings(one) for one in every)),
+        warnings=tuple(chain.from_iterable(_warnings(reply) for reply in replies)),
         others=failures,
-        status=exit_of(results, every),
+        status=exit_of(results, replies),
         summed=True,
-        more={**_more(every, results), **more, "hosts": [_summed(one, results) for one in every]},
+        more={
+            **_joined(replies, results),
+            **more,
+            "hosts": [_host_summary(reply, results) for reply in replies],
+        },
     )
 
 
-def _summed(one: Heard, items: Sequence[Item]) -> dict[str, object]:
+def _host_summary(reply: Reply, items: Sequence[Item]) -> dict[str, object]:
     """Return a host's JSON, with its own counts if it ended something."""
-    summary = host_json(one)
-    if "counts" not in (one.answer or {}):
+    summary = host_json(reply)
+    if "counts" not in (reply.answer or {}):
         return summary
     from tmuxreap.ending.results import counts
 
-    own = [item for item in items if getattr(item, "host", None) == one.host.name]
+    own = [item for item in items if getattr(item, "host", None) == reply.host.name]
     return {**summary, "counts": counts(own)}
 
 
-def items_of(one: Heard) -> list[RemoteResult]:
-    if one.answer is None:
+def items_of(reply: Reply) -> list[RemoteResult]:
+    if reply.answer is None:
         return []
-    results = one.answer["results"]
+    results = reply.answer["results"]
     assert isinstance(results, list)  # noqa: S101 - as it was heard
-    return [_item(one, facts, lines) for facts, lines in zip(results, one.texts, strict=True)]
+    return [_item(reply, facts, lines) for facts, lines in zip(results, reply.texts, strict=True)]
 
 
-def _item(one: Heard, facts: Mapping[str, object], lines: tuple[str, ...]) -> RemoteResult:
+def _item(reply: Reply, facts: Mapping[str, object], lines: tuple[str, ...]) -> RemoteResult:
     name = facts.get("name")
     name = name if isinstance(name, str) else ""
-    target = f"{name}@{one.host.name}"
-    texts = _told(tuple(plain(line) for line in lines), plain(name), one.host.name)
+    target = f"{name}@{reply.host.name}"
+    texts = _with_host(tuple(plain(line) for line in lines), plain(name), reply.host.name)
     error = problem_of(_failure(facts.get("error"), target))
-    return RemoteResult(name, one.host.name, facts, texts, error)
+    return RemoteResult(name, reply.host.name, facts, texts, error)
 
 
-def _told(lines: tuple[str, ...], name: str, host: str) -> tuple[str, ...]:
+def _with_host(lines: tuple[str, ...], name: str, host: str) -> tuple[str, ...]:
     """Add the host to the first line that users read."""
     first, *rest = lines or ("",)
     if name and first.startswith(f"{name}:"):
@@ -79,29 +83,31 @@ def _told(lines: tuple[str, ...], name: str, host: str) -> tuple[str, ...]:
     return (first, *rest) if lines else ()
 
 
-def _failure(error: object, whose: str) -> Failure | None:
+def _failure(error: object, source: str) -> Failure | None:
     """Convert an error; the unknown code of a newer version becomes a generic one."""
     if not isinstance(error, dict):
         return None
     return Failure(
-        Code.of(error.get("code")), f"{whose}: {error.get('message')}", str(error.get("hint") or "")
+        Code.of(error.get("code")),
+        f"{source}: {error.get('message')}",
+        str(error.get("hint") or ""),
     )
 
 
-def failure_of(one: Heard) -> Failure | None:
+def host_failure(reply: Reply) -> Failure | None:
     """Return the failure of the host itself."""
-    if one.failure is not None or one.answer is None:
-        return one.failure
-    return _failure(one.answer.get("error"), one.host.name)
+    if reply.failure is not None or reply.answer is None:
+        return reply.failure
+    return _failure(reply.answer.get("error"), reply.host.name)
 
 
-def host_json(one: Heard) -> dict[str, object]:
-    failure = failure_of(one)
-    answer = one.answer or {}
-    status = _status(one)
+def host_json(reply: Reply) -> dict[str, object]:
+    failure = host_failure(reply)
+    answer = reply.answer or {}
+    status = _status(reply)
     registry = answer.get("registry")
     return {
-        "host": one.host.name,
+        "host": reply.host.name,
         "ok": status == 0,
         "exit_code": status,
         "registry": registry if isinstance(registry, str) else None,
@@ -109,30 +115,30 @@ def host_json(one: Heard) -> dict[str, object]:
     }
 
 
-def _status(one: Heard) -> int:
-    if one.failure is not None:
-        return int(one.failure.code.exit)
-    status = (one.answer or {}).get("exit_code")
+def _status(reply: Reply) -> int:
+    if reply.failure is not None:
+        return int(reply.failure.code.exit)
+    status = (reply.answer or {}).get("exit_code")
     return status if isinstance(status, int) else int(Exit.FAILED)
 
 
-def exit_of(items: Iterable[Item], every: Sequence[Heard]) -> Exit:
+def exit_of(items: Iterable[Item], replies: Sequence[Reply]) -> Exit:
     """Return the exit status that all failures share, else 1."""
     failed = {int(Code.of(item.error.code).exit) for item in items if item.error is not None}
-    every_status = failed | {status for one in every if (status := _status(one))}
-    if not every_status:
+    statuses = failed | {status for reply in replies if (status := _status(reply))}
+    if not statuses:
         return Exit.OK
-    only = every_status.pop() if len(every_status) == 1 else int(Exit.FAILED)
+    only = statuses.pop() if len(statuses) == 1 else int(Exit.FAILED)
     return Exit(only) if only in {int(known) for known in Exit} else Exit.FAILED
 
 
-def _warnings(one: Heard) -> list[str]:
-    texts = (one.answer or {}).get("warnings")
-    return [f"{one.host.name}: {warning}" for warning in texts] if isinstance(texts, list) else []
+def _warnings(reply: Reply) -> list[str]:
+    texts = (reply.answer or {}).get("warnings")
+    return [f"{reply.host.name}: {warning}" for warning in texts] if isinstance(texts, list) else []
 
 
-def _more(every: Sequence[Heard], items: Sequence[Item]) -> dict[str, object]:
-    answers = [(one.host.name, one.answer) for one in every if one.answer is not None]
+def _joined(replies: Sequence[Reply], items: Sequence[Item]) -> dict[str, object]:
+    answers = [(reply.host.name, reply.answer) for reply in replies if reply.answer is not None]
     sums: dict[str, object] = {}
     if any("counts" in answer for _, answer in answers):
         from tmuxreap.ending.results import counts
@@ -158,33 +164,35 @@ def _hosted(entry: object, host: str) -> object:
 # A tag or pattern that matches nothing on one host may match on another.
 
 
-def found_somewhere(errands: Sequence[Errand], every: Sequence[Heard]) -> list[Heard]:
+def drop_matched_elsewhere(errands: Sequence[Errand], replies: Sequence[Reply]) -> list[Reply]:
     """Drop a host's "no match" results for targets that another host has matched."""
-    absent = [_absent(one) for one in every]
+    absent = [_unmatched(reply) for reply in replies]
     matched: set[str] = set()
-    for errand, heard, missing in zip(errands, every, absent, strict=True):
-        if heard.answer is not None:
+    for errand, reply, missing in zip(errands, replies, absent, strict=True):
+        if reply.answer is not None:
             matched |= set(errand.targets) - missing
-    return [_without(one, missing & matched) for one, missing in zip(every, absent, strict=True)]
+    return [
+        _without(reply, missing & matched) for reply, missing in zip(replies, absent, strict=True)
+    ]
 
 
-def _absent(one: Heard) -> set[str]:
+def _unmatched(reply: Reply) -> set[str]:
     return {
         item.name
-        for item in items_of(one)
+        for item in items_of(reply)
         if item.error is not None
         and item.error.code == Code.SESSION_NOT_REGISTERED.text
         and is_sweeping(item.name)
     }
 
 
-def _without(one: Heard, names: Collection[str]) -> Heard:
-    if not names or one.answer is None:
-        return one
-    pairs = zip(items_of(one), one.texts, strict=True)
+def _without(reply: Reply, names: Collection[str]) -> Reply:
+    if not names or reply.answer is None:
+        return reply
+    pairs = zip(items_of(reply), reply.texts, strict=True)
     kept = [(item, lines) for item, lines in pairs if item.name not in names]
-    fine = all(item.error is None for item, _ in kept) and one.answer.get("error") is None
-    answer = {**one.answer, "results": [item.facts for item, _ in kept]}
+    fine = all(item.error is None for item, _ in kept) and reply.answer.get("error") is None
+    answer = {**reply.answer, "results": [item.facts for item, _ in kept]}
     if fine:
         answer |= {"exit_code": 0, "ok": True}
-    return replace(one, answer=answer, texts=tuple(lines for _, lines in kept))
+    return replace(reply, answer=answer, texts=tuple(lines for _, lines in kept))

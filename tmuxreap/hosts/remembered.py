@@ -22,14 +22,14 @@ Known = dict[str, object]
 
 
 def remember(
-    folder: Path | None, told: Mapping[str, Sequence[Mapping[str, object]]], now: float
+    folder: Path | None, sessions_by_host: Mapping[str, Sequence[Mapping[str, object]]], now: float
 ) -> None:
     """Store the answers by host; those of other hosts stay until they expire."""
-    if folder is None or not told:
+    if folder is None or not sessions_by_host:
         return
     path = folder / FILE
     fresh = {host: kept for host, kept in _read(path).items() if _is_fresh(kept, now)}
-    for host, rows in told.items():
+    for host, rows in sessions_by_host.items():
         fresh[host] = {"at": now, "sessions": list(_plain(rows))}
     temporary = path.with_name(f"{FILE}.{os.getpid()}")
     with contextlib.suppress(OSError):

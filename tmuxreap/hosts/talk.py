@@ -12,8 +12,8 @@ import time
 from collections import deque
 
 from tmuxreap.core.text import plain
-from tmuxreap.hosts.engines import Engine, begin, has_left, let_go
-from tmuxreap.hosts.wire import LONGEST_LINE, Line, heard
+from tmuxreap.hosts.engines import Engine, release, start_engine, wait_for_exit
+from tmuxreap.hosts.wire import LONGEST_LINE, Line, parse_line
 
 LONGEST_NOISE = 1024 * 1024  # bytes of stderr that are kept
 LAST_WORDS = 400
@@ -31,9 +31,9 @@ class EndedError(Exception):
 
 class Talk:
     def __init__(self, engine: Engine) -> None:
-        self._process: subprocess.Popen[bytes] = begin(engine)
+        self._process: subprocess.Popen[bytes] = start_engine(engine)
         self._lines: deque[Line] = deque()
-        self._rest, self._trouble = b"", b""
+        self._rest, self._errors = b"", b""
         self._open = {self._fileno("stdout"), self._fileno("stderr")}
 
     def _fileno(self, name: str) -> int:
@@ -56,10 +56,10 @@ class Talk:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 raise SilentError
-            self._take(left_s)
+            self._read_available(left_s)
         return self._lines.popleft()
 
-    def _take(self, wait_s: float) -> None:
+    def _read_available(self, wait_s: float) -> None:
         poll = select.poll()
         for number in self._open:
             poll.register(number, select.POLLIN)
@@ -68,32 +68,32 @@ class Talk:
             if not data:
                 self._open.discard(number)
             elif number == self._fileno("stdout"):
-                self._hear(data)
+                self._receive(data)
             else:
-                self._trouble = (self._trouble + data)[-LONGEST_NOISE:]
+                self._errors = (self._errors + data)[-LONGEST_NOISE:]
 
-    def _hear(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         *whole, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > LONGEST_LINE:
             self._rest = b""
         for raw in whole:
-            line = heard(raw.decode(errors="replace"))
+            line = parse_line(raw.decode(errors="replace"))
             if line is not None:
                 self._lines.append(line)
 
     def end(self) -> int | None:
         """Return its exit status after its stream has ended, and read the rest of its stderr."""
-        status = has_left(self._process, EXIT_S)
+        status = wait_for_exit(self._process, EXIT_S)
         number = self._fileno("stderr")
         while number in self._open and select.select([number], [], [], 0)[0]:
-            self._take(0)
+            self._read_available(0)
         return status
 
     @property
     def words(self) -> str:
         """Its stderr as one plain line."""
-        lines = [line.strip() for line in self._trouble.decode(errors="replace").splitlines()]
+        lines = [line.strip() for line in self._errors.decode(errors="replace").splitlines()]
         return plain("; ".join(line for line in lines if line))[-LAST_WORDS:]
 
     def close(self) -> None:
-        let_go(self._process)
+        release(self._process)

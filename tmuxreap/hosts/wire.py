@@ -85,11 +85,11 @@ def request_of(text: str) -> Request:
     )
 
 
-def say(what: Say, **facts: object) -> str:
-    return json.dumps({"schema": SCHEMA, "at": what.value, **facts}, default=str)
+def say(kind: Say, **facts: object) -> str:
+    return json.dumps({"schema": SCHEMA, "at": kind.value, **facts}, default=str)
 
 
-def heard(text: str) -> Line | None:
+def parse_line(text: str) -> Line | None:
     """Parse a line; return None for noise."""
     facts = _object(text)
     schema = facts.get("schema") if facts is not None else None

@@ -19,7 +19,7 @@ from textual.widgets import DataTable, Static
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Verb
 from tmuxreap.core.results import Result
-from tmuxreap.hosts.engines import sit_in
+from tmuxreap.hosts.engines import run_in_terminal
 from tmuxreap.interfaces.popup import far
 from tmuxreap.interfaces.popup import view as view
 from tmuxreap.interfaces.popup.actions import Desk, Seen, silent_progress
@@ -176,7 +176,7 @@ class Popup(Drawing):
             self._said = Text("\n").join(view.failure_lines(way))
         elif way is not None:
             with self.suspend():
-                status, said = sit_in(way)
+                status, said = run_in_terminal(way)
             self._said = None if status == 0 else view.did_not_attach(name, status, said)
         self._look_there()
         self._draw()

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from tmuxreap.core.answers.sessions import Session
 from tmuxreap.core.errors import Failure
-from tmuxreap.hosts.crowd import AT_ONCE
+from tmuxreap.hosts.crowd import THREADS
 from tmuxreap.interfaces.popup import view as view
 from tmuxreap.interfaces.popup.actions import Desk, Seen
 from tmuxreap.interfaces.popup.far import Hosts, There
@@ -74,7 +74,7 @@ class Looking(Patient):
         self._draw()
 
     def _look_there(self) -> None:
-        for host in self._hosts.due(AT_ONCE):
+        for host in self._hosts.due(THREADS):
             self._look_at(host, self._hosts.before(host))
         self._read_there()
 

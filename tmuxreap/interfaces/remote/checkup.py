@@ -11,10 +11,10 @@ from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.results import Result
 from tmuxreap.core.values import replace
 from tmuxreap.hosts.choose import hosts_of
-from tmuxreap.hosts.crowd import all_at_once
+from tmuxreap.hosts.crowd import call_in_threads
 from tmuxreap.hosts.file import EVERY, Host, read_hosts
-from tmuxreap.hosts.link import Caller, Heard, ask
-from tmuxreap.hosts.merge import exit_of, failure_of, host_json
+from tmuxreap.hosts.link import Caller, Reply, ask
+from tmuxreap.hosts.merge import exit_of, host_failure, host_json
 from tmuxreap.hosts.wire import Request
 from tmuxreap.sessions.context import Context
 
@@ -32,7 +32,7 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     hosts = read_hosts(context.settings)
     caller = Caller(context.settings.environ, context.settings.uid)
     chosen = hosts_of(wanted or [EVERY], hosts)
-    every = all_at_once([_check(host, caller) for host in chosen])
+    every = call_in_threads([_check(host, caller) for host in chosen])
     items = [_item(one) for one in every]
     result = Result("hosts", None, context.clock.now(), items, tuple(context.warnings))
     greeting = f"{EMPTY} {hosts.path}"
@@ -41,12 +41,12 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     )
 
 
-def _check(host: Host, caller: Caller) -> Callable[[], Heard]:
+def _check(host: Host, caller: Caller) -> Callable[[], Reply]:
     request = Request(uuid.uuid4().hex, "list", {}, host.registry, here=host.is_local)
     return lambda: _without_registry(ask(host, request, caller, lasting=False))
 
 
-def _without_registry(one: Heard) -> Heard:
+def _without_registry(one: Reply) -> Reply:
     """A host where nothing was ever registered is well."""
     error = (one.answer or {}).get("error")
     if isinstance(error, dict) and error.get("code") == Code.REGISTRY_NOT_FOUND.text:
@@ -56,14 +56,14 @@ def _without_registry(one: Heard) -> Heard:
     return one
 
 
-def _failures(every: list[Heard]) -> tuple[Failure, ...]:
-    return tuple(failure for one in every if (failure := failure_of(one)) is not None)
+def _failures(every: list[Reply]) -> tuple[Failure, ...]:
+    return tuple(failure for one in every if (failure := host_failure(one)) is not None)
 
 
-def _item(one: Heard) -> Reached:
+def _item(one: Reply) -> Reached:
     results = one.answer["results"] if one.answer is not None else None
     sessions = len(results) if isinstance(results, list) else None
-    failure = failure_of(one)
+    failure = host_failure(one)
     registry = host_json(one)["registry"]
     return Reached(
         name=one.host.name,

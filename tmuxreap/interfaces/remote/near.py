@@ -18,11 +18,11 @@ from tmuxreap.core.results import Item, RemoteResult, Result
 from tmuxreap.core.text import Voice
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.hosts.choose import Errand, errands, hosts_of
-from tmuxreap.hosts.crowd import AT_ONCE, all_at_once
+from tmuxreap.hosts.crowd import THREADS, call_in_threads
 from tmuxreap.hosts.engines import shared_folder
 from tmuxreap.hosts.file import Hosts, read_hosts
-from tmuxreap.hosts.link import Caller, Heard, ask
-from tmuxreap.hosts.merge import found_somewhere, items_of, merged
+from tmuxreap.hosts.link import Caller, Reply, ask
+from tmuxreap.hosts.merge import drop_matched_elsewhere, items_of, merged
 from tmuxreap.hosts.remembered import remember
 from tmuxreap.hosts.wire import Request
 from tmuxreap.interfaces.cli import commands as verbs
@@ -54,7 +54,7 @@ def call_hosts(
     here_alone: list[bool] = []
 
     def work(context: Context) -> Result:
-        near = _near(context, verb, command, host, at_once or AT_ONCE, words, field, on_terminal())
+        near = _near(context, verb, command, host, at_once or THREADS, words, field, on_terminal())
         if near is None:
             here_alone.append(True)
             return Result(verb, None, context.clock.now())
@@ -80,7 +80,7 @@ def over_hosts(
     """For a caller who is no person: nobody is asked. None where only this machine is meant."""
     field = next((name for name in FIELDS if name in words), None)
     command = verbs.plain_command(verb)
-    near = _near(context, verb, command, host, AT_ONCE, words, field, asks=False)
+    near = _near(context, verb, command, host, THREADS, words, field, asks=False)
     return None if near is None else near.run(Voice())
 
 
@@ -234,34 +234,36 @@ class Near:
     def caller(self) -> Caller:
         return Caller(self.context.settings.environ, self.context.settings.uid)
 
-    def _ask_all(self, sent: Sequence[Request | None], *, lasting: bool) -> list[Heard]:
+    def _ask_all(self, sent: Sequence[Request | None], *, lasting: bool) -> list[Reply]:
         """None: nothing is left to ask of that one."""
 
-        def work(errand: Errand, request: Request | None) -> Callable[[], Heard]:
+        def work(errand: Errand, request: Request | None) -> Callable[[], Reply]:
             if request is None:
-                return lambda: Heard(errand.host)
+                return lambda: Reply(errand.host)
             return lambda: _had(errand, ask(errand.host, request, self.caller, lasting=lasting))
 
         works = [work(errand, request) for errand, request in zip(self.errands, sent, strict=True)]
-        return found_somewhere(self.errands, all_at_once(works, self.at_once))
+        return drop_matched_elsewhere(self.errands, call_in_threads(works, self.at_once))
 
-    def _each_by_its_plan(self) -> tuple[list[Heard], list[Heard]]:
+    def _each_by_its_plan(self) -> tuple[list[Reply], list[Reply]]:
         """Where nobody is to be asked, no host waits for the plan of another: its plan, and what
         came of it."""
 
-        def work(errand: Errand) -> tuple[Heard, Heard]:
+        def work(errand: Errand) -> tuple[Reply, Reply]:
             planned = self.request(errand, dry_run=True)
             plan = _had(errand, ask(errand.host, planned, self.caller, lasting=False))
             meant = self._confirmed(errand, plan)
             if meant is None:
-                return plan, Heard(errand.host)
+                return plan, Reply(errand.host)
             return plan, _had(errand, ask(errand.host, meant, self.caller, lasting=True))
 
-        pairs = all_at_once([partial(work, one) for one in self.errands], self.at_once)
+        pairs = call_in_threads([partial(work, one) for one in self.errands], self.at_once)
         plans, ended = zip(*pairs, strict=True)
-        return found_somewhere(self.errands, plans), found_somewhere(self.errands, ended)
+        return drop_matched_elsewhere(self.errands, plans), drop_matched_elsewhere(
+            self.errands, ended
+        )
 
-    def _merged(self, every: Sequence[Heard], items: Sequence[Item] = ()) -> Result:
+    def _merged(self, every: Sequence[Reply], items: Sequence[Item] = ()) -> Result:
         if self.verb == "list" and not self._is_partial:
             remember_sessions(self.context, every)
         result = merged(self.verb, self.context.clock.now(), every, items)
@@ -273,7 +275,7 @@ class Near:
 
     # The question
 
-    def _plans(self) -> list[Heard]:
+    def _plans(self) -> list[Reply]:
         return self._ask_all(
             [self.request(one, dry_run=True) for one in self.errands], lasting=False
         )
@@ -308,7 +310,7 @@ class Near:
         ]
         return self._told_both(plans, self._ask_all(sent, lasting=True))
 
-    def _told_both(self, plans: Sequence[Heard], ended: Sequence[Heard]) -> Result:
+    def _told_both(self, plans: Sequence[Reply], ended: Sequence[Reply]) -> Result:
         return self._merged([_both(plan, then) for plan, then in zip(plans, ended, strict=True)])
 
     def _is_agreed(self, plan: Result, voice: Voice) -> bool:
@@ -316,7 +318,7 @@ class Near:
         meant = [item for item in plan.results if isinstance(item, RemoteResult) and _is_open(item)]
         return not meant or ask_first(plan)
 
-    def _confirmed(self, errand: Errand, plan: Heard) -> Request | None:
+    def _confirmed(self, errand: Errand, plan: Reply) -> Request | None:
         names = [item.name for item in items_of(plan) if _is_open(item)]
         if not names:
             return None
@@ -333,7 +335,7 @@ class Near:
         return Failure(Code.USAGE, reason, "check with --dry-run, then add --yes")
 
 
-def remember_sessions(context: Context, every: Sequence[Heard]) -> None:
+def remember_sessions(context: Context, every: Sequence[Reply]) -> None:
     """For a shell to offer."""
     settings = context.settings
     told = {one.host.name: _rows(one) for one in every if one.answer is not None}
@@ -341,7 +343,7 @@ def remember_sessions(context: Context, every: Sequence[Heard]) -> None:
     remember(folder, told, context.clock.now())
 
 
-def _rows(one: Heard) -> list[Mapping[str, object]]:
+def _rows(one: Reply) -> list[Mapping[str, object]]:
     return [item.facts for item in items_of(one)]
 
 
@@ -354,7 +356,7 @@ def _is_open(item: RemoteResult) -> bool:
     return item.error is None and item.facts.get("outcome", PLANNED) == PLANNED
 
 
-def _had(errand: Errand, heard: Heard) -> Heard:
+def _had(errand: Errand, heard: Reply) -> Reply:
     """Where it is not known what came of it, each target says so."""
     if not heard.unknown:
         return heard
@@ -364,7 +366,7 @@ def _had(errand: Errand, heard: Heard) -> Heard:
     return replace(heard, answer={"results": results}, texts=tuple(() for _ in results))
 
 
-def _both(plan: Heard, then: Heard) -> Heard:
+def _both(plan: Reply, then: Reply) -> Reply:
     """What was an answer in the plan already, and what came of the rest."""
     if plan.answer is None:
         return plan
