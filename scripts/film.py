@@ -1,8 +1,8 @@
-"""A folder of screens, each named by its milliseconds, as one SVG that moves:
+"""Turns a folder of screens, each named by its milliseconds, into one animated SVG:
 
     film.py FOLDER COLUMNS ROWS
 
-A line is drawn once for as long as it stands; nothing comes from elsewhere."""
+A line is drawn once for as long as it is unchanged; the file has no external references."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-NBSP = "\u00a0"  # browsers make one of several spaces, whatever xml:space says
+NBSP = "\u00a0"  # browsers collapse spaces despite xml:space
 CELL, LINE, SIZE, EDGE = 8.4, 17, 14, 12
-LAST_MS = 1500  # the last picture stands a little longer
+LAST_MS = 1500  # the last frame stays longer
 GROUND, INK = "181820", "d0d0d8"
 NORMAL = f"{GROUND} e26060 7ec674 deb860 689ce8 be84dc 60c4c8 {INK}"
 BRIGHT = "686874 f08080 98da8c f0d080 8cb8f8 d4a4f0 88dce0 f0f0f4"
@@ -31,11 +31,11 @@ def colours(words: str) -> list[tuple[int, int, int]]:
 THEME = TerminalTheme(*colours(f"{GROUND} {INK}"), colours(NORMAL), colours(BRIGHT))
 CONSOLE = Console(width=500, color_system="truecolor", force_terminal=True, legacy_windows=False)
 
-Stand = tuple[float, float, str]  # from, to, in parts of the whole, and the line
+Stand = tuple[float, float, str]  # start and end as fractions of the whole, and the line
 
 
 def drawn(line: str, at: int) -> str:
-    """The spans of one line as SVG text, each as wide as its cells."""
+    """Draw the spans of one line as SVG text, each as wide as its cells."""
     y = EDGE + at * LINE
     parts: list[str] = []
     column = 0
@@ -79,7 +79,7 @@ def _span(text: str, style: Style, column: int, cells: int, y: float) -> str:
 
 
 def stands(folder: Path, rows: int) -> tuple[list[list[Stand]], float]:
-    """For each line of the screen what stood there, and when; and how long all of it took."""
+    """Return for each screen line its texts and their times, and the total duration."""
     screens = [
         (int(file.name), file.read_text(encoding="utf-8").split("\n"))
         for file in sorted(folder.iterdir())

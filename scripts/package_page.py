@@ -1,9 +1,9 @@
-"""What the package says of itself, put together when it is built: its addresses, and the README
-with links that lead somewhere from the package's page.
+"""The package's metadata, assembled at build time: its addresses, and the README with absolute
+links for the package's page.
 
-The one place that holds the address of the repository is `repository` under
-`[tool.hatch.metadata.hooks.custom]` in pyproject.toml. Without it there are no addresses, and links
-stay as they are: `scripts/release doctor` says so."""
+Only `repository` under `[tool.hatch.metadata.hooks.custom]` in pyproject.toml holds the
+repository's address. Without it there are no addresses, and links stay unchanged: `scripts/release
+doctor` says so."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def urls_of(repository: str) -> dict[str, str]:
 
 
 def page_of(readme: str, repository: str, ref: str) -> str:
-    """The README, its pictures and pages named in full: of this very version."""
+    """Return the README with absolute links to the pictures and pages of this version."""
     if not repository:
         return readme
 

@@ -1,4 +1,4 @@
-"""A screen, as `tmux capture-pane -e` tells it on stdin, as an SVG on stdout: picture.py TITLE
+"""Turns the output of `tmux capture-pane -e` on stdin into an SVG on stdout: picture.py TITLE
 COLUMNS"""
 
 import os
@@ -21,5 +21,5 @@ with open(os.devnull, "w", encoding="utf-8") as nowhere:
     for line in sys.stdin.read().rstrip("\n").split("\n"):
         console.print(Text.from_ansi(line), soft_wrap=True)
     svg = console.export_svg(title=title, unique_id=f"tmuxreap-{re.sub('[^a-z]', '-', title)}")
-# No font from elsewhere: a picture that is looked at tells nobody.
+# No external font: viewing a picture must not contact anything.
 print(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL), end="")

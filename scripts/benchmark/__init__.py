@@ -1,2 +1,2 @@
-"""The project's benchmark: the same work by tmuxreap, by what people do otherwise, by a floor;
-ratios of one run."""
+"""The project's benchmark: the same work by tmuxreap, by its alternatives and by a floor; ratios of
+one run."""

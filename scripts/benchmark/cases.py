@@ -1,5 +1,5 @@
-"""What is measured. Each case makes its sessions, lets the contenders take turns, and gives rows of
-the table."""
+"""The benchmark's cases. Each creates its sessions, lets the contenders take turns, and returns
+rows of the table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ PLAIN = [sys.executable, "-c", "pass"]
 
 @dataclass
 class Line:
-    """One line of the table: a time, in units of something else of the same run, and what it may be
-    at most."""
+    """One line of the table: a time, its ratio to another time of the same run, and its limit."""
 
     what: str
     who: str
@@ -71,7 +70,7 @@ class Case:
         less: float = 0.0,
         before: Mapping[str, Callable[[], object]] | None = None,
     ) -> dict[str, Samples]:
-        """Measure `py` along with them: a busy machine is another one a minute later."""
+        """Measure `py` along with them, because the load of a busy machine changes."""
         samples = in_turns({"py": lambda: self.spawn(PLAIN), **ways}, turns, less, before)
         py = samples.pop("py")
         py.less = 0.0

@@ -1,6 +1,5 @@
-"""The least that a Python program has to do to stop a session and write it down: two tmux clients,
-one wait, one atomic write. No proof, no conversation, no lock, no check: nothing that could be
-relied on."""
+"""The minimum that a Python program must do to stop and record a session: two tmux clients, one
+wait, one atomic write. No proof, no conversation, no lock, no check: nothing reliable."""
 
 import os
 import select

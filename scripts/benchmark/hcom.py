@@ -1,6 +1,6 @@
-"""hcom, where it does a comparable thing: launch an agent in tmux, and kill it. It signals the
-process, closes the pane and answers "sent"; it waits for nobody's death, looks for no stragglers,
-and keeps no registry of sessions."""
+"""hcom's comparable operations: launch an agent in tmux, and kill it. It signals the process,
+closes the pane and answers "sent"; it waits for no death, looks for no stragglers, and keeps no
+registry of sessions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`--host` over a real sshd of its own on loopback: many destinations, each with a registry. All
-work on the cores of this machine, which many real ones do not: beside them stand hosts that are
-played, which take a while to answer and no core."""
+"""`--host` over a private sshd on loopback: many destinations, each with a registry. Unlike real
+hosts they share this machine's cores; simulated hosts are measured too, which answer after a delay
+and need no core."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmark.cases import Case, Line
 from benchmark.timing import in_turns
 
 MOST = 50
-ANSWER_S = 0.3  # of one that is played
+ANSWER_S = 0.3  # of a simulated host
 SOCKETS = "tmuxreap/[0-9a-f]*"
 PROGRAM = Path(sys.executable).with_name("tmuxreap")
 
@@ -33,7 +33,7 @@ class Fleet:
         self.folder.mkdir()
         self.runtime = Path(f"/tmp/trb{os.getpid()}")
         self.runtime.mkdir(mode=0o700)
-        self._listener = socket.create_server(("127.0.0.1", 0))  # nobody accepts
+        self._listener = socket.create_server(("127.0.0.1", 0))  # never accepts
         port = _free_port()
         for name in ("server", "client"):
             words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name)]
@@ -56,7 +56,7 @@ class Fleet:
             f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/server\nAuthorizedKeysFile"
             f" {folder}/client.pub\nStrictModes no\nPidFile none\nUsePAM no\nMaxStartups 100\n"
             f"PasswordAuthentication no\nForceCommand {there}\n"
-            f"SetEnv HOME={folder}\n"  # no file of the user's shell is read
+            f"SetEnv HOME={folder}\n"  # reads no shell files of the user
         )
         silent = self._listener.getsockname()[1]
         (folder / "ssh_config").write_text(
@@ -101,7 +101,7 @@ class Fleet:
         self.file.write_text(json.dumps({"hosts": blocks}))
 
     def played(self) -> Path:
-        """Says what one that lists a session says, after a while."""
+        """Return the command of a simulated host: a fixed listing after a delay."""
         hello = {"schema": "tmuxreap/1", "at": "hello", "version": "0.1.0"}
         row = {"name": "a", "status": "running", "live": "alive", "tags": [], "error": None}
         answer = {"exit_code": 0, "warnings": [], "results": [row]}
@@ -114,7 +114,7 @@ class Fleet:
         return path
 
     def ask(self, *words: str, warm: bool) -> Callable[[], None]:
-        """Without a folder of its own no connection is kept."""
+        """Run a command; without a private folder no connection is kept."""
         env = {**self.env, **({"XDG_RUNTIME_DIR": str(self.runtime)} if warm else {})}
         folder = self.case.world.folder
 
@@ -127,7 +127,7 @@ class Fleet:
         return self.ask("tmuxreap", "list", "--json", "--host", ",".join(hosts), warm=warm)
 
     def by_ssh(self, words: str, *, warm: bool) -> Callable[[], None]:
-        """One ssh alone, with a connection of its own kept open or none."""
+        """Run plain ssh, with its own kept connection or none."""
         path = f"ControlPath={self.runtime}/own"
         shared = ("-o", path, "-o", "ControlMaster=auto", "-o", "ControlPersist=60")
         return self.ask("ssh", "-T", *(shared if warm else ()), "h0", words, warm=warm)
@@ -162,7 +162,7 @@ def _listed(fleet: Fleet, kind: str, alone: str) -> Iterator[Line]:
         ways |= {f"{n} hosts": fleet.listing(names, warm=warm) for n, names in named.items()}
         ways["5 hosts and one that refuses"] = fleet.listing([*named[5], "dead"], warm=warm)
         if warm:
-            ways[f"{counts[-1]} hosts"]()  # their connections are made
+            ways[f"{counts[-1]} hosts"]()  # opens their connections
         samples = in_turns(ways, 3)
         one = samples["one ssh alone"].median
         for name, found in samples.items():
@@ -174,7 +174,7 @@ def _listed(fleet: Fleet, kind: str, alone: str) -> Iterator[Line]:
 
 
 def _stopped(fleet: Fleet) -> Iterator[Line]:
-    """A hundred sessions on ten hosts: until the last one is recorded, by the ledgers there."""
+    """Time a stop of 100 sessions on ten hosts, until the last is recorded in their ledgers."""
     each, hosts = (2, 3) if fleet.case.quick else (10, 10)
     world = fleet.case.world
     for other in ((), ("silent",)):

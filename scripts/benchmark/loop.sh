@@ -1,5 +1,5 @@
 #!/bin/sh
-# What people type: a key, a look now and then, kill-session. It proves nothing and records nothing.
+# What people type: a key, periodic checks, kill-session. It proves and records nothing.
 for name in "$@"; do
     tmux send-keys -t "=$name:" q
     n=0

@@ -1,5 +1,5 @@
-"""What is measured beside the plain cases: registries that another tool has just written, ten
-thousand rows, waiting, and other hosts."""
+"""Further cases: registries just written by another tool, ten thousand rows, waiting, and other
+hosts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from benchmark import hosts
 from benchmark.cases import Case, Line
 from benchmark.timing import Samples, peak_mb, timed
 
-PER_HUNDRED = 2.0  # py that a cold registry may cost for each hundred of its rows
-PAUSE_S, PROOF_S = 1.0, 1.0  # before the first restart; how long a new one has to live
+PER_HUNDRED = 2.0  # py that a cold registry may cost per 100 rows
+PAUSE_S, PROOF_S = 1.0, 1.0  # before the first restart; how long a new agent must live
 TICKS = os.sysconf("SC_CLK_TCK")
 HOOK = json.dumps({"hook_event_name": "PostToolUse", "session_id": "none", "cwd": "/"})
 
@@ -31,8 +31,8 @@ def lines(case: Case) -> Iterator[Line]:
 
 
 def written_by_another(case: Case, rows: int) -> Callable[[], None]:
-    """What writes the registry as another tool does, with so many rows, and takes the ledger away:
-    a user's first call after that is *cold*."""
+    """Return a function that writes the registry like another tool, and removes the ledger: the
+    user's next call is *cold*."""
     panes = [line.split()[:2] for line in case.world.panes()]
     more = [(f"x{number}", str(4_194_305 + number)) for number in range(rows - len(panes))]
     text = "tmux_sessions:\n" + "".join(
@@ -50,7 +50,7 @@ def written_by_another(case: Case, rows: int) -> Callable[[], None]:
 
 
 def foreign(case: Case) -> Iterator[Line]:
-    """Heartbeat, hook and stop of rows that no tmuxreap wrote, cold and warm."""
+    """Measure heartbeat, hook and stop of another tool's rows, cold and warm."""
     rows, turns = 100, 3 if case.quick else 9
     stops = iter(range(2 * turns))
     names = [f"f{number}" for number in range(2 * turns)]
@@ -92,7 +92,7 @@ def foreign(case: Case) -> Iterator[Line]:
 
 
 def _rewritten(case: Case, write: Callable[[], None]) -> Callable[[], None]:
-    """As above; who was stopped meanwhile stays so."""
+    """Rewrite the registry; sessions stopped meanwhile stay stopped."""
 
     def again() -> None:
         text = case.world.registry.read_text()
@@ -149,7 +149,7 @@ def ten_thousand(case: Case) -> Iterator[Line]:
 
 
 def _at_rest(case: Case, count: int) -> Iterator[Line]:
-    """After the first look, which is that of a start."""
+    """Wait for the first look, which belongs to the start."""
     watch = subprocess.Popen(
         ["tmuxreap", "watch", "--json"],
         env=case.world.env,
@@ -178,8 +178,8 @@ def _cpu_s(pid: int) -> float:
 
 
 def waiting(case: Case) -> Iterator[Line]:
-    """From the last of many deaths until `wait` says so, beyond the time in which tmux itself
-    closes their sessions: until then it lists them."""
+    """Time from the last of many deaths until `wait` reports it, beyond tmux's own time to close
+    the sessions: until then it lists them."""
     turns = 1 if case.quick else 3
     for count in (1, 10 if case.quick else 100):
         what = f"{count} that die together"
@@ -216,7 +216,7 @@ def _closed(case: Case) -> None:
 
 
 def restarting(case: Case) -> Iterator[Line]:
-    """From the death of an agent until a new one has taken up its conversation, and lives."""
+    """Time from an agent's death until a new one has resumed its conversation, and lives."""
     names = [f"r{number}" for number in range(2 if case.quick else 8)]
     case.world.registry.unlink(missing_ok=True)
     for name in names:

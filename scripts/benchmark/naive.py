@@ -1,6 +1,5 @@
-"""What somebody writes in an afternoon with the same libraries: stop one session, or list them.
-Part of the benchmark, and no example: it kills by name, believes tmux, and dumps the registry
-anew."""
+"""An afternoon's work with the same libraries: stop one session, or list them. Part of the
+benchmark, not an example: it kills by name, trusts tmux, and rewrites the whole registry."""
 
 from __future__ import annotations
 

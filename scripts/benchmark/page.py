@@ -1,4 +1,4 @@
-"""The table of one run as a page of the docs."""
+"""The table of one run as a documentation page."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def page(lines: Sequence[Line], about: Mapping[str, str]) -> str:
 
 
 def where(lines: Sequence[Line]) -> str:
-    """Where the time of a stop goes: what each part costs more than the one above it."""
+    """Return how a stop spends its time: the cost of each part beyond the one above it."""
     found = {(line.what, line.who): line.milliseconds for line in lines}
     stop = "stop one, agent takes 100 ms"
     parts = (
@@ -75,7 +75,7 @@ def where(lines: Sequence[Line]) -> str:
 
 
 def _reader(found: Mapping[tuple[str, str], float]) -> str:
-    """What the reader of command lines takes where a line is not plain."""
+    """Return what parsing costs for a command line that needs typer."""
     py, typer = found["python -c pass", ""], found.get(("of these: typer alone", ""))
     other = found.get(("of these: argparse alone", ""))
     known = typer is not None and other is not None

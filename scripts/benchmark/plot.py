@@ -1,4 +1,4 @@
-"""How cost grows with the work, as an SVG of its own: both axes in powers of ten."""
+"""The growth of cost with the work, as an SVG: both axes in powers of ten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times in one run: contenders take turns, so that what else the machine does meets them all."""
+"""Timing in one run: contenders take turns, so that other load affects all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass
 class Samples:
-    """Seconds; `less` is what the agent itself takes, and is nobody's to save."""
+    """Samples in seconds; `less` is the agent's own time, which nothing can save."""
 
     seconds: list[float] = field(default_factory=list)
     less: float = 0.0
@@ -43,7 +43,7 @@ def in_turns(
     less: float = 0.0,
     before: Mapping[str, Callable[[], object]] | None = None,
 ) -> dict[str, Samples]:
-    """`before`: what is done each time before a contender's turn, and not timed."""
+    """Time the contenders in turn; `before` runs before each turn, untimed."""
     samples = {name: Samples(less=less) for name in contenders}
     for turn in range(turns):
         names = list(contenders)
@@ -55,7 +55,7 @@ def in_turns(
 
 
 def peak_mb(command: Sequence[str], env: Mapping[str, str], folder: Path) -> float:
-    """The most that the program held at once, as the kernel tells at its end."""
+    """Return the program's peak memory, as the kernel reports it at exit."""
     program = (
         "import os, subprocess, sys, resource;"
         " subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"

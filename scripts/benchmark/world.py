@@ -1,5 +1,5 @@
-"""A world of its own for the benchmark: a tmux server on a private socket, a HOME, a registry,
-agents that do nothing but leave. Whatever it starts it ends."""
+"""An isolated environment for the benchmark: a tmux server on a private socket, a HOME, a registry,
+agents that only exit. It ends everything it starts."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class World:
         return done.stdout
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """One command of tmuxreap, as a user calls it."""
+        """Run one tmuxreap command, as a user does."""
         return subprocess.run(
             ["tmuxreap", *words],
             env=self.env,
@@ -126,9 +126,9 @@ class World:
         return ">" in self.tmux("capture-pane", "-p", "-t", f"={name}:")
 
     def say(self, name: str, text: str) -> None:
-        """What the demo agent answers: a conversation that can be taken up."""
+        """Send a prompt to the demo agent, so that its conversation can be resumed."""
         self.tmux("send-keys", "-l", "-t", f"={name}:", text)
-        time.sleep(0.2)  # an Enter right after text would be part of a paste
+        time.sleep(0.2)  # an immediate Enter would be part of a paste
         self.tmux("send-keys", "-t", f"={name}:", "Enter")
         until = time.monotonic() + 20
         while f"You said: {text}" not in self.tmux("capture-pane", "-p", "-t", f"={name}:"):
@@ -136,8 +136,8 @@ class World:
             time.sleep(0.05)
 
     def register(self, ended: Mapping[str, str] | None = None) -> None:
-        """A registry of all sessions that there are, as `adopt` writes it, and of `ended` ones;
-        then written and read by tmuxreap itself: as in daily life, the ledger knows it."""
+        """Write a registry of all sessions, like `adopt`, and of `ended` ones; tmuxreap then writes
+        and reads it itself, so that, as in daily use, the ledger knows it."""
         for path in self.registry.parent.iterdir():
             path.unlink()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -164,13 +164,13 @@ class World:
         self.run("list")
 
     def copied(self, name: str) -> Path:
-        """A folder with the same registry, for one who writes it without the others' knowing."""
+        """Return a folder with a copy of the registry, for a contender that writes it."""
         folder = self.folder / name
         shutil.copytree(self.registry.parent, folder / ".hermes", dirs_exist_ok=True)
         return folder
 
     def clear(self) -> None:
-        """No session but the one that keeps the server."""
+        """Close all sessions except the one that keeps the server alive."""
         pids = [int(line.split()[1]) for line in self.panes()]
         names = [line.split()[0] for line in self.panes()]
         self.tmux("source-file", "-", given="".join(f"kill-session -t ={name}\n" for name in names))
@@ -179,7 +179,7 @@ class World:
 
 
 def _end(pid: int) -> None:
-    """Only what this benchmark started in its own tmux server comes here."""
+    """Kill a process, always one started by this benchmark on its own tmux server."""
     try:
         os.kill(pid, 9)
     except ProcessLookupError:
