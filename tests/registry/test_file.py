@@ -158,6 +158,19 @@ def test_a_change_gives_before_and_after(registry: Registry) -> None:
     )  # the next one starts from here
 
 
+def test_an_edit_that_was_tried_is_not_made_again_under_the_lock(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+    edit = edits.edit_rows
+    monkeypatch.setattr(edits, "edit_rows", lambda *of: made.append(of) or edit(*of))
+    tried = stop_a(registry.look())
+    assert (registry.change(stop_a)[1].text, len(made)) == (tried, 1)
+    registry.path.write_text(TEXT + "  - name: f\n")
+    assert "name: f" in registry.change(stop_a)[1].text
+    assert len(made) == 2
+
+
 def test_a_change_that_changes_nothing_writes_nothing(registry: Registry) -> None:
     stamp = files.stamp_of(registry.path)
     before, after = registry.change(lambda look: look.document.text)

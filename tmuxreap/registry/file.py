@@ -52,6 +52,7 @@ class RegistryLook:
         self.content = content
         self._known = known
         self._changes: dict[str, Change] = {}  # by the resulting text
+        self._edited: tuple[Mapping[int, Changes], str] | None = None  # the last edit
         self._sound: set[str] = set()  # edited texts with the same rows, all of them usable
         self.unsynced = unsynced  # why a power failure could undo the last write
         self.written = written
@@ -146,7 +147,13 @@ class RegistryLook:
     # Edits: in a large registry, only the rows around the changed ones are parsed again.
 
     def edited(self, changes: Mapping[int, Changes]) -> str:
-        """Return the text with these fields of these rows changed."""
+        """Return the text with these fields of these rows changed. The last edit is kept: one that
+        was tried before the lock is not made again under it."""
+        if self._edited is None or self._edited[0] != changes:
+            self._edited = changes, self._edit(changes)
+        return self._edited[1]
+
+    def _edit(self, changes: Mapping[int, Changes]) -> str:
         from tmuxreap.registry import edits
 
         def edit(excerpt: Excerpt) -> Change | None:

@@ -147,7 +147,7 @@ class Finder:
             launched=launched,
             hooked=hooked,
             since=since,
-            rivals=lambda: self._has_rivals(sight, profile, clues),
+            rivals=lambda: self._has_rivals(sight, profile, cwd, store),
         )
         return clues, environ
 
@@ -174,7 +174,9 @@ class Finder:
             (beat.conversation_id for beat in beats if _is_of(beat, profile, ours, since)), None
         )
 
-    def _has_rivals(self, sight: Sight, profile: Profile, clues: Clues) -> bool:
+    def _has_rivals(
+        self, sight: Sight, profile: Profile, cwd: str | None, store: Path | None
+    ) -> bool:
         """Tell whether another living agent of this kind has the same folder and the same store:
         its conversations cannot be told from ours."""
         ours = {process.pid for process in sight.agent} | {
@@ -182,8 +184,8 @@ class Finder:
         }
         others = (process for process in self._living(profile) if process.pid not in ours)
         return any(
-            self.processes.cwd(process.id) == clues.cwd
-            and self._store_of(profile, process, clues.cwd) in (None, clues.store)
+            self.processes.cwd(process.id) == cwd
+            and self._store_of(profile, process, cwd) in (None, store)
             for process in others
         )
 

@@ -217,6 +217,15 @@ def test_of_a_registry_that_was_written_long_ago_nobody_is_waited_for(story: Sto
     assert story.clock.monotonic() == before
 
 
+def test_a_writer_is_waited_for_no_longer_than_it_may_take(story: Story) -> None:
+    mirrored(story)
+    story.agent("second")
+    written_ago(story, 0.25)
+    before = story.clock.monotonic()
+    assert kinds(reconcile.settle(story.app())) == ["ledger"]
+    assert story.clock.monotonic() - before == pytest.approx(0.06, abs=1e-3)
+
+
 def test_a_mirror_is_its_writers_as_long_as_he_is_at_it(story: Story) -> None:
     mirrored(story)
     story.agent("second")

@@ -14,7 +14,7 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
 
 # The ledger follows the registry within this time, unless its writer died between the two writes.
-CATCH_UP_S = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
+CATCH_UP_S = 0.31
 
 
 @frozen
@@ -54,14 +54,15 @@ def others_at_work(context: Context, before: Before) -> Others:
 def is_behind(context: Context, look: RegistryLook) -> bool:
     """Tell whether the ledger's mirror stays behind the registry, with no update to come."""
     age_s = context.clock.now() - look.content.stamp.ctime_ns / 1e9
-    for pause_s in CATCH_UP_S if age_s < sum(CATCH_UP_S) else (0.0,):
-        if pause_s:
-            context.processes.wait((), pause_s)
-        if not (context.books.is_behind(look) and context.registry.is_still(look)):
-            return False
+    left_s, pause_s = CATCH_UP_S - max(age_s, 0.0), 0.01
+    while context.books.is_behind(look) and context.registry.is_still(look):
         if AtWork.of(context).busy():
             return False
-    return True
+        if left_s <= 0:
+            return True
+        context.processes.wait((), min(pause_s, left_s))
+        left_s, pause_s = left_s - pause_s, pause_s * 2
+    return False
 
 
 def _is_same(then: Intent, now: Intent | None) -> bool:

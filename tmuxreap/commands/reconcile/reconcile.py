@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
@@ -55,6 +56,8 @@ def settle(
     look = context.registry.look()
     findings = find_drifts(context, look, only)
     drifts = [_with_cause(drift, cause_of(drift.name)) for drift in findings.drifts]
+    if not dry_run:
+        _try(look, drifts)
     if only is None and is_behind(context, look):
         drifts.append(
             Drift("", DriftKind.LEDGER, "the mirror in the ledger is not the registry's", {})
@@ -88,6 +91,13 @@ def settle(
         ),
     )
     return Settled(result, findings.seen, findings.again, done.written)
+
+
+def _try(look: RegistryLook, drifts: Sequence[Drift]) -> None:
+    """Make the edit before the lock, while another writer may still be updating the ledger."""
+    if changes := _by_row(drifts):
+        with contextlib.suppress(Failure):
+            edited_where_safe(look, changes)
 
 
 def _with_cause(drift: Drift, heard: str | None) -> Drift:

@@ -166,7 +166,6 @@ class _Reader:
     def read(self, event: Any) -> object:
         kind = event.__class__
         if kind is yaml.ScalarEvent:
-            self.last = event
             return self.scalar(event)
         if kind is yaml.AliasEvent:
             self.last, self.linked = event, True
@@ -177,6 +176,7 @@ class _Reader:
         return self.mapping() if kind is yaml.MappingStartEvent else self.sequence()
 
     def scalar(self, event: Any) -> object:
+        self.last = event
         if event.anchor is not None or event.tag is not None:
             self.note_properties(event)
         text: str = event.value
@@ -201,13 +201,15 @@ class _Reader:
     def mapping(self) -> dict[Any, object]:
         self.meaning.append("{")
         result: dict[Any, object] = {}
-        while (event := self.next()).__class__ is not yaml.MappingEndEvent:
-            scalar = event.__class__ is yaml.ScalarEvent
+        following, scalar_of, leaf = self.next, self.scalar, yaml.ScalarEvent
+        while (event := following()).__class__ is not yaml.MappingEndEvent:
+            scalar = event.__class__ is leaf
             if scalar and event.value == "<<" and event.implicit[0]:
                 self.linked = True
                 self.refuse("there is a merge key in it", event)
-            key = self.read(event)
-            value = self.read(self.next())
+            key = scalar_of(event) if scalar else self.read(event)
+            entry = following()
+            value = scalar_of(entry) if entry.__class__ is leaf else self.read(entry)
             if not scalar:
                 self.refuse("there is a key in it that is no plain text", event)
             elif key in result:
