@@ -1,4 +1,4 @@
-"""`adopt`: the row of a session that is there already."""
+"""`adopt`: registers a session that already exists."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def test_two_agents_in_one_session_have_to_be_told_apart(story: Story) -> None:
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_what_shows_no_agent_is_taken_with_a_warning(story: Story, dry_run: bool) -> None:
-    """It may be behind a carrier that nobody knows; or a person's own, which a kill would end."""
+    """The agent may be behind an unknown carrier; or it is a user's program, which a kill would
+    end."""
     story.tmux.open(story.SOCKET, "notes", "bash")
     (session,) = story.tmux.servers[story.SOCKET].sessions
     shell = session.panes[0].process

@@ -1,4 +1,4 @@
-"""`attach`: the way to a session, by its ids."""
+"""`attach`: finds the session by its IDs."""
 
 from __future__ import annotations
 

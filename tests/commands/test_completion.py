@@ -1,4 +1,4 @@
-"""`completion`: the script for each shell, and a word on those that are not known."""
+"""`completion`: the script for each shell, and the error for unknown ones."""
 
 from __future__ import annotations
 

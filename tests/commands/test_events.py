@@ -1,4 +1,4 @@
-"""`events`: what happened, by name and time, also of sessions without a row."""
+"""`events`: what happened, by name and time, even without a row."""
 
 from __future__ import annotations
 

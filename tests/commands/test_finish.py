@@ -1,4 +1,4 @@
-"""`finish`: what was handed over is ended outside of the session, and nothing else."""
+"""`finish`: ends what was handed over, from outside the session, and nothing else."""
 
 from __future__ import annotations
 

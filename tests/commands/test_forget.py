@@ -1,4 +1,4 @@
-"""`forget`: the row of an ended session goes, and nothing else unless it is named."""
+"""`forget`: removes the row of an ended session, and nothing else unless named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`heartbeat`: whose it is, and what is refused."""
+"""`heartbeat`: which session it is for, and what is refused."""
 
 from __future__ import annotations
 

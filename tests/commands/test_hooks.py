@@ -1,5 +1,4 @@
-"""`hooks install` and `remove` on real files: whose settings, what is refused, and what a dry run
-leaves alone."""
+"""`hooks install` and `remove` on real files: which settings, what is refused, and dry runs."""
 
 from __future__ import annotations
 

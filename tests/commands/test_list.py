@@ -1,4 +1,4 @@
-"""`list`: the rows as they stand, chosen and sorted."""
+"""`list`: the rows, selected and sorted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`protect`: what is protected is ended by its name only."""
+"""`protect`: a protected session is ended only by its name."""
 
 from __future__ import annotations
 

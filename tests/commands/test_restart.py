@@ -1,4 +1,4 @@
-"""One restart: by `resume` with all its refusals, once, and never after it was cancelled."""
+"""A restart: by `resume` with all its refusals, once, and never after it was canceled."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_without_a_conversation_it_is_given_up_and_by_always_begun_anew(story: S
     event = story.app().books.events({"acme"}, None)[-1]
     assert event.data["hint"] == "tmuxreap resume acme"
     assert "not on disk" in str(event.data["reason"])
-    again(story)  # given up is given up
+    again(story)  # given up stays given up
     assert kinds(story)[-1] == "restart_given_up"
 
 
@@ -133,7 +133,7 @@ def test_a_deliberate_act_cancels_what_was_to_come(story: Story, verb: str) -> N
 def test_one_that_is_lost_while_it_is_being_ended_does_not_come_back(
     story: Story, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    """It ran when the registry was read; a watch records its death before the intent is."""
+    """It ran when the registry was read; a watch records its death before the intent opens."""
     wanting(story)
     made, dies = story.tmux.look, iter([True])
 

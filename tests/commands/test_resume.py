@@ -1,4 +1,4 @@
-"""`resume`: what can be taken up, and why not."""
+"""`resume`: what can be continued, and why not."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_never_two_agents_in_one_conversation(story: Story) -> None:
 def test_one_history_for_each_folder_is_in_use_in_that_folder_alone(
     story: Story, folder: str
 ) -> None:
-    """Its file has the same name in all of them."""
+    """The file has the same name in every folder."""
     history = ".aider.chat.history.md"
     (story.folder / history).write_text("\n#### hello  \n")
     story.agent("other")

@@ -1,4 +1,4 @@
-"""`resume --lost`: what a crash or a reboot ended, and nothing that a person did."""
+"""`resume --lost`: what a crash or a reboot ended, and nothing that a user ended."""
 
 from __future__ import annotations
 

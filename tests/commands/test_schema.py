@@ -1,4 +1,4 @@
-"""`schema`: the JSON Schema of an answer, as a document."""
+"""`schema`: the JSON Schema of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`show`: one session with each of its processes, and why it is the session's."""
+"""`show`: one session with its processes, and why each belongs to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of our skills: never over what a person changed, and through no link."""
+"""Copies of our skills: never over a user's change, and never through a link."""
 
 from __future__ import annotations
 

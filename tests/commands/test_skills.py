@@ -1,4 +1,4 @@
-"""`skills install`: where the copies go, and what is told of each."""
+"""`skills install`: where the copies go, and what is reported about each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`start`: what is refused and told before anything is made."""
+"""`start`: what is refused and reported before anything is created."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`stop` and `kill`: what is asked about, what needs a --yes, and what a name without a row
-means."""
+"""`stop` and `kill`: questions, required --yes, and names without a row."""
 
 from __future__ import annotations
 

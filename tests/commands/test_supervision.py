@@ -1,5 +1,4 @@
-"""What an operator of many needs: protected sessions, trees, who ended what, and how long things
-are kept."""
+"""For operators of many sessions: protection, trees, who ended what, and retention."""
 
 from __future__ import annotations
 
@@ -61,7 +60,7 @@ def test_only_what_ended_long_ago_is_forgotten(story: Story) -> None:
 
 
 def _without_end(line: str) -> str:
-    """Of `odd` nothing says when it ended."""
+    """Remove the time at which `odd` ended."""
     if '"odd"' not in line:
         return line
     (row,) = yaml.safe_load(line)

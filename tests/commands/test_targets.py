@@ -1,4 +1,4 @@
-"""From words to rows, with the questions that only a look can answer."""
+"""From words to rows, with the questions that need a look."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wait`: until sessions are at something, or are gone."""
+"""`wait`: until sessions reach a state or are gone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 class Hears:
-    """In each wait does what the history says."""
+    """A waiter that plays one step of the history in each wait."""
 
     def __init__(self, story: Story, *history: Callable[[], object]) -> None:
         self.story, self.history = story, list(history)

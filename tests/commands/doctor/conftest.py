@@ -1,4 +1,4 @@
-"""Where `doctor` is asked: a folder, a PATH without an agent, a registry."""
+"""A place for `doctor`: a folder without a registry, a PATH without an agent."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`doctor`: what is wrong is found, with the command that mends it, and nothing is changed by
-looking."""
+"""`doctor` finds what is wrong, with the command that fixes it, and changes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ import pytest
 from tests.doctor_answers import BIN, contents, doctor, of, the_only
 from tests.real import Real, alive, until
 
-# Where all is well.
+# Without problems
 
 
 def test_without_a_registry_it_tells_the_next_step_and_all_is_well(place: Path) -> None:
@@ -38,7 +37,7 @@ def test_what_is_well_is_told_too(registry: Path) -> None:
     }
 
 
-# The registry, its lock and its ledger.
+# The registry, its lock and its ledger
 
 
 def test_where_no_file_can_be_made_the_rest_is_looked_at(
@@ -53,10 +52,10 @@ def test_where_no_file_can_be_made_the_rest_is_looked_at(
     assert of(answer, "registry", "ok")
 
 
-# tmux.
+# tmux
 
 
-# Sessions.
+# Sessions
 
 
 @pytest.mark.live
@@ -77,7 +76,7 @@ def test_a_session_that_is_dead_is_found_and_not_written(
     assert real.registry.read_bytes() == before
 
 
-# Agents.
+# Agents
 
 
 def test_blocks_of_the_user_that_are_broken_stop_nothing(registry: Path) -> None:
@@ -90,7 +89,7 @@ def test_blocks_of_the_user_that_are_broken_stop_nothing(registry: Path) -> None
     assert of(answer, "registry", "ok")
 
 
-# How it is told.
+# Output
 
 
 def test_a_check_that_fails_is_a_finding(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:

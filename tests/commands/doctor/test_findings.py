@@ -1,4 +1,4 @@
-"""A finding, as people read it."""
+"""Findings as printed for users."""
 
 from __future__ import annotations
 

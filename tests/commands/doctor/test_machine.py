@@ -37,7 +37,7 @@ def test_a_folder_of_sockets_that_is_not_there_is_told(
 
 @pytest.fixture
 def server(place: Path) -> Iterator[Path]:
-    """The socket of a private server with one session, on the default name under this
+    """Start a private server with one session; return its socket, the default under this
     TMUX_TMPDIR."""
     subprocess.run(
         ["tmux", "-f", "/dev/null", "new-session", "-d", "-s", "quiet", "sleep 600"], check=True

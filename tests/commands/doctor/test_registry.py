@@ -1,4 +1,4 @@
-"""What `doctor` finds in the registry, its lock and its ledger, and leaves alone."""
+"""What `doctor` finds in the registry, its lock and its ledger without changing them."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_what_stands_in_its_wal_alone_is_read_and_nothing_appears_beside_it(regi
     registry.write_text(REGISTRY + "  - name: web\n    status: stopped\n")
     assert tmuxreap("forget", "shop", "--json").exit == 0
     reader = sqlite3.connect(registry.with_name("agent-sessions.db"), isolation_level=None)
-    reader.execute("BEGIN")  # as long as this looks at what was, what comes stays in the -wal
+    reader.execute("BEGIN")  # while this transaction is open, later writes stay in the -wal
     reader.execute("SELECT count(*) FROM events").fetchone()
     assert tmuxreap("forget", "web", "--json").exit == 0
     before = contents(registry.parent)

@@ -1,5 +1,5 @@
-"""The versions of agents' programs: asked in a world of its own, in time, and only of those that
-were tried."""
+"""Versions of agents' programs: asked in a temporary environment, with a timeout, and only if
+tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is seen of a candidate: its clocks, its watchers, its family."""
+"""What is collected about a candidate: clocks, attached clients, sub-agents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_clock_that_is_set_makes_nobody_stalled_and_saves_nobody(
     passes(story, 70)
     if hours > 0 or kind == "heartbeat":
         assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}
-    else:  # what it drew seems to come from the future: until that is over nobody can tell
+    else:  # the last output seems to lie in the future
         assert "it drew something" in kept(reaped(story, Kind.STALLED))
         passes(story, 5 * HOUR_S)
         assert told(reaped(story, Kind.STALLED)) == {"acme": ("stalled", "stopped")}

@@ -1,4 +1,4 @@
-"""Children that keep an agent, and those that came with it."""
+"""Children that keep an agent from being reaped, and helpers that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orphans: what an ended session left is ended, and nobody's else."""
+"""Orphans: what an ended session left is ended, unrelated processes are not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tmuxreap.ledger.records import NewEvent, Survivor
 
 
 def left_behind(story: Story, name: str = "acme") -> tuple[FakeAgent, ProcessId]:
-    """An ended row, and a helper of it that survived."""
+    """Return an ended row's agent, and its helper that survived."""
     agent = story.agent(name, status="stopped")
     marks = {"TMUXREAP_ID": f"mark-of-{name}", "TMUXREAP_REGISTRY": str(story.path)}
     helper = story.processes.add(
@@ -93,7 +93,7 @@ def test_a_survivor_that_only_the_ledger_remembers_is_an_orphan(story: Story) ->
         ledger.remember_survivors("gone", [Survivor(again, "an-older-boot", "node")], now=1.0)
     assert told(reaped(story, Kind.ORPHAN)) == {"gone": ("orphan", "stopped")}
     assert not story.processes.alive(stray)
-    assert story.processes.alive(again)  # a stranger with the pid of one
+    assert story.processes.alive(again)  # an unrelated process with a reused pid
 
 
 @pytest.mark.parametrize("spared", ["ssh-agent", "tmux: server"])
@@ -109,7 +109,7 @@ def test_what_is_shared_is_no_orphan(story: Story, spared: str) -> None:
 
 
 def strangers(story: Story) -> dict[str, ProcessId]:
-    """Processes of people, each of which looks in some way like one of ours."""
+    """Return unrelated processes that resemble orphans in some way."""
     add, other = story.processes.add, "/tmp/tmux-1000/other"
     ours = {"TMUXREAP_ID": "lost", "TMUXREAP_REGISTRY": str(story.path)}
     pane = story.tmux.open(other, "mine", "zsh", environ=ours).panes[0]

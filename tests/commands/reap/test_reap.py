@@ -1,4 +1,4 @@
-"""`reap` as histories: what is told, what is ended, and who lives on."""
+"""`reap` as histories: what is reported, what is ended, and what survives."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_model_that_thinks_for_minutes_redraws_its_spinner_and_lives(story: St
             "not stalled: it said working 1m 40s ago",
         )
     assert story.processes.alive(agent.process)
-    passes(story, 121)  # and a busy screen that is frozen is stalled
+    passes(story, 121)  # a busy screen that is frozen is stalled
     result = reaped(story, Kind.STALLED)
     assert told(result) == {"acme": ("stalled", "stopped")}
     evidence: Any = result.results[0].as_json()["evidence"]
@@ -177,11 +177,11 @@ def test_what_an_ended_session_left_says_nothing_of_its_task(story: Story) -> No
     assert tasks(story) == []
 
 
-# Orphans.
+# Orphans
 
 
 def left_behind(story: Story, name: str = "acme") -> tuple[FakeAgent, ProcessId]:
-    """An ended row, and a helper of it that survived."""
+    """Return an ended row's agent, and its helper that survived."""
     agent = story.agent(name, status="stopped")
     marks = {"TMUXREAP_ID": f"mark-of-{name}", "TMUXREAP_REGISTRY": str(story.path)}
     helper = story.processes.add(

@@ -1,4 +1,4 @@
-"""Verdicts and what speaks against them, each as a line of facts."""
+"""Verdicts and their defenses, each as a line of facts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_healthy_tool_call_of_twenty_minutes_lives() -> None:
 def test_what_ran_before_the_tool_began_does_not_keep_a_hung_one() -> None:
     server = replace(
         TOOL, started=NOW - 500
-    )  # a development server that an earlier tool has left running
+    )  # a development server left running by an earlier tool
     assert isinstance(judged(SEEN, replace(AT_WORK, children=(server,)), Kind.STALLED), Verdict)
 
 
@@ -121,7 +121,7 @@ def test_an_orchestrator_that_waits_for_its_sub_agents_lives(
         (
             said("working", 10_000),
             "it never reported",
-        ),  # by the agent that was there before this one
+        ),  # by an earlier agent process
         (said("idle", 500, "turn_end"), "it last said idle"),
         (said("waiting", 500, "permission"), "it last said waiting"),
         (said("ended", 500, "session_end"), "it last said ended"),
@@ -152,7 +152,7 @@ def test_an_agent_that_was_interrupted_has_ended_its_turn_though_no_event_says_s
     assert "it has shown its prompt since" in why(interrupted, AT_REST, Kind.STALLED)
     assert isinstance(
         judged(SEEN, AT_REST, Kind.STALLED), Verdict
-    )  # that prompt was there before the event
+    )  # the prompt was there before the event
     long_ago = replace(SEEN, said=said("working", 8100), output_at=NOW - 8000)
     assert isinstance(judged(long_ago, AT_REST, Kind.IDLE), Verdict)
 
@@ -278,10 +278,10 @@ def test_every_reason_is_told() -> None:
     [
         ("tool_before", 0),
         ("prompt tool_before tool_after", 2),
-        ("prompt tool_before tool_before tool_after", 1),  # the first of two goes on
+        ("prompt tool_before tool_before tool_after", 1),  # the first of two still runs
         ("tool_before tool_before tool_after tool_after", 3),
-        ("tool_after tool_before", 1),  # the beginning of the history was dropped
-        ("tool_before prompt", 1),  # a denied one never ends: the next turn is another
+        ("tool_after tool_before", 1),  # the start of the history was dropped
+        ("tool_before prompt", 1),  # a denied tool never ends: the next turn resets
         ("tool_before permission heartbeat", 0),
         ("", 0),
     ],

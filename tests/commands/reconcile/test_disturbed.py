@@ -1,5 +1,4 @@
-"""What a look may say while other verbs are at work: nothing of their rows, and nothing of the
-ledger they write."""
+"""Looks while other verbs are at work report neither their rows nor the ledger that they write."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 def begun(story: Story, owner: ProcessId, verb: str = "stop", name: str = "acme") -> int:
     app = story.app()
-    app.books.follow(app.registry.look())  # as it was before: the mirror shows the registry
+    app.books.follow(app.registry.look())  # unchanged: the mirror shows the registry
     new = NewIntent(
         name,
         verb,
@@ -60,7 +59,7 @@ def closed(story: Story, number: int) -> None:
 def during_the_look(
     monkeypatch: pytest.MonkeyPatch, story: Story, happens: Callable[[], None]
 ) -> Context:
-    """An app in whose look, once, something else happens after the world was read."""
+    """Return a context whose first look is followed by this event before it is judged."""
     app = story.app()
     look, pending = app.observer.look, [happens]
 
@@ -148,7 +147,7 @@ def test_one_that_begins_and_ends_within_the_look_is_its_owners(
 def test_a_row_that_is_written_during_the_look_is_judged_at_the_next(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stop that had closed its intent before we asked for it; we still have the row as it was."""
+    """A stop closed its intent before we asked for it, and we still have the old row."""
     agent = story.agent()
     story.processes.die(agent.process)
 
@@ -184,7 +183,7 @@ def mirrored(story: Story) -> None:
 
 
 def written_ago(story: Story, seconds: float) -> None:
-    """By the clock of the story."""
+    """Set the clock so that the registry was written this long ago."""
     changed = story.path.stat().st_ctime_ns / 1e9
     story.clock.set_by(changed + seconds - story.clock.now())
 
@@ -235,7 +234,7 @@ def test_a_mirror_is_its_writers_as_long_as_he_is_at_it(story: Story) -> None:
 
 
 def test_an_older_registry_is_never_shown_over_a_newer_one(story: Story) -> None:
-    """Two verbs write one after the other, and follow in the other order."""
+    """Two verbs write in one order, and update the mirror in the other."""
     story.agent("first")
     app = story.app()
     older = app.registry.look()

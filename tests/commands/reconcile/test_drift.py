@@ -1,4 +1,4 @@
-"""In which ways registry, ledger and tmux disagree, and which is certain enough to be settled."""
+"""The kinds of drift between registry, ledger and tmux, and which are certain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_dead_one_is_settled_with_its_conversation(story: Story) -> None:
 
 
 def test_several_that_died_with_their_server_died_of_that(story: Story) -> None:
-    """Each left in good order when its terminal was closed, and was heard of first."""
+    """Each exited cleanly when its terminal closed, and was reported first."""
     for name in ("a", "b"):
         story.agent(name)
     server = story.tmux.servers[story.SOCKET].process

@@ -1,4 +1,4 @@
-"""`reconcile`: what a dead owner was asked for is finished, and one bad row is in nobody's way."""
+"""`reconcile` finishes what a dead owner was asked for, and one bad row does not stop it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_task_and_the_clean_up_are_finished_by_reconcile(
 
 
 def explicit(story: Story) -> None:
-    """A row that can be read, and not edited."""
+    """Make the row readable, but not editable."""
     text = story.path.read_text().replace('"status": "running", ', "", 1)
     story.path.write_text(
         text.replace('- {"name": "acme",', '- {? "status"\n    : "running", "name": "acme",', 1)

@@ -1,4 +1,4 @@
-"""The word that a session is being made: open until its row stands or all is cleared away."""
+"""The intent of a start: open until its row is written or everything is cleared away."""
 
 from __future__ import annotations
 

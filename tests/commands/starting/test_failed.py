@@ -1,4 +1,4 @@
-"""What is told of a start that came to nothing."""
+"""What is reported about a failed start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`start --terminal none`: an agent without tmux, for which every verb is true."""
+"""`start --terminal none`: an agent without tmux, with which every verb works."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def ready(real: Real) -> int:
 
 
 def killed(real: Real) -> None:
-    """Dead, and not only meant to be: on a busy machine that takes a moment."""
+    """Kill the agent, and wait for its death: on a busy machine that takes a moment."""
     pid = ready(real)
     os.kill(pid, 9)
     until("its death", lambda: not alive(pid))
@@ -226,7 +226,7 @@ def _environ_of(pid: int) -> dict[str, str]:
 
 
 def test_begun_in_a_session_it_outlives_that_one(real: Real) -> None:
-    """Started by an agent: its own mark, and no pane of the caller's in its environment."""
+    """A start by an agent: the child has its own mark, and none of the caller's pane variables."""
     words = [*TMUXREAP, "start", "child", "--agent", "demo", "--terminal", "none", "--json"]
     call = " ".join([*words, "--registry", str(real.registry), "--", *DEMO])
     later = f"(while ! test -e go; do sleep 0.02; done; {call} >out.new; mv out.new out) &"

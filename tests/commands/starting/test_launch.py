@@ -1,4 +1,4 @@
-"""What a start refuses before it makes anything."""
+"""What a start refuses before it creates anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions outside of tmux, seen as their rows will have them."""
+"""Sessions outside tmux, as their rows describe them."""
 
 from __future__ import annotations
 

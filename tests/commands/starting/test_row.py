@@ -1,4 +1,4 @@
-"""The row of a session that runs: a new one, or the ended one of that name."""
+"""The row of a running session: a new one, or the ended one of that name."""
 
 from __future__ import annotations
 

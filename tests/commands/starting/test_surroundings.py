@@ -1,4 +1,4 @@
-"""What a session that is started again runs in: its own environment, never that of the watch."""
+"""The environment of a restarted session: its own, never that of the watch."""
 
 from __future__ import annotations
 

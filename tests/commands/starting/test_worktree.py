@@ -1,4 +1,4 @@
-"""The worktree of a session: made before it, and taken back where nothing of it lives."""
+"""The worktree of a session: created before it, and removed if no process lives in it."""
 
 from __future__ import annotations
 

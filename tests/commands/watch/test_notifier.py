@@ -1,4 +1,4 @@
-"""The command of `watch --exec`: checked, run, and ended when it hangs."""
+"""The command of `watch --exec`: checked, run, and killed when it hangs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way out of a watch: bounded, and never in anybody's way."""
+"""The queue of what a watch reports: bounded, and never blocking."""
 
 from __future__ import annotations
 

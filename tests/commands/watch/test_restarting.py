@@ -1,4 +1,4 @@
-"""When a lost session is started again, by how many processes at once, and when no more."""
+"""When a lost session is restarted, by how many processes at once, and when no more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tmuxreap.sessions.restarts import Pending
 
 
 class FakeChild:
-    """A process that did its work when it is asked for."""
+    """A restart process that does its work on request."""
 
     def __init__(self, story: Story, one: Pending) -> None:
         self.id = story.processes.add("tmuxreap")
@@ -31,7 +31,7 @@ class FakeChild:
 
 
 class Desk:
-    """Restarts with processes of the story, and what was told."""
+    """Restarts in the story, and what was reported."""
 
     def __init__(self, story: Story) -> None:
         self.story = story
@@ -51,7 +51,7 @@ class Desk:
         return self.restarts.next_at - self.story.clock.monotonic()
 
     def go_on(self) -> None:
-        """To the next restart, and what came of it."""
+        """Go to the next restart, and finish it."""
         self.story.clock.move_to(self.restarts.next_at)
         self.restarts.run_due()
         self.end()
@@ -76,7 +76,7 @@ def desk(story: Story) -> Desk:
 
 
 def crash(story: Story) -> None:
-    """What came back dies again."""
+    """Crash the restarted session."""
     leader = story.processes.identify(int(row_of(story).pane.pid or 0))
     assert leader is not None
     story.processes.die(leader)
@@ -120,7 +120,7 @@ def test_two_watches_start_it_once(story: Story, desk: Desk) -> None:
 
 
 def test_two_that_begin_in_the_same_moment_are_one(story: Story, desk: Desk) -> None:
-    """The second has its process before the first has taken its attempt."""
+    """The second has its process before the first has claimed its attempt."""
     other = Desk(story)
     lost(story)
     for one in (desk, other):
@@ -128,11 +128,11 @@ def test_two_that_begin_in_the_same_moment_are_one(story: Story, desk: Desk) -> 
         story.clock.move_to(one.restarts.next_at)
         one.restarts.run_due()
     child = desk.children[0]
-    story.tmux.open(story.SOCKET, "acme", "bash")  # what it tries is refused
+    story.tmux.open(story.SOCKET, "acme", "bash")  # its attempt is refused
     child.work()
     other.end()
     assert kinds(story) == ["dead", "restarting", "restart_failed"]
-    assert other.events == []  # whose attempt it was tells what came of it
+    assert other.events == []  # the watch with the attempt reports the outcome
     assert round(other.due_in(), 3) == 2.0
 
 

@@ -1,4 +1,4 @@
-"""The segment for the status line: what it says of each server, and when tmux is told."""
+"""The segment for the status line: its text for each server, and when it is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a watch tells: many deaths are one alarm, and a notice is one plain line."""
+"""What a watch reports: many deaths are one alarm, and a notice is one plain line."""
 
 from __future__ import annotations
 

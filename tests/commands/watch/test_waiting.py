@@ -1,4 +1,4 @@
-"""The one wait of `watch`: for a death, a change of the file, a time, or to end."""
+"""The wait of `watch`: for a death, a change of the file, a timeout, or to end."""
 
 from __future__ import annotations
 

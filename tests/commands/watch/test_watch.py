@@ -1,5 +1,4 @@
-"""`watch` where a machine slept, a clock was set, memory ran out, or the command of --exec
-hangs."""
+"""`watch` when a machine slept, a clock was set, memory ran out, or --exec hangs."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ ENOUGH = Woken(frozenset(), changed=False, ending=True)
 
 
 class Told:
-    """A waiter that does in each wait what the history says, and ends after the last."""
+    """A waiter that plays one step of the history in each wait, and ends after the last."""
 
     def __init__(self, *history: Callable[[float], Woken]) -> None:
         self.history = list(history)
@@ -41,7 +40,7 @@ class Told:
 
 
 class Mute:
-    """No status line."""
+    """A segment that sets nothing."""
 
     def tell(self, sights: object, *, again: bool) -> None:
         pass
@@ -63,7 +62,7 @@ def watched(story: Story, *history: Callable[[float], Woken]) -> list[str]:
 
 
 def test_after_a_sleep_of_the_machine_everything_is_looked_at(story: Story) -> None:
-    """The timer is of the clock that goes on meanwhile; the monotonic one has stood still."""
+    """The timer's clock counts suspended time; the monotonic clock stands still."""
     agent = story.agent()
 
     def sleep(timeout_s: float) -> Woken:
@@ -75,7 +74,7 @@ def test_after_a_sleep_of_the_machine_everything_is_looked_at(story: Story) -> N
 
 
 def test_the_cause_of_an_end_is_told_that_is_seen_before_it_is_heard(story: Story) -> None:
-    """Without it a person who left in good order would be brought back."""
+    """Without the cause, an agent that exited cleanly would be restarted."""
     agent = story.agent()
 
     class Kernel(Told):
@@ -93,8 +92,8 @@ def test_the_cause_of_an_end_is_told_that_is_seen_before_it_is_heard(story: Stor
 
 
 def test_nobody_who_is_dead_is_waited_for(story: Story) -> None:
-    """A wait for the dead agent of a row that others keep up is over at once, again and again; the
-    death of those others is that of the row."""
+    """A wait for the dead agent of a row that other processes keep alive would return at once,
+    again and again; the death of the others is that of the row."""
     agent = story.agent()
     helper = story.processes.add("sleep", parent=agent.process, new_group=True)
     server = story.tmux.servers[story.SOCKET].process
@@ -165,10 +164,10 @@ def test_who_was_killed_when_memory_had_run_out_is_told_so(
             signal.signal(number, handler)
 
 
-# Who does not read
+# Nobody reads the events
 
 
-# What people read
+# Output for users
 
 
 def test_a_changed_state_is_told_once(story: Story) -> None:

@@ -1,5 +1,4 @@
-"""Registries and command lines as they should not be: the contract's code, a way out, and not a
-byte written."""
+"""Broken registries and command lines: the contract's code, a hint, and nothing written."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ NOBODY = 65534
 
 @pytest.fixture(autouse=True)
 def apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No tmux, no home and no registry but those of the test."""
+    """Give the test its own tmux folder, home and registry."""
     folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")  # short: sockets have short names
     for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
         monkeypatch.delenv(name, raising=False)
@@ -48,7 +47,7 @@ def registry(tmp_path: Path) -> Path:
 
 
 def everything(folder: Path) -> dict[str, bytes | str]:
-    """What lies there, byte for byte; lock files apart."""
+    """Return the content of every file except locks."""
     found: dict[str, bytes | str] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -66,7 +65,7 @@ def refused(answer: Answer, exit_code: int, code: str, *words: str) -> None:
     assert error["hint"]
     for word in words:
         assert word in error["message"], error
-    assert answer.err == ""  # with --json all is said on stdout
+    assert answer.err == ""  # with --json everything is on stdout
 
 
 VERBS = {
@@ -179,7 +178,7 @@ def test_a_link_to_itself(registry: Path) -> None:
     assert answer.error["code"] in ("registry_invalid", "registry_not_found")
 
 
-# One bad row fails what means it, and nothing else
+# One bad row fails what refers to it, and nothing else
 
 BAD_ROWS = {
     "twice": (
@@ -389,7 +388,7 @@ def test_a_disk_that_takes_nothing(
 
 
 def plainly(*words: str) -> Answer:
-    """As a user without power over the modes of files."""
+    """Run the command as a user who is bound by file modes."""
 
     def work() -> int:
         without_powers()
@@ -450,7 +449,7 @@ def test_another_users_file_is_taken_when_it_is_named_only(
     assert run("list", "--json", env={"TMUXREAP_REGISTRY": str(registry)}).exit == 0
 
 
-# A lock that another holds
+# A lock held by another process
 
 
 @pytest.fixture
@@ -591,10 +590,10 @@ def test_a_real_process_answers_the_same(registry: Path) -> None:
 def test_a_call_leaves_nothing_in_the_process(
     registry: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For the server of many calls: no descriptor, no armed fault, no changed environment, no
-    limit."""
+    """For a server with many calls: no descriptor, armed fault, changed environment or limit is
+    left."""
     registry.write_text(ROW)
-    assert main(["list", "--json"]) == 0  # whatever is imported once is imported
+    assert main(["list", "--json"]) == 0  # late imports happen in the first call
     before = (
         sorted(os.listdir("/proc/self/fd")),
         dict(os.environ),

@@ -1,4 +1,4 @@
-"""Between the command line and the verbs: words become requests, failures become answers."""
+"""The boundary between command line and verbs: words become requests, failures become answers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The help: 80 columns, the everyday first, and not a word of the command line without its
-meaning."""
+"""The help: 80 columns, everyday verbs first, and every word of the command line explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first and the last of the program: what becomes of its streams."""
+"""The start and the end of the program, and its streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tmuxreap import __main__ as program
 
-# Something is left in the buffer of stderr that can never be written.
+# Leaves text in the buffer of stderr that can never be written.
 TALKS_TO_NOBODY = """
 import sys
 from tmuxreap import __main__ as program
@@ -48,7 +48,7 @@ def test_without_a_word_it_says_what_it_can_do() -> None:
 def test_who_lasts_collects_what_it_drops(
     verb: str, collects: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A start makes no garbage worth the search; in hours it would be all there is."""
+    """A short command makes too little garbage to collect; one that runs for hours does not."""
     found: list[int] = []
 
     def work() -> int:

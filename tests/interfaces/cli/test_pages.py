@@ -1,5 +1,5 @@
-"""The pages can be followed: every command in them is understood, the recipe for a new agent makes
-one, and the page of the command line is what --help says."""
+"""The documentation can be followed: its commands are valid, the recipe for a new agent works, and
+the page of the command line is what --help prints."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def told_commands(page: str) -> Iterator[str]:
-    """What stands in code and begins with tmuxreap and a small word; names in capitals stand for
-    names."""
+    """Yield the commands in code: tmuxreap and a lower-case word; capitals stand for names."""
     whole = text(page).replace("\\\n", " ")
     for line in re.findall(r"\btmuxreap ([a-z_]+(?: [^`|;)\n]*)?)", "\n".join(_code(whole))):
         line = line.split(" >")[0].split("  #")[0].strip()

@@ -1,4 +1,4 @@
-"""A plain line is read as typer reads it; every other line is left to typer."""
+"""A plain line is parsed with typer's result; every other line is left to typer."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_both_readers_read_the_same(line: tuple[str, list[str]]) -> None:
 
 @pytest.mark.parametrize("verb", FILES)
 def test_what_people_say_is_plain(verb: str) -> None:
-    """Each flag once, with a name wherever one may stand."""
+    """Each flag once, and a name wherever one is allowed."""
     names = [
         "12" if one.kind is int else "acme"
         for one in parameters(verb)

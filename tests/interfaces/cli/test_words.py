@@ -1,4 +1,4 @@
-"""The words that people try first: each leads to a verb, or to the command that does it."""
+"""The words that users try first: each leads to a verb, or to the command that does it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`hook` and `heartbeat` as agents call them: real processes, a real ledger, hostile input; and
-what is answered."""
+"""`hook` and `heartbeat` as agents call them: real processes, a real ledger, hostile input, and the
+answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.hook_desk import ID, Desk, me, quiet
 from tmuxreap.core.model import ProcessId
 from tmuxreap.interfaces.hook import answer as pulse
 
-# What is understood.
+# Events
 
 
 def test_an_event_is_one_line_in_the_ledger_without_what_was_said(desk: Desk) -> None:
@@ -72,7 +72,7 @@ def test_whatever_comes_in_the_agent_is_not_failed(desk: Desk, said: bytes) -> N
 def test_a_ledger_that_cannot_be_had_is_given_up(desk: Desk) -> None:
     holder = sqlite3.connect(desk.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    assert quiet(desk.hook(hook_event_name="Stop"))  # it is held until after that
+    assert quiet(desk.hook(hook_event_name="Stop"))  # the lock is held until below
     holder.close()
     assert desk.beats() == []
 
@@ -111,10 +111,10 @@ def test_a_pipe_that_stays_open_holds_nobody_up(
         os.close(writer)
 
 
-# Who speaks.
+# The caller
 
 
-# Stop after the turn.
+# Stopping after the turn
 
 
 def test_a_pending_request_is_answered_so_that_nothing_else_begins(desk: Desk) -> None:
@@ -144,7 +144,7 @@ def test_a_request_whose_time_is_up_or_whose_owner_is_dead_is_void(desk: Desk) -
     assert not quiet(desk.hook(hook_event_name="PreToolUse"))
 
 
-# Heartbeats.
+# Heartbeats
 
 
 def told(done: subprocess.CompletedProcess[bytes]) -> tuple[int, Any]:

@@ -1,4 +1,4 @@
-"""Who speaks: by its mark, its pane or its conversation."""
+"""Finds the caller: by its mark, its pane or its conversation."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_the_process_of_its_pane_tells_it_of_a_row_of_another_tool(
         )
 
     assert written(os.getppid()) == ("hand" if heard else None)
-    assert written(os.getpid()) is None  # not above us
+    assert written(os.getpid()) is None  # not our ancestor
     assert written(os.getppid(), tmux={"socket": socket, "server_pid": 41}) is None
     assert written(os.getppid(), agent="codex") is None
 
@@ -145,8 +145,7 @@ def test_the_intent_tells_it_of_a_row_that_nobody_has_mirrored(
 def test_of_one_without_a_terminal_the_conversation_goes_first(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A shared daemon, or an agent that a tool of this one has started, carries the mark of the
-    pane."""
+    """A shared daemon, or an agent started by this one's tool, carries the mark of the pane."""
     assert speaks(monkeypatch, desk, "claude", ID, terminal=0, TMUXREAP_ID="mark-1") == "shop"
     assert speaks(monkeypatch, desk, "claude", "other", terminal=0, TMUXREAP_ID="mark-1") == "acme"
 
@@ -159,12 +158,12 @@ def test_one_without_a_terminal_and_with_another_conversation_is_not_told_to_hal
         assert speaker.is_its_own(db, "shop", "claude", "other", (7, 1, 9, "claude"))
         assert speaker.is_its_own(
             db, "acme", "claude", "other", (7, 1, 0, "claude")
-        )  # nobody knows what it is in
+        )  # its conversation is unknown
         assert not speaker.is_its_own(db, "shop", "claude", "other", (7, 1, 0, "claude"))
         assert not speaker.is_its_own(db, "shop", "gemini", "other", (7, 1, 0, "node"))
         assert speaker.is_its_own(
             db, "shop", "claude", "other", (7, 1, 0, "python3")
-        )  # no agent: it speaks for one
+        )  # no agent: it reports for one
 
 
 def test_another_kind_of_agent_in_the_same_terminal_is_not_this_one(

@@ -1,4 +1,4 @@
-"""What agents say whose rows the ledger does not show: those that another tool has just written."""
+"""Reports of agents whose rows the ledger does not mirror: another tool has just written them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLOW = "- {{name: 'hand', status: running, pane: {{cwd: /, pid: {pid}}}{comma}}}
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    """Without a ledger."""
+    """A desk without a ledger."""
     made = Desk(tmp_path)
     made.path.unlink()
     return made
@@ -34,7 +34,7 @@ def test_the_first_word_of_a_row_of_another_tool_is_heard(desk: Desk, text: str)
         assert desk.run(*words, said=b'{"hook_event_name": "Stop"}', **IN_TMUX).returncode == 0
     assert [beat.state for beat in desk.beats("hand")] == ["idle", "working", "idle"]
     assert desk.path.stat().st_mode & 0o777 == 0o600
-    with desk.ledger() as ledger:  # brought up to date by who needs all of it
+    with desk.ledger() as ledger:  # migrated by the first full use
         assert ledger.mirrored_digest() is None
         assert ledger.warnings == []
 

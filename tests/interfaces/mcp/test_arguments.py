@@ -1,4 +1,4 @@
-"""The words of a tool as those of the command line."""
+"""A tool's arguments as those of the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tmuxreap.interfaces.cli.commands import plain_command
 from tmuxreap.interfaces.mcp.arguments import flags_of, with_host
 from tmuxreap.interfaces.mcp.tools import TOOLS
 
-OURS = {  # what only a tool has; the far side does not see it
+OURS = {  # only tools have these; the remote host does not see them
     "list_sessions": {"limit", "fields"},
     "events": {"limit"},
     "stop_session": {"confirm_purge"},
@@ -63,7 +63,7 @@ def test_every_argument_is_one_of_the_command(tool: str) -> None:
 def test_hosts_are_an_argument_more() -> None:
     arguments = with_host(TOOLS["list_sessions"].arguments)
     given = arguments.model_validate({"host": "gpu", "live": True})
-    assert getattr(given, "host") == ["gpu"]  # noqa: B009 - made at run time
+    assert getattr(given, "host") == ["gpu"]  # noqa: B009 - created at run time
     assert given.words() == {"live": True, "status": "running"}
     assert arguments.__doc__ == TOOLS["list_sessions"].arguments.__doc__
 

@@ -1,5 +1,5 @@
-"""A call that takes long: what is under way is told, its end to who asks again, its steps to who
-wants them."""
+"""A long call: what is in progress is reported, its result goes to the next call, its steps to
+clients that want progress."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATIENCE_S = 60
 
 
 class Slow(Arguments):
-    """It ends when it is let."""
+    """A call that ends when the test allows it."""
 
     name: str = "acme"
     let: ClassVar[threading.Event]
@@ -67,7 +67,7 @@ def talk(work: Callable[[Calls], Awaitable[None]], answer_s: float = 0.05) -> No
 
 
 async def begun(found: Calls, tool: Tool = TOOL) -> dict[str, Any]:
-    """What is told of a call, when it has come to its first rung."""
+    """Return the answer to a call that is at its first rung."""
     told = await found.call(tool, {}, None)
     while not told["under_way"]:
         told = await found.call(tool, {}, None)
@@ -96,7 +96,7 @@ def test_what_takes_long_is_told_as_under_way_and_its_end_to_who_asks_again() ->
         last = await ended(found)
         assert (last["ok"], last["results"][0]["outcome"]) == (True, "stopped")
         assert Slow.runs == ["acme"]
-        await ended(found)  # its end was told: this is another call
+        await ended(found)  # the result was delivered: this is a new call
         assert Slow.runs == ["acme", "acme"]
 
     talk(work)

@@ -1,4 +1,4 @@
-"""The tools that end: what must be said before something is lost."""
+"""The tools that end: what they require before something is lost."""
 
 from __future__ import annotations
 

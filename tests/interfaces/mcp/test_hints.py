@@ -1,4 +1,4 @@
-"""Hints in words of tools: no shell word is left for what a tool can do."""
+"""Hints in terms of tools: no shell command is left for what a tool can do."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every_hint_of_an_answer_is_said_so_and_nothing_else_is_touched() -> Non
 
 
 def texts() -> set[str]:
-    """What the package may say of other commands: its hints as they stand in the source."""
+    """Return the hints in the source that may name other commands."""
     package = Path(tmuxreap.__file__).parent
     found: set[str] = set()
     for path in package.rglob("*.py"):

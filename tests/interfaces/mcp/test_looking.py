@@ -1,4 +1,4 @@
-"""What a tool that looks answers: running ones, so many, with the fields that were asked for."""
+"""The tools that look: running sessions, up to a limit, with the requested fields."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_list_is_of_the_running_ones(story: Story) -> None:
     assert names(story) == ["acme"]
     assert names(story, status="all") == ["acme", "gone"]
     assert names(story, status="stopped") == ["gone"]
-    assert names(story, targets=["gone"]) == ["gone"]  # who names one means it
+    assert names(story, targets=["gone"]) == ["gone"]  # a named session is shown even if it ended
 
 
 ANSWER = {
@@ -59,7 +59,7 @@ def test_a_wait_is_shorter_than_a_clients_patience(story: Story) -> None:
 
 
 class Deaf:
-    """Waits for nothing, and counts."""
+    """A waiter that hears nothing, and records its timeouts."""
 
     def __init__(self) -> None:
         self.waits: list[float] = []

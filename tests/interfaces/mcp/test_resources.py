@@ -1,4 +1,4 @@
-"""What may be read: the registry, and the screens of those that run."""
+"""The resources: the registry, and the screens of running sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server tells a client of itself."""
+"""What the server tells a client about itself."""
 
 from __future__ import annotations
 

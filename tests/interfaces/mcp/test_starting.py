@@ -1,4 +1,4 @@
-"""The tools that begin: no command comes from a model, and what is meant is said."""
+"""The tools that begin: no command comes from a model, and intentions must be explicit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools as they are told: schemas, promises and the page about them, without a server."""
+"""The tools as listed: schemas, annotations and their page, without a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DESTRUCTIVE = {"stop_session", "kill_session", "reap", "remove_session"}
 READ_ONLY = {"list_sessions", "show_session", "events", "wait_session", "doctor"}
 BEGINS = {"start_session", "resume_session"}
 MOST_TOKENS = 4500
-SIGNS_A_TOKEN = 3  # the tokenizers of two vendors count 3.6 signs a token of this text
+SIGNS_A_TOKEN = 3  # the tokenizers of two vendors count 3.6 characters a token for this text
 
 
 def told(name: str) -> dict[str, Any]:

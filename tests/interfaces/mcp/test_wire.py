@@ -1,4 +1,4 @@
-"""A line that the SDK would skip is mended; all others stay as they are."""
+"""A line that the SDK would skip is repaired; all others are unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of the Python interface, and the policy that they become."""
+"""Options of the Python interface, and the policy made from them."""
 
 from __future__ import annotations
 

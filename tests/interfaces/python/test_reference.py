@@ -1,5 +1,5 @@
-"""The page of the Python interface is what the docstrings say, its recipes work, and its names stay
-as they are."""
+"""The page of the Python interface matches the docstrings, its recipes work, and public names
+stay."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ def test_the_page_is_what_the_docstrings_say(reference: ModuleType) -> None:
 
 
 def test_the_public_names_are_changed_on_purpose_only(reference: ModuleType) -> None:
-    """What stands in the snapshot is relied on: add to it, and take nothing away within a major
-    version."""
+    """Programs rely on the snapshot: add to it, and remove nothing within a major version."""
     assert reference.snapshot() == reference.SNAPSHOT.read_text(), (
         "on purpose? then run: python scripts/reference"
     )
@@ -169,8 +168,8 @@ def test_the_fixture_starts_an_agent_and_surely_ends_it(real: Real, tmp_path: Pa
 
 
 def test_a_cell_of_a_notebook_may_wait_for_it(registry: Path) -> None:
-    """In a notebook a loop runs already, in the main thread, and a cell may await. With a real
-    kernel: tests/notebook.py."""
+    """A notebook already runs a loop in the main thread, and a cell may await. `tests/notebook.py`
+    uses a real kernel."""
     registry.write_text(
         "tmux_sessions:\n  - {name: shop, status: running, agent: demo, pane: {pid: 4194305}}\n"
     )

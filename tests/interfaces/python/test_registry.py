@@ -1,5 +1,4 @@
-"""`import tmuxreap` as programs in Python use it: typed answers, errors by class, any thread,
-nothing printed."""
+"""`import tmuxreap` for Python programs: typed answers, error classes, any thread, no output."""
 
 from __future__ import annotations
 
@@ -150,7 +149,7 @@ def test_signals_stay_the_programs_own(
 
 @pytest.mark.live
 def test_an_interruption_stays_one(live: tmuxreap.Registry, tmux_socket: str) -> None:
-    """The command line tells what was done; in a program Ctrl-C means the program."""
+    """The command line reports what was done; in a program Ctrl-C interrupts the program."""
     command = (*DEMO, "--exit-delay", "30")
     live.start("shop", agent="demo", command=command, server=tmux_socket, confirm=0.05)
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -281,7 +280,7 @@ def test_objects_of_libtmux_are_targets_on_their_own_server(
         elsewhere.kill()
 
 
-# What comes bit by bit
+# Streams
 
 
 @pytest.mark.live
@@ -342,7 +341,7 @@ def test_a_state_is_waited_for(live: tmuxreap.Registry, tmux_socket: str) -> Non
     assert live.wait("shop", until="ended")[0].reached
 
 
-# What it costs
+# Costs
 
 
 def loaded(code: str) -> set[str]:

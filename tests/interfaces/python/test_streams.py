@@ -1,4 +1,4 @@
-"""A stream yields what comes, until it is closed."""
+"""A stream yields items until it is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be named in Python, and the word that it becomes."""
+"""The targets in Python, and the words that they become."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes with time: events, and states that are waited for."""
+"""Events and awaited states."""
 
 from __future__ import annotations
 
