@@ -106,7 +106,7 @@ def _run(words: list[str]) -> int:
     except Unheard:
         raise
     except OSError as error:
-        if error.errno == errno.EPIPE:
+        if error.errno == errno.EPIPE or _prints_text_only(words):
             raise Unheard(error.errno, error.strerror) from None
         return (
             _report_failure(words, _out_of_descriptors())
@@ -121,6 +121,12 @@ def _run(words: list[str]) -> int:
                 words, import_module("tmuxreap.interfaces.cli.words").usage(words, error)
             )
         return _bug(words, error)
+
+
+def _prints_text_only(words: list[str]) -> bool:
+    """Tell whether the words ask for a text that is written to stdout as it is."""
+    ours = words[: words.index("--")] if "--" in words else words
+    return ours[:1] in (["help"], ["schema"]) or not {"--help", "-h"}.isdisjoint(ours)
 
 
 def _out_of_descriptors() -> Failure:

@@ -59,3 +59,11 @@ def test_where_nothing_matches_the_way_to_all_is_told(rows: Story) -> None:
     assert run(rows.app(), ListRequest(status="terminated")).greeting is not None
     rows.path.write_text("tmux_sessions: []\n")
     assert run(rows.app(), ListRequest()).greeting is None
+
+
+def test_a_server_that_cannot_be_asked_is_named_once(rows: Story) -> None:
+    rows.tmux.hung.add(rows.SOCKET)
+    result = run(rows.app(), ListRequest())
+    assert {item.as_json()["live"] for item in result.results} == {"unknown"}
+    (warning,) = result.warnings
+    assert warning.startswith(f"tmux_unreachable: could not ask the server at {rows.SOCKET}: ")

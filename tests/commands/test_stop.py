@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from signal import SIGHUP, SIGTERM
+
 import pytest
 
 from tests.ending.test_plan import KILL, STOP
@@ -95,3 +97,13 @@ def test_a_name_without_row_is_not_judged_where_tmux_does_not_answer(
     story.tmux.hung.add(story.SOCKET)
     (item,) = story.stop("nobody", unregistered=True, dry_run=dry_run).results
     assert item.as_json()["error"]["code"] == "tmux_unreachable"
+
+
+def test_a_survivor_of_an_unknown_agent_is_ended_as_the_agent(story: Story) -> None:
+    """Other tools record the pid of the pane without its start: the ledger has both by then."""
+    (pane,) = story.tmux.open(story.SOCKET, "odd", "odd-one", ignores={SIGHUP, SIGTERM}).panes
+    story.add_row({"name": "odd", "status": "running", "pane": {"pid": pane.process.pid}})
+    assert outcomes(story.stop("odd", force=False)) == ["survived"]
+    (item,) = story.kill("odd").results
+    told = item.as_json()
+    assert (told["outcome"], told["stopped_by"], told["swept"]) == ("killed", "sigkill", [])

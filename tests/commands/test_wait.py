@@ -103,3 +103,15 @@ def test_nothing_looks_by_itself_where_the_kernel_tells(story: Story) -> None:
     hears = Hears(story, lambda: story.processes.die(agent.process))
     wait.run(story.app(), WaitRequest(("acme",), Until.GONE), hears)
     assert hears.waits[0] == wait.LONG_S
+
+
+@pytest.mark.parametrize("until", ["idle", "gone"])
+def test_one_that_could_not_be_asked_about_is_not_called_dead_or_there(
+    story: Story, until: str
+) -> None:
+    story.agent()
+    story.tmux.hung.add(story.SOCKET)
+    (told,), status = awaits(story, until, timeout_s=3.0)
+    assert (told["state"], told["error"]["code"], status) == (None, "timed_out", 1)
+    assert told["error"]["message"].endswith("could not look at acme: no answer in 5 s")
+    assert told["error"]["hint"].endswith("tmuxreap show acme")

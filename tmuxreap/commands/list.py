@@ -59,7 +59,7 @@ def run(context: Context, request: ListRequest) -> Result:
         sessions = sorted(sessions, key=SORT_KEYS[request.sort])  # type: ignore[arg-type]
     if request.tree:
         sessions = _as_trees(sessions, rows)
-    messages = (*context.warnings, *warnings, *_without_tmux(sights))
+    messages = (*context.warnings, *warnings, *_not_asked(sights))
     more = {} if request.targets else {"unregistered": _not_registered(context, look, rows, sights)}
     result = Result(
         "list", context.registry_name, context.clock.now(), [*sessions, *items], messages, more=more
@@ -67,19 +67,16 @@ def run(context: Context, request: ListRequest) -> Result:
     return replace(result, greeting=_greeting(rows))
 
 
-def _without_tmux(sights: Sequence[Sight]) -> tuple[str, ...]:
-    missing = next(
-        (
-            sight.server
-            for sight in sights
-            if isinstance(sight.server, Unreachable) and sight.server.missing
-        ),
-        None,
-    )
-    return (
-        ()
-        if missing is None
-        else (f"tmux_missing: {missing.reason}: which sessions are alive is not known",)
+def _not_asked(sights: Sequence[Sight]) -> tuple[str, ...]:
+    """Return a warning for each server that could not be asked; one if there is no tmux at all."""
+    servers = {sight.socket: sight.server for sight in sights}
+    silent = [server for server in servers.values() if isinstance(server, Unreachable)]
+    missing = next((server for server in silent if server.missing), None)
+    if missing is not None:
+        return (f"tmux_missing: {missing.reason}: which sessions are alive is not known",)
+    return tuple(
+        f"tmux_unreachable: could not ask the server at {server.socket}: {server.reason}"
+        for server in silent
     )
 
 

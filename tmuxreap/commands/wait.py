@@ -13,7 +13,7 @@ from tmuxreap.commands.targets import choose_rows, not_chosen
 from tmuxreap.commands.watch.waiting import Waiter, Woken
 from tmuxreap.core.answers.base import problem_of
 from tmuxreap.core.answers.endings import Awaited
-from tmuxreap.core.errors import Code, Failure
+from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, ProcessId, Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace, slotted
@@ -67,6 +67,7 @@ class _Awaited:
     waited_s: float = 0.0
     processes: frozenset[ProcessId] = frozenset()
     unsure: bool = False  # only another look can tell
+    unseen: str | None = None  # why it could not be looked at
 
     @property
     def pending(self) -> bool:
@@ -158,6 +159,7 @@ class _Wait:
         until = self._request.until
         one.state = told.state.value if told.state else None
         one.processes = frozenset(own.process.id for own in sight.owned.own)
+        one.unseen = sight.trouble.message if sight.live is Live.UNKNOWN and sight.trouble else None
         one.unsure = sight.live is Live.UNKNOWN or not one.processes
         if until is Until.GONE:
             one.reached = (
@@ -188,7 +190,7 @@ def _why_not(one: _Awaited, request: WaitRequest, in_time: bool) -> Failure | No
     if in_time:
         return None
     state = one.state or ("not alive" if request.until.of_the_living else "still there")
-    reason = f"could not see {name} {until} in {request.timeout_s:g} s: it is {state}"
-    return Failure(
-        Code.TIMED_OUT, reason, "wait longer with --timeout, or look at it: tmuxreap show NAME"
-    )
+    seen = one.unseen or f"it is {state}"
+    reason = f"could not see {name} {until} in {request.timeout_s:g} s: {seen}"
+    hint = f"wait longer with --timeout, or look at it: {command('show', name)}"
+    return Failure(Code.TIMED_OUT, reason, hint)

@@ -120,7 +120,7 @@ def see(
     belongings = _belongings(server, session, reach, spares, world)
     mine = any(belonging.process.pid in world.protected for belonging in belongings.own)
     if session is None or pane is None:
-        agent = _outlived(row, belongings, profile, world)
+        agent = _outlived(row, belongings, profile, world, past)
         if session is not None:  # the agent's pane is gone; the others may be foreign
             leads = conversations_of(agent, leads, profile, world)
             gone = Sight(
@@ -206,14 +206,16 @@ def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> boo
 
 
 def _outlived(
-    row: Row, belongings: Owned, profile: Profile | None, world: World
+    row: Row, belongings: Owned, profile: Profile | None, world: World, past: Past
 ) -> tuple[Process, ...]:
     """Return an agent that outlived its session; without a profile, the process that tmux had
     started in the pane."""
     alive = [belonging.process for belonging in belongings.own]
     if profile is not None:
         return agent_among(alive, profile, world)
-    leaders = _recorded_leader(row, world)
+    leaders = _recorded_leader(row, world) | {
+        known for known in past.remembered if known.pid == row.pane.pid
+    }
     return tuple(process for process in alive if process.id in leaders)
 
 

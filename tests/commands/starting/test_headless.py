@@ -18,6 +18,7 @@ from tmuxreap.agents.demo import Store
 from tmuxreap.commands import adopt, attach, forget, interrupt, start, stop
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.commands.stop import EndRequest
+from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Verb
 from tmuxreap.core.values import replace
 from tmuxreap.ending.plan import Policy
@@ -201,6 +202,26 @@ def test_a_start_that_died_is_told_until_it_is_recorded(real: Real, step: str) -
         assert list(reconcile.run(app).results) == []
     assert answer(real.stop())["outcome"] == "stopped"
     assert nothing_runs(real)
+
+
+def test_the_ancestor_of_all_is_not_adopted_for_an_agent_below_it(real: Real) -> None:
+    begin(real)
+    pid = ready(real)
+    with real.app() as app:
+        forget.run(app, forget.ForgetRequest(("acme",), force=True))
+    with real.app() as app, pytest.raises(Failure, match="process 1 runs more than") as caught:
+        adopt.run(app, adopt.AdoptRequest("acme", "demo", pid=1))
+    assert caught.value.hint.startswith("name the agent's own process: --pid ")
+    with real.app() as app:
+        adopt.run(app, adopt.AdoptRequest("acme", "demo", pid=pid))
+    assert answer(real.stop())["outcome"] == "stopped"
+    assert nothing_runs(real)
+
+
+@pytest.mark.parametrize("pid", [0, -1])
+def test_a_number_that_is_no_process_is_called_so(real: Real, pid: int) -> None:
+    with real.app() as app, pytest.raises(Failure, match=f"there is no process {pid}$"):
+        adopt.run(app, adopt.AdoptRequest("acme", "demo", pid=pid))
 
 
 def test_what_is_said_in_it_is_its_own_word(real: Real) -> None:

@@ -47,6 +47,8 @@ def test_a_tmux_that_cannot_be_asked_is_told_as_by_a_stop(
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="there is no folder"):
         existing_folder("shop", str(tmp_path / "gone"))
+    with pytest.raises(Failure, match="the working directory was removed"):
+        existing_folder("shop", "")
 
 
 def test_a_folder_whose_name_no_registry_can_hold_is_refused_with_the_way_out(

@@ -36,6 +36,19 @@ def test_talk_that_nobody_can_hear_is_no_failure() -> None:
         )
 
 
+@pytest.mark.parametrize("words", [["--help"], ["stop", "-h"], ["help", "stop"], ["schema"], []])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_text_that_nobody_takes_is_no_bug(words: list[str], unbuffered: str) -> None:
+    command = [sys.executable, "-m", "tmuxreap", *words]
+    environ = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("w") as full:
+        said = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, env=environ, timeout=60, check=False
+        )
+    assert (said.returncode, said.stderr.count(b"\n")) == (1, 1)
+    assert said.stderr.startswith(b"error: could not write the answer: ")
+
+
 def test_without_a_word_it_says_what_it_can_do() -> None:
     bare = subprocess.run(
         [sys.executable, "-m", "tmuxreap"], capture_output=True, text=True, timeout=60, check=False

@@ -239,7 +239,8 @@ def session_exists(
 def existing_folder(name: str, cwd: str, otherwise: Code = Code.START_FAILED) -> str:
     """Check that the folder exists: tmux would silently use another one."""
     if not os.path.isdir(cwd):  # noqa: PTH112 - a string from a row or a flag
-        reason = f"could not start {name}: there is no folder {cwd}"
+        missing = f"there is no folder {cwd}" if cwd else "the working directory was removed"
+        reason = f"could not start {name}: {missing}"
         raise Failure(otherwise, reason, "make it, or name another with --cwd DIR")
     check_encodable(name, cwd)
     return os.path.realpath(cwd)

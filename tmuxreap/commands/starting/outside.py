@@ -17,10 +17,13 @@ from tmuxreap.registry.rows import bare_row
 from tmuxreap.registry.transitions import Event
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
+from tmuxreap.sessions.ownership import TMUX_SERVER, Owned
 from tmuxreap.sessions.panes import agent_among
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.terminals import find_pane
 
+FIRST_PID = 1  # the ancestor of all others
+SHOWN_PIDS = 5
 PANES = {"kitty": Terminal.KITTY, "wezterm": Terminal.WEZTERM}
 
 
@@ -65,9 +68,9 @@ def made_by(context: Context, intent: Intent) -> Process | None:
 
 
 def living(context: Context, name: str, pid: int | None) -> ProcessId:
-    leader = context.processes.identify(pid) if pid else None
+    leader = context.processes.identify(pid) if pid is not None and pid > 0 else None
     if leader is None:
-        which = f"no process {pid}" if pid else "no process in that pane"
+        which = "no process in that pane" if pid is None else f"no process {pid}"
         reason = f"could not adopt {name}: there is {which}"
         raise Failure(Code.PROCESS_NOT_FOUND, reason, "see what runs with: ps -e -o pid,tty,args")
     return leader
@@ -81,8 +84,13 @@ def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[R
     if leader is not None and row.terminal is Terminal.NONE:
         _not_in_tmux(context, row, leader)
     candidates = [row.agent] if row.agent else list(context.profiles.agents)
-    own = [one.process for one in look_at(context, [row])[0][0].owned.own]
-    agents = [name for name in candidates if agent_among(own, _profile(context, row, name), world)]
+    owned = look_at(context, [row])[0][0].owned
+    own = [one.process for one in owned.own]
+    agents = {
+        name: found
+        for name in candidates
+        if (found := agent_among(own, _profile(context, row, name), world))
+    }
     if len(agents) != 1:
         wanted = row.agent or "agent"
         running = (
@@ -93,8 +101,11 @@ def recognised(context: Context, row: Row, look: RegistryLook | None) -> tuple[R
         raise Failure(
             Code.USAGE, f"could not adopt {row.name}: {running}", "say which with --agent AGENT"
         )
+    ((name, found),) = agents.items()
+    if leader is not None and leader not in found:
+        _nothing_else(row, leader, found, owned)
     _not_another_s(context, row, look, {process.pid for process in own})
-    row = replace(row, agent=agents[0])
+    row = replace(row, agent=name)
     return row, look_at(context, [row])[0][0]
 
 
@@ -121,6 +132,15 @@ def _profile(context: Context, row: Row, name: str) -> Profile:
         reason = f"could not adopt {row.name}: nothing is known of the agent {name}"
         raise Failure(Code.USAGE, reason, "see those that are known: tmuxreap agents")
     return profile
+
+
+def _nothing_else(row: Row, leader: Process, agent: tuple[Process, ...], owned: Owned) -> None:
+    """Refuse what starts everything on a machine: an ending would reach all of it."""
+    servers = any(one.process.comm == TMUX_SERVER for one in owned.spared)
+    if leader.pid == FIRST_PID or servers:
+        own = " or ".join(f"--pid {process.pid}" for process in agent[:SHOWN_PIDS])
+        reason = f"could not adopt {row.name}: process {leader.pid} runs more than an agent"
+        raise Failure(Code.USAGE, reason, f"name the agent's own process: {own}")
 
 
 def _not_in_tmux(context: Context, row: Row, leader: Process) -> None:
