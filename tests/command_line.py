@@ -1,5 +1,5 @@
-"""The real command line from inside a test: in this process where it is quick, in a child where it
-may be killed."""
+"""The real command line from inside a test: in this process for speed, in a child if it may be
+killed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import tmuxreap as package
 from tests.schemas import check_answer
 from tmuxreap.__main__ import main
 
-# What is imported here no child has to import.
+# Imported here, so that no child has to.
 for module in pkgutil.walk_packages(package.__path__, "tmuxreap."):
     importlib.import_module(module.name)
 
@@ -38,7 +38,7 @@ class Answer:
 
     @property
     def json(self) -> dict[str, Any]:
-        """The one JSON document that stdout is; anything beside it is an error."""
+        """Return stdout as one JSON document; any other text is an error."""
         (line,) = self.out.splitlines()
         envelope: dict[str, Any] = json.loads(line)
         assert envelope["schema"] == "tmuxreap/1"
@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def error(self) -> dict[str, str]:
-        """What went wrong: of the command, else of its first target."""
+        """Return the error of the command, else of its first target."""
         envelope = self.json
         error: dict[str, str] = envelope["error"] or next(
             one["error"] for one in envelope["results"] if one["error"]
@@ -62,7 +62,7 @@ class Answer:
 
 
 class Child:
-    """A copy of this process that does one thing."""
+    """A fork of this process with one task."""
 
     def __init__(self, work: Callable[[], int], stdin: str = "") -> None:
         self._files: list[IO[bytes]] = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115 - closed in answer()
@@ -110,8 +110,7 @@ def command(*words: str, stdin: str = "", env: Mapping[str, str] | None = None) 
 
 
 def tmuxreap(*words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Answer:
-    """In this process, which is quicker than a copy of it; in a copy with an environment of its
-    own."""
+    """Run the program in this process, which is faster; with its own environment in a fork."""
     if env is not None:
         return command(*words, stdin=stdin, env=env).answer()
     with contextlib.ExitStack() as open_files:
@@ -130,7 +129,7 @@ def _all_of(file: IO[bytes]) -> str:
 
 @contextlib.contextmanager
 def _streams(files: Sequence[IO[bytes]]) -> Iterator[None]:
-    """The three streams are these for a while: for us, and for whatever is started."""
+    """Replace the standard streams temporarily, for this process and its children."""
     ours, kept = (sys.stdin, sys.stdout, sys.stderr), [os.dup(number) for number in range(3)]
     for stream in ours[1:]:
         stream.flush()
@@ -152,7 +151,7 @@ def _streams(files: Sequence[IO[bytes]]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _as_it_was() -> Iterator[None]:
-    """What a program leaves to its end, because nobody comes after it."""
+    """Restore what a program normally leaves to its exit: environment, folder, handlers."""
     environ, folder = dict(os.environ), os.open(".", os.O_PATH)
     handlers = {number: signal.getsignal(number) for number in HANDLED}
     try:
@@ -172,7 +171,7 @@ def temporaries(folder: Path) -> list[str]:
 
 
 def without_powers() -> None:
-    """This process obeys the modes of files from now on, also when it is root's."""
+    """Make this process obey file modes from now on, even as root."""
     libc = ctypes.CDLL(None, use_errno=True)
     header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     assert libc.capset(header, nothing) == 0

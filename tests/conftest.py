@@ -1,5 +1,5 @@
-"""What tests stand on: a story told with fakes; for the real thing a private tmux server, and a
-guard against processes left behind."""
+"""Shared fixtures: a whole program on fakes; for live tests a private tmux server, and a guard
+against leftover processes."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was read in so far is never garbage: not searched again and again, not copied by each
-    fork that searches."""
+    """Exempt everything imported so far from garbage collection, which would traverse it repeatedly
+    and copy its pages in each fork."""
     gc.freeze()
     gc.enable()
 
@@ -57,8 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _hear_signals() -> None:
-    """Who begins this in the background, or with nohup, lets it ignore these, and each program that
-    a test interrupts would, too."""
+    """Reset signals ignored because of `&` or nohup: programs that a test interrupts would inherit
+    that."""
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(
@@ -69,7 +69,7 @@ def _hear_signals() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_world() -> Iterator[None]:
-    """Gives each run, and each worker of a run, its own HOME and its own place for tmux servers."""
+    """Give each run, and each of its workers, its own HOME and tmux socket folder."""
     home = tempfile.mkdtemp(prefix="tw", dir=os.environ.get("TMUX_TMPDIR", "/tmp"))
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HOME", "TMUX_TMPDIR"):
@@ -80,7 +80,7 @@ def own_world() -> Iterator[None]:
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:
-    """The whole program, on fakes."""
+    """Return the whole program, on fakes."""
     told = Story(tmp_path)
     yield told
     told.close()
@@ -88,7 +88,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 @pytest.fixture
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where one may be made, in the working directory; no tmux server runs, and nothing is set."""
+    """Return a path for a registry in the working directory, without tmux servers or settings."""
     folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
     for name in ("TMUX", "TMUX_PANE", "TMUXREAP_REGISTRY", "TMUXREAP_FAULT", "TMUXREAP_ID"):
         monkeypatch.delenv(name, raising=False)
@@ -102,8 +102,8 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def no_leftovers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails a test that leaves a process behind, and ends the process: found by a mark in the
-    environment."""
+    """Fail a test that leaves a process behind, and end it. A mark in the environment identifies
+    the process."""
     mark = uuid.uuid4().hex
     monkeypatch.setenv(GUARD, mark)
     yield
@@ -114,7 +114,7 @@ def no_leftovers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def has_left(mark: str) -> dict[int, str]:
-    """Who has not left in the time that leaving takes."""
+    """Return the processes with the mark that have not exited within `LEAVING_S`."""
     until = time.monotonic() + LEAVING_S
     while (left := marked(mark)) and time.monotonic() < until:
         time.sleep(0.01)
@@ -122,11 +122,11 @@ def has_left(mark: str) -> dict[int, str]:
 
 
 def marked(mark: str) -> dict[int, str]:
-    """Living processes with that mark, and what they are."""
+    """Return the live processes with the mark, and their command lines."""
     wanted, found = f"{GUARD}={mark}".encode(), {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            environ = procfs.read(f"/proc/{name}/environ")  # of all processes, after each test
+            environ = procfs.read(f"/proc/{name}/environ")  # of each process, after each test
             if wanted in environ and wanted in environ.split(b"\0") and int(name) != os.getpid():
                 found[int(name)] = " ".join(procfs.argv_in(f"/proc/{name}"))
         except OSError:
@@ -136,8 +136,8 @@ def marked(mark: str) -> dict[int, str]:
 
 @pytest.fixture
 def tmux_socket(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The path of a socket for a private server: short, for sun_path; no configuration of a user's
-    is read."""
+    """Return the socket path for a private server without user configuration; short, for
+    sun_path."""
     folder = tempfile.mkdtemp(prefix="tr", dir="/tmp")
     socket = f"{folder}/s"
     monkeypatch.delenv("TMUX", raising=False)
@@ -161,13 +161,13 @@ def tmux_socket(no_leftovers: None, monkeypatch: pytest.MonkeyPatch) -> Iterator
             check=False,
         )
         assert after.returncode != 0, f"the server on {private} lives on"
-    has_left(os.environ[GUARD])  # an agent that is leaving tidies up in here, too
+    has_left(os.environ[GUARD])  # an exiting agent still cleans up in here
     shutil.rmtree(folder)
 
 
 @pytest.fixture
 def real(tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Real:
-    """The whole program on that server; agents are started in other folders than this."""
+    """Return the whole program on that server; agents are started in other folders."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     return Real(tmux_socket, tmp_path)
 

@@ -1,5 +1,5 @@
-"""The whole program on a real tmux server of its own, with the demo agent: what the live tests
-stand on."""
+"""The whole program on a private, real tmux server, with the demo agent: the basis of the live
+tests."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
-PATIENCE_S = 60.0  # a limit, and no verdict: what is waited for comes much sooner
+PATIENCE_S = 60.0  # a safety limit, not a verdict: the awaited event comes much sooner
 LOOK_S, LOOK_AT_MOST_S = 0.005, 0.05
 BURST_S = 0.06
 CONFIRM_S = 0.02
 DEMO = [sys.executable, "-m", "tmuxreap.demo_agent"]
-# What a tmux client says to whom no server answers, and to whom one ended in the middle.
+# What a tmux client prints without a server, and when the server exits in the middle.
 NOBODY = ("no server running", "No such file or directory")
 LEAVING = ("server exited", "lost server")
 
 
 def until(what: str, found: Callable[[], object]) -> None:
-    """Looks again and again, less often the longer it takes: a look at a screen costs a process."""
+    """Poll until `found` holds, at growing intervals: a look at a screen costs a process."""
     deadline, pause_s = time.monotonic() + PATIENCE_S, LOOK_S
     while not found():
         assert time.monotonic() < deadline, f"never came: {what}"
@@ -49,7 +49,7 @@ def until(what: str, found: Callable[[], object]) -> None:
 
 
 def alive(pid: int) -> bool:
-    """A zombie is dead."""
+    """Tell whether the process lives; a zombie is dead."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -90,7 +90,7 @@ class Real:
     def start(
         self, name: str = "acme", *options: str, command: Sequence[str] = (), **more: Any
     ) -> dict[str, Any]:
-        """A demo agent that is ready for keys."""
+        """Start a demo agent and wait until it is ready for keys."""
         request = start.StartRequest(
             name,
             "demo",
@@ -141,7 +141,7 @@ class Real:
             return failure
         raise AssertionError("it did not fail")
 
-    # What is there
+    # Observations
 
     def row(self, name: str = "acme") -> dict[str, Any]:
         return self.rows()[name]
@@ -162,7 +162,7 @@ class Real:
             return [dict(event.data) for event in ledger.events() if event.kind == kind]
 
     def said(self) -> list[tuple[str, str]]:
-        """Everything that stands in any conversation of the store."""
+        """Return the text of all conversations in the store."""
         files = sorted((self.store / "conversations").glob("*.jsonl"))
         lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         return [(line["role"], line["text"]) for line in lines]
@@ -176,7 +176,7 @@ class Real:
         ).stdout.rstrip()
 
     def sessions(self, socket: str | None = None) -> set[str]:
-        """None where no server runs. One that cannot say it is no answer, and not the same."""
+        """Return the session names, or None if no server runs; fail if it does not answer."""
         words = [
             "tmux",
             "-N",
@@ -208,14 +208,14 @@ class Real:
         self.tmux("send-keys", "-t", f"={name}:", *keys)
 
     def say(self, text: str, name: str = "acme") -> None:
-        """A message that is sent and answered."""
+        """Send a message and wait for the answer."""
         self.submit(text, name)
         self.shows(name, f"You said: {text}")
 
     def submit(self, text: str, name: str = "acme") -> None:
         self.tmux("send-keys", "-l", "-t", f"={name}:", text)
         self.shows(name, f"> {text}")
-        time.sleep(BURST_S)  # an Enter that comes sooner is a paste to the demo agent
+        time.sleep(BURST_S)  # the demo agent takes an earlier Enter as part of a paste
         self.keys(name, "Enter")
 
     def session_file(self, name: str = "acme") -> dict[str, str]:
@@ -225,7 +225,7 @@ class Real:
         return facts
 
     def bystander(self, name: str = "quiet", *command: str) -> int:
-        """A session of somebody else on the same server."""
+        """Start an unrelated session on the same server."""
         words = command or ("sleep", "600")
         self.tmux("new-session", "-d", "-s", name, *words)
         return self.pid(name)

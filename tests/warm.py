@@ -1,9 +1,8 @@
-"""The program without its start: one process of a worker has imported everything, and each call is
-a copy of it, with the caller's words, environment, folder and streams.
+"""The program without its startup: one process per worker has imported everything, and each call is
+a fork of it, with the caller's arguments, environment, folder and streams.
 
-For tests of what the program says and does. How it starts, what it finds on a terminal of its own,
-whom it descends from, when it hears a signal and which program it becomes (`attach`) is only true
-of the real one: `python -m tmuxreap`."""
+For tests of the program's output and actions. Its startup, its own terminal, its parents, its early
+signals and the program that it becomes (`attach`) need the real one: `python -m tmuxreap`."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Stands for the program: hands its streams over, passes signals on, and ends as the copy does. It
-# imports nothing that a bare interpreter has not.
+# Replaces the program: passes on its streams and signals, and exits like the fork. It imports
+# nothing beyond a bare interpreter.
 CALLER = """#!{python} -IS
 import _signal, _socket, marshal, posix, sys
 there = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -44,7 +43,7 @@ _warm: list[Warm] = []
 
 
 def begin() -> None:
-    """Before anything of a test is imported: a copy of a small process is quickly made."""
+    """Start before tests are imported: forking a small process is fast."""
     _warm.append(Warm())
 
 
@@ -54,12 +53,12 @@ def end() -> None:
 
 
 def program() -> str:
-    """Outside of a run of tests the installed one."""
+    """Return the program; outside of a test run the installed one."""
     return str(_warm[-1].program if _warm else Path(sys.executable).with_name("tmuxreap"))
 
 
 class Warm:
-    """`program` is called like the installed one."""
+    """The warm program; `program` is called like the installed one."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="tw", dir="/tmp"))
@@ -82,9 +81,9 @@ class Warm:
 
 
 def _serve(listening: socket.socket) -> None:
-    """Imports nothing before it is called: a run of one file may never do so."""
+    """Serve calls. Import on the first call only: a run of one file may never need it."""
     ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks are not awaited
     for stream in range(3):
         os.dup2(os.open(os.devnull, os.O_RDWR), stream)
     kept = os.dup2(listening.detach(), 3)
@@ -136,7 +135,7 @@ def _run(caller: socket.socket) -> None:
     caller.sendall(pid.to_bytes(4, "big"))
 
     def told(status: int) -> None:
-        if os.getpid() == pid:  # and not what it left behind
+        if os.getpid() == pid:  # not a leftover child
             caller.sendall(bytes([status]))
         leave(status)
 

@@ -1,8 +1,9 @@
-"""Several tests at a time, in processes that are copies of this one: what tests import and who they
-are is found out once, and not by each worker again.
+"""Runs several tests at a time, in forks of this process: tests are imported and collected once,
+not again by each worker.
 
-A worker is told what to run, in units (tests/together.py), one ahead: who comes next decides what a
-test leaves set up. What it reports is reported here. One that dies fails the test that it ran."""
+A worker gets its tests in units (tests/together.py), one ahead: the next test decides which
+fixtures stay set up. Its reports are repeated here. If a worker dies, the test that it ran
+fails."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ import pytest
 from tests.together import units_of
 
 LOOK_S = 1.0
-AHEAD = 2  # units that a worker knows: what it runs, and what comes next
+AHEAD = 2  # units that a worker knows: the current and the next one
 
 
 @dataclass
 class Worker:
-    """As it is seen from here."""
+    """A worker, as seen by the parent."""
 
     number: int
     pid: int
@@ -37,9 +38,9 @@ class Worker:
 
 
 def run(session: pytest.Session, how_many: int) -> None:
-    """All tests of the session."""
+    """Run all tests of the session."""
     units = units_of([item.nodeid for item in session.items])
-    # Copies of it share its folder; a worker's own lies in there.
+    # Forks share its folder; each worker has its own in it.
     folders = session.config._tmp_path_factory  # type: ignore[attr-defined]
     folders.getbasetemp()
     Crew(session, units).work(min(how_many, len(units)))
@@ -92,7 +93,7 @@ class Crew:
         unit = self._waiting.popleft() if self._waiting and not stopped else None
         if unit is not None:
             worker.given.append(unit)
-        with contextlib.suppress(BrokenPipeError):  # it died: its end is heard next
+        with contextlib.suppress(BrokenPipeError):  # it died: its exit is handled next
             worker.link.send(unit)
 
     def _hear(self, worker: Worker) -> None:
@@ -122,14 +123,14 @@ class Crew:
             self._give(worker)
 
     def _look_for_dead(self) -> None:
-        """What a test left behind may hold the link of a worker that is gone."""
+        """Reap dead workers: a test's leftover process may keep a dead worker's link open."""
         for worker in self._workers():
             pid, status = os.waitpid(worker.pid, os.WNOHANG)
             if pid:
                 self._has_ended(worker, status)
 
     def _has_ended(self, worker: Worker, status: int) -> None:
-        """Also before its time: what it ran has failed, what it was to run is for others."""
+        """Handle a worker's exit; after an early one its test failed, and others get the rest."""
         self._there.unregister(worker.link)
         worker.link.close()
         if worker.runs is None and status:
@@ -150,7 +151,7 @@ class Crew:
         self._config.hook.pytest_runtest_logreport(report=report)
 
     def _end_all(self) -> None:
-        """Who is left when we were interrupted tidies up, and ends."""
+        """Interrupt the remaining workers, so that they clean up and exit."""
         for worker in self._workers():
             self._there.unregister(worker.link)
             worker.link.close()
@@ -164,11 +165,11 @@ def _named(status: int) -> str:
     return f"exit status {code}" if code >= 0 else signal.Signals(-code).name
 
 
-# In the worker
+# In the worker process
 
 
 class Reporter:
-    """Says there what is reported here."""
+    """Sends the worker's reports to the parent."""
 
     def __init__(self, config: pytest.Config, link: Connection) -> None:
         self._config, self._link = config, link
@@ -202,7 +203,7 @@ def _become_worker(config: pytest.Config, link: Connection, number: int) -> None
     plugins.unregister(name="terminalreporter")
     plugins.register(Reporter(config, link))
     capture = plugins.getplugin("capturemanager")
-    capture.stop_global_capturing()  # into files that all copies share
+    capture.stop_global_capturing()  # it writes to files that all forks share
     capture.start_global_capturing()
     folders: Any = config._tmp_path_factory  # type: ignore[attr-defined]
     folders._basetemp = folders.getbasetemp() / f"w{number}"

@@ -1,5 +1,5 @@
 """Promise 1: `stopped` is written only when every process of the session is proven dead, and the
-session is no more."""
+session is gone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHAIN = (
     "import os, time; os.setsid()\nwhile True:\n {note}\n time.sleep(0.05)\n os.fork() and"
     " os._exit(0)"
 )
-# Whole at any moment: who writes it may be killed in the middle.
+# Written atomically: its writer may be killed in the middle.
 NOTE = "open({path!r} + '+', 'w').write(str(os.getpid())); os.replace({path!r} + '+', {path!r})"
 
 
@@ -44,8 +44,7 @@ def shell(words: str, note: Path) -> str:
 
 
 def runaway(kind: str, note: Path) -> str:
-    """A line for a shell that starts something in the background, which writes its pid into the
-    note."""
+    """Return a shell line that starts a background process, which writes its pid into the note."""
     if kind in ("double fork", "fork chain"):
         return python(DOUBLE_FORK if kind == "double fork" else CHAIN, note)
     return {
@@ -149,7 +148,7 @@ time.sleep(600)
 
 
 def test_a_zombie_is_dead(real: Real) -> None:
-    """Its parent, which is a stranger, never waits for it."""
+    """Its parent, an unrelated process, never waits for it."""
     note = real.folder / "pid"
     stranger = subprocess.Popen(
         [sys.executable, "-c", NEVER_WAITS, real.socket], stdout=subprocess.PIPE

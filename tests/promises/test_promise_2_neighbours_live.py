@@ -1,4 +1,4 @@
-"""Promise 2: no signal, key or kill reaches anybody who was not identified as the target's."""
+"""Promise 2: no signal, key or kill reaches a process that was not identified as the target's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_name_that_begins_alike(real: Real) -> None:
 
 
 def test_only_the_longer_name_is_alive(real: Real) -> None:
-    """tmux takes `a` for `a-2` when there is no `a`."""
+    """tmux takes `a` for `a-2` if there is no `a`."""
     real.start("a")
     other = real.bystander("a-2")
     os.kill(real.pid("a"), 9)
@@ -198,7 +198,7 @@ def test_a_hand_written_row_whose_session_holds_something_else(real: Real) -> No
 
 
 def test_an_agent_of_the_same_folder_and_store(real: Real) -> None:
-    """Whoever looks by command line or by folder ends both."""
+    """A search by command line or by folder would end both."""
     real.start("one")
     real.start("two")
     unregistered = subprocess.Popen(

@@ -1,6 +1,6 @@
-"""Promise 3, the registry's half: a command changes the fields it must in the rows it must, through
-the real command line; every other byte stays. What was cut in and out is found by comparing lines,
-not by the code under test."""
+"""Promise 3, the registry's half: a command changes only the fields and rows it must, through the
+real command line; every other byte stays. Comparing lines finds the changes, not the code under
+test."""
 
 from __future__ import annotations
 
@@ -109,13 +109,12 @@ STOPPED_BACK = re.compile(r"stopped(?=\W)")
 
 
 def pieces(text: str) -> list[str]:
-    """Words, single signs and white space: fine enough to tell what was put in and what was taken
-    out."""
+    """Split into words, punctuation and white space, to tell additions from removals."""
     return re.findall(r"\w+|\s|.", text)
 
 
 def cut(before: str, after: str) -> tuple[str, str]:
-    """All that was taken out of the one and put into the other."""
+    """Return what was removed from the one and added to the other."""
     old, new = pieces(before), pieces(after)
     out, into = [], []
     for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(
@@ -145,7 +144,7 @@ def test_an_ending_changes_its_fields_alone(hand: str, verb: str, registry: Path
     assert new["b"] == old["b"]
     changed = {key for key in {*old["a"], *new["a"]} if old["a"].get(key) != new["a"].get(key)}
     assert changed == END | {"status"}
-    assert list(new["a"])[: len(old["a"])] == list(old["a"])  # in the old order, new keys behind
+    assert list(new["a"])[: len(old["a"])] == list(old["a"])  # in the old order, new keys last
     rest = [yaml.safe_load(text) for text in (before, after)]
     for document in rest:
         del document["tmux_sessions"]
@@ -158,8 +157,7 @@ def test_an_ending_changes_its_fields_alone(hand: str, verb: str, registry: Path
 
 @pytest.mark.parametrize("hand", HANDS)
 def test_taking_an_ending_back_gives_the_old_bytes(hand: str, registry: Path) -> None:
-    """What was added stands in whole lines or whole `, key: value` pairs: cut out, nothing else is
-    different."""
+    """Additions are whole lines or whole `, key: value` pairs: without them, nothing differs."""
     before = HANDS[hand].encode()
     registry.write_bytes(before)
     assert run("stop", "a", "--json").exit == 0
@@ -179,7 +177,7 @@ CUTS = {
     "safe_dump": "- name: b\n  status: running\n",
     "spread": "  -\n    name: b\n    status: running\n",
     "one-line rows": "  - {name: b, status: running} # b\n",
-    "flow list": "{status: 'running', name: b}",  # a comma behind the last one is allowed
+    "flow list": "{status: 'running', name: b}",  # a trailing comma is allowed
     "JSON": ', {"name": "b", "status": "running"}',
 }
 
@@ -207,7 +205,7 @@ def test_two_rows_at_once_and_a_third_left_alone(registry: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["list", "show", "stop", "kill", "events", "resume"])
 def test_what_writes_nothing_leaves_the_very_file(verb: str, registry: Path) -> None:
-    """Also an ending of what has ended, and a plan: not a byte, not a new file in its place."""
+    """Nor do a repeated ending and a plan: no byte changes, and no new file replaces it."""
     registry.write_text(BLOCK.replace("running", "stopped"))
     before, content = registry.stat(), registry.read_bytes()
     run(verb, "a", "--json")
@@ -258,7 +256,7 @@ def test_a_link_is_followed_and_stays_one(registry: Path, tmp_path: Path) -> Non
     assert str(middle.readlink()) == "shared/rows.yaml"
     assert not real.is_symlink()
     assert data(real.read_bytes())["a"]["status"] == "stopped"
-    # Lock and ledger stand beside the file itself, where all who use it meet.
+    # Lock and ledger are next to the real file, shared by all its users.
     assert sorted(path.name for path in registry.parent.iterdir()) == ["agent-sessions.yaml"]
     assert {"rows.db", "rows.yaml", "rows.yaml.lock"} <= {
         path.name for path in real.parent.iterdir()
@@ -266,7 +264,7 @@ def test_a_link_is_followed_and_stays_one(registry: Path, tmp_path: Path) -> Non
 
 
 def test_an_equal_value_is_not_written_anew(registry: Path) -> None:
-    """Another's quoting of what is right already stays."""
+    """Another tool's quoting of a correct value stays."""
     registry.write_text(
         BLOCK.replace("    pane:", "    stop_reason:   'manual_stop'  # by hand\n    pane:")
     )
@@ -297,8 +295,7 @@ end: yes   # below"""
 def test_a_whole_life_changes_its_row_alone(
     tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """start, stop, start, adopt, kill, forget: after each, everything around the row is what it
-    was."""
+    """start, stop, start, adopt, kill, forget: none changes anything around the row."""
     path = tmp_path / "rows.yaml"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMUXREAP_REGISTRY", str(path))
@@ -337,7 +334,7 @@ def test_a_whole_life_changes_its_row_alone(
     socket = f"{Path(tmux_socket).parent}/tmux-{os.getuid()}/default"
     path.write_bytes(
         path.read_bytes().replace(b"status: 'running'", b"status: 'stopped'")
-    )  # another's word
+    )  # another tool's key
     done("adopt", "a", "--tag", "found")
     assert "status: 'running'   # the status" in own()
     assert "tags: [found]" in own() or "- found" in own()

@@ -26,7 +26,7 @@ def server_pid(real: Real) -> int:
 
 
 def refuses(real: Real, code: str, status: int) -> None:
-    """Stop, kill, list and show: nobody is harmed and nothing is written."""
+    """Stop, kill, list and show: nothing is ended and nothing is written."""
     before = files(real)
     ends: list[Callable[[], Result]] = [real.stop, real.kill]
     for end in ends:
@@ -43,7 +43,7 @@ def refuses(real: Real, code: str, status: int) -> None:
 def agent(real: Real) -> Iterator[int]:
     real.start()
     pid = real.pid()
-    with real.app() as app:  # the ledger is there, and its journal with it
+    with real.app() as app:  # the ledger exists, with its journal
         app.books.heartbeats()
     yield pid
     assert alive(pid)

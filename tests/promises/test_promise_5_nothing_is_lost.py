@@ -1,5 +1,5 @@
-"""Promise 5, the registry's half: wherever the world ends under a command, the registry is whole,
-the lock is free, and the next command brings everything to its end."""
+"""Promise 5, the registry's half: wherever a command is cut off, the registry is whole, the lock is
+free, and the next command completes everything."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ PASSED = {
     "stop": (Step.READ, Step.LOCK, Step.INTENT, Step.PROVEN, *WRITE, *LEDGER),
     "forget": (Step.READ, *WRITE, *LEDGER),
 }
-NO_FILE = (Step.PROVEN,)  # nothing is read or written there: a disk cannot fail
-RENAMED = (Step.REPLACED, Step.FOLDER_SYNCED, *LEDGER)  # from here on the new registry stands
+NO_FILE = (Step.PROVEN,)  # no file access there: a disk cannot fail
+RENAMED = (Step.REPLACED, Step.FOLDER_SYNCED, *LEDGER)  # from here on the new registry is in place
 CASES = [
     (verb, step, fault)
     for verb, steps in PASSED.items()
@@ -55,7 +55,7 @@ CASES = [
     for fault in FAULTS
     if fault == "kill" or step not in NO_FILE
 ]
-# Of a process that was killed a temporary file stays: nobody is left to remove it.
+# A killed process leaves its temporary file: nothing is left to remove it.
 LEFT_BY_KILL = (Step.TEMP_CREATED, Step.TEMP_WRITTEN, Step.TEMP_SYNCED)
 
 
@@ -69,7 +69,7 @@ def is_free(lock: Path) -> bool:
 
 
 def own_row(registry: Path, verb: str) -> str:
-    """Which state our row is in; everything around it must be as it was, to the byte."""
+    """Return the state of our row; everything around it must be unchanged, to the byte."""
     text = registry.read_bytes().decode()
     assert yaml.compose(text) is not None
     assert text.startswith(ABOVE), text
@@ -109,7 +109,7 @@ def words(verb: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Left:
-    """What a fault leaves behind."""
+    """The state after a fault."""
 
     exit: int
     code: str | None
@@ -170,14 +170,14 @@ def test_the_registry_is_whole_after(verb: str, step: Step, fault: str, registry
     assert left.temporaries == (1 if killed and step in LEFT_BY_KILL else 0)
     assert is_free(registry.with_name("agent-sessions.yaml.lock"))
     if not killed and step in (Step.INTENT, *LEDGER):
-        # The ledger is a servant: without it the work goes on, and the answer says so.
+        # The ledger is optional: without it the work continues, and the answer says so.
         assert left.exit == 0
         warnings = answer.json["warnings"]
         assert [w.split(":")[0] for w in warnings] == [
             "intent_not_recorded" if step is Step.INTENT else "ledger_not_written"
         ]
     elif not killed and step in (Step.REPLACED, Step.FOLDER_SYNCED):
-        # It stands in the file, so that is what is said; a power cut could undo it, so the intent
+        # It is in the file, so that is reported; a power cut could undo it, so the intent
         # stays.
         assert left.exit == 0
         assert [w.split(":")[0] for w in answer.json["warnings"]] == ["registry_not_synced"]
@@ -188,12 +188,12 @@ def test_the_registry_is_whole_after(verb: str, step: Step, fault: str, registry
 
 
 def converges(registry: Path, verb: str, left: Left) -> None:
-    """The same command again does what is left to do, whatever lies about."""
+    """Repeating the command completes it, whatever was left behind."""
     again = run(*words(verb))
     assert again.exit == (3 if verb == "forget" and left.row == "new" else 0), again
     assert own_row(registry, verb) == "new"
     assert len(temporaries(registry.parent)) == left.temporaries
-    if left.exit == KILLED:  # the one that could not clear up behind itself
+    if left.exit == KILLED:  # only a killed one could not clean up
         bystander = run("stop", "flow", "--json")
         assert (bystander.exit, bystander.json["results"][0]["outcome"]) == (0, "stopped")
         assert yaml.compose(registry.read_bytes().decode()) is not None
@@ -210,8 +210,8 @@ def mirror(registry: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("verb", PASSED)
 def test_every_step_on_the_way_is_among_them(verb: str, registry: Path) -> None:
-    """A step that the command does not pass would prove nothing, and one that is not listed is not
-    tried."""
+    """A listed step that the command never reaches proves nothing; an unlisted one is not
+    tested."""
     met = set()
     for step in Step:
         registry.write_bytes((ABOVE + OLD[verb] + BELOW).encode())
@@ -223,7 +223,7 @@ def test_every_step_on_the_way_is_among_them(verb: str, registry: Path) -> None:
 
 
 def test_what_was_asked_for_is_known_after_a_kill(registry: Path) -> None:
-    """From the intent on the reason stands in the ledger, for reconcile."""
+    """From the intent on, the reason is in the ledger, for reconcile."""
     broken(registry, "stop", Step.PROVEN, "kill")
     db = sqlite3.connect(registry.with_name("agent-sessions.db"))
     assert db.execute("SELECT name, verb, reason, outcome FROM intents").fetchall() == [
@@ -233,7 +233,7 @@ def test_what_was_asked_for_is_known_after_a_kill(registry: Path) -> None:
 
 
 def test_a_file_system_that_is_really_full(registry: Path) -> None:
-    """The kernel's own word, not ours: no file may become as large as the registry is."""
+    """A real kernel error, not ours: no file may grow to the registry's size."""
     text = (f"# {'x' * 9000}\n" + ABOVE + OLD["stop"] + BELOW).encode()
     registry.write_bytes(text)
 
@@ -253,7 +253,7 @@ def test_a_file_system_that_is_really_full(registry: Path) -> None:
     assert mirror(registry) == {
         "flow": "running",
         "a": "stopped",
-    }  # b has a tag of its own: not ours to read
+    }  # b has its own tag, which we cannot read
 
 
 @pytest.mark.live
@@ -263,7 +263,7 @@ def test_a_file_system_that_is_really_full(registry: Path) -> None:
 def test_a_start_that_cannot_be_written_leaves_no_agent(
     step: Step, tmux_socket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What runs and stands nowhere would be nobody's to stop."""
+    """An unregistered agent could not be stopped by name."""
     path = tmp_path / "rows.yaml"
     path.write_bytes((ABOVE + OLD["forget"] + BELOW).encode())
     monkeypatch.chdir(tmp_path)
@@ -279,8 +279,7 @@ def test_a_start_that_cannot_be_written_leaves_no_agent(
     assert run("kill", "new", "--grace", "1", "--json").exit == 0
 
 
-# The whole matrix is `python -m tests.fault_matrix`; here stands what differs from what is tried
-# above.
+# The whole matrix is `python -m tests.fault_matrix`; here are the cases not covered above.
 QUICK = [
     *[("start", step, "kill") for step in fault_matrix.MADE],
     *[("start", step, "EIO") for step in (Step.INTENT, Step.WRITE_LOCK, Step.FOLDER_SYNCED)],

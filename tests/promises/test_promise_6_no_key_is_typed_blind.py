@@ -53,7 +53,7 @@ def test_a_draft_that_reads_as_the_word_to_leave_is_a_draft(story: Story) -> Non
 
 
 def test_a_prompt_typed_at_the_last_moment_is_not_sent(story: Story) -> None:
-    """Somebody types between our /exit and our Enter."""
+    """A user types between our /exit and our Enter."""
     agent = story.agent()
     story.processes.after(0.05, lambda: typed(agent, " and one more thing"))
     story.stop()
@@ -169,8 +169,7 @@ def test_siblings_are_left_out(story: Story) -> None:
 
 
 def test_siblings_that_are_joined_meanwhile_get_nothing(story: Story) -> None:
-    """Compared in the server, in the same step as the key: here a blind key would reach somebody
-    else."""
+    """Compared in the server, in the same step as the key: a blind key would reach another pane."""
     agent = story.agent(state="busy", leaves=False)
     sibling = story.tmux.split(story.SOCKET, story.tmux.servers[story.SOCKET].sessions[0], "bash")
 

@@ -128,7 +128,7 @@ def test_two_agents_of_one_folder_keep_their_own(real: Real) -> None:
 
 
 def test_a_good_id_is_never_replaced_by_nothing(real: Real) -> None:
-    """The agent was killed from outside: nothing tells its conversation any more but the row."""
+    """The agent was killed from outside: only the row still has its conversation."""
     real.start()
     known = real.row()["demo_conversation_id_own"]
     real.say("hello")
@@ -167,7 +167,7 @@ def test_a_store_of_its_own_is_found_again(real: Real) -> None:
 
 
 def test_one_that_crashed_has_left_its_conversation_in_a_store_of_its_own(real: Real) -> None:
-    """Nobody can ask it for its environment any more: the row has known since its start."""
+    """Its environment is gone: the row has recorded the store at its start."""
     real.bystander()
     store = real.folder / "store"
     real.start(command=["env", f"TMUXREAP_DEMO_HOME={store}", *DEMO])
@@ -182,7 +182,7 @@ def test_one_that_crashed_has_left_its_conversation_in_a_store_of_its_own(real: 
 
 
 def test_the_last_words_of_one_that_left_by_itself_below_its_shell(real: Real) -> None:
-    """A person types /exit, and stops the session later."""
+    """A user types /exit, and stops the session later."""
     real.tmux("new-session", "-d", "-s", "acme", "bash", "--norc", "--noprofile", "-i")
     real.keys("acme", " ".join(DEMO), "Enter")
     real.shows("acme", "demo agent · conversation")
