@@ -1,1 +1,1 @@
-"""Holds the two ends of `--host`: `near` asks, `there` answers (the hidden verb `at`)."""
+"""Owns both ends of `--host`: `near` asks, `there` answers (the hidden verb `at`)."""

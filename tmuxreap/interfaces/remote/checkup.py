@@ -1,5 +1,5 @@
-"""`hosts`: each host, whether it answers, what runs there, and how long the way is. Changes nothing
-there."""
+"""`hosts`: shows for each host whether it answers, what runs there, and the round trip time. Never
+changes anything there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(context: Context, action: str | None, wanted: list[str]) -> Result:
     caller = Caller(context.settings.environ, context.settings.uid)
     chosen = hosts_of(wanted or [EVERY], hosts)
     every = call_in_threads([_check(host, caller) for host in chosen])
-    items = [_item(one) for one in every]
+    items = [_item(reply) for reply in every]
     result = Result("hosts", None, context.clock.now(), items, tuple(context.warnings))
     greeting = f"{EMPTY} {hosts.path}"
     return replace(
@@ -47,7 +47,7 @@ def _check(host: Host, caller: Caller) -> Callable[[], Reply]:
 
 
 def _without_registry(one: Reply) -> Reply:
-    """A host where nothing was ever registered is well."""
+    """Accept a missing registry: on that host no session was ever registered."""
     error = (one.answer or {}).get("error")
     if isinstance(error, dict) and error.get("code") == Code.REGISTRY_NOT_FOUND.text:
         return replace(

@@ -1,7 +1,7 @@
-"""Verbs that go on, over hosts: `watch` and `events --follow` only read there, and what they say is
-merged by time.
+"""Owns endless verbs over hosts: `watch` and `events --follow` only read remotely, and their output
+is merged by time.
 
-Nothing is settled, restarted or reaped from here: that is the far watch's."""
+Never settles, restarts or reaps: the watch of the remote host does that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tmuxreap.hosts.wire import OtherSchemaError, Request, Say
 from tmuxreap.interfaces.text.report import report_line
 
 BEAT_S = 5.0
-TOGETHER_S = 0.25  # what comes within it is put in order
+TOGETHER_S = 0.25  # events that arrive within this time are sorted
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 Sent = tuple[Host, Request]
 OF_THE_FAR_WATCH = ("execute", "reap", "notify", "interval")
@@ -31,7 +31,7 @@ OF_THE_FAR_WATCH = ("execute", "reap", "notify", "interval")
 
 @frozen
 class News:
-    """An event of a host, or what is said of the host itself."""
+    """An event of a host, or a message about the host itself."""
 
     at: str
     item: RemoteResult | None = None
@@ -41,11 +41,11 @@ class News:
 def follow(
     verb: str, words: Mapping[str, object], sent: Sequence[Sent], caller: Caller, voice: Voice
 ) -> NoReturn:
-    """For ever: what each host tells, in the order of time."""
-    wrong = next((word for word in OF_THE_FAR_WATCH if words.get(word)), None)
-    if wrong is not None:
+    """Print the events of all hosts in the order of time, without end."""
+    option = next((word for word in OF_THE_FAR_WATCH if words.get(word)), None)
+    if option is not None:
         reason = (
-            f"could not watch other hosts with --{wrong.replace('execute', 'exec')}: that is for"
+            f"could not watch other hosts with --{option.replace('execute', 'exec')}: that is for"
             " the watch there"
         )
         raise Failure(Code.USAGE, reason, "run it there: tmuxreap watch")
@@ -59,16 +59,16 @@ def follow(
 
 
 def _reading(verb: str, request: Request) -> Request:
-    """Only what reads is asked for."""
+    """Return the request without words that do more than read."""
     words = {name: value for name, value in request.words.items() if name in ("targets", "since")}
-    more = {} if verb == "watch" else {"follow": True}
-    return Request(request.id, verb, {**words, **more}, request.registry, here=request.here)
+    extra = {} if verb == "watch" else {"follow": True}
+    return Request(request.id, verb, {**words, **extra}, request.registry, here=request.here)
 
 
 def _together(queue: SimpleQueue[News]) -> Iterator[News]:
     yield queue.get()
-    until = time.monotonic() + TOGETHER_S
-    while (left := until - time.monotonic()) > 0:
+    deadline = time.monotonic() + TOGETHER_S
+    while (left := deadline - time.monotonic()) > 0:
         try:
             yield queue.get(timeout=left)
         except Empty:
@@ -83,7 +83,7 @@ def _tell(news: News, voice: Voice) -> None:
 
 
 def _listen(host: Host, request: Request, caller: Caller, queue: SimpleQueue[News]) -> None:
-    """A host that went away is said, and tried again with growing pauses."""
+    """Report a lost connection, and retry with growing pauses."""
     pause, last = FIRST_PAUSE_S, 0
     while True:
         try:
@@ -130,5 +130,5 @@ def _items(talk: Talk) -> Iterator[Mapping[str, object]]:
 def _news(host: str, item: Mapping[str, object]) -> News:
     name, at = str(item.get("name") or ""), str(item.get("timestamp") or "")
     what, why = item.get("event") or item.get("kind"), item.get("evidence") or ""
-    told = plain(f"{at}  {name}@{host}  {what}  {why}".rstrip())
-    return News(at, RemoteResult(name, host, item, (told,)))
+    line = plain(f"{at}  {name}@{host}  {what}  {why}".rstrip())
+    return News(at, RemoteResult(name, host, item, (line,)))

@@ -1,6 +1,5 @@
-"""The far side of a verb that goes on: each line that it says is passed on, as long as somebody
-listens. Changes nothing: of `watch` here it is the eyes alone, with or without a watch of this
-host's own."""
+"""Owns the remote side of an endless verb: passes on each line as long as the caller listens. Never
+changes anything: `watch` only observes here, whether or not this host has a watch of its own."""
 
 from __future__ import annotations
 
@@ -19,13 +18,13 @@ from tmuxreap.interfaces.cli import commands as verbs
 from tmuxreap.interfaces.remote.mouth import Mouth
 from tmuxreap.system.environment import Settings
 
-SILENCE_S = 12.0  # of who listens: with the next look it is less than 15 s
-SETTLED_S = 1.0  # by then a watch here has written what it saw, too: one of the two is told
+SILENCE_S = 12.0  # of the caller; noticed at the next look, in less than 15 s
+SETTLED_S = 1.0  # a watch of this host has recorded the event by then: it is reported once
 WATCH, NEWS = "watch", {"follow": True, "since": "1s"}
 
 
 def go_on(mouth: Mouth, request: Request, command: Callable[..., None]) -> None:
-    """Run it until it ends, or until nobody listens any more."""
+    """Run the verb until it ends or the caller has gone."""
     reader, writer = os.pipe()
     os.dup2(writer, 1)
     os.close(writer)
@@ -49,7 +48,7 @@ def _pass_on(mouth: Mouth, verb: str, reader: int) -> None:
 
 
 def _look_on(mouth: Mouth, registry: str | None) -> None:
-    """What a watch would tell; nothing is written."""
+    """Observe as a watch does, and write nothing."""
     from tmuxreap.commands.watch import watch
     from tmuxreap.commands.watch.waiting import Waiter
 
@@ -64,19 +63,19 @@ def _look_on(mouth: Mouth, registry: str | None) -> None:
 
 
 def _tell_unless_told(mouth: Mouth, registry: str | None, event: Change) -> None:
-    """The ledger's own event of it is passed on as every other one."""
+    """Report the event unless the ledger has it: then it is passed on from there."""
     context = real_app(Settings.from_environment(), registry)
     try:
         since = context.clock.now() - 2 * SETTLED_S
-        told = bool(event.name) and bool(context.books.events({event.name}, since))
+        recorded = bool(event.name) and bool(context.books.events({event.name}, since))
     finally:
         context.close()
-    if not told:
+    if not recorded:
         mouth.say(Say.ITEM, item=event.as_json())
 
 
 def _listener_left(mouth: Mouth) -> None:
-    """It says from time to time that it is there; a broken network says nothing."""
+    """Exit when the caller falls silent: a broken network reports nothing."""
     descriptor, last = sys.stdin.fileno(), time.monotonic()
     while mouth.heard and time.monotonic() - last < SILENCE_S:
         if select.select([descriptor], [], [], 1.0)[0]:

@@ -1,4 +1,4 @@
-"""How the far side speaks: lines to whoever listens. Never fails, and never waits for an answer."""
+"""Owns the output of the remote side to the caller. Never fails, and never waits for an answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BEAT_S = 5.0
 
 
 class Mouth:
-    """Says lines as long as anybody listens; that nobody does is no error."""
+    """Writes lines as long as the caller reads; a closed pipe is no error."""
 
     def __init__(self) -> None:
         self._out = os.dup(1)
@@ -28,7 +28,7 @@ class Mouth:
                 self.heard = False
 
     def beat(self) -> None:
-        """Tell from time to time that it goes on."""
+        """Send a sign of life regularly, in a thread."""
         quiet = threading.Event()
 
         def work() -> None:

@@ -1,7 +1,7 @@
-"""The near side of `--host`: which host is asked what, the one question over the plans of all, the
-sum of the answers.
+"""Owns the local side of `--host`: distributes the command over hosts, asks one question about all
+plans, and merges the answers.
 
-Never sends a pattern where something was confirmed: then names go, with who they are."""
+Never sends a pattern after a confirmation: it sends names with identities."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def call_hosts(
     at_once: int | None,
     words: dict[str, object],
 ) -> Exit | None:
-    """None where only this machine is meant after all; then `words` are what is left to say."""
+    """Run the verb on the hosts; None with the remaining `words` if only this machine is meant."""
     settings = Settings.from_environment()
     field = next((name for name in FIELDS if name in words), None)
     if field is not None:
@@ -51,12 +51,12 @@ def call_hosts(
     voice = voice_of(settings, words.get("json") is True, words.get("quiet") is True)
     registry = words.get("registry")
     context = real_app(settings, registry if isinstance(registry, str) else None)
-    here_alone: list[bool] = []
+    only_local: list[bool] = []
 
     def work(context: Context) -> Result:
         near = _near(context, verb, command, host, at_once or THREADS, words, field, on_terminal())
         if near is None:
-            here_alone.append(True)
+            only_local.append(True)
             return Result(verb, None, context.clock.now())
         if verbs.goes_on(verb, words):
             from tmuxreap.interfaces.remote.follow import follow
@@ -66,7 +66,7 @@ def call_hosts(
         return near.run(voice)
 
     result = answered(verb, context, work)
-    if here_alone:
+    if only_local:
         return None
     if result.failure is not None and result.failure.code is Code.INTERRUPTED:
         result = replace(result, failure=_interrupted())
@@ -77,7 +77,7 @@ def call_hosts(
 def over_hosts(
     context: Context, verb: str, host: list[str] | None, words: dict[str, object]
 ) -> Result | None:
-    """For a caller who is no person: nobody is asked. None where only this machine is meant."""
+    """Run the verb for a program, without questions; None if only this machine is meant."""
     field = next((name for name in FIELDS if name in words), None)
     command = verbs.plain_command(verb)
     near = _near(context, verb, command, host, THREADS, words, field, asks=False)
@@ -129,7 +129,7 @@ def _refuse_a_host_in(name: str, hosts: Hosts) -> None:
 
 
 def _is_row(context: Context, target: str) -> bool:
-    """An exact name of this machine's registry wins."""
+    """Tell whether the local registry has a row of exactly this name: it takes precedence."""
     if target in ("all", "-"):
         return False
     try:
@@ -154,7 +154,7 @@ class Near:
     at_once: int
     words: Mapping[str, object]
     field: str | None
-    asks: bool  # a person, on a terminal
+    asks: bool  # a user on a terminal
 
     def run(self, voice: Voice) -> Result:
         if self._is_changing and self._is_far_by_flag and not self._yes and self._is_inside():
@@ -164,7 +164,7 @@ class Near:
         sent = [self.request(one) for one in self.errands]
         return self._merged(self._ask_all(sent, lasting=self._is_changing))
 
-    # What is so
+    # Facts
 
     @property
     def _yes(self) -> bool:
@@ -204,7 +204,7 @@ class Near:
             one.targets for one in self.errands
         )
 
-    # What is asked
+    # Requests
 
     def request(self, errand: Errand, **changes: object) -> Request:
         known = inspect.signature(self.command).parameters
@@ -235,7 +235,7 @@ class Near:
         return Caller(self.context.settings.environ, self.context.settings.uid)
 
     def _ask_all(self, sent: Sequence[Request | None], *, lasting: bool) -> list[Reply]:
-        """None: nothing is left to ask of that one."""
+        """Ask all hosts that have a request."""
 
         def work(errand: Errand, request: Request | None) -> Callable[[], Reply]:
             if request is None:
@@ -246,16 +246,16 @@ class Near:
         return drop_matched_elsewhere(self.errands, call_in_threads(works, self.at_once))
 
     def _each_by_its_plan(self) -> tuple[list[Reply], list[Reply]]:
-        """Where nobody is to be asked, no host waits for the plan of another: its plan, and what
-        came of it."""
+        """Plan and carry out on each host independently, without a question; return plans and
+        outcomes."""
 
         def work(errand: Errand) -> tuple[Reply, Reply]:
             planned = self.request(errand, dry_run=True)
             plan = _had(errand, ask(errand.host, planned, self.caller, lasting=False))
-            meant = self._confirmed(errand, plan)
-            if meant is None:
+            confirmed = self._confirmed(errand, plan)
+            if confirmed is None:
                 return plan, Reply(errand.host)
-            return plan, _had(errand, ask(errand.host, meant, self.caller, lasting=True))
+            return plan, _had(errand, ask(errand.host, confirmed, self.caller, lasting=True))
 
         pairs = call_in_threads([partial(work, one) for one in self.errands], self.at_once)
         plans, ended = zip(*pairs, strict=True)
@@ -315,8 +315,8 @@ class Near:
 
     def _is_agreed(self, plan: Result, voice: Voice) -> bool:
         ask_first = question(voice, purge=bool(self.words.get("purge")))
-        meant = [item for item in plan.results if isinstance(item, RemoteResult) and _is_open(item)]
-        return not meant or ask_first(plan)
+        todo = [item for item in plan.results if isinstance(item, RemoteResult) and _is_open(item)]
+        return not todo or ask_first(plan)
 
     def _confirmed(self, errand: Errand, plan: Reply) -> Request | None:
         names = [item.name for item in items_of(plan) if _is_open(item)]
@@ -336,11 +336,11 @@ class Near:
 
 
 def remember_sessions(context: Context, every: Sequence[Reply]) -> None:
-    """For a shell to offer."""
+    """Remember the sessions for the shell's completion."""
     settings = context.settings
-    told = {one.host.name: _rows(one) for one in every if one.answer is not None}
+    rows_by_host = {reply.host.name: _rows(reply) for reply in every if reply.answer is not None}
     folder = shared_folder(settings.environ, settings.uid)
-    remember(folder, told, context.clock.now())
+    remember(folder, rows_by_host, context.clock.now())
 
 
 def _rows(one: Reply) -> list[Mapping[str, object]]:
@@ -352,12 +352,12 @@ def _is_name(target: str) -> bool:
 
 
 def _is_open(item: RemoteResult) -> bool:
-    """A plan that nothing speaks against."""
+    """Tell whether the plan can be carried out."""
     return item.error is None and item.facts.get("outcome", PLANNED) == PLANNED
 
 
 def _had(errand: Errand, heard: Reply) -> Reply:
-    """Where it is not known what came of it, each target says so."""
+    """Fill in an unknown outcome for each named target."""
     if not heard.unknown:
         return heard
     names = [target for target in errand.targets if _is_name(target)]
@@ -367,7 +367,7 @@ def _had(errand: Errand, heard: Reply) -> Reply:
 
 
 def _both(plan: Reply, then: Reply) -> Reply:
-    """What was an answer in the plan already, and what came of the rest."""
+    """Merge what was final in the plan with the outcome of the rest."""
     if plan.answer is None:
         return plan
     kept = [
@@ -376,8 +376,8 @@ def _both(plan: Reply, then: Reply) -> Reply:
         if not _is_open(item)
     ]
     answer = then.answer or {}
-    more = answer.get("results")
-    results = [*(item.facts for item, _ in kept), *(more if isinstance(more, list) else [])]
+    outcomes = answer.get("results")
+    results = [*(item.facts for item, _ in kept), *(outcomes if isinstance(outcomes, list) else [])]
     exits = {int(Code.of(item.error.code).exit) for item, _ in kept if item.error is not None}
     exits |= {status} if isinstance(status := answer.get("exit_code"), int) and status else set()
     joined = {
@@ -396,5 +396,5 @@ def _both(plan: Reply, then: Reply) -> Reply:
 
 
 def _warned(answer: Mapping[str, object]) -> list[object]:
-    found = answer.get("warnings")
-    return found if isinstance(found, list) else []
+    warnings = answer.get("warnings")
+    return warnings if isinstance(warnings, list) else []

@@ -1,5 +1,5 @@
-"""Makes sessions of ours of what other hosts say of theirs, for the table of `list`. What is odd is
-left as unknown."""
+"""Turns what other hosts report into sessions, for the table of `list`; unexpected values become
+unknown."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NUMBERS = ("pid", "idle_s", "heartbeat_age_s")
 
 
 def shown(items: Sequence[Item], sort: object) -> list[Item]:
-    found = [_shown(item) if isinstance(item, RemoteResult) else item for item in items]
+    shown_items = [_shown(item) if isinstance(item, RemoteResult) else item for item in items]
     key = SORT_KEYS.get(sort) if isinstance(sort, str) else None
     if key is None:
-        return found
-    sessions = [one for one in found if isinstance(one, RemoteResult) and one.shown]
+        return shown_items
+    sessions = [one for one in shown_items if isinstance(one, RemoteResult) and one.shown]
     sessions.sort(key=lambda one: key(one.shown))  # type: ignore[arg-type, return-value]
-    return [*sessions, *(one for one in found if one not in sessions)]
+    return [*sessions, *(one for one in shown_items if one not in sessions)]
 
 
 def _shown(item: RemoteResult) -> RemoteResult:

@@ -1,5 +1,4 @@
-"""The way to sit in a session of another host: the command that a terminal here becomes. Starts
-nothing itself."""
+"""Finds the command that attaches this terminal to a session on another host. Never starts it."""
 
 from __future__ import annotations
 
@@ -11,16 +10,16 @@ from tmuxreap.sessions.context import Context
 
 
 def way_to(context: Context, target: str) -> tuple[str, ...] | None:
-    """Of `NAME@HOST`; None where it names no host, and an exact row of this machine wins."""
+    """Return the command for `NAME@HOST`; None without a host, or if a local row has this name."""
     if "@" not in target:
         return None
     look = context.registry_if_there()
     if look is not None and look.named(target) is not None:
         return None
-    found = split(target, read_hosts(context.settings))
-    if found is None:
+    parts = split(target, read_hosts(context.settings))
+    if parts is None:
         return None
-    name, host = found
+    name, host = parts
     words = terminal_words(host, name)
     if words is None:
         reason = f"could not attach to {target}: {host.name} is not reached by ssh"

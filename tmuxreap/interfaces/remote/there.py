@@ -1,8 +1,8 @@
-"""`at`: the far side of `--host`. One request is read, its verb is run as the command line would,
-its answer kept.
+"""`at`: the remote side of `--host`. Reads one request, runs its verb like the command line, and
+keeps the answer.
 
-Never asks anybody, and never depends on who listens: HUP and a closed pipe are ignored, and the
-answer of a verb that changes something stands in the ledger before it is said."""
+Never asks questions, and never depends on the caller: SIGHUP and a closed pipe are ignored, and the
+answer of a changing verb is in the ledger before it is sent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def serve() -> int:
     mouth = Mouth()
     mouth.say(Say.HELLO, version=__version__)
     text = sys.stdin.readline(LONGEST_LINE)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a verb prints is not ours to say
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a verb's own output must not reach the caller
     mouth.beat()
     try:
         request = request_of(text)
@@ -74,8 +74,8 @@ def _answer(mouth: Mouth, request: Request) -> None:
 
 
 def _go_home(request: Request) -> None:
-    """An engine begins in a folder of its own (a container's, a home): without a registry there, in
-    the home."""
+    """Change to the home folder if there is no registry here: an engine may start elsewhere, such
+    as in a container's working directory."""
     here = Path.cwd()
     folders = (here,) if request.registry else (here, *here.parents)
     if not any(Path(folder, request.registry or REGISTRY).exists() for folder in folders):
@@ -89,11 +89,11 @@ def _context(request: Request) -> Context:
 
 @contextlib.contextmanager
 def _books(request: Request) -> Iterator[Context | None]:
-    """None where there is no registry that a ledger could lie beside."""
+    """Yield the context; None without a registry, which has no ledger either."""
     context = _context(request)
     try:
-        there = context.registry_name is not None and context.registry.resolved.exists()
-        yield context if there else None
+        exists = context.registry_name is not None and context.registry.resolved.exists()
+        yield context if exists else None
     finally:
         context.close()
 
@@ -102,24 +102,24 @@ def _run_once(mouth: Mouth, request: Request, command: Callable[..., None]) -> N
     lasting = verbs.changes(request.verb, request.words)
     if lasting and not _taken(request):
         return mouth.say(Say.INCOMPATIBLE, why="that request came before")
-    told = _told(request, _run(request, command))
+    message = _told(request, _run(request, command))
     if lasting:
         with _books(request) as context:
             if context is not None:
-                context.books.end_request(request.id, json.dumps(told, default=str))
-    return mouth.say(Say.ANSWER, id=request.id, **told)
+                context.books.end_request(request.id, json.dumps(message, default=str))
+    return mouth.say(Say.ANSWER, id=request.id, **message)
 
 
 def _taken(request: Request) -> bool:
-    """No request is carried out twice. Where nothing can be recorded the verb itself says what is
-    wrong."""
+    """Claim the request, so that none is carried out twice. If it cannot be recorded, let the verb
+    report the cause."""
     with _books(request) as context:
         if context is None:
             return True
-        me = context.processes.identify(context.place.pid)
-        assert me is not None  # noqa: S101 - we run
+        owner = context.processes.identify(context.place.pid)
+        assert owner is not None  # noqa: S101 - we run
         return (
-            context.books.begin_request(request.id, request.verb, me, context.place.boot_id)
+            context.books.begin_request(request.id, request.verb, owner, context.place.boot_id)
             is not False
         )
 
@@ -132,7 +132,7 @@ def _told(request: Request, result: Result) -> dict[str, object]:
 
 
 def _identities(request: Request, result: Result) -> dict[str, object]:
-    """Of what was planned."""
+    """Return the identities of the planned rows."""
     if request.verb not in ENDING or not request.words.get("dry_run"):
         return {}
     names = {getattr(item, "name", None) for item in result.results}
@@ -142,8 +142,8 @@ def _identities(request: Request, result: Result) -> dict[str, object]:
 
 
 def _identity(row: Row) -> dict[str, object]:
-    """What is confirmed on one host is sent back to the other with it, and what has changed since
-    is refused there."""
+    """Return a row's identity, which comes back with the confirmed request: a changed session is
+    refused."""
     pane, tmux = row.pane, row.tmux
     return {
         "ended": row.status.ended,
@@ -163,7 +163,7 @@ def _changed(name: str) -> Failure:
 
 
 def _run(request: Request, command: Callable[..., None]) -> Result:
-    """As the command line would, with what may not be ended left out."""
+    """Run the verb like the command line, without the sessions that must not be ended."""
     refused = _refused(request)
     words = dict(request.words)
     if refused and isinstance(words.get("targets"), list):
@@ -193,12 +193,12 @@ def _registry_name(request: Request) -> str | None:
 
 
 def _targets(request: Request) -> list[str]:
-    found = request.words.get("targets")
-    return [str(target) for target in found] if isinstance(found, list) else []
+    targets = request.words.get("targets")
+    return [str(target) for target in targets] if isinstance(targets, list) else []
 
 
 def _refused(request: Request) -> dict[str, Item]:
-    """The session that the caller sits in, and those that are not what was confirmed."""
+    """Return failures for the caller's own session and those changed since their confirmation."""
     if request.verb not in ENDING:
         return {}
     with _books(request) as context:
@@ -209,21 +209,21 @@ def _refused(request: Request) -> dict[str, Item]:
         except Failure:
             return {}
         rows = {row.name: row for row in look.usable}
-        found: dict[str, Item] = {}
+        refused: dict[str, Item] = {}
         for name, identity in (request.identities or {}).items():
             row = rows.get(name)
             if row is None or json.loads(json.dumps(_identity(row))) != identity:
-                found[name] = failed_target(name, _changed(name))
+                refused[name] = failed_target(name, _changed(name))
         own = context.books.name_of(request.mark) if request.mark else None
         if (
             own in rows
             and not request.words.get("itself")
             and context.books.mark(own) == request.mark
         ):
-            found[own] = failed_target(own, _own(own))
-        asked = set(_targets(request))
+            refused[own] = failed_target(own, _own(own))
+        targets = set(_targets(request))
         plan = bool(request.words.get("dry_run"))
-        return {name: item for name, item in found.items() if plan or name in asked}
+        return {name: item for name, item in refused.items() if plan or name in targets}
 
 
 def _own(name: str) -> Failure:
@@ -235,22 +235,22 @@ def _own(name: str) -> Failure:
 
 
 def _tell_outcome(mouth: Mouth, request: Request) -> None:
-    """Of an earlier request, as soon as it is had."""
-    wanted = str(request.words.get("of"))
+    """Send the outcome of an earlier request as soon as it is known."""
+    request_id = str(request.words.get("of"))
     with _books(request) as context:
         if context is None:
             return mouth.say(Say.UNKNOWN)
-        me = context.processes.identify(context.place.pid)
-        assert me is not None  # noqa: S101 - we run
-        if context.books.forbid_request(wanted, me, context.place.boot_id):
+        owner = context.processes.identify(context.place.pid)
+        assert owner is not None  # noqa: S101 - we run
+        if context.books.forbid_request(request_id, owner, context.place.boot_id):
             return mouth.say(Say.NEVER)
         while mouth.heard:
-            asked = context.books.asked(wanted)
-            if asked is None or asked.is_void:
-                return mouth.say(Say.UNKNOWN if asked is None else Say.NEVER)
-            if asked.answer is not None:
-                return mouth.say(Say.ANSWER, id=wanted, **json.loads(asked.answer))
-            if not is_owned(asked, context.processes, context.place.boot_id):
+            record = context.books.asked(request_id)
+            if record is None or record.is_void:
+                return mouth.say(Say.UNKNOWN if record is None else Say.NEVER)
+            if record.answer is not None:
+                return mouth.say(Say.ANSWER, id=request_id, **json.loads(record.answer))
+            if not is_owned(record, context.processes, context.place.boot_id):
                 return mouth.say(Say.UNKNOWN)
-            context.processes.wait({asked.owner}, LOOK_S)
+            context.processes.wait({record.owner}, LOOK_S)
     return None
