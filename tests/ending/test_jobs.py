@@ -12,9 +12,9 @@ import pytest
 
 from tests.fakes import FakeAgent, Story
 from tmuxreap.ending import jobs
-from tmuxreap.ending.jobs import Jobs, Word
+from tmuxreap.ending.jobs import JobReport, Jobs
 
-WORD = Word("job-7", "acme", "completed", "manual_stop", 1_795_000_000.0)
+WORD = JobReport("job-7", "acme", "completed", "manual_stop", 1_795_000_000.0)
 AT = "2026-11-18T11:06:40Z"
 PLENTY_S = 60.0
 
@@ -34,8 +34,8 @@ def story(tmp_path: Path) -> Iterator[Story]:
     one.close()
 
 
-def tell(folder: Path, word: Word = WORD, limit_s: float = PLENTY_S) -> str | None:
-    return Jobs(folder.parent / "agent-sessions.yaml", limit_s).tell([word]).get("acme")
+def tell(folder: Path, word: JobReport = WORD, limit_s: float = PLENTY_S) -> str | None:
+    return Jobs(folder.parent / "agent-sessions.yaml", limit_s).write([word]).get("acme")
 
 
 def delegated(story: Story, job: str = "job-7", **agent: object) -> FakeAgent:
@@ -110,7 +110,7 @@ def test_an_id_that_is_no_name_of_a_file_reaches_none(
 ) -> None:
     outside = tmp_path / "x.json"
     outside.write_text("{}")
-    warning = tell(folder, Word(job, "acme", "completed", None, 1.0))
+    warning = tell(folder, JobReport(job, "acme", "completed", None, 1.0))
     assert warning is not None
     assert "its ID is no name of a file" in warning
     assert outside.read_text() == "{}"
@@ -133,7 +133,7 @@ def test_a_hostile_id_stops_no_stop(story: Story) -> None:
         ("[]", "it is no JSON object"),
         ("", "Expecting value"),
         ("[" * 100_000, "recursion"),
-        ('{"a": "' + "x" * jobs.LARGEST + '"}', "it is larger than"),
+        ('{"a": "' + "x" * jobs.MAX_BYTES + '"}', "it is larger than"),
         ("\udcff\udcfe", "decode"),
     ],
 )
@@ -176,10 +176,10 @@ def test_who_hangs_is_waited_for_once_and_not_longer_than_the_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hangs = threading.Event()
-    monkeypatch.setattr(jobs.Jobs, "_told", lambda *_: hangs.wait())
+    monkeypatch.setattr(jobs.Jobs, "_written", lambda *_: hangs.wait())
     one = Jobs(folder.parent / "agent-sessions.yaml", limit_s=0.05)
-    assert "no answer in 0.05 s" in one.tell([WORD])["acme"]
-    assert "an earlier one took too long" in one.tell([WORD])["acme"]
+    assert "no answer in 0.05 s" in one.write([WORD])["acme"]
+    assert "an earlier one took too long" in one.write([WORD])["acme"]
     hangs.set()
 
 
@@ -219,7 +219,7 @@ def test_a_job_that_another_changes_meanwhile_is_his(
 ) -> None:
     job = folder / "job-7.json"
     job.write_text("{}")
-    monkeypatch.setattr(jobs, "_like", lambda *_: job.write_text('{"his": 1}') and "{}")
+    monkeypatch.setattr(jobs, "_in_layout_of", lambda *_: job.write_text('{"his": 1}') and "{}")
     warning = tell(folder)
     assert warning is not None
     assert "changed meanwhile" in warning

@@ -11,7 +11,7 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Row
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.ending.one_at_a_time import AtWork, called_off
+from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.edits import Unsafe
 from tmuxreap.registry.file import RegistryLook, unsafe
@@ -87,7 +87,7 @@ def _forgotten(context: Context, row: Row, request: ForgetRequest) -> Item:
 
 def _at_rest(context: Context, row: Row) -> Row:
     """Cancel the row's pending restart, or wait for one in progress, and return the current row."""
-    (current,) = called_off(context, [row], "forget")
+    (current,) = cancel_restarts(context, [row], "forget")
     return current
 
 
@@ -99,7 +99,11 @@ def _check(context: Context, row: Row, request: ForgetRequest) -> None:
             f"stop it first: {command('stop', row.name)}, or forget it all the same with --force",
         )
     intent = context.books.open_intents().get(row.name)
-    if intent is not None and AtWork.of(context).is_at(intent) and not request.force:
+    if (
+        intent is not None
+        and ActiveIntents.of(context).is_in_progress(intent)
+        and not request.force
+    ):
         raise Failure(
             Code.SESSION_ALIVE,
             f"could not forget {row.name}: it is being ended right now",

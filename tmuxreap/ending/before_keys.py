@@ -18,7 +18,7 @@ from tmuxreap.registry.transitions import EVENT_OF_VERB, Changes, End, end_chang
 
 
 @contextlib.contextmanager
-def held(registry: Registry, policy: Policy) -> Iterator[None]:
+def lock_registry(registry: Registry, policy: Policy) -> Iterator[None]:
     """Hold the lock; a kill continues without it where the lock cannot be created."""
     with contextlib.ExitStack() as stack:
         try:
@@ -38,15 +38,17 @@ def recordable(
         return list(endings)
     registry.check_writable()
     registry.check_room(look)
-    _check_words(policy)
-    refused = not_editable(look, lambda row: _trial(row, policy), [it.row for it in endings])
+    _check_reason(policy)
+    refused = not_editable(
+        look, lambda row: _possible_changes(row, policy), [it.row for it in endings]
+    )
     for ending in endings:
         if ending.name in refused:
             ending.answer = failed_target(ending.name, refused[ending.name])
     return [ending for ending in endings if ending.name not in refused]
 
 
-def _check_words(policy: Policy) -> None:
+def _check_reason(policy: Policy) -> None:
     try:
         policy.reason.encode()
     except UnicodeEncodeError:
@@ -58,7 +60,7 @@ def _check_words(policy: Policy) -> None:
         ) from None
 
 
-def _trial(row: Row, policy: Policy) -> Changes:
+def _possible_changes(row: Row, policy: Policy) -> Changes:
     """Return all fields that the end may write."""
     recorded = [field for field, _ in row.conversations]
     ending = End(

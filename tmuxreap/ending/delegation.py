@@ -14,7 +14,7 @@ from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import Intent, NewEvent
 
 if TYPE_CHECKING:
-    from tmuxreap.ending.jobs import Word
+    from tmuxreap.ending.jobs import JobReport
 
 ENDED = {Verb.STOP: "completed", Verb.KILL: "cancelled"}
 SILENT = (Outcome.TAKEN_OVER, Outcome.HANDED_OVER)  # another process reports it
@@ -25,15 +25,17 @@ def job_of(row: Row) -> str | None:
     return None if row.status.ended else row.delegate_job_id
 
 
-def tell_begun(books: Books, rows: Iterable[Row], at: float, *, recorded: bool) -> Iterable[str]:
+def report_started(
+    books: Books, rows: Iterable[Row], at: float, *, recorded: bool
+) -> Iterable[str]:
     """Report the beginning, before the first key; return the warnings. `recorded`: the ledger
     accepted the intents; if not, it is not tried again."""
     delegated = [row for row in rows if job_of(row) is not None]
-    words = [_word(row, at, "progress", "terminating") for row in delegated]
-    return _tell_and_note(books, words, recorded=recorded)
+    reports = [_new_report(row, at, "progress", "terminating") for row in delegated]
+    return _report_and_note(books, reports, recorded=recorded)
 
 
-def tell_ended(
+def report_ended(
     registry: Path, at: float, verb: Verb, results: Mapping[Row, EndResult]
 ) -> tuple[dict[str, EndResult], list[NewEvent]]:
     """Report the ends. Return the results, with a warning for each failed report, and the events
@@ -43,43 +45,47 @@ def tell_ended(
         for row, result in results.items()
         if job_of(row) is not None and result.outcome not in SILENT
     }
-    words = [_word(row, at, *_end(verb, result)) for row, result in delegated.items()]
-    troubles = _tell(registry, words)
+    reports = [_new_report(row, at, *_end(verb, result)) for row, result in delegated.items()]
+    problems = _report(registry, reports)
     warned = {row.name: result for row, result in results.items()}
-    for name, trouble in troubles.items():
-        warned[name] = replace(warned[name], warnings=(*warned[name].warnings, trouble))
-    return warned, [_event(word) for word in words]
+    for name, warning in problems.items():
+        warned[name] = replace(warned[name], warnings=(*warned[name].warnings, warning))
+    return warned, [_event(report) for report in reports]
 
 
-def tell_finished(books: Books, endings: Iterable[tuple[Row, Intent]], at: float) -> Iterable[str]:
+def report_finished(
+    books: Books, endings: Iterable[tuple[Row, Intent]], at: float
+) -> Iterable[str]:
     """Report sessions whose end a dead process had not reported; return the warnings."""
     ended = {verb.value: event for verb, event in ENDED.items()}
     delegated = [(row, it) for row, it in endings if job_of(row) is not None and it.verb in ended]
-    words = [_word(row, at, ended[intent.verb], intent.reason) for row, intent in delegated]
-    return _tell_and_note(books, words)
+    reports = [_new_report(row, at, ended[intent.verb], intent.reason) for row, intent in delegated]
+    return _report_and_note(books, reports)
 
 
-def _tell_and_note(books: Books, words: Sequence[Word], *, recorded: bool = True) -> Iterable[str]:
-    if not words:
+def _report_and_note(
+    books: Books, reports: Sequence[JobReport], *, recorded: bool = True
+) -> Iterable[str]:
+    if not reports:
         return ()
-    troubles = _tell(books.registry.resolved, words)
+    problems = _report(books.registry.resolved, reports)
     if recorded:
-        books.note_all([_event(word) for word in words])
-    return troubles.values()
+        books.note_all([_event(report) for report in reports])
+    return problems.values()
 
 
-def _tell(registry: Path, words: Sequence[Word]) -> Mapping[str, str]:
-    if not words:
+def _report(registry: Path, reports: Sequence[JobReport]) -> Mapping[str, str]:
+    if not reports:
         return {}
     from tmuxreap.ending.jobs import Jobs  # late: rarely needed
 
-    return Jobs(registry).tell(words)
+    return Jobs(registry).write(reports)
 
 
-def _word(row: Row, at: float, event: str, detail: str | None) -> Word:
-    from tmuxreap.ending.jobs import Word  # late: rarely needed
+def _new_report(row: Row, at: float, event: str, detail: str | None) -> JobReport:
+    from tmuxreap.ending.jobs import JobReport  # late: rarely needed
 
-    return Word(str(job_of(row)), row.name, event, detail, at)
+    return JobReport(str(job_of(row)), row.name, event, detail, at)
 
 
 def _end(verb: Verb, result: EndResult) -> tuple[str, str | None]:
@@ -91,7 +97,7 @@ def _end(verb: Verb, result: EndResult) -> tuple[str, str | None]:
     return ENDED[verb], result.stop_reason
 
 
-def _event(word: Word) -> NewEvent:
+def _event(report: JobReport) -> NewEvent:
     return NewEvent(
-        word.session, "job", {"job": word.job, "event": word.event, "detail": word.detail}
+        report.session, "job", {"job": report.job, "event": report.event, "detail": report.detail}
     )

@@ -18,10 +18,10 @@ from tmuxreap.core.masking import kept_screen
 from tmuxreap.core.model import Outcome, Row, Verb
 from tmuxreap.core.results import Item
 from tmuxreap.core.values import replace
-from tmuxreap.ending.before_keys import held, recordable
-from tmuxreap.ending.delegation import tell_begun
+from tmuxreap.ending.before_keys import lock_registry, recordable
+from tmuxreap.ending.delegation import report_started
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.one_at_a_time import AtWork, called_off, under_way, with_options
+from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts, under_way, with_options
 from tmuxreap.ending.outcome import answered, not_yet, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
@@ -35,7 +35,7 @@ from tmuxreap.sessions.servers import Servers
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system.interrupts import undisturbed
 
-Ours = Callable[[Iterable[Intent]], None]
+MarkInProgress = Callable[[Iterable[Intent]], None]
 
 DEADLINE_SLACK_S = 30.0
 TRIES = 3
@@ -47,16 +47,16 @@ def end_rows(
     """End these rows concurrently and return the answers in the order of the rows.
     After an interrupt, every row is still answered: ended, or interrupted."""
     answers: dict[str, Item] = {}
-    with under_way(context.books) as begin:
+    with under_way(context.books) as mark_in_progress:
         try:
             first = _one_of_each_pane(context.servers, rows)
-            _end_all(context, look, first, policy, answers, begin)
+            _end_all(context, look, first, policy, answers, mark_in_progress)
             # The other rows of each pane were recorded together with the first.
             if len(first) < len(rows):
                 look = context.registry.look()
-                twins, vanished = _again(look, [row for row in rows if row not in first])
+                twins, vanished = _current_rows(look, [row for row in rows if row not in first])
                 answers.update(vanished)
-                _end_all(context, look, twins, policy, answers, begin)
+                _end_all(context, look, twins, policy, answers, mark_in_progress)
         except KeyboardInterrupt:
             rest = [row.name for row in rows if row.name not in answers]
             answers.update({name: failed_target(name, _interrupted(name, policy)) for name in rest})
@@ -80,76 +80,80 @@ def _end_all(
     rows: Sequence[Row],
     policy: Policy,
     answers: dict[str, Item],
-    begin: Ours,
+    mark_in_progress: MarkInProgress,
 ) -> None:
-    todo, others = list(rows), AtWork.of(context)
+    remaining, active = list(rows), ActiveIntents.of(context)
     for _ in range(TRIES):
-        if not todo:
+        if not remaining:
             break
         # In every round: a row may have become lost, with a restart pending, since the last one.
-        todo = called_off(context, todo, policy.verb.value)
-        endings = prepare(context, todo, policy)
-        _check_free(endings, policy, lock_held=context.lock_held)
+        remaining = cancel_restarts(context, remaining, policy.verb.value)
+        endings = prepare(context, remaining, policy)
+        _check_lock(endings, policy, lock_held=context.lock_held)
         wanted = [ending for ending in endings if ending.answer is None]
-        begun, busy, stale = _begin(context, wanted, policy, begin)
+        begun, busy, stale = _begin(context, wanted, policy, mark_in_progress)
         environ = context.settings.environ
         early = {it.name: answered(it, lambda: context.registry, environ) for it in endings}
         answers.update({name: answer for name, answer in early.items() if answer is not None})
         try:
-            _carry_out(context, [it for it in begun if not it.first.mine], policy, answers)
+            _run_and_record(context, [it for it in begun if not it.first.mine], policy, answers)
             own = [ending for ending in begun if ending.first.mine]
             answers.update(_hand_over(context, own, policy) if own else {})
         except BaseException:
-            _release(context.books, begun, {})
+            _release_unfinished(context.books, begun, {})
             raise
-        _release(context.books, begun, answers)
-        _follow_takers(others, begun, policy, answers)
-        todo = []
+        _release_unfinished(context.books, begun, answers)
+        _answer_taken_over(active, begun, policy, answers)
+        remaining = []
         for intent in busy:
             if context.lock_held:
                 raise LockIsHeld(f"wait for the other {intent.verb} of {intent.name}")
-            joined = others.join(intent)
+            joined = active.join(intent)
             if joined is None:  # its owner died: this process ends the session
-                todo.append(next(row for row in rows if row.name == intent.name))
+                remaining.append(next(row for row in rows if row.name == intent.name))
             else:
                 answers[intent.name] = joined
-        if stale or todo:
+        if stale or remaining:
             look = context.registry.look()
-            todo, vanished = _again(look, [*(ending.row for ending in stale), *todo])
+            remaining, vanished = _current_rows(
+                look, [*(ending.row for ending in stale), *remaining]
+            )
             answers.update(vanished)
-    answers.update({row.name: failed_target(row.name, _restless(row.name)) for row in todo})
+    answers.update(
+        {row.name: failed_target(row.name, _row_kept_changing(row.name)) for row in remaining}
+    )
 
 
 def end_unregistered(context: Context, row: Row, policy: Policy, past: Past | None = None) -> Item:
     """End a session that has no row, in the same way, and write nothing. `past`: what identifies
     its processes."""
     (ending,) = prepare(context, [row], policy, {row.name: past} if past else None)
-    _check_free([ending], policy, lock_held=context.lock_held)
+    _check_lock([ending], policy, lock_held=context.lock_held)
     if ending.answer is not None:
         return ending.answer
     ending.started = context.clock.monotonic()
-    for _ in _run(context, [ending]):
+    for _ in _run_ladders(context, [ending]):
         ports = context.clock, context.processes, context.finder
         return replace(result_of(ending, *ports), status=None)
     raise AssertionError("a ladder always ends")
 
 
 def _begin(
-    context: Context, endings: Sequence[Ending], policy: Policy, begin: Ours
+    context: Context, endings: Sequence[Ending], policy: Policy, mark_in_progress: MarkInProgress
 ) -> tuple[list[Ending], list[Intent], list[Ending]]:
     """Record the intents under the lock. An ending whose row changed since the plan is stale."""
     if not endings:
         return [], [], []
 
-    with held(context.registry, policy):
+    with lock_registry(context.registry, policy):
         now = context.registry.look()
         stale = [ending for ending in endings if not _unchanged(ending.row, now)]
         fresh = recordable(context.registry, now, [it for it in endings if it not in stale], policy)
         news = [_new_intent(context, ending) for ending in fresh]
         answers = context.books.begin(
-            news, AtWork.of(context).is_at, take_over=policy.verb is Verb.KILL
+            news, ActiveIntents.of(context).is_in_progress, take_over=policy.verb is Verb.KILL
         )
-        begin(answer.intent for answer in answers if isinstance(answer, Begun))
+        mark_in_progress(answer.intent for answer in answers if isinstance(answer, Begun))
     started = context.clock.monotonic()
     begun: list[Ending] = []
     busy: list[Intent] = []
@@ -166,15 +170,17 @@ def _begin(
     return begun, busy, stale
 
 
-def _check_free(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) -> None:
+def _check_lock(endings: Sequence[Ending], policy: Policy, *, lock_held: bool) -> None:
     """Fail if the caller holds the lock and a session is alive: only dead ones can be recorded
     then."""
-    living = [ending.name for ending in endings if ending.answer is None and _lives(ending.sight)]
+    living = [
+        ending.name for ending in endings if ending.answer is None and _is_alive(ending.sight)
+    ]
     if lock_held and living:
         raise LockIsHeld(f"{policy.verb.value} {', '.join(living)}")
 
 
-def _lives(sight: Sight) -> bool:
+def _is_alive(sight: Sight) -> bool:
     return sight.session is not None or bool(sight.owned.own)
 
 
@@ -183,7 +189,7 @@ def _unchanged(row: Row, look: RegistryLook) -> bool:
     return now is not None and (now.status, now.tmux, now.pane) == (row.status, row.tmux, row.pane)
 
 
-def _release(books: Books, begun: Sequence[Ending], answers: Mapping[str, Item]) -> None:
+def _release_unfinished(books: Books, begun: Sequence[Ending], answers: Mapping[str, Item]) -> None:
     """Give up ownership of failed and interrupted endings, so that `reconcile` can finish them
     even while this process lives on as a server."""
     done = {
@@ -196,8 +202,8 @@ def _failed(result: EndResult) -> bool:
     return result.outcome in (Outcome.FAILED, Outcome.REFUSED)
 
 
-def _follow_takers(
-    others: AtWork, begun: Sequence[Ending], policy: Policy, answers: dict[str, Item]
+def _answer_taken_over(
+    active: ActiveIntents, begun: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
     """Answer an ending that was taken over with the error of the process that took it over."""
     for ending in begun:
@@ -205,12 +211,16 @@ def _follow_takers(
         if ending.intent is None or not isinstance(result, EndResult):
             continue
         if result.outcome is Outcome.TAKEN_OVER:
-            taker = others.outcome_of_taker(ending.intent.id)
-            error = taker.error if taker is not None else problem_of(_lost(name, policy))
+            taker = active.outcome_after_takeover(ending.intent.id)
+            error = (
+                taker.error
+                if taker is not None
+                else problem_of(_takeover_outcome_lost(name, policy))
+            )
             answers[name] = replace(result, error=error)
 
 
-def _lost(name: str, policy: Policy) -> Failure:
+def _takeover_outcome_lost(name: str, policy: Policy) -> Failure:
     reason = (
         f"could not {policy.verb.value} {name}: another took it over, and what came of it is not"
         " recorded"
@@ -218,19 +228,19 @@ def _lost(name: str, policy: Policy) -> Failure:
     return Failure(Code.STILL_RUNNING, reason, "see what is left: tmuxreap reconcile")
 
 
-def _again(look: RegistryLook, rows: Iterable[Row]) -> tuple[list[Row], dict[str, Item]]:
+def _current_rows(look: RegistryLook, rows: Iterable[Row]) -> tuple[list[Row], dict[str, Item]]:
     current: list[Row] = []
     vanished: dict[str, Item] = {}
     for row in rows:
         now = look.named(row.name)
         if now is None:
-            vanished[row.name] = failed_target(row.name, _no_row(look, row.name))
+            vanished[row.name] = failed_target(row.name, _row_vanished(look, row.name))
         else:
             current.append(now)
     return current, vanished
 
 
-def _no_row(look: RegistryLook, name: str) -> Failure:
+def _row_vanished(look: RegistryLook, name: str) -> Failure:
     if (bad := look.spoilt(name)) is not None:
         return row_invalid(look.path, bad)
     reason = f"could not end {name}: its row vanished from the registry meanwhile"
@@ -256,13 +266,13 @@ def _new_intent(context: Context, ending: Ending) -> NewIntent:
     )
 
 
-def _carry_out(
+def _run_and_record(
     context: Context, endings: Sequence[Ending], policy: Policy, answers: dict[str, Item]
 ) -> None:
     recorded, rows = any(ending.intent for ending in endings), [ending.row for ending in endings]
-    warnings = tell_begun(context.books, rows, context.clock.now(), recorded=recorded)
+    warnings = report_started(context.books, rows, context.clock.now(), recorded=recorded)
     context.warnings.extend(warnings)
-    for batch in _run(context, endings):
+    for batch in _run_ladders(context, endings):
         record(context, batch, policy, answers)
 
 
@@ -296,7 +306,7 @@ def finish(context: Context, intent: Intent, policy: Policy) -> list[Item]:
         context.books.follow(context.registry.look(), [], [closing])
     else:
         ending.intent, ending.started = intent, context.clock.monotonic()
-        _carry_out(context, [ending], policy, answers)
+        _run_and_record(context, [ending], policy, answers)
     return list(answers.values())
 
 
@@ -305,7 +315,7 @@ def _interrupted(name: str, policy: Policy) -> Failure:
     return Failure(Code.INTERRUPTED, reason, f"finish it with: tmuxreap {policy.verb.value} {name}")
 
 
-def _run(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
+def _run_ladders(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
     from tmuxreap.ending.ladder.execute import Executor  # late: ended sessions need none
 
     executor = Executor(
@@ -316,12 +326,12 @@ def _run(context: Context, endings: Sequence[Ending]) -> Iterator[list[Ending]]:
         context.books,
         context.finder,
         context.progress,
-        partial(_ready_to_write, context.registry, {ending.row.name for ending in endings}),
+        partial(_prepare_write, context.registry, {ending.row.name for ending in endings}),
     )
     return executor.run(endings)
 
 
-def _ready_to_write(registry: Registry, names: Collection[str]) -> None:
+def _prepare_write(registry: Registry, names: Collection[str]) -> None:
     """Prepare the recording while the agents exit: import YAML, compile patterns, parse the
     registry and rehearse a write. Interrupts wait, since an import could swallow one."""
     with contextlib.suppress(Failure), undisturbed():  # the write itself will report it
@@ -332,7 +342,7 @@ def _ready_to_write(registry: Registry, names: Collection[str]) -> None:
         registry.look().make_ready(names)
 
 
-def _restless(name: str) -> Failure:
+def _row_kept_changing(name: str) -> Failure:
     return Failure(
         Code.LOCK_TIMEOUT,
         f"could not end {name}: its row changed again and again under our hands",

@@ -16,7 +16,7 @@ from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.execute import Executor
 from tmuxreap.ending.ladder.interrupt import RESTING, end_turn, refused, why_not
-from tmuxreap.ending.one_at_a_time import AtWork
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy, why_no_keys
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.results import REFUSALS
@@ -30,7 +30,7 @@ POLICY = Policy(Verb.INTERRUPT, "interrupted", scope=Scope.PANE)
 def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = False) -> list[Item]:
     """Interrupt the agents of these rows; return the answers in the order of the rows."""
     endings = prepare(context, rows, POLICY)
-    busy = AtWork.of(context).busy()
+    busy = ActiveIntents.of(context).busy()
     answers = {it.name: _answered(it, dry_run, busy=it.name in busy) for it in endings}
     todo = [ending for ending in endings if answers[ending.name] is None]
     executor = Executor(

@@ -18,19 +18,19 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import frozen
 
 LIMIT_S = 2.0
-LARGEST = 1024 * 1024  # size limit of a job file
-TAIL = 4096
+MAX_BYTES = 1024 * 1024  # size limit of a job file
+TAIL_BYTES = 4096
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 FOLDERS = (Path("jobs"), Path(".hermes") / "jobs")
 PROGRESS = "progress"  # an event that leaves the job's status unchanged
 JOB, EVENTS = ".json", ".events.log"
 
 
-Writer = Callable[[int, str, "Word"], "str | None"]
+Writer = Callable[[int, str, "JobReport"], "str | None"]
 
 
 @frozen
-class Word:
+class JobReport:
     """One event of a job."""
 
     job: str
@@ -60,87 +60,92 @@ class Jobs:
         self._folders = [registry.parent / folder for folder in FOLDERS]
         self._limit_s = limit_s
 
-    def tell(self, words: Sequence[Word]) -> Mapping[str, str]:
+    def write(self, reports: Sequence[JobReport]) -> Mapping[str, str]:
         """Write the events; return a warning for each session whose job could not be reached."""
         if self._limit_s <= 0:
-            return {word.session: _warning(word, "an earlier one took too long") for word in words}
-        troubles = {
-            word.session: _warning(word, f"no answer in {self._limit_s:g} s") for word in words
+            return {
+                report.session: _warning(report, "an earlier one took too long")
+                for report in reports
+            }
+        problems = {
+            report.session: _warning(report, f"no answer in {self._limit_s:g} s")
+            for report in reports
         }
 
         def work() -> None:  # a hung file server blocks this thread only
-            for word in words:
-                trouble = self._told(word)
-                if trouble is None:
-                    troubles.pop(word.session, None)
+            for report in reports:
+                problem = self._written(report)
+                if problem is None:
+                    problems.pop(report.session, None)
                 else:
-                    troubles[word.session] = _warning(word, trouble)
+                    problems[report.session] = _warning(report, problem)
 
-        teller = threading.Thread(target=work, daemon=True)
-        teller.start()
-        teller.join(self._limit_s)
-        if teller.is_alive():
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(self._limit_s)
+        if thread.is_alive():
             self._limit_s = 0
-        return dict(troubles)
+        return dict(problems)
 
-    def _told(self, word: Word) -> str | None:
-        if _NAME.fullmatch(word.job) is None:
+    def _written(self, report: JobReport) -> str | None:
+        if _NAME.fullmatch(report.job) is None:
             return "its ID is no name of a file"
-        troubles = []
+        problems = []
         for folder in self._folders:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 try:
-                    troubles += [
-                        _tried(directory, f"{word.job}{end}", write, word)
+                    problems += [
+                        _write_safely(directory, f"{report.job}{end}", write, report)
                         for end, write in WRITERS.items()
                     ]
                 finally:
                     os.close(directory)
-        return next((trouble for trouble in troubles if trouble is not None), None)
+        return next((problem for problem in problems if problem is not None), None)
 
 
-def _warning(word: Word, reason: str) -> str:
-    return (
-        f"job_not_told: could not tell the job {word.job[:80]!r} that it is {word.event}: {reason}"
-    )
+def _warning(report: JobReport, reason: str) -> str:
+    failed = f"could not tell the job {report.job[:80]!r} that it is {report.event}"
+    return f"job_not_told: {failed}: {reason}"
 
 
-def _tried(directory: int, name: str, write: Writer, word: Word) -> str | None:
+def _write_safely(directory: int, name: str, write: Writer, report: JobReport) -> str | None:
     try:
-        return write(directory, name, word)
+        return write(directory, name, report)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         return f"{name}: {error.strerror if isinstance(error, OSError) else error}"
 
 
-def _rewritten(directory: int, name: str, word: Word) -> str | None:
+def _rewrite_job(directory: int, name: str, report: JobReport) -> str | None:
     """Change a few fields of the job file, replacing the file atomically."""
-    with _opened(directory, name, os.O_RDONLY) as descriptor:
+    with _open_own(directory, name, os.O_RDONLY) as descriptor:
         before = os.fstat(descriptor)
         text = _read(descriptor)
     job = _object(text)
-    if word.event != PROGRESS:
-        job["status"] = word.event
-    job.update(detail=word.detail, updated_at=iso(word.at))
-    last = _last_event(directory, word.job).get("seq")
+    if report.event != PROGRESS:
+        job["status"] = report.event
+    job.update(detail=report.detail, updated_at=iso(report.at))
+    last = _last_event(directory, report.job).get("seq")
     if "last_seq" in job and isinstance(last, int):
         job["last_seq"] = last
-    _replace(directory, name, _like(text, job).encode(), before)
+    _replace(directory, name, _in_layout_of(text, job).encode(), before)
     return None
 
 
-def _appended(directory: int, name: str, word: Word) -> str | None:
+def _append_event(directory: int, name: str, report: JobReport) -> str | None:
     """Append the event as one more line, in the format of the last line."""
-    job = _job(directory, word.job)
-    with _opened(directory, name, os.O_RDWR | os.O_APPEND) as descriptor:
+    job = _job(directory, report.job)
+    with _open_own(directory, name, os.O_RDWR | os.O_APPEND) as descriptor:
         size = os.fstat(descriptor).st_size
-        tail = os.pread(descriptor, TAIL, max(0, size - TAIL))
+        tail = os.pread(descriptor, TAIL_BYTES, max(0, size - TAIL_BYTES))
         lines = tail.decode("utf-8", "replace").strip().splitlines()
         plain = bool(lines) and not lines[-1].lstrip().startswith("{")
-        event = {**_numbered(job, _event(lines)), **word.as_json()}
-        line = word.as_text().replace("\n", " ") if plain else json.dumps(event, ensure_ascii=False)
+        event = {**_numbering(job, _event(lines)), **report.as_json()}
+        line = (
+            report.as_text().replace("\n", " ") if plain else json.dumps(event, ensure_ascii=False)
+        )
         os.write(
             descriptor,
             (b"\n" if tail and not tail.endswith(b"\n") else b"") + line.encode() + b"\n",
@@ -148,7 +153,7 @@ def _appended(directory: int, name: str, word: Word) -> str | None:
     return None
 
 
-def _numbered(job: Mapping[str, object], last: Mapping[str, object]) -> dict[str, object]:
+def _numbering(job: Mapping[str, object], last: Mapping[str, object]) -> dict[str, object]:
     """Return the schema version and sequence number that readers expect, if the job or the line
     before has them."""
     numbers = [n for n in (job.get("last_seq"), last.get("seq")) if isinstance(n, int)]
@@ -159,9 +164,9 @@ def _numbered(job: Mapping[str, object], last: Mapping[str, object]) -> dict[str
 
 def _last_event(directory: int, job: str) -> Mapping[str, object]:
     try:
-        with _opened(directory, f"{job}{EVENTS}", os.O_RDONLY) as descriptor:
+        with _open_own(directory, f"{job}{EVENTS}", os.O_RDONLY) as descriptor:
             size = os.fstat(descriptor).st_size
-            tail = os.pread(descriptor, TAIL, max(0, size - TAIL))
+            tail = os.pread(descriptor, TAIL_BYTES, max(0, size - TAIL_BYTES))
     except (OSError, ValueError):
         return {}
     return _event(tail.decode("utf-8", "replace").strip().splitlines())
@@ -178,7 +183,7 @@ def _event(lines: Sequence[str]) -> Mapping[str, object]:
 def _job(directory: int, job: str) -> Mapping[str, object]:
     """Return the job, or nothing if it cannot be read: its events are written all the same."""
     try:
-        with _opened(directory, f"{job}{JOB}", os.O_RDONLY) as descriptor:
+        with _open_own(directory, f"{job}{JOB}", os.O_RDONLY) as descriptor:
             return _object(_read(descriptor))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -192,7 +197,7 @@ def _object(text: str) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def _opened(directory: int, name: str, flags: int) -> Iterator[int]:
+def _open_own(directory: int, name: str, flags: int) -> Iterator[int]:
     """Open a regular file of the current user. Links are refused, and a pipe does not block."""
     descriptor = os.open(
         name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory
@@ -210,14 +215,14 @@ def _opened(directory: int, name: str, flags: int) -> Iterator[int]:
 
 def _read(descriptor: int) -> str:
     parts = b""
-    while len(parts) <= LARGEST and (chunk := os.read(descriptor, LARGEST + 1 - len(parts))):
+    while len(parts) <= MAX_BYTES and (chunk := os.read(descriptor, MAX_BYTES + 1 - len(parts))):
         parts += chunk
-    if len(parts) > LARGEST:
-        raise ValueError(f"it is larger than {LARGEST} bytes")
+    if len(parts) > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES} bytes")
     return parts.decode()
 
 
-def _like(text: str, job: Mapping[str, object]) -> str:
+def _in_layout_of(text: str, job: Mapping[str, object]) -> str:
     """Return the job as JSON in the layout of the old text."""
     indent = re.match(r"\s*\{\s*\n( +|\t)", text)
     end = "\n" if text.endswith("\n") else ""
@@ -244,4 +249,4 @@ def _replace(directory: int, name: str, data: bytes, before: os.stat_result) -> 
 
 
 # The event log first: the job file holds the number of its last line.
-WRITERS: Mapping[str, Writer] = {EVENTS: _appended, JOB: _rewritten}
+WRITERS: Mapping[str, Writer] = {EVENTS: _append_event, JOB: _rewrite_job}

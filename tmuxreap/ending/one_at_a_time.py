@@ -28,7 +28,7 @@ _under_way: set[tuple[Path, int]] = set()  # endings of this process, in any thr
 
 
 @frozen
-class AtWork:
+class ActiveIntents:
     """The processes that start or end sessions of this registry, as its ledger lists them."""
 
     books: Books
@@ -38,11 +38,11 @@ class AtWork:
     progress: Progress | None = None
 
     @classmethod
-    def of(cls, context: Context) -> AtWork:
+    def of(cls, context: Context) -> ActiveIntents:
         ports = context.books, context.processes, context.clock, context.place
         return cls(*ports, context.progress)
 
-    def is_at(self, intent: Intent) -> bool:
+    def is_in_progress(self, intent: Intent) -> bool:
         """Tell whether the intent is in progress. This process may live on as a server, so of its
         own intents only those marked by `under_way` count."""
         if not is_owned(intent, self.processes, self.place.boot_id):
@@ -52,7 +52,7 @@ class AtWork:
     def busy(self, intents: Mapping[str, Intent] | None = None) -> set[str]:
         """Return the names of the sessions that a process is ending or starting right now."""
         open_intents = self.books.open_intents() if intents is None else intents
-        return {name for name, intent in open_intents.items() if self.is_at(intent)}
+        return {name for name, intent in open_intents.items() if self.is_in_progress(intent)}
 
     def join(self, intent: Intent) -> Item | None:
         """Wait for another process's stop and return its outcome; send nothing. Return None when
@@ -61,32 +61,34 @@ class AtWork:
 
         reported = False
         while True:
-            now = self.books.intent(intent.id)
-            if now is None or now.outcome is not None:
-                return _joined(now)
-            if not self.is_at(now):
+            current = self.books.intent(intent.id)
+            if current is None or current.outcome is not None:
+                return _joined(current)
+            if not self.is_in_progress(current):
                 return None
-            if self.clock.now() > now.deadline:
-                return failed_target(now.name, _stuck(now, suspended=self._is_suspended(now)))
-            if not reported and self.progress is not None and self._is_suspended(now):
+            if self.clock.now() > current.deadline:
+                return failed_target(
+                    current.name, _stuck(current, suspended=self._is_suspended(current))
+                )
+            if not reported and self.progress is not None and self._is_suspended(current):
                 reported = True
-                stuck = _stuck(now, suspended=True)
-                self.progress.waits(now.name, f"{stuck.message}; {stuck.hint}")
-            self.processes.wait({now.owner}, JOIN_LOOK_S)
+                stuck = _stuck(current, suspended=True)
+                self.progress.waits(current.name, f"{stuck.message}; {stuck.hint}")
+            self.processes.wait({current.owner}, JOIN_LOOK_S)
 
-    def outcome_of_taker(self, number: int) -> Item | None:
+    def outcome_after_takeover(self, intent_id: int) -> Item | None:
         """Return the outcome from the process that took the intent over; None when none did, or
         when that process died."""
-        intent = self.books.intent(number)
+        intent = self.books.intent(intent_id)
         while intent is not None and intent.taken_over_by is not None:
             intent = self.books.intent(intent.taken_over_by)
-        return self.join(intent) if intent is not None and intent.id != number else None
+        return self.join(intent) if intent is not None and intent.id != intent_id else None
 
     def wait_for_start(self, name: str, *, lock_held: bool) -> None:
         """Wait until a start in progress is finished, at most until its deadline."""
         while (intent := self.books.open_intents().get(name)) is not None:
             late = self.clock.now() > intent.deadline
-            if late or intent.verb != START or not self.is_at(intent):
+            if late or intent.verb != START or not self.is_in_progress(intent):
                 break
             if lock_held:
                 raise LockIsHeld(f"wait for the start of {name}")
@@ -97,19 +99,19 @@ class AtWork:
         return owner is not None and owner.state in SUSPENDED
 
 
-def called_off(context: Context, rows: Sequence[Row], verb: str) -> list[Row]:
+def cancel_restarts(context: Context, rows: Sequence[Row], verb: str) -> list[Row]:
     """Cancel pending restarts of lost rows, wait for those in progress, and return the rows as
     they are then."""
     return [
-        _called_off(context, row, verb) if is_lost(row) and wants_restart(row) else row
+        _cancel_restart(context, row, verb) if is_lost(row) and wants_restart(row) else row
         for row in rows
     ]
 
 
-def _called_off(context: Context, row: Row, verb: str) -> Row:
+def _cancel_restart(context: Context, row: Row, verb: str) -> Row:
     if context.restarts.cancel(row, verb, context.caller):
         context.warnings.append(f"restart_cancelled: {row.name} will not be started again")
-    AtWork.of(context).wait_for_start(row.name, lock_held=context.lock_held)
+    ActiveIntents.of(context).wait_for_start(row.name, lock_held=context.lock_held)
     return context.registry.look().named(row.name) or row
 
 
@@ -117,16 +119,16 @@ def _called_off(context: Context, row: Row, verb: str) -> Row:
 def under_way(books: Books) -> Iterator[Callable[[Iterable[Intent]], None]]:
     """Mark intents as in progress in this process until the block is left; unfinished ones have no
     owner from then on."""
-    ours: set[tuple[Path, int]] = set()
+    marked: set[tuple[Path, int]] = set()
 
     def begin(intents: Iterable[Intent]) -> None:
-        ours.update((books.path, intent.id) for intent in intents)
-        _under_way.update(ours)
+        marked.update((books.path, intent.id) for intent in intents)
+        _under_way.update(marked)
 
     try:
         yield begin
     finally:
-        _under_way.difference_update(ours)
+        _under_way.difference_update(marked)
 
 
 def _stuck(intent: Intent, *, suspended: bool) -> Failure:

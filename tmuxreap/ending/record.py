@@ -15,7 +15,7 @@ from tmuxreap.core.faults import Step
 from tmuxreap.core.model import Outcome, Row, Terminal
 from tmuxreap.core.results import Item
 from tmuxreap.ending import outcome
-from tmuxreap.ending.delegation import tell_ended
+from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.outcome import changes_of, clear_up
 from tmuxreap.ending.plan import Policy
@@ -47,7 +47,7 @@ def record(
             results[ending.name] = clear_up(ending, result, context.books, environ)
     jobs_of = {it.row: results[it.name] for it in done if fates[it.name] in JOB_ENDS}
     registry, at = context.registry.resolved, context.clock.now()
-    warned, jobs = tell_ended(registry, at, policy.verb, jobs_of)
+    warned, jobs = report_ended(registry, at, policy.verb, jobs_of)
     results.update(warned)
     answers.update(results)
     events = _events(before, done, results, policy.asked_by or context.caller.as_recorded(books))

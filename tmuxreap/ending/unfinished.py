@@ -12,7 +12,7 @@ from tmuxreap.core import deeds
 from tmuxreap.core.errors import Failure
 from tmuxreap.core.model import Row
 from tmuxreap.core.ports import Tmux
-from tmuxreap.ending.delegation import tell_finished
+from tmuxreap.ending.delegation import report_finished
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ledger.records import Intent, PaneOption
 from tmuxreap.sessions.context import Context
@@ -34,7 +34,7 @@ def carry_out(context: Context, name: str, policy: Policy) -> str:
 def see_to(context: Context, found: Ended, ended: Ended) -> None:
     """Report the sessions found dead to their delegators, and set task and worktree of each ended
     one as its recorded plan says. Call it after their rows were written."""
-    warnings = tell_finished(context.books, found, context.clock.now())
+    warnings = report_finished(context.books, found, context.clock.now())
     context.warnings.extend(warnings)
     for row, intent in ended:
         failure = _clear_up(context, row, intent)

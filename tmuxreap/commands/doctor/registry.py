@@ -20,7 +20,7 @@ from tmuxreap.core.answers.machine import Finding
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import BadRow, Live
 from tmuxreap.core.results import megabytes
-from tmuxreap.ending.one_at_a_time import AtWork
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.database import ledger_path
 from tmuxreap.registry.file import row_invalid
 from tmuxreap.registry.restarts import wish_of
@@ -187,7 +187,7 @@ def check_intents(patient: Patient) -> Iterator[Finding]:
     if patient.look is None:
         return
     for name, intent in patient.app.books.open_intents().items():
-        if AtWork.of(patient.app).is_at(intent):
+        if ActiveIntents.of(patient.app).is_in_progress(intent):
             yield note(
                 "intents", f"a {intent.verb} of {name} is under way, by process {intent.owner.pid}"
             )

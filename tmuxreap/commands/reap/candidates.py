@@ -19,7 +19,7 @@ from tmuxreap.commands.reap.verdicts import (
 from tmuxreap.core.answers.endings import Kept
 from tmuxreap.core.model import Live, Process, Row, Server
 from tmuxreap.core.times import parse_duration
-from tmuxreap.ending.one_at_a_time import AtWork
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import screen_of
@@ -41,7 +41,7 @@ def nominate(
     sights = [sight for sight, _ in look_at(context, rows)]
     family = _Family(context, rows, sights)
     beginnings = _beginnings(context, [row for row in rows if row.ttl is not None])
-    pulses, busy = context.books.pulses(), AtWork.of(context).busy()
+    pulses, busy = context.books.pulses(), ActiveIntents.of(context).busy()
     return [
         judge(
             wanted,

@@ -26,7 +26,7 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.results import megabytes
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.one_at_a_time import AtWork
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
@@ -58,7 +58,7 @@ class Remnant:
 
 def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant], list[Kept]]:
     sights = {row.name: sight for row, (sight, _) in zip(rows, look_at(context, rows), strict=True)}
-    busy = AtWork.of(context).busy()
+    busy = ActiveIntents.of(context).busy()
     remnants: list[Remnant] = []
     kept: list[Kept] = []
     for row in rows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tmuxreap.core.values import frozen
-from tmuxreap.ending.one_at_a_time import AtWork
+from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Intent
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
@@ -45,7 +45,7 @@ def begin(context: Context, look: RegistryLook) -> Before:
 def others_at_work(context: Context, before: Before) -> Others:
     """Compare with the state before; call it after the look. Owners are checked before the ledger
     is read: an intent still open after its owner's death was not closed."""
-    busy = AtWork.of(context).busy(before.intents)
+    busy = ActiveIntents.of(context).busy(before.intents)
     now, started = context.books.open_intents(), context.books.begun_since(before.latest)
     ended = {name for name, intent in before.intents.items() if not _is_same(intent, now.get(name))}
     return Others(frozenset(busy), frozenset(ended | started | _rewritten(context, before.look)))
@@ -56,7 +56,7 @@ def is_behind(context: Context, look: RegistryLook) -> bool:
     age_s = context.clock.now() - look.content.stamp.ctime_ns / 1e9
     left_s, pause_s = CATCH_UP_S - max(age_s, 0.0), 0.01
     while context.books.is_behind(look) and context.registry.is_still(look):
-        if AtWork.of(context).busy():
+        if ActiveIntents.of(context).busy():
             return False
         if left_s <= 0:
             return True

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tmuxreap.commands.starting.row import Launch
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Scope
-from tmuxreap.ending.one_at_a_time import AtWork, under_way
+from tmuxreap.ending.one_at_a_time import ActiveIntents, under_way
 from tmuxreap.ledger.records import START, Busy, Closing, Intent, NewIntent
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import MARK, PARENT, REGISTRY_MARK
@@ -84,7 +84,9 @@ def _begun(context: Context, name: str, event: str, plan: str) -> Intent | None:
     deadline = context.clock.now() + LONGEST_S
     place = context.place.boot_id
     new = NewIntent(name, START, event, Scope.SESSION.value, owner, place, deadline, (), plan)
-    (answer,) = context.books.begin([new], AtWork.of(context).is_at, take_over=False)
+    (answer,) = context.books.begin(
+        [new], ActiveIntents.of(context).is_in_progress, take_over=False
+    )
     if isinstance(answer, Busy):
         raise _busy(name, answer.intent)
     return answer.intent if answer else None
