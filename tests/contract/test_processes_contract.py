@@ -80,10 +80,9 @@ class FakeArena:
 
 
 class RealArena:
-    own_pid = os.getpid()
-
     def __init__(self, seam: Processes) -> None:
         self.seam = seam
+        self.own_pid = os.getpid()  # of the worker, which is a copy of the process that imported us
         self.clock = RealClock()
         self.started: list[subprocess.Popen[bytes]] = []
 
