@@ -135,7 +135,7 @@ def _profile(context: Context, row: Row, name: str) -> Profile:
 
 
 def _nothing_else(row: Row, leader: Process, agent: tuple[Process, ...], owned: Owned) -> None:
-    """Refuse what starts everything on a machine: an ending would reach all of it."""
+    """Refuse process 1: all others descend from it, and an ending would reach them."""
     servers = any(one.process.comm == TMUX_SERVER for one in owned.spared)
     if leader.pid == FIRST_PID or servers:
         own = " or ".join(f"--pid {process.pid}" for process in agent[:SHOWN_PIDS])
