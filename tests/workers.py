@@ -11,6 +11,7 @@ import contextlib
 import os
 import selectors
 import signal
+import tempfile
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -202,12 +203,20 @@ def _become_worker(config: pytest.Config, link: Connection, number: int) -> None
     plugins: Any = config.pluginmanager
     plugins.unregister(name="terminalreporter")
     plugins.register(Reporter(config, link))
-    capture = plugins.getplugin("capturemanager")
-    capture.stop_global_capturing()  # it writes to files that all forks share
-    capture.start_global_capturing()
+    _capture_for_itself(plugins.getplugin("capturemanager"))
     folders: Any = config._tmp_path_factory  # type: ignore[attr-defined]
     folders._basetemp = folders.getbasetemp() / f"w{number}"
     folders._basetemp.mkdir(mode=0o700)
+
+
+def _capture_for_itself(capture: Any) -> None:
+    """All forks share the position in the files of the capture: it gets its own files. The objects
+    stay, because a module may have kept sys.stderr when it was imported."""
+    capture.suspend_global_capture()
+    for stream in (capture._global_capturing.out, capture._global_capturing.err):
+        if hasattr(stream, "targetfd"):  # and not -s, which captures nothing
+            with tempfile.TemporaryFile() as own:
+                os.dup2(own.fileno(), stream.tmpfile.fileno())
 
 
 def _run_units(session: pytest.Session, link: Connection) -> None:
