@@ -135,7 +135,7 @@ def _profile(context: Context, row: Row, name: str) -> Profile:
 
 
 def _nothing_else(row: Row, leader: Process, agent: tuple[Process, ...], owned: Owned) -> None:
-    """Refuse process 1: all others descend from it, and an ending would reach them."""
+    """Refuse process 1, or one above a tmux server: an ending would reach all below it."""
     servers = any(one.process.comm == TMUX_SERVER for one in owned.spared)
     if leader.pid == FIRST_PID or servers:
         own = " or ".join(f"--pid {process.pid}" for process in agent[:SHOWN_PIDS])
