@@ -1,6 +1,6 @@
-"""A container without a container: a daemon that runs programs on terminals of its own, and the
-client that carries one of them into a pane. The client is called as its file is; what the daemon
-runs is no child of it and has no mark."""
+"""A simulated container: a daemon that runs programs on its own terminals, and the client that
+carries one of them into a pane. The client has its file's name; the daemon's programs are not its
+children and have no mark."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import termios
 import tty
 
 BLOCK = 65_536
-SIZE = struct.pack("HHHH", 20, 80, 0, 0)  # less than any pane: 3.2a makes them 23 high
+SIZE = struct.pack("HHHH", 20, 80, 0, 0)  # smaller than any pane: in 3.2a they are 23 high
 
 
 def relay(left: int, right: int, out: int) -> None:
-    """Bytes from the left to the right and back to `out`, until one of them is closed."""
+    """Copy bytes from left to right and back to `out`, until one is closed."""
     while True:
         ready, _, _ = select.select([left, right], [], [])
         for one, other in ((left, right), (right, out)):
@@ -55,7 +55,7 @@ def _carry(client: socket.socket) -> None:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, SIZE)
     relay(client.fileno(), terminal, client.fileno())
     client.close()
-    while True:  # what it still says is heard by nobody
+    while True:  # discard its remaining output
         try:
             os.read(terminal, BLOCK)
         except OSError:

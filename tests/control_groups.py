@@ -1,4 +1,4 @@
-"""Real control groups, called as tmux calls the scope that it makes for a pane with systemd."""
+"""Real control groups, named like the scope that tmux with systemd creates for a pane."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PLACES = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 
 
 def place() -> Path | None:
-    """Where this machine lets us make one."""
+    """Return where this machine lets us create one, or None."""
     roots = [Path(root) for root in PLACES if Path(root, "cgroup.controllers").exists()]
     return next((root for root in roots if os.access(root, os.W_OK)), None)
 
 
 @contextlib.contextmanager
 def group(name: str | None = None) -> Iterator[Path]:
-    """Whoever is in it at the end is ended: nothing else may tell him."""
+    """Create a control group; kill its members at the end, as only the group may identify them."""
     root = place()
     assert root is not None
     made = root / (name or f"tmux-spawn-{uuid.uuid4()}.scope")

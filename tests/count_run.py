@@ -3,11 +3,11 @@ fsyncs.
 
     python tests/count_run.py OUT.json tmuxreap.__main__:main --version
 
-With UNHURRIED the ladder's look stays fresh, however long all takes, and it looks again after a
-longer time: else a slow machine looks more often.
+With UNHURRIED the ladder's look never expires, and it waits longer between looks: otherwise a slow
+machine looks more often.
 
-Nothing is imported here that a bare start has not: what is counted is the command's own. What
-SQLite writes is not seen, only that it was opened."""
+Imports nothing beyond a bare start, so that only the command's own modules count. SQLite's writes
+are not seen, only its opening."""
 
 import sys
 
@@ -49,7 +49,7 @@ def hook(event: str, args: tuple[object, ...]) -> None:
 
 
 def writes(path: object, mode: object, flags: object) -> bool:
-    """An open descriptor has its number for a path, and was counted when it was opened."""
+    """Tell whether this opens a file for writing; a descriptor as path was counted before."""
     if isinstance(path, int) or path in ("/dev/null", b"/dev/null"):
         return False
     return bool(
@@ -58,8 +58,8 @@ def writes(path: object, mode: object, flags: object) -> bool:
 
 
 def told_already(event: str) -> bool:
-    """`subprocess` may spawn by way of `os`: one process, two events. Frames: this, the hook, the
-    caller."""
+    """Tell whether `subprocess` spawned through `os`: one process, two events. Frames: this, the
+    hook, the caller."""
     return (
         event != "subprocess.Popen" and sys._getframe(2).f_globals.get("__name__") == "subprocess"
     )
@@ -86,7 +86,7 @@ def run(entry: str, words: list[str]) -> object:
 
 
 def is_room(name: str) -> bool:
-    """Tell whether it is a folder of ours: a docstring, and no code."""
+    """Tell whether the module is one of our folders: a docstring without code."""
     return name.startswith("tmuxreap.") and hasattr(sys.modules[name], "__path__")
 
 
@@ -100,7 +100,7 @@ def main(out: str, entry: str, *words: str) -> None:
         for (module, name), seconds in UNHURRIED.items():
             setattr(__import__(LADDER + module, fromlist=[name]), name, seconds)
     status = run(entry, list(words))
-    if os.getpid() != us:  # a child that was forked counts for nothing
+    if os.getpid() != us:  # a forked child does not count
         os._exit(0)
     counts = {
         "exit": status,

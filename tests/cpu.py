@@ -1,4 +1,4 @@
-"""A bound on work, not on time: a loaded machine makes no difference."""
+"""A limit on CPU time, not elapsed time: independent of machine load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Fail what takes more of the processor than that."""
+    """Fail the test if it uses more CPU time than that."""
 
     def late(_number: int, _frame: FrameType | None) -> None:
         pytest.fail(f"it took more than {seconds} s of CPU")

@@ -1,4 +1,4 @@
-"""What tests of `doctor` ask it, and find in its answers."""
+"""Helpers for tests of `doctor`: requests and lookups in its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that ignore, linger and leave, and a clock that only waiting moves."""
+"""Fake processes that ignore signals, linger and exit, and a clock that only waiting advances."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class FakeClock:
         return self._uptime + self._slept
 
     def sleep(self, seconds: float) -> None:
-        """Of the whole machine."""
+        """Suspend the whole machine."""
         self._slept += seconds
 
     def set_by(self, seconds: float) -> None:
-        """Somebody sets the wall clock."""
+        """Set the wall clock."""
         self._booted += seconds
 
     def monotonic(self) -> float:
@@ -46,7 +46,7 @@ class FakeClock:
 
 @dataclass
 class FakeProcess:
-    """How one process looks and behaves. `lingers` and `leaves_on`: how long it takes to go upon a
+    """The look and behavior of one process. `lingers` and `leaves_on`: its time to exit after a
     signal or keys."""
 
     now: Process
@@ -70,7 +70,7 @@ class FakeProcesses:
         self.clock = clock
         self.table: dict[int, FakeProcess] = {}
         self.signals: list[tuple[int, Signals]] = []
-        self.scopes: dict[str, list[ProcessId]] = {}  # members of each, the dead too
+        self.scopes: dict[str, list[ProcessId]] = {}  # members of each, including dead ones
         self.when_gone: list[Callable[[ProcessId], None]] = []
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = count()
@@ -79,7 +79,7 @@ class FakeProcesses:
             int, int
         ] = {}  # session -> group, remembered by the kernel after a hangup too
 
-    # How a history is told
+    # Setting up a history
 
     def add(
         self,
@@ -102,7 +102,7 @@ class FakeProcesses:
         denied: bool = False,
         unkillable: bool = False,
     ) -> ProcessId:
-        """A process starts now. What is not said it has from its parent: session, group, terminal,
+        """Start a process. It inherits from its parent what is not given: session, group, terminal,
         environment."""
         identity = ProcessId(
             next(self._pids) if pid is None else pid, round(self.clock.uptime() * TICKS)
@@ -140,7 +140,7 @@ class FakeProcesses:
         return identity
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:
-        """Let something happen when time has moved that far."""
+        """Schedule an action after that much time."""
         heapq.heappush(self._events, (self.clock.monotonic() + seconds, next(self._order), action))
 
     def die(self, process: ProcessId) -> None:
@@ -158,7 +158,7 @@ class FakeProcesses:
         return self.identify(process.pid) == process
 
     def type(self, tty: int, *keys: str) -> None:
-        """Keys reach the foreground group of that terminal, and nobody else."""
+        """Type keys, which reach only the foreground group of the terminal."""
         for reader in self._where(
             lambda other: other.tty == tty and other.pgrp == self._foreground.get(other.sid)
         ):
@@ -167,14 +167,14 @@ class FakeProcesses:
                 self._read(reader)
 
     def put_in_front(self, process: ProcessId) -> None:
-        """As a shell does: its terminal's keys go to this process' group from now on."""
+        """Move the process's group to the foreground of its terminal, as a shell does."""
         if self.alive(process):
             now = self.table[process.pid].now
             self._foreground[now.sid] = now.pgrp
 
     def hang_up(self, leader: ProcessId) -> None:
-        """The terminal is closed: a signal to the leader alone, and nobody of the session has a
-        terminal any more."""
+        """Close the terminal: signal only the leader, and detach the whole session from the
+        terminal."""
         if not self.alive(leader):
             return
         for member in self._where(lambda other: other.sid == leader.pid):
@@ -182,7 +182,7 @@ class FakeProcesses:
         self._deliver(leader, Signals.SIGHUP)
         self._deliver(leader, Signals.SIGCONT)
 
-    # The seam
+    # The interface
 
     def look(self) -> Mapping[int, Process]:
         return {pid: self._seen(fake) for pid, fake in self.table.items()}

@@ -1,5 +1,5 @@
-"""A tmux that holds fake processes, and a transcript of what it was told. Knows the commands that
-we build only."""
+"""A fake tmux with fake processes, and a transcript of its commands. Knows only the commands that
+we build."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FakePane:
     screen: str = ""
     options: dict[str, str] = field(default_factory=dict)
     typed: list[str] = field(default_factory=list)
-    on_key: Callable[[str], None] | None = None  # what the screen does when a key arrives
+    on_key: Callable[[str], None] | None = None  # how the screen reacts to a key
 
 
 @dataclass
@@ -51,7 +51,7 @@ class FakeSession:
     grouped: bool = False
     environment: dict[str, str] = field(
         default_factory=dict
-    )  # what `new-session -e` gives to every pane of it
+    )  # environment that `new-session -e` gives to its panes
 
 
 @dataclass
@@ -65,8 +65,8 @@ class FakeServer:
 
 
 class FakeTmux:
-    """Servers by socket. `answers` overrides what a look says there; in `hung` every question takes
-    its whole time."""
+    """Servers by socket. `answers` overrides a look's result there; in `hung` every question times
+    out."""
 
     TIMEOUT_S = 5.0
 
@@ -79,18 +79,18 @@ class FakeTmux:
         self.tells_pid_of_dead = True  # until 3.7
         self.programs: dict[
             str, dict[str, object]
-        ] = {}  # how what `create` starts behaves, by its name
+        ] = {}  # behavior of what `create` starts, by name
         self.transcript: list[tuple[str, tuple[str, ...]]] = []
-        self.within: list[Surroundings | None] = []  # of each that was made
+        self.within: list[Surroundings | None] = []  # of each created session
         self.told_status: list[tuple[str, str | None]] = []
         self.notices: list[tuple[str, str]] = []
         self._ttys = count(FIRST_TTY)
         processes.when_gone.append(self._process_gone)
 
-    # How a history is told
+    # Setting up a history
 
     def open(self, socket: str, name: str, comm: str, *argv: str, **process: object) -> FakeSession:
-        """A session with one pane in which that program leads; further words as for
+        """Open a session with one pane led by the program; other arguments as for
         FakeProcesses.add."""
         server = self.servers.get(socket) or self._start(socket)
         created = int(self.clock.now())
@@ -139,7 +139,7 @@ class FakeTmux:
         return pane
 
     def join(self, pane: FakePane, to: FakeSession) -> None:
-        """As join-pane does, and, where it was the only one of its window, move-window."""
+        """Act like join-pane, or like move-window for the only pane of its window."""
         self._remove(pane)
         to.panes.append(pane)
         self.change(pane, window_id=to.panes[0].now.window_id)
@@ -153,7 +153,7 @@ class FakeTmux:
         self.change(other, window_id=windows[0])
 
     def respawn(self, pane: FakePane, comm: str, *argv: str, **process: object) -> ProcessId:
-        """As respawn-pane -k does: what ran there is gone, the pane is the same."""
+        """Act like respawn-pane -k: the process is gone, the pane stays."""
         environ, parent = self.processes.environ(pane.process), self._server_of(pane).process
         old, pane.process = pane.process, ProcessId(0, 0)
         self.processes.hang_up(old)
@@ -178,10 +178,10 @@ class FakeTmux:
         return next(server for server, session in every if pane in session.panes)
 
     def change(self, pane: FakePane, **facts: object) -> None:
-        """As in `change(pane, in_mode=True)`."""
+        """Change fields of a pane: `change(pane, in_mode=True)`."""
         pane.now = replace(pane.now, **facts)  # type: ignore[arg-type]
 
-    # The seam
+    # The interface
 
     def look(self, socket: str) -> ServerLook:
         if socket in self.hung:
@@ -214,7 +214,7 @@ class FakeTmux:
         self.transcript += [(socket, tuple(command)) for command in commands]
         if not self._reachable(socket):
             return not commands
-        done = [self._do(socket, list(command)) for command in commands]  # past those that fail
+        done = [self._do(socket, list(command)) for command in commands]  # also after failures
         return all(done)
 
     def ask(
@@ -251,7 +251,7 @@ class FakeTmux:
     def create(
         self, socket: str, new: NewSession, *, within: Surroundings | None = None
     ) -> Created | str:
-        """Up to the first command that fails."""
+        """Run commands up to the first failure."""
         commands = creation_of(new)
         self.transcript += [(socket, tuple(command)) for command in commands]
         if socket in self.hung or socket in self.answers:
@@ -356,14 +356,14 @@ class FakeTmux:
         return True
 
     def _line(self, socket: str, line: str) -> bool:
-        """Up to the first that fails."""
+        """Run a line of commands up to the first failure."""
         words, commands = _words(line), list[list[str]]([[]])
         for word in words:
             commands.append([]) if word == ";" else commands[-1].append(word)
         return all(self._do(socket, command) for command in commands if command)
 
     def _holds(self, socket: str, target: str, condition: str) -> bool:
-        """The comparisons that the compare-and-kill commands are made of."""
+        """Evaluate the comparisons used by the compare-and-kill commands."""
         server, session, pane = (
             self.servers.get(socket),
             self._session(socket, target),
@@ -404,7 +404,7 @@ class FakeTmux:
         ]
         for one in reached if pane.now.synchronized else [pane]:
             if one.now.dead or one.now.input_off or one.now.in_mode:
-                continue  # swallowed, with code 0
+                continue  # dropped, with exit status 0
             for key in keys:
                 one.typed.append(key)
                 if one.on_key:
@@ -467,8 +467,7 @@ class FakeTmux:
 
 
 def _words(line: str) -> list[str]:
-    """A command inside a command: words in single quotes, or in double quotes with octal
-    escapes."""
+    """Split a nested command: words in single quotes, or in double quotes with octal escapes."""
     return [
         _unescaped(one or two or three)
         for one, two, three in re.findall(r"'([^']*)'|\"([^\"]*)\"|([^\s'\"]+)", line)

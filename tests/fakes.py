@@ -1,7 +1,7 @@
-"""The three seams as histories, true to what was measured: tests/contract holds fakes and real ones
-to the same.
+"""The three fake interfaces, based on measurements: tests/contract runs the same tests on fakes and
+real ones.
 
-`Story` puts the whole program together on them: a registry in a folder, one tmux server, one clock.
+`Story` assembles the whole program on them: a registry in a folder, one tmux server, one clock.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ AN_ID = re.compile(r"[$%]\d+:?")
 
 @dataclass
 class FakeAgent:
-    """The demo agent on a fake pane: the keys that it heard, and what they did."""
+    """The demo agent on a fake pane: the keys that it received, and their effects."""
 
     pane: FakePane
     process: ProcessId
@@ -123,7 +123,7 @@ class FakeAgent:
 
 
 def plans_of(registry: Path) -> list[str]:
-    """Of every ending that was ever begun."""
+    """Return the plans of all endings that were ever started."""
     with contextlib.closing(sqlite3.connect(ledger_path(registry))) as db:
         return [
             plan
@@ -149,7 +149,7 @@ class Story:
         self.agents: dict[str, FakeAgent] = {}
         self.apps: list[Context] = []
 
-    # How a history is told
+    # Setting up a history
 
     def agent(
         self,
@@ -164,7 +164,7 @@ class Story:
         status: str = "running",
         **process: object,
     ) -> FakeAgent:
-        """A demo agent in a session of its own, with its row; further words as for
+        """Add a demo agent in its own session, with its row; other arguments as for
         FakeProcesses.add."""
         marks = {"TMUXREAP_DEMO_HOME": str(self.store), "TMUXREAP_ID": f"mark-of-{name}"}
         if shell:
@@ -218,13 +218,13 @@ class Story:
         asked = replace(policy, **given)  # type: ignore[arg-type]
         return checked(ending.run(self.app(pid), EndRequest(targets or ("acme",), asked, dry_run)))
 
-    # What is to be seen afterwards
+    # Observing the result
 
     def ledger(self) -> Ledger:
         return Ledger.open(ledger_path(self.path), now=self.clock.now())
 
     def written(self) -> dict[str, bytes]:
-        """Every file in the folder of the registry."""
+        """Return all files in the registry's folder."""
         return {file.name: file.read_bytes() for file in self.folder.iterdir() if file.is_file()}
 
     def recorded_plans(self) -> list[str]:
@@ -237,11 +237,11 @@ class Story:
         return [command for _, command in self.tmux.transcript]
 
     def close(self) -> None:
-        """Whatever was told: no name and no pattern ever reached tmux."""
+        """Check that no name and no pattern ever reached tmux as a target."""
         for app in self.apps:
             app.close()
         made = {
-            f"={command[command.index('-s') + 1]}:"  # of which no id is known yet
+            f"={command[command.index('-s') + 1]}:"  # new sessions have no known id yet
             for command in self.told()
             if command[0] == "new-session"
         }

@@ -1,8 +1,6 @@
-"""Every verb that writes x every step on its way x every way in which the world may end there, on a
-real tmux server.
+"""Every writing verb x each of its steps x every fault at that step, on a real tmux server.
 
-`python -m tests.fault_matrix` runs all of it and prints the table; the tests run the part that is
-quick."""
+`python -m tests.fault_matrix` runs all of it and prints the table; the tests run the fast part."""
 
 from __future__ import annotations
 
@@ -100,7 +98,7 @@ CALLS = (
     Step.KILL,
     Step.PROVEN,
     Step.PURGED,
-)  # no file: no disk
+)  # no file access, so no disk fault
 CASES = [
     (verb, step, fault)
     for verb, steps in PASSED.items()
@@ -134,7 +132,7 @@ while read -r line; do [ "$line" = /exit ] && [ -z "$STUBBORN" ] && exit 0; done
 
 
 class Bench:
-    """A folder, a server that lasts, and the wreck of the world in between."""
+    """A folder and a server that outlive each fault, and what the fault leaves behind."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -240,7 +238,7 @@ class Bench:
         }[verb]
 
     def end(self) -> None:
-        """Of whatever is called a, session and processes."""
+        """End the session `a` and all its processes."""
         listed = subprocess.run(
             ["tmux", "-N", "-S", self.socket, "list-panes", "-s", "-t", "=a:", "-F", "#{pane_pid}"],
             capture_output=True,
@@ -256,15 +254,15 @@ class Bench:
             check=False,
         )
 
-    # What is to be seen
+    # Observations
 
     def alive(self) -> bool:
-        """In tmux, or without."""
+        """Tell whether the session lives, in tmux or headless."""
         names = self.tmux("list-sessions", "-F", "#{session_name}").split()
         return "a" in names or bool(self.headless())
 
     def headless(self) -> list[int]:
-        """Agents and keepers that no terminal shows."""
+        """Return headless agents and their keepers."""
         found = []
         for home in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -306,7 +304,7 @@ class Bench:
 
 
 def break_as(registry: Path) -> Any:
-    """In the child: how the world ends."""
+    """Install the fault in the child."""
     held = []
 
     def fail(fault: str) -> None:
@@ -333,8 +331,8 @@ def break_as(registry: Path) -> Any:
 
 
 def check(bench: Bench, verb: str, step: Step, fault: str) -> str:
-    """Break it, reconcile twice, and say what is there then; whatever must hold after any of it is
-    asserted."""
+    """Cause the fault, reconcile twice, and return the state; assert what must hold after any
+    fault."""
     bench.prepare(verb)
     try:
         return _checked(bench, verb, step, fault)
@@ -360,7 +358,7 @@ def _checked(bench: Bench, verb: str, step: Step, fault: str) -> str:
     row, alive = bench.row(), bench.alive()
     if alive:
         told = row is not None and row["status"] == "running" and not drifts
-        strange = verb == "adopt" and row is None  # of a server that the registry does not name
+        strange = verb == "adopt" and row is None  # on a server that the registry does not name
         assert told or "a" in drifts or strange, (answer, first.out, second.out, row)
         if verb != "headless":
             assert bench.tmux("show-options", "-p", "-t", "=a:") == "", (answer, first, second)
@@ -384,7 +382,7 @@ def told_as(row: dict[str, Any] | None, alive: bool, drifts: dict[str, str]) -> 
 
 
 def table(found: dict[tuple[str, Step, str], str]) -> Iterator[str]:
-    """Steps in a row that end alike stand in one line."""
+    """Format the table; consecutive steps with equal results share a line."""
     heads = [
         "kill",
         "disk (ENOSPC, EIO, EROFS)",

@@ -1,4 +1,4 @@
-"""A registry and a ledger as hooks see them, and an agent that calls them."""
+"""A registry and a ledger as hooks see them, and an agent that calls hooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tmuxreap.ledger.ledger import Ledger
 from tmuxreap.ledger.records import Heartbeat, MirrorRow, NewIntent
 
 ID = "e4d745b8-0584-46dc-828b-77f88ae13a1a"
-# An agent as far as hooks are concerned: a process on a terminal that calls them.
+# To hooks, an agent is a process on a terminal that calls them.
 AGENT = """import fcntl, subprocess, sys, termios
 fcntl.ioctl(int(sys.argv[1]), termios.TIOCSCTTY, 0)
 sys.exit(subprocess.run(sys.argv[2:]).returncode)"""

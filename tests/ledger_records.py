@@ -1,4 +1,4 @@
-"""What tests of the ledger write into it, and how another tool reads it."""
+"""Helpers for ledger tests: writing records, and reading them like another tool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORK = multiprocessing.get_context("fork")
 
 
 def rows_of(path: Path, sql: str) -> list[tuple[object, ...]]:
-    """As another tool sees it."""
+    """Read rows like another tool."""
     connection = sqlite3.connect(path)
     try:
         return connection.execute(sql).fetchall()
@@ -39,7 +39,7 @@ def execute(path: Path, *statements: str) -> None:
 
 
 def call_in_threads(count: int, work: Callable[[int], None]) -> list[int]:
-    """The exit codes of so many processes that were let go at the same moment."""
+    """Run the work in several processes released simultaneously; return their exit codes."""
     gate = FORK.Barrier(count)
 
     def child(number: int) -> None:

@@ -1,4 +1,4 @@
-"""What histories of `reap` are told with."""
+"""Helpers for histories of `reap`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def says(story: Story, kind: str, state: str, name: str = "acme") -> None:
 
 
 def tells(story: Story, kind: str, state: str, name: str = "acme") -> None:
-    """As a hook does, by clocks that nobody sets."""
+    """Report like a hook, by clocks that cannot be set."""
     clock = story.clock
     moment = Moment(story.BOOT, clock.uptime(), clock.monotonic())
     with story.ledger() as ledger:
@@ -35,7 +35,7 @@ def passes(story: Story, seconds: float) -> None:
 
 
 def hung(story: Story, name: str = "acme") -> FakeAgent:
-    """It said that a tool begins, and nothing since."""
+    """Add an agent that reported the start of a tool, and nothing since."""
     agent = story.agent(name, state="busy")
     says(story, "tool_before", "working", name)
     passes(story, 200)

@@ -1,4 +1,4 @@
-"""A registry as its tests edit it."""
+"""Helpers for editing a registry's text in tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lost session that wants to come back, told with fakes."""
+"""A lost session that asks for a restart, on fakes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tmuxreap.core.model import Row
 
 
 def wanting(story: Story, name: str = "acme", restart: str = "on-failure", **fields: object) -> Row:
-    """One that runs, beside a session that keeps the server."""
+    """Add a running session, next to one that keeps the server alive."""
     story.agent(name, **fields)  # type: ignore[arg-type]
     if not any(one.name == "base" for one in story.tmux.servers[story.SOCKET].sessions):
         story.tmux.open(story.SOCKET, "base", "bash")
@@ -27,7 +27,7 @@ def lost(
     cause: str | None = "SIGKILL",
     **fields: object,
 ) -> Row:
-    """One that died of this."""
+    """Add a session that died of that cause."""
     wanting(story, name, restart, **fields)
     die(story, name, cause)
     return row_of(story, name)
@@ -39,7 +39,7 @@ def die(story: Story, name: str = "acme", cause: str | None = "SIGKILL") -> None
 
 
 def write(story: Story, name: str, **fields: object) -> None:
-    """As another tool does."""
+    """Write fields like another tool."""
     lines = story.path.read_text().splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if f'"name": "{name}"' in line)
     row = {**yaml.safe_load(lines[at])[0], **fields}

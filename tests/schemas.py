@@ -1,4 +1,4 @@
-"""Holds answers against their schemas: every one that a test reads."""
+"""Validates every answer that a test reads against its schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tmuxreap.core.schema import document
 
 @cache
 def validator(verb: str | None) -> Any:
-    return Draft202012Validator(document(verb))  # each is held against its own in tests/core
+    return Draft202012Validator(document(verb))  # tests/core validates each against its own
 
 
 def troubles(answer: Mapping[str, object], verb: str | None) -> list[str]:
@@ -27,13 +27,13 @@ def troubles(answer: Mapping[str, object], verb: str | None) -> list[str]:
 
 
 def checked(result: Result) -> Result:
-    """As its schema says."""
+    """Return the answer, validated."""
     check_answer(result.as_json())
     return result
 
 
 def check_answer(answer: Mapping[str, Any]) -> None:
-    """Of a command that could not be read, and of one that answers in lines, the envelope."""
+    """Validate an answer; for unreadable commands and those that answer in lines the envelope."""
     verb = answer["command"]
     known = verb if verb in SHAPES and not SHAPES[verb].lines else None
     found = troubles(json.loads(json.dumps(answer, default=str)), known)
@@ -41,6 +41,6 @@ def check_answer(answer: Mapping[str, Any]) -> None:
 
 
 def check_line(verb: str, line: Mapping[str, Any]) -> None:
-    """Of a command that answers in lines, one."""
+    """Validate one line of a command that answers in lines."""
     found = troubles(line, verb)
     assert not found, f"a line of {verb} is not as its schema says: {found}"

@@ -1,5 +1,4 @@
-"""What the benchmark makes of its figures; the figures are measured by `./scripts/bench`, and never
-by a test."""
+"""How the benchmark processes its figures. Only `./scripts/bench` measures them, never a test."""
 
 from __future__ import annotations
 

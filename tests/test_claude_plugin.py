@@ -1,5 +1,5 @@
-"""The plugin for Claude Code: its files say what the skills, the hooks and the MCP server are, and
-nothing of their own. That the real program takes it: tests/real_agents/plugin.py."""
+"""The plugin for Claude Code: its files match the skills, the hooks and the MCP server, and add
+nothing. tests/real_agents/plugin.py installs it in the real program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read(name: str) -> dict[str, Any]:
 def test_the_plugin_has_our_name_and_version() -> None:
     plugin = read(".claude-plugin/plugin.json")
     assert (plugin["name"], plugin["version"]) == ("tmuxreap", __version__)
-    assert not {"skills", "hooks", "mcpServers"} & plugin.keys()  # they lie where they are sought
+    assert not {"skills", "hooks", "mcpServers"} & plugin.keys()  # they are in the default places
 
 
 def test_the_marketplace_offers_the_checkout_itself() -> None:

@@ -1,5 +1,4 @@
-"""Holds docs/compared.md: each demand of others names tests, and each test that it names is
-there."""
+"""Checks docs/compared.md: each requirement names tests, and each named test exists."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Every command that a page names is one: parsed by the very command line, in the pages, the skills
-and the help.
+"""Every command named in the pages, the skills and the help is valid: the real command line parses
+it.
 
-The blocks of the skills are run as well, in `live/test_skill_workflows.py`; what stands here is
-never run."""
+`live/test_skill_workflows.py` also runs the blocks of the skills; nothing is run here."""
 
 from __future__ import annotations
 
@@ -25,13 +24,13 @@ COMMANDS = commands()
 CALL = re.compile(
     r"(?<![\w./-])tmuxreap(?! +-- )((?: +(?:'[^']*'|\"[^\"]*\"|[^\s`|;&()<>'\"]+|\|(?=\w)))+)"
 )
-SAID = re.compile(r"tmuxreap: |^(error|warning|hint|Usage): ")  # by the program itself
-# Not of the verbs: the program's own flags, and words that a shell completion passes on.
+SAID = re.compile(r"tmuxreap: |^(error|warning|hint|Usage): ")  # printed by the program itself
+# Not verbs: the program's own flags, and words passed on by shell completion.
 OTHERS = {"--version", "--help", "VERB"}
 
 
 def named(text: str) -> list[str]:
-    """In code alone: between backticks, indented by four, or in a block."""
+    """Return the commands in code only: between backticks, indented by four, or in a block."""
     parts = re.findall(r"```\w*\n(.*?)```", text, flags=re.DOTALL)
     rest = re.sub(r"```\w*\n.*?```", "", text, flags=re.DOTALL)
     parts += re.findall(r"`([^`\n]+)`", rest) + re.findall(r"^    .*$", rest, flags=re.MULTILINE)
@@ -44,8 +43,7 @@ def named(text: str) -> list[str]:
 
 
 def words_of(call: str) -> list[str]:
-    """A synopsis is a command, too: with what may be left out, and the first of what excludes each
-    other."""
+    """Split a command; of a synopsis keep optional parts, and the first of alternatives."""
     return [
         word.split("|")[0]
         for word in shlex.split(re.sub(r"\[|\]|\.\.\.", " ", call))
@@ -66,7 +64,7 @@ def trouble(call: str) -> str | None:
         if type(error).__name__ == "Exit":  # --help
             return None
         if type(error).__name__ == "MissingParameter" and len(words) == 1:
-            return None  # the verb alone is its name, in a sentence
+            return None  # a verb alone is just its name in a sentence
         return str(error)
     return None
 

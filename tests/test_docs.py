@@ -1,5 +1,4 @@
-"""The pages say what the program does: verbs and flags, tables, links, and the transcript, held
-against the code."""
+"""The pages match the code: verbs and flags, tables, links, and the transcript."""
 
 from __future__ import annotations
 
@@ -62,7 +61,7 @@ def headings(page: str) -> list[str]:
 
 
 def table(text: str) -> dict[str, list[str]]:
-    """The cells of each row by its first cell, header and rule left out."""
+    """Return the cells of each row by its first cell, without header and rule."""
     rows = [
         [cell.strip() for cell in line.strip("|\n").split(" | ")]
         for line in text.splitlines()
@@ -91,7 +90,7 @@ def flags(command: typer.core.TyperCommand) -> Iterator[str]:
             yield next(name for name in param.opts if name.startswith("--"))
 
 
-# What there is.
+# Verbs, flags and agents.
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -259,7 +258,7 @@ def test_the_transcript_is_what_the_program_says_today() -> None:
 
 
 def prose(page: Path) -> list[str]:
-    """But for tables and code."""
+    """Return the lines of a page, without tables and code."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     return [line for line in text.splitlines() if not re.match(r"\||    |`[^`]+`$", line)]
 
@@ -312,7 +311,7 @@ def test_every_link_within_leads_somewhere(page: str) -> None:
 
 
 def test_no_file_names_a_machine_or_a_package_registry() -> None:
-    # Put together here, so that this file is not found.
+    # Concatenated, so that this file does not match.
     forbidden = [
         r"/(?:work|root|opt|Users)" + r"/\w",
         r"(?:files\.python" + r"hosted|pypi)\." + "org",

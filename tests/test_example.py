@@ -1,5 +1,4 @@
-"""The example registry: a row of each kind, readable, and editable without a byte changed that was
-not meant."""
+"""The example registry: a row of each kind, readable, and editable without unintended changes."""
 
 from __future__ import annotations
 
@@ -53,8 +52,7 @@ def row_of(name: str) -> Row:
 
 
 def chunks(text: str) -> list[str]:
-    """Around and between the rows, told by nothing but the dashes: [before, row, row, ...], tails
-    belong to rows."""
+    """Split the text at the dashes alone: [before, row, row, ...]; tails belong to rows."""
     return re.split(r"(?m)^(?=  - )", text)
 
 
@@ -123,7 +121,7 @@ def test_an_event_changes_its_row_alone(name: str, event: Event) -> None:
     old, new = chunks(TEXT), chunks(after)
     differing = [at for at, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
     assert differing == [row.index + 1]
-    # In the row itself only lines that it must change; in a row on one line, that line.
+    # In the row itself only lines that it must change; a one-line row changes as a whole.
     meant = {path[0] for path in changes_of(row, event)}
     below = bool(
         meant & {"last_visible_status", "pane", "tmux"}

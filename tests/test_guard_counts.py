@@ -1,4 +1,4 @@
-"""What a command may cost, counted and not timed. A number here grows only with a reason in the
+"""Limits on the cost of commands, counted, not timed. A number grows only with a reason in the
 commit."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 RUNNER = Path(__file__).with_name("count_run.py")
 ROOT = RUNNER.parent.parent
 MAIN = "tmuxreap.__main__:main"
-# Needed by some verb, never by one that does not name it: over 10 ms each.
+# Over 10 ms each: loaded only by verbs that allow it in `may_import`.
 HEAVY = ("libtmux", "psutil", "filelock", "asyncio", "sqlite3", "yaml", "rich", "pydantic")
 
 
@@ -31,7 +31,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """At most so many; `may_import` are those of HEAVY that the verb is allowed."""
+    """Upper limits; `may_import` lists the allowed modules of HEAVY."""
 
     modules: int
     processes: int = 0
@@ -41,8 +41,8 @@ class Budget:
     may_import: tuple[str, ...] = ()
 
 
-# A ledger that is opened counts as one file written and one change. The counts of modules are of
-# 3.11: the standard library of another version has a few more.
+# Opening a ledger counts as one file written and one change. Module counts are for Python 3.11:
+# other versions load a few more.
 SPARE = 0 if sys.version_info[:2] == (3, 11) else 6
 LEDGER = ("sqlite3",)
 BOTH = ("yaml", *LEDGER)
@@ -63,8 +63,8 @@ tmux_sessions:
     stopped_at: "2026-11-18T09:12:33Z"
     stop_reason: manual_stop
 """
-# On a registry without a ledger beside it, and no tmux server: 1 client finds that out. Looking
-# makes no ledger.
+# A registry without a ledger, and no tmux server: 1 client finds that out. A look creates no
+# ledger.
 AT_REST = {
     (RUNNING, "list"): Budget(modules=212, processes=1, may_import=BOTH),
     (RUNNING, "list --json"): Budget(modules=212, processes=1, may_import=BOTH),
@@ -76,22 +76,21 @@ AT_REST = {
         modules=246, processes=3, written=4, changes=2, fsyncs=3, may_import=BOTH
     ),
     (STOPPED, "stop shop"): Budget(modules=239, processes=1, may_import=BOTH),
-    # Found dead: written as such, as a stop writes it; a second look finds nothing to do.
+    # Found dead: written like a stop; a second look finds nothing to do.
     (RUNNING, "reconcile"): Budget(
         modules=239, processes=1, written=3, changes=2, fsyncs=3, may_import=BOTH
     ),
     (STOPPED, "reconcile"): Budget(modules=227, processes=1, may_import=BOTH),
     (STOPPED, "forget shop"): Budget(modules=216, written=3, changes=2, fsyncs=3, may_import=BOTH),
 }
-# One demo agent through its life. What is found out here in a row leans on what the line above it
-# left.
+# One demo agent through its life: each line depends on the state left by the one above.
 LIFE = {
     # A registry from nothing, the session, the second look after the time it has to live, the row
     # and the ledger.
     "start shop --agent demo": Budget(
         modules=247, processes=6, written=4, changes=6, fsyncs=5, may_import=BOTH
     ),
-    # From here on what was read before is in the ledger: a look needs no YAML. One client for all,
+    # From here on the ledger caches the registry: a look needs no YAML. One client for all looks,
     # one for all screens.
     "list": Budget(modules=190, processes=2, written=1, changes=1, may_import=LEDGER),
     "show shop": Budget(modules=198, processes=2, written=1, changes=1, may_import=LEDGER),
@@ -99,7 +98,7 @@ LIFE = {
     "stop shop --dry-run": Budget(
         modules=211, processes=2, written=1, changes=1, may_import=LEDGER
     ),
-    # What agents and shells call all the time: no command line is built for it.
+    # Called all the time by agents and shells: no command line is built.
     "heartbeat shop --state working": Budget(modules=50, changes=1, may_import=LEDGER),
     "_complete stop s": Budget(
         modules=62, changes=1, may_import=LEDGER

@@ -1,9 +1,9 @@
-"""Histories of many commands at once on one registry: whatever the order, whoever dies in between,
-what is written is true, and one reconcile brings everything to its end.
+"""Histories of many concurrent commands on one registry: in any order, with crashes in between,
+what is written is true, and one reconcile completes everything.
 
-Each command runs in a thread of its own and only while it has the baton; it gives it back where it
-waits for the world. So every interleaving of what can happen during a wait is a list of rules that
-hypothesis makes, and shrinks."""
+Each command runs in its own thread and only while it holds the baton; it returns the baton when it
+waits. So hypothesis generates, and shrinks, every interleaving of events during waits as a list of
+rules."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ NAMES = ("a", "b")
 PATIENCE_S = 60
 BUSY = 6  # commands at once
 ENDINGS, RUNGS = ("stop", "kill"), (Step.KEYS, Step.HANGUP, Step.KILL)
-SERVER_PID = 89_000  # one process that does many things, as a server for agents does
+SERVER_PID = 89_000  # one process with many commands, like an MCP server
 
 
 class Crash(BaseException):
-    """As SIGKILL: what the program would do about it is not done."""
+    """Simulates SIGKILL: no cleanup runs."""
 
 
 class Actor:
@@ -132,13 +132,13 @@ class Actor:
 
 
 class World:
-    """A story in which waiting gives the baton back."""
+    """A story in which waiting returns the baton."""
 
     def __init__(self, folder: Path) -> None:
         self.story = Story(folder)
         self.current: Actor | None = None
-        self.blind = False  # the ledger could not be had: what stands in it alone may be unknown
-        self.locked = False  # by somebody who reads the ledger and forgets to let go
+        self.blind = False  # the ledger was unavailable: what only it holds may be unknown
+        self.locked = False  # by a reader of the ledger that keeps its lock
         self._wait = self.story.processes.wait
         self.story.processes.wait = self.wait  # type: ignore[method-assign]
         signal = self.story.processes.signal
@@ -176,14 +176,15 @@ class World:
             self.current.crash()
 
     def _entitled(self) -> bool:
-        """Who was taken over before this rung has nobody to end any more."""
+        """Check that a command taken over before this rung ends nothing more."""
         assert self.current is None or not self.current.overtaken or self.blind, (
             f"{self.current.verb} goes on"
         )
         return True
 
     def _living(self) -> bool:
-        """A dead one tells tmux nothing, whatever unwinds in its thread."""
+        """Tell whether the current command lives; a crashed one never calls tmux while
+        unwinding."""
         return self.current is None or not self.current.crashed
 
     def rows(self) -> dict[str, dict[str, Any]]:
@@ -248,7 +249,7 @@ class Histories(RuleBasedStateMachine):
         self.killed: set[str] = set()
         self.taken: set[int] = set()
 
-    # What people and programs do
+    # Actions of users and programs
 
     def act(
         self, verb: str, name: str, work: Callable[[Context], Result], *, server: bool = False
@@ -290,8 +291,8 @@ class Histories(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES), daemon=st.booleans(), deaf=st.booleans())
     def bear(self, name: str, daemon: bool, deaf: bool) -> None:
-        """A child of the agent: as nohup or a daemon has it, out of the terminal; or one that hears
-        no signal."""
+        """Add a child of the agent: detached from the terminal like a daemon, or ignoring
+        signals."""
         agent = self.story.agents[name]
         if (
             self.story.processes.alive(agent.process)
@@ -329,7 +330,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES), what=st.sampled_from(["beat", "write", "clock"]))
     def meanwhile(self, name: str, what: str) -> None:
-        """What is seldom in the way: one rule, so that the others come more often."""
+        """Run a rare disturbance: a single rule, so that the others are chosen more often."""
         if what == "beat":
             self.beat(name)
         elif what == "write":
@@ -344,7 +345,7 @@ class Histories(RuleBasedStateMachine):
             )
 
     def write_by_another(self) -> None:
-        """One that knows nothing of us: in place, without the lock."""
+        """Write like an unaware tool: in place, without the lock."""
         old, self.note = f'"note": {self.note}', self.note + 1
         text = self.story.path.read_text()
         assert old in text
@@ -356,7 +357,7 @@ class Histories(RuleBasedStateMachine):
         if session is not None and session.panes:
             self.story.processes.die(session.panes[0].process)
 
-    # How time goes
+    # Time
 
     @precondition(lambda self: self.actors)
     @rule(number=st.integers(0, BUSY - 1))
@@ -368,7 +369,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.actors)
     @rule(number=st.integers(0, BUSY - 1), step=st.sampled_from([None, *Step]))
     def crash(self, number: int, step: Step | None) -> None:
-        """Where it waits, or later at that step."""
+        """Crash a command where it waits, or later at that step."""
         actor = self.actors[number % len(self.actors)]
         if step is not None:
             actor.doomed_at = step if actor.pid != SERVER_PID else None
@@ -415,7 +416,7 @@ class Histories(RuleBasedStateMachine):
     def left(self, pid: int) -> set[ProcessId]:
         return {one for one in self.family.get(pid, ()) if self.story.processes.alive(one)}
 
-    # What must hold at any moment
+    # Invariants
 
     @invariant()
     def what_is_written_is_true(self) -> None:
@@ -475,7 +476,7 @@ class Histories(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
     def to_the_end(self) -> None:
-        """All finish; then one reconcile settles everything, and a second finds nothing to do."""
+        """Finish all; then one reconcile settles everything, and a second finds nothing to do."""
         for _ in range(2_000):
             if not self.actors:
                 break
@@ -491,9 +492,7 @@ class Histories(RuleBasedStateMachine):
         self.world._wait((), 20.0)
         self.world.locked = False
         if self.world.blind and (server := self.story.processes.identify(SERVER_PID)):
-            self.story.processes.die(
-                server
-            )  # else what it could not take back is its own for as long as it lives
+            self.story.processes.die(server)  # else it owns what it could not undo while it lives
         apps = [self.story.app() for _ in range(2)]
         reconcile.run(apps[0])
         self.what_is_written_is_true()
@@ -527,7 +526,7 @@ def tell(histories: type[Histories], examples: int) -> None:
             max_examples=int(os.environ.get("HISTORIES", str(examples))),
             stateful_step_count=40,
             deadline=None,
-            derandomize="HISTORIES" not in os.environ,  # the suite tells the same of the same tree
+            derandomize="HISTORIES" not in os.environ,  # reproducible for the same tree
             suppress_health_check=list(HealthCheck),
             print_blob=True,
             phases=[Phase.generate] if "HISTORIES_QUICK" in os.environ else list(Phase),

@@ -1,5 +1,5 @@
-"""The histories, with a person at work in the same tmux: who splits, joins, swaps, breaks, moves,
-respawns and renames while sessions are ended loses nothing, and what is written stays true."""
+"""The histories, with a user in the same tmux: splitting, joining, swapping, breaking, moving,
+respawning and renaming while sessions are ended loses nothing, and what is written stays true."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class WithPeople(Histories):
         self.story.tmux.split(self.story.SOCKET, session, "bash")
 
     def do_work(self, session: Any, number: int) -> None:
-        """In a shell that was idle: the job is a person's as long as nothing of that pane was
-        struck."""
+        """Start a job in an idle shell: it is the user's while nothing in that pane was
+        signalled."""
         for pane in session.panes:
             shell = self.story.processes.table.get(pane.process.pid)
             if shell is not None and shell.argv == ("bash",) and pane not in self.agents_panes():
@@ -67,7 +67,7 @@ class WithPeople(Histories):
                 return
 
     def do_join(self, session: Any, number: int) -> None:
-        """Out of any session, also of a neighbour."""
+        """Join a pane from any session, even a neighbor's."""
         if (pane := self.one_of_theirs(number)) is not None and pane not in session.panes:
             self.story.tmux.join(pane, session)
 
@@ -81,19 +81,19 @@ class WithPeople(Histories):
         self.story.tmux.change(pane, window_id=f"@{900 + int(pane.now.id[1:])}")
 
     def do_move(self, session: Any, number: int) -> None:
-        """The agent's pane, into a neighbour's session."""
+        """Move the agent's pane into a neighbor's session."""
         quiet, agent = self.session("quiet"), self.agents_pane(session)
         if quiet is not None and agent is not None:
             self.story.tmux.join(agent, quiet)
 
     def do_leave(self, session: Any, number: int) -> None:
-        """A pane of the person goes to the neighbour."""
+        """Move a pane of the user to the neighbor."""
         quiet, pane = self.session("quiet"), self.one_of_theirs(number)
         if quiet is not None and pane is not None and pane not in quiet.panes:
             self.story.tmux.join(pane, quiet)
 
     def do_respawn(self, session: Any, number: int) -> None:
-        """A pane of the person's, with other work."""
+        """Respawn a pane of the user with other work."""
         pane = self.one_of_theirs(number)
         if pane is not None and pane.process in self.theirs:
             self.theirs.discard(pane.process)
@@ -114,10 +114,10 @@ class WithPeople(Histories):
         daemon = self.story.processes.add("node", parent=pane.process, new_session=True)
         self.theirs |= {pane.process, daemon}
 
-    # What the others do with it
+    # Overrides of the other rules
 
     def adopt(self, name: str) -> None:
-        """Whoever adopts says whose it is."""
+        """Adopt a session, naming its agent."""
 
     def die(self, name: str) -> None:
         session = self.session(name)
@@ -151,18 +151,18 @@ class WithPeople(Histories):
         )
 
     def unsettled(self, actions: Any) -> list[object]:
-        """What a killed stop had begun, and a person's pane stands in the way of, is told until
-        they decide."""
+        """Return unexpected actions; a killed stop blocked by a user's pane is reported until the
+        user decides."""
         return [one for one in actions if "other panes of the session" not in one["action"]]
 
     def agrees(self, name: str, *, running: bool) -> bool:
-        """A session may be a person's by now; and what they moved elsewhere runs on."""
+        """The session may be the user's by now; and panes moved elsewhere keep running."""
         session = self.session(name)
         if session is not None and self.agents_pane(session) is not None:
             return True
         return not running
 
-    # What must hold at any moment
+    # Invariants
 
     @invariant()
     def people_lose_nothing(self) -> None:

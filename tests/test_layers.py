@@ -1,5 +1,5 @@
-"""Holds the rooms: who may import whom, by which doors, and who owns which outside thing. One table
-each; the imports are read from the source."""
+"""Checks the rooms: allowed imports, doors, and owners of external modules. One table each; imports
+are read from the source."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ import tmuxreap
 
 PACKAGE = Path(tmuxreap.__file__).parent
 
-# Each room imports only from rooms above it, and from outside of a room only its doors may be
-# imported.
+# Each room imports only from rooms above it, and only their doors.
 ROOMS = {
     "core": "*",
     "system": (
@@ -43,11 +42,11 @@ ROOMS = {
 }
 ORDER = tuple(ROOMS)
 ABOVE_ALL = {"__init__"}  # the version
-BELOW_ALL = {"__main__", "__init__"}  # where a process, or a program in Python, begins
+BELOW_ALL = {"__main__", "__init__"}  # entry points of a process or a Python program
 APP_KNOWS = "system.*"  # the composition root alone knows the implementations
-ALONE = {"agents.demo", "demo_agent"}  # a program of its own, and the name that rows know it by
+ALONE = {"agents.demo", "demo_agent"}  # a separate program, and its name in rows
 
-# Modules without I/O, clock or environment (shell patterns), and what they may not touch.
+# Modules without I/O, clock or environment (shell patterns), and what they must not use.
 PURE = """
 core.* registry.rows registry.targets registry.trees registry.restarts registry.transitions
 registry.edits registry.yaml.*
@@ -61,14 +60,14 @@ hosts.choose hosts.wire hosts.merge
 commands.reap.verdicts commands.reap.children commands.doctor.findings interfaces.completion.sketch
 interfaces.completion.vocabulary interfaces.python.options interfaces.python.errors
 """
-SWITCHES = {"core.faults"}  # the tests' way to make a step fail: that is I/O
+SWITCHES = {"core.faults"}  # I/O only to let tests make a step fail
 OUTSIDE = {"os", "time", "socket", "fcntl", "select", "shutil", "tempfile", "random"}
 
-# An outside thing, as imported or as an attribute of `os`, and the only modules that may touch it
-# (shell patterns).
+# An external name, imported or an attribute of `os`, and the only modules that may use it (shell
+# patterns).
 OWNERS: dict[str, set[str]] = {
     "sqlite3": {"ledger.*", "agents.conversations.databases", "interfaces.hook.*"},
-    # In `portable` for ps, where there is no /proc.
+    # In `portable` for ps, without /proc.
     "subprocess": {
         "system.processes.portable",
         "system.programs",
@@ -128,8 +127,7 @@ def nodes(source: str) -> tuple[ast.AST, ...]:
 
 
 def imported(source: str, module: str, known: list[str]) -> set[str]:
-    """Everything imported anywhere in it: `x.y` for modules of the package, `/x` for the top
-    package of a stranger."""
+    """Return all imports: `x.y` for modules of the package, `/x` for an external top package."""
     full: set[str] = set()
     for node in nodes(source):
         if isinstance(node, ast.Import):
@@ -145,8 +143,8 @@ def imported(source: str, module: str, known: list[str]) -> set[str]:
 
 
 def own_name(dotted: str, known: list[str]) -> str:
-    """`tmuxreap.core.model.Row` is `core.model`; a name that is no module comes from the package
-    itself."""
+    """Return the module of a name: `core.model` for `tmuxreap.core.model.Row`; the package itself
+    if there is none."""
     parts = dotted.split(".")[1:]
     while parts and ".".join(parts) not in known:
         parts.pop()
@@ -155,8 +153,7 @@ def own_name(dotted: str, known: list[str]) -> str:
 
 @cache
 def touched(source: str) -> set[str]:
-    """The names of outside things in it: top packages imported, and `os.something` however it is
-    spelled."""
+    """Return the external names used: imported top packages, and `os.something` in any spelling."""
     names: set[str] = set()
     for node in nodes(source):
         if isinstance(node, ast.Import):
@@ -176,7 +173,7 @@ def own_imports(module: str, source: str | None = None) -> set[str]:
 
 
 def circle(imports: dict[str, set[str]]) -> list[str]:
-    """Name the modules of one circle; none is empty."""
+    """Return the modules of an import cycle, or nothing."""
     try:
         TopologicalSorter(imports).prepare()
     except CycleError as error:
@@ -190,7 +187,7 @@ def is_door(module: str) -> bool:
 
 
 def trespasses(module: str, source: str | None = None) -> list[str]:
-    """Tell what this module imports and may not."""
+    """Return the forbidden imports of this module."""
     here = room_of(module)
     found: list[str] = []
     for name in sorted(own_imports(module, source) - ABOVE_ALL):
@@ -229,7 +226,7 @@ def test_every_door_leads_to_somebody_outside() -> None:
         for door in doors.split()
         if door != "*" and not any(fnmatchcase(name, f"{room}.{door}") for name in used)
     ]
-    # The quick doors of the interfaces are opened by name, in `__main__.QUICK`.
+    # `__main__.QUICK` imports the fast doors of the interfaces by name.
     assert [door for door in idle if not door.startswith("interfaces")] == []
 
 
@@ -325,7 +322,7 @@ def test_an_owner_touches_what_it_owns(thing: str) -> None:
     assert not idle, f"{thing} is touched in {users}, not in {sorted(idle)}"
 
 
-# Each kind of trespass, so that the table is known to fail.
+# Each kind of violation, to show that the check can fail.
 
 
 @pytest.mark.parametrize(

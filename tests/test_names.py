@@ -1,5 +1,4 @@
-"""The test of a file is found by its name: tests/<room>/test_<file>.py for
-tmuxreap/<room>/<file>.py."""
+"""Each file has a test of its name: tests/<room>/test_<file>.py for tmuxreap/<room>/<file>.py."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ import tmuxreap
 
 PACKAGE, TESTS = Path(tmuxreap.__file__).parent, Path(__file__).parent
 
-# A file without a test of its name (shell patterns), and why it needs none.
+# Files without a test of their name (shell patterns), and why they need none.
 WITHOUT = {
     "__init__.py": "names only",
     "*/__init__.py": "a docstring only",

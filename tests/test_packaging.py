@@ -1,4 +1,4 @@
-"""What is packed: the whole package and nothing of a checkout; and it runs from the wheel alone."""
+"""The wheel contains the whole package and nothing else of a checkout, and runs on its own."""
 
 from __future__ import annotations
 

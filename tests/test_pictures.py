@@ -1,5 +1,5 @@
-"""The pictures show what the program says today: its words, not its bytes. Made anew by
-scripts/pictures."""
+"""The pictures show the program's current output: its words, not its bytes. scripts/pictures
+regenerates them."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_browser_makes_no_two_spaces_one(path: Path) -> None:
 
 
 def test_nothing_in_the_film_has_the_colour_of_what_is_behind_it() -> None:
-    """A word that is drawn the other way round stands on a box of its own."""
+    """A word in reverse video has its own background box."""
     ground = re.escape('fill="#181820"')
     words = re.findall(rf"<text [^>]*{ground}[^>]*>", (PICTURES / "film.svg").read_text())
     boxed = re.findall(

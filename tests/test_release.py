@@ -1,5 +1,5 @@
-"""What a release stands on: the package's page, the script that makes it, the workflows and the
-units of systemd."""
+"""The parts of a release: the package's page, the release script, the workflows and the systemd
+units."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_without_an_address_there_are_no_addresses_and_one_place_holds_it() -> N
 
 @pytest.fixture
 def release(tmp_path: Path) -> ModuleType:
-    """In a checkout that is ready."""
+    """Run the script in a checkout that is ready."""
     module = script("release")
     module.ROOT = tmp_path
     (tmp_path / "tmuxreap").mkdir()

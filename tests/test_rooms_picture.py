@@ -1,4 +1,4 @@
-"""The picture of the rooms is what the imports say, and ARCHITECTURE.md names what is there."""
+"""The picture of the rooms matches the imports, and ARCHITECTURE.md names existing files."""
 
 from __future__ import annotations
 

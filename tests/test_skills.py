@@ -1,5 +1,5 @@
-"""Our skills: valid by the format, and their copies: installed where agents look, never over what a
-person changed."""
+"""Our skills are valid, and their copies are installed where agents look, never over a user's
+changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = [
     for what in ("create", "delegate-job", "monitor", "resume", "stop")
 ]
 ALLOWED = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
-# Of the skills that these stand beside, which their loader reads.
+# Fields that the loader of the neighboring skills reads.
 BESIDE = {"version", "author", "platforms", "environments"}
 HERMES = {"tags", "related_skills", "prereq_skills"}
 

@@ -1,4 +1,4 @@
-"""The picture of the states is what the tables say."""
+"""The picture of the states matches the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no rule of ruff holds of the style: one thought a line."""
+"""Checks the style rule that ruff does not have: one thought per line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGE = Path(tmuxreap.__file__).parent
 FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 
 
-# Of these each is one thing that is read from top to bottom; nothing may join them.
+# Each of these is a unit that is read from top to bottom; add none.
 LONGER = [
     "agents/conversations/find.py",
     "agents/demo.py",
@@ -42,7 +42,7 @@ LONGEST = 300
 
 
 def nested(source: str) -> list[int]:
-    """The lines where a conditional expression stands within another."""
+    """Return the lines with nested conditional expressions."""
     found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.IfExp)]
     return [
         node.lineno
@@ -67,7 +67,7 @@ def test_an_exception_names_a_file_that_is_there() -> None:
 
 
 def doubled(source: str) -> list[int]:
-    """The lines where a comprehension has a second `for`."""
+    """Return the lines of comprehensions with a second `for`."""
     kinds = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
     return [node.lineno for node in found if len(node.generators) > 1]

@@ -1,5 +1,5 @@
-"""The words of the package: each message says what could not be done and why, in plain English,
-wherever it is written. Those that can be provoked are in `live/test_messages.py`."""
+"""The package's messages: each says what could not be done and why, in plain English.
+`live/test_messages.py` provokes those that it can."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tmuxreap
 PACKAGE = Path(tmuxreap.__file__).parent
 WHAT = re.compile(r"could not (?:be |have )?[a-z{]")
 WHAT_AND_WHY = re.compile(r"could not [a-z{][^:]*(?:: ?.+|$)", re.DOTALL)
-# What stood in messages once and reads as a translation.
+# Phrases of earlier messages that read like a translation.
 STILTED = re.compile(
     r"\b(?:way out|mend(?:ed|s)?|such a one|such one|for want of|it is not known how|what is meant"
     r"|exclude each other|(?<!there )is no (?:verb|flag|span)|before that is)\b"
@@ -29,7 +29,7 @@ def template(node: ast.expr) -> str | None:
 
 
 def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """But for docstrings, and the parts of a longer one."""
+    """Yield all strings except docstrings and parts of f-strings."""
     parts = {
         id(part)
         for node in ast.walk(tree)
@@ -69,7 +69,7 @@ def test_no_message_reads_as_a_translation() -> None:
 
 
 def test_a_second_argument_of_a_failure_is_a_message_and_a_third_a_hint() -> None:
-    """Wherever it is written as it stands."""
+    """Checked for literal arguments only."""
     wrong = []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

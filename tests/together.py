@@ -1,5 +1,5 @@
-"""Which tests run in one worker, one after the other: those that share what is dear to make. And
-who begins: what takes longest, lest one worker has it left when the others are done."""
+"""Groups tests that share expensive setup, to run in one worker, and puts the longest first, so
+that no worker is left with them at the end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIRST = tuple(
 
 
 def units_of(names: Sequence[str]) -> list[list[int]]:
-    """The numbers of tests, in the order of their beginning, by units that stay together."""
+    """Return the test numbers in starting order, in units that stay together."""
     units: dict[str, list[int]] = {}
     for number, name in enumerate(names):
         units.setdefault(_unit(name), []).append(number)
