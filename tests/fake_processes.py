@@ -187,7 +187,7 @@ class FakeProcesses:
     def look(self) -> Mapping[int, Process]:
         return {pid: self._seen(fake) for pid, fake in self.table.items()}
 
-    def again(self, process: ProcessId) -> Process | None:
+    def refresh(self, process: ProcessId) -> Process | None:
         return self._seen(self.table[process.pid]) if self.alive(process) else None
 
     def identify(self, pid: int) -> ProcessId | None:
@@ -199,10 +199,10 @@ class FakeProcesses:
     def environ(self, process: ProcessId) -> Mapping[str, str] | None:
         return self.table[process.pid].environ if self.alive(process) else None
 
-    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+    def argv_and_executable(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
         return self.argv(process), self.executable(process)
 
-    def carried(self, process: ProcessId) -> Mapping[str, str]:
+    def tmux_variables(self, process: ProcessId) -> Mapping[str, str]:
         return self.environ(process) or {}
 
     def executable(self, process: ProcessId) -> str | None:

@@ -76,7 +76,7 @@ class FakeAgent:
     interrupts: int = 0
 
     def press(self, key: str) -> None:
-        now = self.processes.again(self.process)
+        now = self.processes.refresh(self.process)
         if now is None or now.pgrp != now.tpgid:
             return
         self.heard.append(key)

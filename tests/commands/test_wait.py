@@ -38,7 +38,7 @@ class Hears:
         if self.history:
             self.history.pop(0)()
         self.story.clock.move_to(self.story.clock.monotonic() + timeout_s)
-        gone = frozenset(one for one in watched if self.story.processes.again(one) is None)
+        gone = frozenset(one for one in watched if self.story.processes.refresh(one) is None)
         return Woken(gone, changed=True, ending=False)
 
 

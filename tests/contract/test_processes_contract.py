@@ -153,7 +153,7 @@ def test_a_look_shows_who_leads_and_whose_child_it_is(arena: Arena) -> None:
     )
     assert seen.ppid == arena.own_pid
     assert seen.state in "SR"
-    assert arena.seam.again(process) is not None
+    assert arena.seam.refresh(process) is not None
 
 
 def test_what_is_known_of_one_process(
@@ -178,7 +178,7 @@ def test_a_stranger_with_the_pid_is_left_alone(arena: Arena) -> None:
     before = stranger(process)
     assert arena.seam.signal(before, SIGKILL) is Sent.GONE
     assert arena.seam.wait({before, process}, PLENTY_S) == {before}
-    assert arena.seam.again(before) is None
+    assert arena.seam.refresh(before) is None
     assert (arena.seam.argv(before), arena.seam.environ(before), arena.seam.cwd(before)) == (
         (),
         None,
@@ -206,7 +206,7 @@ def test_the_dead_are_dead_before_anybody_collects_them(arena: Arena) -> None:
     arena.seam.wait({process}, PLENTY_S)
     assert process.pid not in arena.seam.look()
     assert arena.seam.identify(process.pid) is None
-    assert arena.seam.again(process) is None
+    assert arena.seam.refresh(process) is None
     assert arena.seam.environ(process) is None
     assert arena.seam.signal(process, SIGTERM) is Sent.GONE
     assert arena.seam.wait({process}, PLENTY_S) == {process}
@@ -218,7 +218,7 @@ def test_one_that_ignores_the_signal_is_waited_for_in_vain(arena: Arena) -> None
     began = arena.clock.monotonic()
     assert arena.seam.wait({process}, 0.15) == set()
     assert arena.clock.monotonic() - began >= 0.149
-    assert arena.seam.again(process) is not None
+    assert arena.seam.refresh(process) is not None
     arena.seam.signal(process, SIGKILL)
     assert arena.seam.wait({process}, PLENTY_S) == {process}
 
@@ -241,7 +241,7 @@ def test_waiting_for_nothing_is_sleeping(arena: Arena) -> None:
 def test_a_stopped_process_handles_nothing_until_it_continues(arena: Arena) -> None:
     process = arena.start()
     arena.seam.signal(process, SIGSTOP)
-    while (seen := arena.seam.again(process)) and seen.state != "T":
+    while (seen := arena.seam.refresh(process)) and seen.state != "T":
         arena.seam.wait((), 0.01)
     arena.seam.signal(process, SIGTERM)
     assert arena.seam.wait({process}, 0.15) == set()

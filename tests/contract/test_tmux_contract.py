@@ -313,7 +313,7 @@ def test_a_leader_that_ignores_the_hangup_outlives_its_session(arena: Arena) -> 
     arena.tmux.do(arena.socket, [CloseSession(look(arena), session)])
     assert look(arena).named("one") is None
     assert arena.processes.wait({process}, 0.1) == set()
-    seen = arena.processes.again(process)
+    seen = arena.processes.refresh(process)
     assert seen is not None
     assert seen.tty == 0
 

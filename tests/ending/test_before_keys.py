@@ -28,7 +28,7 @@ def test_a_row_that_cannot_be_edited_is_found_before_the_first_key(story: Story)
     before = story.path.read_bytes()
     result = story.stop()
     assert (failures(result), result.exit) == ([Code.ROW_INVALID], Exit.REGISTRY)
-    assert (agent.heard, story.processes.again(agent.process) is not None) == ([], True)
+    assert (agent.heard, story.processes.refresh(agent.process) is not None) == ([], True)
     assert story.path.read_bytes() == before
     assert story.recorded_plans() == []
 
@@ -53,7 +53,7 @@ def test_a_kill_ends_it_all_the_same_and_says_so(story: Story) -> None:
         "running",
     )
     assert "was ended" in str(told["error"])
-    assert story.processes.again(agent.process) is None
+    assert story.processes.refresh(agent.process) is None
 
 
 def test_a_reason_that_cannot_be_written_ends_nothing(story: Story) -> None:
@@ -64,6 +64,6 @@ def test_a_reason_that_cannot_be_written_ends_nothing(story: Story) -> None:
     assert agent.heard == []
     result = story.kill(reason="night \udcff")
     assert (failures(result), story.row()["status"]) == ([Code.REGISTRY_UNWRITABLE], "running")
-    assert story.processes.again(agent.process) is None
+    assert story.processes.refresh(agent.process) is None
     reconcile.run(story.app())
     assert (story.row()["status"], story.row()["stop_reason"]) == ("stopped", "night \\udcff")

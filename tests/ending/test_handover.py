@@ -154,7 +154,7 @@ def test_a_caller_that_stays_has_five_seconds(story: Story) -> None:
     before = app.clock.monotonic()
     assert left(app, number) is not None
     assert app.clock.monotonic() - before == pytest.approx(5.0)
-    assert story.processes.again(caller) is not None
+    assert story.processes.refresh(caller) is not None
 
 
 def test_what_is_not_its_own_it_leaves_alone(story: Story) -> None:

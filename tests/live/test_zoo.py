@@ -125,10 +125,10 @@ def test_member(member: Member, ended: Ended) -> None:
         pytest.skip("a pid from a file is no proof")
     result, row = ended.results[member.name], ended.zoo.real.row(member.name)
     mine, others = ended.before[member.name]
-    assert not [one for one in mine if ended.zoo.processes.again(one)], "gone means gone"
+    assert not [one for one in mine if ended.zoo.processes.refresh(one)], "gone means gone"
     assert not ended.zoo.known(member.name, "mine"), "nor whoever came after them"
     assert len(others) == member.neighbours
-    assert [one for one in others if not ended.zoo.processes.again(one)] == [], "neighbours live"
+    assert [one for one in others if not ended.zoo.processes.refresh(one)] == [], "neighbours live"
     assert not {one.pid for one in others} & {
         one["pid"] for one in (*result["swept"], *result["survivors"])
     }

@@ -167,7 +167,7 @@ class Zoo:
 
     def known(self, name: str, kind: str) -> set[ProcessId]:
         """Those that live now."""
-        return {one for one in self.noted(name, kind) if self.processes.again(one)}
+        return {one for one in self.noted(name, kind) if self.processes.refresh(one)}
 
     def end(self, name: str) -> None:
         """By another's hand: the session, and the last process of it."""

@@ -93,12 +93,12 @@ class Chain(Counted):
         self.left = links
         self.link = self.add("chain", environ={"TMUXREAP_ID": "m"})
 
-    def carried(self, process: ProcessId) -> Mapping[str, str]:
+    def tmux_variables(self, process: ProcessId) -> Mapping[str, str]:
         if process == self.link and self.left:
             self.left -= 1
             self.link = self.add("chain", environ={"TMUXREAP_ID": "m"})
             self.die(process)
-        return super().carried(process)
+        return super().tmux_variables(process)
 
 
 def test_a_chain_of_orphans_is_followed_to_who_can_be_read() -> None:

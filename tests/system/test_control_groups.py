@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.system import control_groups
-from tmuxreap.system.control_groups import group_of, is_alone, way_out
+from tmuxreap.system.control_groups import escape_prefix, group_of, is_alone
 
 UNIT = "/user.slice/watch.service"
 
@@ -36,7 +36,7 @@ def test_a_group_that_is_everybodys_is_not_ours_alone(
 ) -> None:
     groups(monkeypatch, ours, init)
     assert is_alone() is alone
-    assert (way_out(1000, {}) == ()) is not alone
+    assert (escape_prefix(1000, {}) == ()) is not alone
 
 
 def test_systemd_leads_out_where_it_can_be_asked(
@@ -45,13 +45,13 @@ def test_systemd_leads_out_where_it_can_be_asked(
     groups(monkeypatch, UNIT, "/init.scope")
     monkeypatch.setattr(control_groups, "SYSTEM_BUS", str(tmp_path / "none"))
     runtime = {"XDG_RUNTIME_DIR": str(tmp_path)}
-    assert way_out(1000, runtime) is None
-    assert way_out(0, runtime) is None
+    assert escape_prefix(1000, runtime) is None
+    assert escape_prefix(0, runtime) is None
     (tmp_path / "systemd").mkdir()
     (tmp_path / "systemd" / "private").touch()
-    words = way_out(1000, runtime)
+    words = escape_prefix(1000, runtime)
     assert words is not None
     assert words[:3] == ("env", f"XDG_RUNTIME_DIR={tmp_path}", "systemd-run")
     assert ("--user" in words, "--scope" in words, words[-1]) == (True, True, "--")
     monkeypatch.setattr(control_groups, "SYSTEM_BUS", str(tmp_path))
-    assert way_out(0, {}) == ("systemd-run", "--scope", "--quiet", "--collect", "--")
+    assert escape_prefix(0, {}) == ("systemd-run", "--scope", "--quiet", "--collect", "--")

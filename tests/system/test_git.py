@@ -15,7 +15,7 @@ from tmuxreap.system.git import (
     add_worktree,
     find_worktree,
     remove_worktree,
-    take_back_worktree,
+    undo_add_worktree,
 )
 
 ENVIRON = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_DIR": "/nonexistent"}
@@ -47,7 +47,7 @@ def test_a_folder_that_is_not_there_is_to_be_made(main: Path) -> None:
 def test_one_that_the_repository_has_is_used_and_not_ours_to_take_back(main: Path) -> None:
     tree = main.parent / "tree"
     git(main, "worktree", "add", "-q", str(tree))
-    assert find_worktree("acme", str(tree), str(main), ENVIRON).is_there
+    assert find_worktree("acme", str(tree), str(main), ENVIRON).existed
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_it_is_made_on_a_branch_of_its_name_and_taken_back_with_it(main: Path) -
     tree = find_worktree("acme", str(main.parent / "tree"), str(main), ENVIRON)
     assert add_worktree("acme", tree, ENVIRON)
     assert git(main, "branch", "--list", "acme").strip() == "+ acme"
-    assert take_back_worktree("acme", tree, True, ENVIRON) is None
+    assert undo_add_worktree("acme", tree, True, ENVIRON) is None
     assert not Path(tree.path).exists()
     assert git(main, "branch", "--list", "acme") == ""
 

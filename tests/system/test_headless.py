@@ -12,28 +12,30 @@ import pytest
 
 from tests.real import alive, until
 from tmuxreap.system import headless
-from tmuxreap.system.headless import Begun
+from tmuxreap.system.headless import StartedProgram
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 
-def begin(tmp_path: Path, script: str, **more: str) -> Begun:
+def start(tmp_path: Path, script: str, **more: str) -> StartedProgram:
     environ = {**os.environ, **more}
-    return headless.begin(["sh", "-c", script], str(tmp_path), environ, tmp_path / "l" / "a.log")
+    return headless.start_program(
+        ["sh", "-c", script], str(tmp_path), environ, tmp_path / "l" / "a.log"
+    )
 
 
 def kept(tmp_path: Path) -> str:
     return headless.tail(tmp_path / "l" / "a.log", 0.0) or ""
 
 
-def ends(begun: Begun) -> None:
+def ends(begun: StartedProgram) -> None:
     until("the keeper's leaving", lambda: not alive(begun.keeper))
     assert not alive(begun.pid)
 
 
 def test_it_has_a_terminal_of_its_own_and_its_words_are_kept(tmp_path: Path) -> None:
     told = "tty >/dev/null && stty size && pwd && echo $TERM/$TMUX/$TMUX_PANE/$ONE && exit 3"
-    ends(begin(tmp_path, told, TMUX="/t,1,0", TMUX_PANE="%1", ONE="1"))
+    ends(start(tmp_path, told, TMUX="/t,1,0", TMUX_PANE="%1", ONE="1"))
     said = kept(tmp_path).replace("\r\n", "\n")
     assert said == (
         f"40 120\n{tmp_path}\nxterm-256color///1\n\n[tmuxreap: left with exit status 3]\n"
@@ -42,7 +44,7 @@ def test_it_has_a_terminal_of_its_own_and_its_words_are_kept(tmp_path: Path) -> 
 
 
 def test_it_leads_its_own_session_and_its_keeper_is_no_part_of_it(tmp_path: Path) -> None:
-    begun = begin(tmp_path, "exec sleep 600", TMUXREAP_ID="m")
+    begun = start(tmp_path, "exec sleep 600", TMUXREAP_ID="m")
     assert os.getsid(begun.pid) == begun.pid != os.getsid(begun.keeper)
     assert os.getsid(begun.keeper) != os.getsid(0)
     assert b"TMUXREAP_ID=m" in Path(f"/proc/{begun.pid}/environ").read_bytes()
@@ -53,7 +55,7 @@ def test_it_leads_its_own_session_and_its_keeper_is_no_part_of_it(tmp_path: Path
 
 
 def test_the_keeper_s_end_is_the_closing_of_the_terminal(tmp_path: Path) -> None:
-    begun = begin(tmp_path, "exec sleep 600")
+    begun = start(tmp_path, "exec sleep 600")
     os.kill(begun.keeper, signal.SIGKILL)
     until("its hangup", lambda: not alive(begun.pid))
 
@@ -61,7 +63,7 @@ def test_the_keeper_s_end_is_the_closing_of_the_terminal(tmp_path: Path) -> None
 def test_what_the_caller_ignores_is_heard_there(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        begun = begin(tmp_path, "exec sleep 600")
+        begun = start(tmp_path, "exec sleep 600")
     finally:
         signal.signal(signal.SIGHUP, before)
     os.kill(begun.pid, signal.SIGHUP)
@@ -71,7 +73,7 @@ def test_what_the_caller_ignores_is_heard_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["/nowhere/agent", "/etc/passwd"])
 def test_what_cannot_be_run_is_said_at_once(tmp_path: Path, word: str) -> None:
     with pytest.raises(OSError, match=r"No such file|Permission denied"):
-        headless.begin([word], str(tmp_path), dict(os.environ), tmp_path / "l" / "a.log")
+        headless.start_program([word], str(tmp_path), dict(os.environ), tmp_path / "l" / "a.log")
 
 
 def test_a_link_in_the_place_of_its_log_is_not_followed(tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_a_link_in_the_place_of_its_log_is_not_followed(tmp_path: Path) -> None:
     theirs.write_text("precious")
     (tmp_path / "l").mkdir()
     (tmp_path / "l" / "a.log").symlink_to(theirs)
-    begun = begin(tmp_path, "echo mine")
+    begun = start(tmp_path, "echo mine")
     ends(begun)
     assert (theirs.read_text(), (tmp_path / "l" / "a.old").is_symlink()) == ("precious", True)
 
@@ -88,7 +90,7 @@ def test_a_log_keeps_its_newer_half(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(headless, "LIMIT", 100)
     path = tmp_path / "a.log"
     path.touch()
-    with headless._opened(path) as log:
+    with headless._open_log(path) as log:
         for number in range(40):
             headless._append(log, b"%02d\n" % number)
             assert path.stat().st_size <= 100
@@ -97,7 +99,7 @@ def test_a_log_keeps_its_newer_half(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_log_of_the_life_before_is_kept(tmp_path: Path) -> None:
     for word in ("one", "two", "three"):
-        ends(begin(tmp_path, f"echo {word}"))
+        ends(start(tmp_path, f"echo {word}"))
     assert (tmp_path / "l" / "a.old").read_text().startswith("two")
     assert kept(tmp_path).startswith("three")
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.real import until
-from tmuxreap.system.interrupts import INTERRUPTS, undisturbed
+from tmuxreap.system.interrupts import INTERRUPTS, defer_interrupts
 
 
 @pytest.mark.parametrize("number", INTERRUPTS, ids=lambda number: number.name)
@@ -21,7 +21,7 @@ def test_it_is_heard_afterwards(number: signal.Signals) -> None:
     other.start()
     before = signal.signal(number, lambda number, _: heard.append(number))
     try:
-        with undisturbed():
+        with defer_interrupts():
             os.kill(os.getpid(), number)
             time.sleep(0.05)  # there is nothing to wait for: it must not come
             assert heard == []
@@ -35,7 +35,7 @@ def test_it_is_heard_afterwards(number: signal.Signals) -> None:
 def test_who_ignores_it_goes_on_ignoring_it() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with undisturbed():
+        with defer_interrupts():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
@@ -46,7 +46,7 @@ def test_a_thread_that_hears_none_is_let_through() -> None:
     passed = []
 
     def work() -> None:
-        with undisturbed():
+        with defer_interrupts():
             passed.append(True)
 
     threading.Thread(target=work).start()

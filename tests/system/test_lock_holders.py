@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.system import lock_holders
-from tmuxreap.system.lock_holders import holders, soft_owner, who_holds
+from tmuxreap.system.lock_holders import holder_name, holders, soft_owner
 
 
 def test_the_kernel_names_who_holds_it(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     with lock.open("w") as held:
-        assert who_holds(lock) == "another program"
+        assert holder_name(lock) == "another program"
         fcntl.flock(held, fcntl.LOCK_EX)
         assert holders(lock.stat().st_ino) == {os.getpid()}
-        assert who_holds(lock).endswith(f"(pid {os.getpid()})")
+        assert holder_name(lock).endswith(f"(pid {os.getpid()})")
     assert holders(lock.stat().st_ino) == set()
 
 

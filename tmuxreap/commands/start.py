@@ -222,7 +222,7 @@ def _folder(request: StartRequest, folder: str) -> str:
 
 
 def _here(context: Context) -> str:
-    return "" if context.settings.homeless else str(context.settings.cwd)
+    return "" if context.settings.cwd_deleted else str(context.settings.cwd)
 
 
 def installed(context: Context) -> list[str]:

@@ -59,7 +59,7 @@ class Processes(Protocol):
     def look(self) -> Mapping[int, Process]:
         """Return every process except zombies."""
 
-    def again(self, process: ProcessId) -> Process | None:
+    def refresh(self, process: ProcessId) -> Process | None:
         """Return the same process now; None when it is gone, even if its pid was reused."""
 
     def argv(self, process: ProcessId) -> tuple[str, ...]:
@@ -70,11 +70,11 @@ class Processes(Protocol):
 
     def executable(self, process: ProcessId) -> str | None: ...
 
-    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+    def argv_and_executable(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
         """Return `argv` and `executable` of whichever process has its pid now. For looks at all
         processes: the start time is compared again before any action."""
 
-    def carried(self, process: ProcessId) -> Mapping[str, str]:
+    def tmux_variables(self, process: ProcessId) -> Mapping[str, str]:
         """Return at least the variables of tmux and of this program, in the same way."""
 
     def cwd(self, process: ProcessId) -> str | None: ...

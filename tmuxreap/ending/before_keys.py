@@ -37,7 +37,7 @@ def recordable(
     if policy.verb is Verb.KILL:
         return list(endings)
     registry.check_writable()
-    registry.check_room(look)
+    registry.check_space(look)
     _check_reason(policy)
     refused = not_editable(
         look, lambda row: _possible_changes(row, policy), [it.row for it in endings]

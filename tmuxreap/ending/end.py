@@ -33,7 +33,7 @@ from tmuxreap.registry.file import Registry, RegistryLook, row_invalid
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.servers import Servers
 from tmuxreap.sessions.sight import Past, Sight
-from tmuxreap.system.interrupts import undisturbed
+from tmuxreap.system.interrupts import defer_interrupts
 
 MarkInProgress = Callable[[Iterable[Intent]], None]
 
@@ -334,7 +334,7 @@ def _run_ladders(context: Context, endings: Sequence[Ending]) -> Iterator[list[E
 def _prepare_write(registry: Registry, names: Collection[str]) -> None:
     """Prepare the recording while the agents exit: import YAML, compile patterns, parse the
     registry and rehearse a write. Interrupts wait, since an import could swallow one."""
-    with contextlib.suppress(Failure), undisturbed():  # the write itself will report it
+    with contextlib.suppress(Failure), defer_interrupts():  # the write itself will report it
         from tmuxreap.registry import edits  # late: imports YAML
 
         edits.rehearse()

@@ -95,7 +95,7 @@ class ActiveIntents:
             self.processes.wait({intent.owner}, JOIN_LOOK_S)
 
     def _is_suspended(self, intent: Intent) -> bool:
-        owner = self.processes.again(intent.owner)
+        owner = self.processes.refresh(intent.owner)
         return owner is not None and owner.state in SUSPENDED
 
 

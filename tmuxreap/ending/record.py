@@ -26,7 +26,7 @@ from tmuxreap.registry.file import RegistryLook, edited_where_safe, row_invalid
 from tmuxreap.registry.transitions import Changes
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.servers import Servers
-from tmuxreap.system.interrupts import undisturbed
+from tmuxreap.system.interrupts import defer_interrupts
 
 
 def record(
@@ -69,7 +69,7 @@ def _write(
     at, fates, refused = context.clock.now(), dict[str, _Fate](), dict[str, Failure]()
 
     def edit(look: RegistryLook) -> str:
-        held.enter_context(undisturbed())
+        held.enter_context(defer_interrupts())
         wanted: dict[str, Changes] = {}
         for ending in batch:
             row = look.named(ending.name)

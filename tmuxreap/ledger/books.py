@@ -339,7 +339,7 @@ class Books:
 
         def is_current() -> bool:
             """Called within the transaction: a later writer of the registry updates it after us."""
-            return self.registry.is_still(look)
+            return self.registry.is_unchanged_since(look)
 
         written = look.written
         if written is None or written.base != shown:

@@ -191,7 +191,7 @@ class Owned(Protocol):
 
 def is_owned(one: Owned, processes: Processes, boot_id: str) -> bool:
     """Tell whether its owner is alive: the same process of this boot, as pids are reused."""
-    return one.boot_id == boot_id and processes.again(one.owner) is not None
+    return one.boot_id == boot_id and processes.refresh(one.owner) is not None
 
 
 def to_json(data: Mapping[str, object]) -> str:

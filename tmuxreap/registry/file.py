@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tmuxreap.registry import edits  # at runtime imported late, as it loads YAML
 
 _WITHOUT_COLON = rb"(?m)(?:^|[{,\[-])[ \t]*\?(?:\s|$)|^[ \t]*:"
-ROOM_TO_GROW = 64 * 1024  # bytes for new fields and screens, in the registry and the ledger
+SPARE_BYTES = 64 * 1024  # bytes for new fields and screens, in the registry and the ledger
 MANY_ROWS = 100  # from here on parsing takes noticeable time
 
 
@@ -283,10 +283,10 @@ class Registry:
         if not os.access(self.resolved, os.W_OK):
             raise _unwritable(self.path, PermissionError(errno.EACCES, "it is write-protected"))
 
-    def check_room(self, look: RegistryLook) -> None:
+    def check_space(self, look: RegistryLook) -> None:
         """Check for room for one more copy of it, with what an ending adds."""
         try:
-            files.check_room(self.resolved.parent, len(look.content.data) + ROOM_TO_GROW)
+            files.check_space(self.resolved.parent, len(look.content.data) + SPARE_BYTES)
         except OSError as error:
             raise _unwritable(self.path, error) from None
 
@@ -299,7 +299,7 @@ class Registry:
             return False
         return owner == os.getuid() and os.access(self.resolved.parent, os.W_OK)
 
-    def is_still(self, look: RegistryLook) -> bool:
+    def is_unchanged_since(self, look: RegistryLook) -> bool:
         """Tell whether the file is unchanged since this look."""
         try:
             return files.stamp_of(self.resolved) == look.content.stamp
@@ -340,7 +340,7 @@ class Registry:
 
     def sweep(self, is_alive: Callable[[int], bool]) -> None:
         """Delete the temporary files of writers that were killed."""
-        for path, pid in files.left_behind(self.resolved):
+        for path, pid in files.temporary_files(self.resolved):
             if not is_alive(pid):
                 path.unlink(missing_ok=True)
 

@@ -140,7 +140,7 @@ class Observer:
 
     def _missed(self, one: Process, trace: Trace, processes: Mapping[int, Process]) -> bool:
         orphan = one.ppid <= INIT or one.ppid not in processes
-        return orphan and trace == NO_TRACE and self._processes.again(one.id) is None
+        return orphan and trace == NO_TRACE and self._processes.refresh(one.id) is None
 
     def _add_scopes(
         self,
@@ -158,10 +158,10 @@ class Observer:
 
     def _names(self, process: Process) -> Names:
         """Read the names, anew at each look: after an exec the same process has another name."""
-        return Names(*self._processes.called(process.id))
+        return Names(*self._processes.argv_and_executable(process.id))
 
     def _trace(self, process: Process) -> Trace:
-        environ = self._processes.carried(process.id)
+        environ = self._processes.tmux_variables(process.id)
         trace = _carried(environ)
         if trace.mark is not None or trace.tmux is not None:
             return trace

@@ -29,7 +29,7 @@ def is_alone() -> bool:
     return group not in (None, "/", group_of(INIT))
 
 
-def way_out(uid: int, environ: Mapping[str, str]) -> tuple[str, ...] | None:
+def escape_prefix(uid: int, environ: Mapping[str, str]) -> tuple[str, ...] | None:
     """Return the command prefix that runs a command outside of our group: empty where that is the
     machine's own; None where systemd cannot be used."""
     if not is_alone():

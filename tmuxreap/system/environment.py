@@ -35,7 +35,7 @@ class Settings:
     uid: int
     pid: int
     platform: str
-    homeless: bool = False  # the working directory was deleted: only absolute paths can be used
+    cwd_deleted: bool = False  # the working directory was deleted: only absolute paths can be used
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -46,7 +46,7 @@ class Settings:
             uid=os.getuid(),
             pid=os.getpid(),
             platform=sys.platform,
-            homeless=cwd is None,
+            cwd_deleted=cwd is None,
         )
 
     @property
@@ -133,8 +133,8 @@ def registry_path(settings: Settings, given: str | None) -> Path:
     _refuse_empty(given)
     path = given or settings.environ.get(REGISTRY_MARK)
     if path:
-        return _named(settings, path, "--registry" if given else "$TMUXREAP_REGISTRY")
-    if settings.homeless:
+        return _existing(settings, path, "--registry" if given else "$TMUXREAP_REGISTRY")
+    if settings.cwd_deleted:
         raise Failure(
             Code.REGISTRY_NOT_FOUND,
             "could not find a registry: the working directory was deleted",
@@ -160,7 +160,7 @@ def registry_or_new(settings: Settings, given: str | None) -> Path:
     try:
         return registry_path(settings, None)
     except Failure as failure:
-        if failure.code is not Code.REGISTRY_NOT_FOUND or settings.homeless:
+        if failure.code is not Code.REGISTRY_NOT_FOUND or settings.cwd_deleted:
             raise
         named = settings.environ.get(REGISTRY_MARK)
         if not named:
@@ -189,28 +189,28 @@ def _refuse_empty(given: str | None) -> None:
         )
 
 
-def _named(settings: Settings, path: str, how: str) -> Path:
+def _existing(settings: Settings, path: str, source: str) -> Path:
     registry = Path(settings.cwd, os.path.expanduser(path))  # noqa: PTH111 - pathlib's fails on unknown users
     if not os.path.lexists(registry):
         raise Failure(
             Code.REGISTRY_NOT_FOUND,
-            f"could not find the registry {registry}: there is no such file ({how})",
+            f"could not find the registry {registry}: there is no such file ({source})",
             "check the path, or make one with: tmuxreap start NAME --agent AGENT",
         )
     return registry
 
 
 def _nearest(settings: Settings) -> Path | None:
-    registry, strangers = nearest_registry(str(settings.cwd), settings.uid)
+    registry, untrusted = nearest_registry(str(settings.cwd), settings.uid)
     if registry is None:
         return None
-    _refuse_strangers(Path(registry), strangers)
+    _refuse_untrusted(Path(registry), untrusted)
     return Path(registry)
 
 
-def _refuse_strangers(registry: Path, strangers: Collection[int]) -> None:
-    if strangers:
-        uids = ", ".join(str(uid) for uid in sorted(strangers))
+def _refuse_untrusted(registry: Path, untrusted: Collection[int]) -> None:
+    if untrusted:
+        uids = ", ".join(str(uid) for uid in sorted(untrusted))
         raise Failure(
             Code.REGISTRY_UNTRUSTED,
             f"could not use the registry {registry}: it, or its folder, belongs to another user"

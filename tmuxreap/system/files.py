@@ -75,14 +75,14 @@ def stamp_of(path: Path) -> Stamp:
 def read(path: Path) -> Content:
     """Read a file with its stamp, which reveals a write during the read."""
     faults.at(Step.READ)
-    with open(path, "rb", opener=_at_once) as file:
+    with open(path, "rb", opener=_open_nonblocking) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
         data = file.read()
         return Content(data, _stamp(os.fstat(file.fileno())))
 
 
-def _at_once(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     """Open without blocking: opening a pipe would wait for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
@@ -109,7 +109,7 @@ def replace(path: Path, data: bytes, expected: Stamp) -> tuple[Stamp, OSError | 
     could bring the old one back."""
     target = Path(os.path.realpath(path))
     before = target.stat()
-    temporary = _write_beside(target, data, before)
+    temporary = _write_temporary(target, data, before)
     try:
         if _stamp(target.stat()) != expected:
             raise ChangedMeanwhile(str(target))
@@ -136,7 +136,7 @@ def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:  # a parent is a file; the file itself may not exist
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
-    temporary = _write_beside(path, data, None, mode)
+    temporary = _write_temporary(path, data, None, mode)
     try:
         os.link(temporary, path)
     finally:
@@ -145,7 +145,7 @@ def create(path: Path, data: bytes, mode: int = AS_THE_USER_WANTS) -> None:
     faults.at(Step.FOLDER_SYNCED)
 
 
-def check_room(folder: Path, size: int) -> None:
+def check_space(folder: Path, size: int) -> None:
     """Raise ENOSPC if the disk has less room than that. A disk that reports no size is trusted."""
     disk = os.statvfs(folder)
     free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
@@ -153,7 +153,7 @@ def check_room(folder: Path, size: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def left_behind(target: Path) -> list[tuple[Path, int]]:
+def temporary_files(target: Path) -> list[tuple[Path, int]]:
     """Return temporary files next to it, each with its writer's pid: a killed writer leaves them
     behind."""
     candidates = [
@@ -162,7 +162,7 @@ def left_behind(target: Path) -> list[tuple[Path, int]]:
     return [(path, int(pid)) for path, pid in candidates if pid.isdigit()]
 
 
-def _write_beside(
+def _write_temporary(
     target: Path, data: bytes, like: os.stat_result | None, mode: int = PRIVATE
 ) -> Path:
     # A unique name for every write: with a shared one, two concurrent writers would lose rows.
@@ -205,15 +205,15 @@ def _acquire(lock: Path, wait_s: float) -> int:
     deadline = time.monotonic() + wait_s
     while True:
         descriptor = _open_lock(lock)
-        if _try(descriptor) and _still_the_file(descriptor, lock):
+        if _try_lock(descriptor) and _is_still_at_path(descriptor, lock):
             return descriptor
         os.close(descriptor)
         if time.monotonic() >= deadline:
-            from tmuxreap.system.lock_holders import who_holds  # only for the message
+            from tmuxreap.system.lock_holders import holder_name  # only for the message
 
             raise Failure(
                 Code.LOCK_TIMEOUT,
-                f"could not lock {lock}: {who_holds(lock)} held it for {wait_s:g} s",
+                f"could not lock {lock}: {holder_name(lock)} held it for {wait_s:g} s",
                 f"see who holds it with: fuser -v {lock}",
             )
         time.sleep(LOCK_POLL_S)
@@ -228,7 +228,7 @@ def _open_lock(lock: Path) -> int:
         return os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
 
 
-def _try(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -238,7 +238,7 @@ def _try(descriptor: int) -> bool:
     return True
 
 
-def _still_the_file(descriptor: int, lock: Path) -> bool:
+def _is_still_at_path(descriptor: int, lock: Path) -> bool:
     """Tell whether the locked file is still at its path: some workflows delete the lock file, and a
     lock on a deleted file locks nothing."""
     try:

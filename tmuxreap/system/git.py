@@ -22,14 +22,14 @@ class Worktree:
     path: str
     repository: str
     branch: str
-    is_there: bool = False  # it existed before: then it is not removed if the start fails
+    existed: bool = False  # it existed before: then it is not removed if the start fails
 
 
 def find_worktree(name: str, path: str, repository: str, environ: Mapping[str, str]) -> Worktree:
     """Resolve a worktree: an existing one of the repository, or one to be created. Creates
     nothing."""
     plain = _plain(environ)
-    common = _common(repository, plain)
+    common = _common_dir(repository, plain)
     if common is None:
         raise _unusable(
             name, path, f"there is no git repository in {repository}", "name one with --cwd"
@@ -37,19 +37,19 @@ def find_worktree(name: str, path: str, repository: str, environ: Mapping[str, s
     tree = Worktree(os.path.realpath(path), repository, name)
     if not os.path.lexists(path) or _is_empty(path):
         return tree
-    if not _is_top(tree.path, plain):
+    if not _is_root(tree.path, plain):
         raise _unusable(name, path, "it is there, and is no worktree", "name another folder")
-    if _common(tree.path, plain) != common:
+    if _common_dir(tree.path, plain) != common:
         raise _unusable(
             name,
             path,
             f"it is a worktree of another repository than {repository}",
             "name another folder",
         )
-    if _own(tree.path, plain) == common:
+    if _git_dir(tree.path, plain) == common:
         hint = f"to start in it leave --worktree out: --cwd {shlex.quote(path)}"
         raise _unusable(name, path, "it is the main working tree of its repository", hint)
-    return Worktree(tree.path, repository, name, is_there=True)
+    return Worktree(tree.path, repository, name, existed=True)
 
 
 def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
@@ -57,7 +57,7 @@ def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
     plain = _plain(environ)
     within = ["git", "-C", tree.repository]
     branch = f"refs/heads/{tree.branch}"
-    known = _said([*within, "rev-parse", "--verify", "--quiet", branch], plain)
+    known = _output([*within, "rev-parse", "--verify", "--quiet", branch], plain)
     on = [tree.path, tree.branch] if known else ["-b", tree.branch, tree.path]
     words = [*within, "worktree", "add", *on]
     reason = run(words, plain, CHECKOUT_S)
@@ -66,7 +66,7 @@ def add_worktree(name: str, tree: Worktree, environ: Mapping[str, str]) -> bool:
     return not known
 
 
-def take_back_worktree(
+def undo_add_worktree(
     name: str, tree: Worktree, new_branch: bool, environ: Mapping[str, str]
 ) -> Failure | None:
     """Undo `add_worktree`; if the worktree holds new work it stays, and the failure says so."""
@@ -82,7 +82,7 @@ def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Fai
     files."""
     words = ["git", "-C", worktree, "worktree", "remove", worktree]
     plain = _plain(environ)
-    reason = _work_in(worktree, plain) or run(words, plain, TIMEOUT_S)
+    reason = _unsaved_work(worktree, plain) or run(words, plain, TIMEOUT_S)
     if reason is None:
         return None
     return Failure(
@@ -92,41 +92,45 @@ def remove_worktree(name: str, worktree: str, environ: Mapping[str, str]) -> Fai
     )
 
 
-def _work_in(worktree: str, environ: Mapping[str, str]) -> str | None:
+def _unsaved_work(worktree: str, environ: Mapping[str, str]) -> str | None:
     """Name work that only this worktree has: uncommitted files, or commits that no branch, tag or
     remote holds.
 
     Where git fails here, it will refuse to remove the worktree as well, and say why."""
     within = ["git", "-C", worktree]
-    listing = _said([*within, "status", "--porcelain", "-z", "--ignored", "--no-renames"], environ)
+    listing = _output(
+        [*within, "status", "--porcelain", "-z", "--ignored", "--no-renames"], environ
+    )
     files = [entry[3:] for entry in (listing or "").split("\0") if entry]
     if files:
         named = ", ".join(files[:NAMED]) + (
             f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
         )
         return f"it contains modified or untracked files, or ignored ones: {named}"
-    if not _said([*within, "rev-parse", "--verify", "--quiet", "HEAD"], environ):
+    if not _output([*within, "rev-parse", "--verify", "--quiet", "HEAD"], environ):
         return None
     holders = ["refs/heads", "refs/remotes", "refs/tags"]
-    holder = _said([*within, "for-each-ref", "--contains", "HEAD", "--count=1", *holders], environ)
+    holder = _output(
+        [*within, "for-each-ref", "--contains", "HEAD", "--count=1", *holders], environ
+    )
     return "its commits are held by no branch, tag or remote" if holder == "" else None
 
 
-def _common(folder: str, environ: Mapping[str, str]) -> str | None:
+def _common_dir(folder: str, environ: Mapping[str, str]) -> str | None:
     """Return the folder that all worktrees of a repository share."""
     return _folder(folder, "--git-common-dir", environ)
 
 
-def _own(folder: str, environ: Mapping[str, str]) -> str | None:
+def _git_dir(folder: str, environ: Mapping[str, str]) -> str | None:
     return _folder(folder, "--git-dir", environ)
 
 
-def _is_top(folder: str, environ: Mapping[str, str]) -> bool:
+def _is_root(folder: str, environ: Mapping[str, str]) -> bool:
     return _folder(folder, "--show-toplevel", environ) == folder
 
 
 def _folder(folder: str, which: str, environ: Mapping[str, str]) -> str | None:
-    path = _said(["git", "-C", folder, "rev-parse", which], environ)
+    path = _output(["git", "-C", folder, "rev-parse", which], environ)
     return os.path.realpath(os.path.join(folder, path.rstrip("\n"))) if path else None  # noqa: PTH118 - git's words
 
 
@@ -140,7 +144,7 @@ def _plain(environ: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in environ.items() if not key.startswith("GIT_")}
 
 
-def _said(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
+def _output(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
     return output_of(words, environ, TIMEOUT_S)
 
 

@@ -34,7 +34,7 @@ SAME_MOMENT_S = 1.0
 NOT_RUN = 127
 IN_TMUX = ("TMUX", "TMUX_PANE")
 # A caller may ignore some of them, as nohup does; a program on a terminal starts with the defaults.
-HEARD = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE)
+DEFAULT_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE)
 
 
 def log_path(registry: Path, name: str) -> Path:
@@ -42,26 +42,26 @@ def log_path(registry: Path, name: str) -> Path:
 
 
 @frozen
-class Begun:
+class StartedProgram:
     pid: int
     keeper: int
 
 
-def begin(
+def start_program(
     words: Sequence[str],
     cwd: str,
     environ: Mapping[str, str],
     log: Path,
-    way_out: Sequence[str] = (),
-) -> Begun:
-    """Start a keeper with its program and log; raise OSError on failure. `way_out`: a command
+    prefix: Sequence[str] = (),
+) -> StartedProgram:
+    """Start a keeper with its program and log; raise OSError on failure. `prefix`: a command
     prefix that leaves our control group."""
-    _make_room(log)
-    payload = json.dumps({"words": list(words), "cwd": cwd, "environ": _outside_tmux(environ)})
+    _rotate(log)
+    payload = json.dumps({"words": list(words), "cwd": cwd, "environ": _without_tmux(environ)})
     keeper = subprocess.Popen(
-        [*way_out, sys.executable, "-m", "tmuxreap", KEEP, str(log)],
+        [*prefix, sys.executable, "-m", "tmuxreap", KEEP, str(log)],
         cwd="/",
-        env=_clean(environ),
+        env=_keeper_environ(environ),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -77,15 +77,15 @@ def begin(
     pid, number = map(int, reply.split()) if reply else (0, errno.ECHILD)
     if number:
         raise OSError(number, os.strerror(number))
-    return Begun(pid, keeper.pid)
+    return StartedProgram(pid, keeper.pid)
 
 
-def _make_room(log: Path) -> None:
+def _rotate(log: Path) -> None:
     """Rotate the log: that of the previous run is kept, older ones are not."""
     log.parent.mkdir(mode=0o700, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         log.replace(log.with_suffix(OLD))
-    _opened(log).close()
+    _open_log(log).close()
 
 
 def tail(log: Path, since: float) -> str | None:
@@ -110,13 +110,13 @@ def drop_logs(log: Path) -> tuple[str, ...]:
     return tuple(dropped)
 
 
-def _outside_tmux(environ: Mapping[str, str]) -> dict[str, str]:
+def _without_tmux(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the caller's environment without its tmux pane."""
     kept = {name: value for name, value in environ.items() if name not in IN_TMUX}
     return {**kept, "TERM": "xterm-256color"}
 
 
-def _clean(environ: Mapping[str, str]) -> dict[str, str]:
+def _keeper_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the few variables that the keeper needs: the session's mark would make it a part of
     the session."""
     kept = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV")
@@ -128,31 +128,33 @@ def _clean(environ: Mapping[str, str]) -> dict[str, str]:
 
 def main(words: Sequence[str]) -> int:
     payload = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
-    begun, beginning = os.pipe()  # closed by the child's exec, or written to if that fails
+    errors, error_pipe = os.pipe()  # closed by the child's exec, or written to if that fails
     pid, terminal = pty.fork()
     if pid == 0:
-        _become(payload["words"], payload["cwd"], payload["environ"], beginning)
-    os.close(beginning)
-    sys.stdout.write(f"{pid} {os.read(begun, 16).decode() or 0}\n")
+        _exec(payload["words"], payload["cwd"], payload["environ"], error_pipe)
+    os.close(error_pipe)
+    sys.stdout.write(f"{pid} {os.read(errors, 16).decode() or 0}\n")
     sys.stdout.flush()
     _close_streams()
-    with _opened(Path(words[1])) as log:
+    with _open_log(Path(words[1])) as log:
         _copy(terminal, log)
         _, status = os.waitpid(pid, 0)
-        _append(log, f"\r\n[tmuxreap: {_how(os.waitstatus_to_exitcode(status))}]\r\n".encode())
+        _append(
+            log, f"\r\n[tmuxreap: {_describe_exit(os.waitstatus_to_exitcode(status))}]\r\n".encode()
+        )
     return 0
 
 
-def _become(words: Sequence[str], cwd: str, environ: Mapping[str, str], told: int) -> None:
+def _exec(words: Sequence[str], cwd: str, environ: Mapping[str, str], error_pipe: int) -> None:
     """Become the session's program. Never returns."""
     try:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        for number in HEARD:
+        for number in DEFAULT_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         os.chdir(cwd)
         os.execvpe(words[0], list(words), dict(environ))  # noqa: S606 - the user's own command
     except OSError as error:
-        os.write(told, str(error.errno).encode())
+        os.write(error_pipe, str(error.errno).encode())
     finally:
         os._exit(NOT_RUN)
 
@@ -188,11 +190,11 @@ def _append(log: BinaryIO, drawn: bytes) -> None:
             log.write(rest)
 
 
-def _how(status: int) -> str:
+def _describe_exit(status: int) -> str:
     return f"ended by signal {-status}" if status < 0 else f"left with exit status {status}"
 
 
-def _opened(log: Path) -> BinaryIO:
+def _open_log(log: Path) -> BinaryIO:
     """Open a log for appending, private to its owner, and never through a symlink."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     return os.fdopen(os.open(log, flags, MODE), "r+b", buffering=0)

@@ -11,36 +11,36 @@ from types import FrameType
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-_left_alone: list[None] = []  # one item per call in progress from a host program's main thread
+_library_calls: list[None] = []  # one item per call in progress from a host program's main thread
 
 
 @contextlib.contextmanager
-def left_alone() -> Iterator[None]:
+def keep_signal_handlers() -> Iterator[None]:
     """Leave all signal handlers alone in here: they belong to the program that imports us."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _left_alone.append(None)
+    _library_calls.append(None)
     try:
         yield
     finally:
-        _left_alone.pop()
+        _library_calls.pop()
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Defer interrupts for some milliseconds and raise them afterwards.
 
     Replaces handlers rather than blocking signals: a mask applies to one thread, while a signal to
     the process may reach any; and a tmux server started meanwhile would inherit the mask."""
     # Python runs handlers in the main thread only.
-    if _left_alone or threading.current_thread() is not threading.main_thread():
+    if _library_calls or threading.current_thread() is not threading.main_thread():
         yield
         return
     deferred: list[int] = []
 
-    def later(number: int, frame: FrameType | None) -> None:
-        deferred.append(number)
+    def defer(signum: int, frame: FrameType | None) -> None:
+        deferred.append(signum)
 
     handlers = {number: signal.getsignal(number) for number in INTERRUPTS}
     handled = {
@@ -50,7 +50,7 @@ def undisturbed() -> Iterator[None]:
     }
     try:
         for number in handled:
-            signal.signal(number, later)
+            signal.signal(number, defer)
         yield
     finally:
         for number, handler in handled.items():

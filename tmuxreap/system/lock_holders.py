@@ -23,7 +23,7 @@ def holders(inode: int) -> set[int]:
     return {int(f[4]) for f in fields if f[1] == "FLOCK" and f[5].rpartition(":")[2] == str(inode)}
 
 
-def who_holds(lock: Path) -> str:
+def holder_name(lock: Path) -> str:
     """Name the holder for a message, as far as it is known."""
     try:
         pid = min(holders(lock.stat().st_ino), default=None)

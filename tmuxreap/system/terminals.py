@@ -29,8 +29,8 @@ def close_pane(
     name: str, terminal: Terminal, pane: str, environ: Mapping[str, str], address: str | None = None
 ) -> Failure | None:
     """Close a pane by its terminal's remote control; return None on success."""
-    words, reached = _reached(terminal, PANE_CLOSERS[terminal](pane), environ, address)
-    reason = run(words, reached, TIMEOUT_S)
+    words, env = _with_address(terminal, PANE_CLOSERS[terminal](pane), environ, address)
+    reason = run(words, env, TIMEOUT_S)
     if reason is None or CLOSED_ALREADY[terminal] in reason:
         return None
     return Failure(
@@ -54,7 +54,7 @@ PANE_LISTERS: Mapping[Terminal, Sequence[str]] = {
     Terminal.WEZTERM: ("wezterm", "cli", "list", "--format", "json"),
 }
 # The variable with the remote control's address; recorded, as an ending may run elsewhere.
-LISTENS: Mapping[Terminal, str] = {
+ADDRESS_VARIABLE: Mapping[Terminal, str] = {
     Terminal.KITTY: "KITTY_LISTEN_ON",
     Terminal.WEZTERM: "WEZTERM_UNIX_SOCKET",
 }
@@ -63,11 +63,11 @@ _KITTY_ADDRESS = re.compile(r"(?:unix|tcp|tcp6):[^\x00-\x20]+")
 
 def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, str]) -> FoundPane:
     """Ask the terminal for a pane; raise Failure if it cannot be asked or has no such pane."""
-    address = environ.get(LISTENS[terminal]) or None
-    words, reached = _reached(terminal, PANE_LISTERS[terminal], environ, address)
-    listing = output_of(words, reached, TIMEOUT_S)
+    address = environ.get(ADDRESS_VARIABLE[terminal]) or None
+    words, env = _with_address(terminal, PANE_LISTERS[terminal], environ, address)
+    listing = output_of(words, env, TIMEOUT_S)
     if listing is None:
-        reason = run(words, reached, TIMEOUT_S) or "it gave no answer"
+        reason = run(words, env, TIMEOUT_S) or "it gave no answer"
         raise _not_found(
             name, terminal, pane, reason, "allow its remote control, or name the process with --pid"
         )
@@ -85,37 +85,39 @@ def find_pane(name: str, terminal: Terminal, pane: str, environ: Mapping[str, st
     return FoundPane(pid, tty, address)
 
 
-def _pane_in(terminal: Terminal, told: object, pane: str) -> tuple[int | None, str | None] | None:
-    panes = _kitty_panes(told) if terminal is Terminal.KITTY else _wezterm_panes(told)
+def _pane_in(
+    terminal: Terminal, listing: object, pane: str
+) -> tuple[int | None, str | None] | None:
+    panes = _kitty_panes(listing) if terminal is Terminal.KITTY else _wezterm_panes(listing)
     return next(((pid, tty) for number, pid, tty in panes if number == pane), None)
 
 
-def _kitty_panes(told: object) -> Iterator[tuple[str, int | None, str | None]]:
-    for os_window in _list(told):
+def _kitty_panes(listing: object) -> Iterator[tuple[str, int | None, str | None]]:
+    for os_window in _list(listing):
         for tab in _list(os_window["tabs"]):
             for window in _list(tab["windows"]):
                 yield str(window["id"]), int(str(window["pid"])), None
 
 
-def _wezterm_panes(told: object) -> Iterator[tuple[str, int | None, str | None]]:
-    for pane in _list(told):
+def _wezterm_panes(listing: object) -> Iterator[tuple[str, int | None, str | None]]:
+    for pane in _list(listing):
         yield str(pane["pane_id"]), None, str(pane["tty_name"]) if pane.get("tty_name") else None
 
 
-def _list(told: object) -> list[dict[str, object]]:
-    if not isinstance(told, list):
+def _list(value: object) -> list[dict[str, object]]:
+    if not isinstance(value, list):
         raise TypeError("a list is due")
-    return told
+    return value
 
 
-def _reached(
+def _with_address(
     terminal: Terminal, words: Sequence[str], environ: Mapping[str, str], address: str | None
 ) -> tuple[list[str], Mapping[str, str]]:
     """Add the remote control's address to the command, or to its environment for WezTerm."""
     if address is None:
         return list(words), environ
     if terminal is Terminal.WEZTERM:
-        return list(words), {**environ, LISTENS[terminal]: address}
+        return list(words), {**environ, ADDRESS_VARIABLE[terminal]: address}
     option = ["--to", address] if _KITTY_ADDRESS.fullmatch(address) else []
     return [*words[:2], *option, *words[2:]], environ
 

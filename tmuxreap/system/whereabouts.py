@@ -16,11 +16,11 @@ def nearest_registry(folder: str, uid: int) -> tuple[str | None, frozenset[int]]
     trusted = frozenset({0, uid})
     while True:
         registry = os.path.join(folder, REGISTRY)  # noqa: PTH118
-        strangers = frozenset(_owners(folder, registry)) - trusted
+        untrusted = frozenset(_owners(folder, registry)) - trusted
         if os.path.lexists(registry):
-            return registry, strangers
+            return registry, untrusted
         above = os.path.dirname(folder)  # noqa: PTH120
-        if strangers or above == folder:
+        if untrusted or above == folder:
             return None, frozenset()
         folder = above
 

@@ -59,7 +59,7 @@ def test_a_server_is_made_outside_or_not_at_all(
 ) -> None:
     row = lost(story)
     del story.tmux.servers[story.SOCKET]
-    monkeypatch.setattr(module, "way_out", lambda uid, environ: way)
+    monkeypatch.setattr(module, "escape_prefix", lambda uid, environ: way)
     story.app().books.keep_surroundings("acme", kept)
     if why is None:
         assert surroundings(story.app(), row, story.SOCKET) == Surroundings({"A": "1"}, way or ())

@@ -57,6 +57,6 @@ def test_one_that_was_there_before_is_not_ours(story: Story, tree: Worktree) -> 
     Path(tree.path).mkdir()
     with pytest.raises(Failure):
         made(
-            story, replace(tree, is_there=True), cleared=True, error=Failure(Code.START_FAILED, "x")
+            story, replace(tree, existed=True), cleared=True, error=Failure(Code.START_FAILED, "x")
         )
     assert Path(tree.path).is_dir()

@@ -64,11 +64,11 @@ def test_who_is_dying_is_told_from_who_lives_and_from_a_stranger_of_that_pid() -
     found = stat(child.pid)
     assert found is not None
     process = found.id
-    assert not procfs.is_leaving(process)
+    assert not procfs.is_exiting(process)
     child.kill()
     until("a zombie", lambda: procfs.exit_status(process) is not None)
-    assert procfs.is_leaving(process)
-    assert not procfs.is_leaving(ProcessId(process.pid, process.start + 1))
+    assert procfs.is_exiting(process)
+    assert not procfs.is_exiting(ProcessId(process.pid, process.start + 1))
     child.communicate()
 
 

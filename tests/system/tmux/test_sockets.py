@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.core.model import NoServer, Unreachable
-from tmuxreap.system.tmux.sockets import socket_path, who_listens
+from tmuxreap.system.tmux.sockets import socket_path, why_no_answer
 
 
 @pytest.fixture
@@ -57,18 +57,18 @@ def test_a_path_is_itself() -> None:
 
 
 def test_nobody_was_ever_there(folder: Path) -> None:
-    assert who_listens(f"{folder}/s") == NoServer(f"{folder}/s")
-    assert who_listens(f"{folder}/none/s") == NoServer(f"{folder}/none/s")
+    assert why_no_answer(f"{folder}/s") == NoServer(f"{folder}/s")
+    assert why_no_answer(f"{folder}/none/s") == NoServer(f"{folder}/none/s")
 
 
 def test_a_socket_that_was_left_behind_is_nobody(folder: Path) -> None:
     listener(folder / "s").close()
-    assert who_listens(f"{folder}/s") == NoServer(f"{folder}/s")
+    assert why_no_answer(f"{folder}/s") == NoServer(f"{folder}/s")
 
 
 def test_somebody_listens(folder: Path) -> None:
     with listener(folder / "s"):
-        assert who_listens(f"{folder}/s") is None
+        assert why_no_answer(f"{folder}/s") is None
 
 
 @pytest.mark.parametrize("how", ["as given", "through a link", "relative"])
@@ -86,11 +86,11 @@ def test_a_deleted_socket_of_a_living_listener_is_not_nobody(
     with listener(given):
         (folder / name).unlink()
         monkeypatch.chdir("/")
-        seen = who_listens(f"{folder}/{name}")
+        seen = why_no_answer(f"{folder}/{name}")
         assert isinstance(seen, Unreachable)
         assert "deleted" in seen.reason
-        assert isinstance(who_listens(f"{folder}/other"), NoServer)
-    assert isinstance(who_listens(f"{folder}/{name}"), NoServer)
+        assert isinstance(why_no_answer(f"{folder}/other"), NoServer)
+    assert isinstance(why_no_answer(f"{folder}/{name}"), NoServer)
 
 
 def test_a_client_that_is_connected_is_no_listener(folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_client_that_is_connected_is_no_listener(folder: Path) -> None:
         accepted, _ = server.accept()
         server.close()
         (folder / "s").unlink()
-        assert who_listens(f"{folder}/s") == NoServer(f"{folder}/s")
+        assert why_no_answer(f"{folder}/s") == NoServer(f"{folder}/s")
         accepted.close()
 
 
@@ -114,7 +114,7 @@ def test_what_is_no_socket_cannot_be_asked(folder: Path) -> None:
         f"{folder}/{'x' * 120}",
         f"{folder}/a\0b",
     ):
-        seen = who_listens(path)
+        seen = why_no_answer(path)
         assert isinstance(seen, Unreachable), path
         assert seen.reason
         assert seen.hint

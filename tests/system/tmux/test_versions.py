@@ -211,12 +211,12 @@ def test_whatever_one_field_says_nobody_is_called_dead(
     assert not [one for one in told if one["drift"] in ("dead", "agent_gone", "survivors")]  # type: ignore[attr-defined]
     assert story.path.read_bytes() == before
     reap.run(story.app(), reap.ReapRequest((Kind.IDLE, Kind.ORPHAN), yes=True))
-    assert story.processes.again(odd.process) is not None
+    assert story.processes.refresh(odd.process) is not None
     assert story.row("odd")["status"] == story.row("other")["status"] == "running"
     ended = {one.name: one for one in story.stop("odd", "other").results if isinstance(one, Ending)}
     assert ended["other"].outcome is Outcome.STOPPED
-    assert story.processes.again(other.process) is None
-    gone = story.processes.again(odd.process) is None
+    assert story.processes.refresh(other.process) is None
+    gone = story.processes.refresh(odd.process) is None
     assert (ended["odd"].outcome is Outcome.STOPPED) == gone
     assert story.row("odd")["status"] == ("stopped" if gone else "running")
     if not gone:
@@ -331,7 +331,7 @@ def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) ->
     ended = story.stop("my.app").results[0]
     assert isinstance(ended, Ending)
     assert ended.outcome is Outcome.STOPPED
-    assert story.processes.again(agent.process) is None
+    assert story.processes.refresh(agent.process) is None
 
 
 def test_another_that_only_looks_like_it_is_left_alone(story: Story) -> None:
@@ -339,7 +339,7 @@ def test_another_that_only_looks_like_it_is_left_alone(story: Story) -> None:
     name, neighbour = ("my.app", story.tmux.open(story.SOCKET, "my_app", "vim"))
     story.add_row({"name": name, "status": "running", "agent": "demo", "pane": {"pid": 99999}})
     story.stop(name)
-    assert story.processes.again(neighbour.panes[0].process) is not None
+    assert story.processes.refresh(neighbour.panes[0].process) is not None
     assert story.row(name)["status"] == "stopped"
 
 

@@ -38,7 +38,7 @@ def registry_trouble(patient: Patient, failure: Failure) -> Iterator[Finding]:
     """Report an unreadable registry; a missing one is only a note if none was asked for."""
     settings = patient.app.settings
     named = patient.app.given_registry or settings.environ.get(REGISTRY_MARK)
-    none_yet = failure.code is Code.REGISTRY_NOT_FOUND and not named and not settings.homeless
+    none_yet = failure.code is Code.REGISTRY_NOT_FOUND and not named and not settings.cwd_deleted
     yield (
         note("registry", failure.message, failure.hint) if none_yet else failed("registry", failure)
     )
@@ -59,7 +59,7 @@ def check_registry(patient: Patient) -> Iterator[Finding]:
     except Failure as failure:
         yield failed("registry", failure)
     yield from _readers(patient)
-    for path, pid in files.left_behind(patient.app.registry.resolved):
+    for path, pid in files.temporary_files(patient.app.registry.resolved):
         if patient.app.processes.identify(pid) is None:
             yield note(
                 "registry", f"{path} was left by a writer that was killed", "tmuxreap reconcile"

@@ -183,7 +183,7 @@ def _ask(context: Context) -> Ask:
 
 def agent_of(context: Context, process: Process) -> str | None:
     """Return the known agent that this process is."""
-    argv, executable = context.processes.called(process.id)
+    argv, executable = context.processes.argv_and_executable(process.id)
     agents = context.profiles.agents.values()
     names = (one.name for one in agents if one.recognises(argv, process.comm, executable))
     return next(names, None)

@@ -55,7 +55,7 @@ def is_behind(context: Context, look: RegistryLook) -> bool:
     """Tell whether the ledger's mirror stays behind the registry, with no update to come."""
     age_s = context.clock.now() - look.content.stamp.ctime_ns / 1e9
     left_s, pause_s = CATCH_UP_S - max(age_s, 0.0), 0.01
-    while context.books.is_behind(look) and context.registry.is_still(look):
+    while context.books.is_behind(look) and context.registry.is_unchanged_since(look):
         if ActiveIntents.of(context).busy():
             return False
         if left_s <= 0:
@@ -71,6 +71,6 @@ def _is_same(then: Intent, now: Intent | None) -> bool:
 
 def _rewritten(context: Context, look: RegistryLook) -> set[str]:
     """Return the rows that were written, added or removed during the look."""
-    if context.registry.is_still(look):
+    if context.registry.is_unchanged_since(look):
         return set()
     return look.differing(context.registry.look())

@@ -43,7 +43,7 @@ from tmuxreap.sessions.look import BANNER_OPTION, sights_of
 from tmuxreap.sessions.restarts import REBOOT, SERVER
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK
-from tmuxreap.system.processes.procfs import is_leaving
+from tmuxreap.system.processes.procfs import is_exiting
 
 # Sources that follow the agent into another conversation; a launch or a command line does not.
 FOLLOWING = frozenset(LOCATORS[: LOCATORS.index("exit-banner") + 1])
@@ -281,7 +281,7 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
 def _is_leaving(context: Context, server: ServerLook) -> bool:
     """Tell whether the server has died since it answered, or is about to."""
     process = context.processes.identify(server.pid) if isinstance(server, Server) else None
-    return process is None or is_leaving(process)
+    return process is None or is_exiting(process)
 
 
 def _said_goodbye(context: Context, row: Row, sight: Sight) -> bool:

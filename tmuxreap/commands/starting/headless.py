@@ -20,8 +20,8 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import look_at
 from tmuxreap.sessions.sight import Past, Sight
 from tmuxreap.system import headless
-from tmuxreap.system.headless import Begun
-from tmuxreap.system.interrupts import undisturbed
+from tmuxreap.system.headless import StartedProgram
+from tmuxreap.system.interrupts import defer_interrupts
 
 LAST_WORDS_S = 1.0  # for its last output to reach the log
 
@@ -29,7 +29,7 @@ LAST_WORDS_S = 1.0  # for its last output to reach the log
 def launched_headless(context: Context, wish: Launch, mark: str, start: Start) -> Session:
     row: Row | None = None
     try:
-        with undisturbed():  # else an interrupt could leave an unknown process behind
+        with defer_interrupts():  # else an interrupt could leave an unknown process behind
             process = _begun(context, wish, marks_of(context, wish, mark), start)
             row = bare_row(wish.name, agent=wish.agent, terminal=Terminal.NONE)
             leader = context.processes.identify(process.pid)
@@ -46,12 +46,14 @@ def launched_headless(context: Context, wish: Launch, mark: str, start: Start) -
         raise
 
 
-def _begun(context: Context, wish: Launch, marks: Mapping[str, str], start: Start) -> Begun:
+def _begun(
+    context: Context, wish: Launch, marks: Mapping[str, str], start: Start
+) -> StartedProgram:
     log = headless.log_path(context.registry.resolved, wish.name)
     surroundings = wish.again.within if wish.again else Surroundings(context.settings.environ)
     environ = {**surroundings.environ, **marks}
     try:
-        return headless.begin(wish.words, wish.cwd, environ, log, surroundings.words)
+        return headless.start_program(wish.words, wish.cwd, environ, log, surroundings.words)
     except OSError as error:
         start.cleared()
         program = error.filename or wish.words[0]
@@ -62,7 +64,7 @@ def _begun(context: Context, wish: Launch, marks: Mapping[str, str], start: Star
         ) from None
 
 
-def _confirmed(context: Context, wish: Launch, row: Row, begun: Begun) -> Sight:
+def _confirmed(context: Context, wish: Launch, row: Row, begun: StartedProgram) -> Sight:
     profile = context.profiles.of(wish.agent)
     leader = context.processes.identify(begun.pid)
     if leader is None or row.pane.pid is None or context.processes.wait({leader}, wish.confirm_s):

@@ -27,7 +27,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_asked
 from tmuxreap.sessions.look import BANNER_OPTION, look_at
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.system.interrupts import undisturbed
+from tmuxreap.system.interrupts import defer_interrupts
 
 if TYPE_CHECKING:
     from tmuxreap.ending.plan import Policy
@@ -128,7 +128,7 @@ def _launched(context: Context, wish: Launch, mark: str, start: Start) -> answer
     marks = marks_of(context, wish, mark)
     row: Row | None = None
     try:
-        with undisturbed():  # else an interrupt could leave an unknown session behind
+        with defer_interrupts():  # else an interrupt could leave an unknown session behind
             # Keeps the pane of a command that fails at once, with its last output.
             new = NewSession(wish.name, wish.cwd, wish.words, marks, remains=True)
             within = None if wish.again is None else wish.again.within
@@ -177,7 +177,10 @@ def _lasts_no_longer(context: Context, row: Row, leader: ProcessId, than_s: floa
     server = context.processes.identify(row.tmux.server_pid or 0)
     deadline = context.clock.monotonic() + BEGINNING_S
     while (
-        not gone and server and context.processes.called(leader) == context.processes.called(server)
+        not gone
+        and server
+        and context.processes.argv_and_executable(leader)
+        == context.processes.argv_and_executable(server)
     ):
         if context.clock.monotonic() >= deadline:
             break

@@ -11,7 +11,7 @@ from tmuxreap.core.ports import Surroundings
 from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.identity import not_asked
-from tmuxreap.system.control_groups import way_out
+from tmuxreap.system.control_groups import escape_prefix
 from tmuxreap.system.environment import PARENT
 
 # Without these there is no tmux client; a running server has its own environment.
@@ -38,7 +38,7 @@ def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
         raise not_asked(f"start {row.name}", server)
     if not isinstance(server, NoServer):
         return Surroundings(_least(context) if saved is None else saved)
-    prefix = way_out(context.settings.uid, saved or {})
+    prefix = escape_prefix(context.settings.uid, saved or {})
     if saved is None:
         raise _no_server(row.name, "the environment that it had is not known")
     if prefix is None:
@@ -50,7 +50,7 @@ def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
 
 def _within_none(context: Context, row: Row, kept: Mapping[str, str] | None) -> Surroundings:
     """Return the environment for a start without tmux, as our own child process."""
-    prefix = way_out(context.settings.uid, kept or {})
+    prefix = escape_prefix(context.settings.uid, kept or {})
     if prefix is None:
         reason = "what a watch starts would end with the watch's control group"
         hint = f"resume it from a terminal: {command('resume', row.name)}"

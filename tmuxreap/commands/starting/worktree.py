@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from tmuxreap.commands.starting.announce import Start
 from tmuxreap.core.errors import Failure
 from tmuxreap.sessions.context import Context
-from tmuxreap.system.git import Worktree, add_worktree, take_back_worktree
-from tmuxreap.system.interrupts import undisturbed
+from tmuxreap.system.git import Worktree, add_worktree, undo_add_worktree
+from tmuxreap.system.interrupts import defer_interrupts
 
 
 @contextlib.contextmanager
 def worktree_made(context: Context, name: str, tree: Worktree, start: Start) -> Iterator[None]:
     """Create the worktree if it does not exist; a failed start removes it again."""
-    if tree.is_there:
+    if tree.existed:
         yield
         return
     environ = context.settings.environ
     try:
-        with undisturbed():  # git handles an interrupt itself, and cleans up
+        with defer_interrupts():  # git handles an interrupt itself, and cleans up
             new_branch = add_worktree(name, tree, environ)
     except Failure:
         start.cleared()
@@ -30,7 +30,7 @@ def worktree_made(context: Context, name: str, tree: Worktree, start: Start) -> 
         yield
     except BaseException as error:
         # Not while a process of the session may still live in it.
-        stays = take_back_worktree(name, tree, new_branch, environ) if start.is_cleared else None
+        stays = undo_add_worktree(name, tree, new_branch, environ) if start.is_cleared else None
         if stays is not None and isinstance(error, Failure):
             raise _with(error, stays) from None
         raise

@@ -157,7 +157,7 @@ class Waiter:
         except (AttributeError, OSError):
             return True
         # compared after opening: the pid may have been reused
-        if self._processes.again(process) is None:
+        if self._processes.refresh(process) is None:
             os.close(descriptor)
             return False
         self._pidfds[process] = descriptor

@@ -34,7 +34,7 @@ from tmuxreap.sessions.state import Told as Shown
 from tmuxreap.sessions.world import panes_of
 from tmuxreap.system import files
 from tmuxreap.system.files import Stamp
-from tmuxreap.system.processes.procfs import is_leaving
+from tmuxreap.system.processes.procfs import is_exiting
 
 INTERVAL_S = 10.0
 LEAST_INTERVAL_S = 0.1
@@ -185,7 +185,7 @@ class _Watch:
         touched = {name: row for name, row in self._rows.items() if row.all & gone}
         # tmux may hear that a terminal closed before the process that closed it is dead.
         agents = set(chain.from_iterable(row.agent for row in touched.values()))
-        dying = gone.union(agent for agent in agents if is_leaving(agent))
+        dying = gone.union(agent for agent in agents if is_exiting(agent))
         for row in touched.values():
             if row.server in gone:  # its agents got a hangup, and take a moment to exit
                 self._leave(set(row.agent) - gone)
@@ -224,7 +224,7 @@ class _Watch:
         return f"{SERVER}{f' ({how})' if how else ''}"
 
     def _is_over(self, process: ProcessId) -> bool:
-        return self._app.processes.again(process) is None or is_leaving(process)
+        return self._app.processes.refresh(process) is None or is_exiting(process)
 
     def _cause_of(self, name: str) -> str | None:
         """Return the cause of the row's end, even if it was not reported yet."""

@@ -316,7 +316,7 @@ def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[
     """Return the command for a key, or none if the agent is not in the foreground right now."""
     assert isinstance(request, requests.Press)  # noqa: S101 - see TOGETHER
     step, pane, server = request.step, ending.sight.pane, ending.plan.server
-    now = (processes.again(process.id) for process in ending.sight.keyed)
+    now = (processes.refresh(process.id) for process in ending.sight.keyed)
     if pane is None or server is None or not any(process and in_front(process) for process in now):
         return []
     keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)

@@ -20,7 +20,7 @@ from tmuxreap.interfaces.python.errors import error_of
 from tmuxreap.interfaces.python.targets import name_of
 from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
-from tmuxreap.system.interrupts import left_alone
+from tmuxreap.system.interrupts import keep_signal_handlers
 
 T = TypeVar("T")
 LOCKS = "tmuxreap.interfaces.python.locks"
@@ -33,7 +33,7 @@ def context_of(registry: Path, tool: str = "python") -> Iterator[Context]:
         Settings.from_environment(), str(registry), tool, lock_held=is_held(registry)
     )
     try:
-        with left_alone():
+        with keep_signal_handlers():
             context.configure(lenient=True)
             yield context
     finally:

@@ -86,42 +86,42 @@ class LinuxProcesses:
         process = stat(pid)
         return process.id if process and not process.dead else None
 
-    def again(self, process: ProcessId) -> Process | None:
+    def refresh(self, process: ProcessId) -> Process | None:
         current = stat(process.pid)
         return current if current and not current.dead and current.id == process else None
 
     def argv(self, process: ProcessId) -> tuple[str, ...]:
-        return self._of(process, procfs.argv_in) or ()
+        return self._read_own(process, procfs.argv_in) or ()
 
     def environ(self, process: ProcessId) -> Mapping[str, str] | None:
-        return self._of(process, procfs.environ_in)
+        return self._read_own(process, procfs.environ_in)
 
-    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
-        return procfs.called_in(f"/proc/{process.pid}")
+    def argv_and_executable(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+        return procfs.argv_and_executable_in(f"/proc/{process.pid}")
 
-    def carried(self, process: ProcessId) -> Mapping[str, str]:
+    def tmux_variables(self, process: ProcessId) -> Mapping[str, str]:
         try:
             return procfs.environ_in(f"/proc/{process.pid}", "TMUX")
         except OSError:
             return {}
 
     def executable(self, process: ProcessId) -> str | None:
-        return self._of(process, lambda home: procfs.linked(f"{home}/exe"))
+        return self._read_own(process, lambda home: procfs.linked(f"{home}/exe"))
 
     def cwd(self, process: ProcessId) -> str | None:
-        return self._of(process, lambda home: procfs.linked(f"{home}/cwd"))
+        return self._read_own(process, lambda home: procfs.linked(f"{home}/cwd"))
 
     def open_files(self, process: ProcessId) -> tuple[str, ...]:
-        return self._of(process, procfs.open_files_in) or ()
+        return self._read_own(process, procfs.open_files_in) or ()
 
     def scope(self, process: ProcessId) -> str | None:
-        return self._of(process, procfs.scope_in)
+        return self._read_own(process, procfs.scope_in)
 
     def members(self, scope: str) -> Collection[int]:
         return procfs.members_in(scope)
 
     def memory(self, process: ProcessId) -> int:
-        pages = self._pages.get(process) or self._of(process, procfs.resident_pages) or 0
+        pages = self._pages.get(process) or self._read_own(process, procfs.resident_pages) or 0
         return pages * resource.getpagesize()
 
     def started_epoch(self, process: ProcessId) -> float:
@@ -151,13 +151,13 @@ class LinuxProcesses:
                 self._unwatch(gone)
                 return gone
 
-    def _of(self, process: ProcessId, read: Callable[[str], T]) -> T | None:
+    def _read_own(self, process: ProcessId, read: Callable[[str], T]) -> T | None:
         """Read, then check that the pid still belongs to the process: what was read is its own."""
         try:
             value = read(f"/proc/{process.pid}")
         except OSError:
             return None
-        return value if procfs.is_still(process) else None
+        return value if procfs.is_alive(process) else None
 
     def _signal(self, process: ProcessId, number: signals.Signals, pidfd: int | None) -> Sent:
         # The start time is compared after opening the pidfd: from then on, the signal cannot hit

@@ -47,31 +47,32 @@ class PsutilProcesses:
         found = _handle(pid)
         return found[1] if found else None
 
-    def again(self, process: ProcessId) -> Process | None:
+    def refresh(self, process: ProcessId) -> Process | None:
         found = _handle(process.pid)
         return _process(found[0], _foreground_groups()) if found and found[1] == process else None
 
     def argv(self, process: ProcessId) -> tuple[str, ...]:
-        return self._of(process, lambda handle: tuple(handle.cmdline())) or ()
+        return self._read_own(process, lambda handle: tuple(handle.cmdline())) or ()
 
     def environ(self, process: ProcessId) -> Mapping[str, str] | None:
-        return self._of(process, lambda handle: handle.environ())
+        return self._read_own(process, lambda handle: handle.environ())
 
-    def called(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
+    def argv_and_executable(self, process: ProcessId) -> tuple[tuple[str, ...], str | None]:
         return self.argv(process), self.executable(process)
 
-    def carried(self, process: ProcessId) -> Mapping[str, str]:
+    def tmux_variables(self, process: ProcessId) -> Mapping[str, str]:
         return self.environ(process) or {}
 
     def executable(self, process: ProcessId) -> str | None:
-        return self._of(process, lambda handle: handle.exe()) or None
+        return self._read_own(process, lambda handle: handle.exe()) or None
 
     def cwd(self, process: ProcessId) -> str | None:
-        return self._of(process, lambda handle: handle.cwd()) or None
+        return self._read_own(process, lambda handle: handle.cwd()) or None
 
     def open_files(self, process: ProcessId) -> tuple[str, ...]:
         return (
-            self._of(process, lambda handle: tuple(file.path for file in handle.open_files())) or ()
+            self._read_own(process, lambda handle: tuple(file.path for file in handle.open_files()))
+            or ()
         )
 
     def scope(self, process: ProcessId) -> str | None:
@@ -82,7 +83,7 @@ class PsutilProcesses:
         return ()
 
     def memory(self, process: ProcessId) -> int:
-        return self._of(process, lambda handle: int(handle.memory_info().rss)) or 0
+        return self._read_own(process, lambda handle: int(handle.memory_info().rss)) or 0
 
     def started_epoch(self, process: ProcessId) -> float:
         return process.start / MICROSECONDS
@@ -112,7 +113,7 @@ class PsutilProcesses:
     def close(self) -> None:
         """Do nothing: nothing is kept open."""
 
-    def _of(self, process: ProcessId, read: Callable[[psutil.Process], T]) -> T | None:
+    def _read_own(self, process: ProcessId, read: Callable[[psutil.Process], T]) -> T | None:
         found = _handle(process.pid)
         if found is None or found[1] != process:
             return None

@@ -63,7 +63,7 @@ def read(path: str) -> bytes:
         os.close(descriptor)
 
 
-def is_still(process: ProcessId) -> bool:
+def is_alive(process: ProcessId) -> bool:
     """Tell whether its pid is still its own and it is alive. Checked after each read."""
     facts = facts_of(process.pid)
     return facts is not None and int(facts[1][START]) == process.start and not is_dead(facts[1])
@@ -82,7 +82,7 @@ def is_gone(process: ProcessId) -> bool:
     return False
 
 
-def is_leaving(process: ProcessId) -> bool:
+def is_exiting(process: ProcessId) -> bool:
     """Tell whether it is exiting: its files are closed or closing, but it still exists."""
     facts = facts_of(process.pid)
     if facts is None or int(facts[1][START]) != process.start:
@@ -120,7 +120,7 @@ def argv_in(home: str) -> tuple[str, ...]:
     return tuple(words.split("\0")) if words else ()
 
 
-def called_in(home: str) -> tuple[tuple[str, ...], str | None]:
+def argv_and_executable_in(home: str) -> tuple[tuple[str, ...], str | None]:
     try:
         program = linked(f"{home}/exe")
     except OSError:  # for another user's process it may be hidden while its argv is not

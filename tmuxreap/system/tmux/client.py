@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from tmuxreap.core.values import frozen
 
-AT_ONCE = 1 << 16
-AT_MOST = 1 << 26  # bytes: listing a thousand sessions takes a few hundred thousand
+READ_SIZE = 1 << 16
+MAX_OUTPUT = 1 << 26  # bytes: listing a thousand sessions takes a few hundred thousand
 STEP_S = 0.001
 # Python ignores these signals, and a child process would inherit that.
 BACK_TO_DEFAULT = [signal.SIGPIPE, signal.SIGXFSZ]
@@ -37,7 +37,7 @@ class Answer:
 
 
 def ask(
-    program: str, arguments: Sequence[str], given: bytes, env: Mapping[str, str], timeout_s: float
+    program: str, arguments: Sequence[str], data: bytes, env: Mapping[str, str], timeout_s: float
 ) -> Answer:
     """Run the client; raise OSError if it cannot be started, or TooSlow. It is never left
     running."""
@@ -48,7 +48,7 @@ def ask(
             (os.POSIX_SPAWN_DUP2, pipe.ends[number != 0], number)
             for number, pipe in enumerate(pipes)
         ]
-        path = found_program(program, env)
+        path = find_program(program, env)
         pid = os.posix_spawn(
             path, [program, *arguments], env, file_actions=actions, setsigdef=BACK_TO_DEFAULT
         )
@@ -57,8 +57,8 @@ def ask(
             stdout.close(1)
             stderr.close(1)
             deadline = time.monotonic() + timeout_s
-            output = _talk(stdin, given, (stdout, stderr), deadline)
-            _await_end(pid, deadline)
+            output = _communicate(stdin, data, (stdout, stderr), deadline)
+            _wait_for_exit(pid, deadline)
         except BaseException:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -70,10 +70,10 @@ def ask(
 class _Pipe:
     """A pipe whose ends are each closed once."""
 
-    def __init__(self, held: contextlib.ExitStack) -> None:
+    def __init__(self, stack: contextlib.ExitStack) -> None:
         self.ends = list(os.pipe())
-        held.callback(self.close, 0)
-        held.callback(self.close, 1)
+        stack.callback(self.close, 0)
+        stack.callback(self.close, 1)
 
     def close(self, which: int) -> None:
         if self.ends[which] >= 0:
@@ -81,31 +81,33 @@ class _Pipe:
             self.ends[which] = -1
 
 
-def _talk(to: _Pipe, given: bytes, answers: Sequence[_Pipe], until: float) -> tuple[bytes, ...]:
+def _communicate(
+    to: _Pipe, data: bytes, answers: Sequence[_Pipe], deadline: float
+) -> tuple[bytes, ...]:
     """Write and read at the same time, so that full pipes cannot deadlock the two sides."""
     poller = select.poll()
     received = {pipe.ends[0]: bytearray() for pipe in answers}
     pending = {*received}
     for descriptor in received:
         poller.register(descriptor, select.POLLIN)
-    if given:
+    if data:
         os.set_blocking(to.ends[1], False)
         poller.register(to.ends[1], select.POLLOUT)
     else:
         to.close(1)
     while pending:
-        ready = poller.poll(_left_s(until) * 1000)
+        ready = poller.poll(_left_s(deadline) * 1000)
         if not ready:
             raise TooSlow
         for descriptor, _ in ready:
             if descriptor == to.ends[1]:
-                given = _written(descriptor, given)
-                if not given:
+                data = _write(descriptor, data)
+                if not data:
                     poller.unregister(descriptor)
                     to.close(1)
-            elif part := os.read(descriptor, AT_ONCE):
+            elif part := os.read(descriptor, READ_SIZE):
                 received[descriptor] += part
-                if len(received[descriptor]) > AT_MOST:
+                if len(received[descriptor]) > MAX_OUTPUT:
                     raise OSError("it said more than can be read")
             else:
                 poller.unregister(descriptor)
@@ -113,43 +115,43 @@ def _talk(to: _Pipe, given: bytes, answers: Sequence[_Pipe], until: float) -> tu
     return tuple(map(bytes, received.values()))
 
 
-def _left_s(until: float) -> float:
+def _left_s(deadline: float) -> float:
     """Return the time left; checked before every wait, as endless output must time out, too."""
-    left_s = until - time.monotonic()
+    left_s = deadline - time.monotonic()
     if left_s <= 0:
         raise TooSlow
     return left_s
 
 
-def _await_end(pid: int, until: float) -> None:
+def _wait_for_exit(pid: int, deadline: float) -> None:
     """Wait for its exit, as it may live on after closing its streams. It stays a zombie, so its pid
     cannot be reused."""
     try:
         pidfd = os.pidfd_open(pid)
     except (AttributeError, OSError):  # not Linux, or a sandbox without it
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            time.sleep(min(STEP_S, _left_s(until)))
+            time.sleep(min(STEP_S, _left_s(deadline)))
         return
     try:
         poller = select.poll()
         poller.register(pidfd, select.POLLIN)
-        if not poller.poll(_left_s(until) * 1000):
+        if not poller.poll(_left_s(deadline) * 1000):
             raise TooSlow
     finally:
         os.close(pidfd)
 
 
-def _written(descriptor: int, given: bytes) -> bytes:
+def _write(descriptor: int, data: bytes) -> bytes:
     """Write and return the rest; nothing when the reader is gone."""
     try:
-        return given[os.write(descriptor, given) :]
+        return data[os.write(descriptor, data) :]
     except BlockingIOError:
-        return given
+        return data
     except BrokenPipeError:
         return b""
 
 
-def found_program(program: str, env: Mapping[str, str]) -> str:
+def find_program(program: str, env: Mapping[str, str]) -> str:
     """Find a program on the PATH of the environment it will get."""
     if "/" in program:
         return program

@@ -83,16 +83,16 @@ def press(server: Server, pane: Pane, keys: Sequence[str], text: str = "") -> li
     return _if_same(pane.id, seen, _line(command))
 
 
-def question(asked: Question, end: str) -> list[str]:
+def question(query: Question, end: str) -> list[str]:
     """Print the answer and then the line `end`; nothing for a missing pane."""
-    pane = asked.pane
-    if asked.environment:  # the session's own variables alone, without the server's global ones
+    pane = query.pane
+    if query.environment:  # the session's own variables alone, without the server's global ones
         both = (["show-environment", "-t", pane], ["display-message", "-p", end])
         return ["if-shell", "-F", "1", " ; ".join(map(_line, both))]
-    if asked.option is not None:
-        whole = moved_up = ["show-options", "-p", "-v", "-t", pane, "--", asked.option]
+    if query.option is not None:
+        whole = moved_up = ["show-options", "-p", "-v", "-t", pane, "--", query.option]
     else:
-        flags = [*(["-J"] if asked.joined else []), *(["-e"] if asked.styled else [])]
+        flags = [*(["-J"] if query.joined else []), *(["-e"] if query.styled else [])]
         whole = ["capture-pane", "-p", *flags, "-t", pane]
         # In a dead pane that remains, tmux prints a line at the bottom, which scrolls the top line
         # into the history.
@@ -127,7 +127,7 @@ def kill_session_command(
     holds = "".join(
         f"<{pane.id}.{pane.pid or ''}{'L' if pane.linked else ''}>" for pane in session.panes
     )
-    seen = [*_this_session(server, session), (GROUPED, str(int(session.grouped))), (HOLDS, holds)]
+    seen = [*_session_facts(server, session), (GROUPED, str(int(session.grouped))), (HOLDS, holds)]
     panes = " ; ".join(_line(kill_pane_command(server, session, pane)) for pane in judged)
     return [
         *_if_same(f"{session.id}:", seen, f"kill-session -t '{session.id}'"),
@@ -139,7 +139,7 @@ def kill_pane_command(server: Server, session: Session, pane: Pane) -> list[str]
     """Kill a pane if it is still in that session, with the same process."""
     unchanged = f"#{{m:*<{pane.id}.{pane.pid or ''}[L>]*,#{{{HOLDS}}}}}"
     return _if_same(
-        f"{session.id}:", _this_session(server, session), f"kill-pane -t '{pane.id}'", unchanged
+        f"{session.id}:", _session_facts(server, session), f"kill-pane -t '{pane.id}'", unchanged
     )
 
 
@@ -160,7 +160,7 @@ def notice(server: Server, session: Session, client: str, text: str) -> list[str
         _line(["display-message", *to, shown]) for to in (["-t", f"{session.id}:"], ["-c", client])
     ]
     command = _line(["if-shell", "-F", "#{m:3.2*,#{version}}", *commands])
-    return _if_same(f"{session.id}:", _this_session(server, session), command)
+    return _if_same(f"{session.id}:", _session_facts(server, session), command)
 
 
 def new_session(
@@ -177,7 +177,7 @@ def new_session(
     size = ["-x", str(width), "-y", str(height)]
     pairs = (("-e", f"{key}={value}") for key, value in marks.items())
     environment = chain.from_iterable(pairs)
-    place = ["-s", _no_format(name), "-c", _no_format(cwd)]
+    place = ["-s", _escape_format(name), "-c", _escape_format(cwd)]
     return [
         "new-session",
         "-d",
@@ -188,14 +188,14 @@ def new_session(
         *size,
         *environment,
         "--",
-        *_shell_free(command),
+        *_without_shell(command),
     ]
 
 
 def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
     """Run the command if each of these global options has one of its values ("": it is not set)."""
     any_of = [
-        [f"#{{==:#{{{name}}},{_in_format(value)}}}" for value in values]
+        [f"#{{==:#{{{name}}},{_escape_value(value)}}}" for value in values]
         for name, values in wanted.items()
     ]
     either = [reduce(lambda left, right: f"#{{||:{left},{right}}}", equal) for equal in any_of]
@@ -207,18 +207,18 @@ def if_option(wanted: Mapping[str, Sequence[str]], command: str) -> list[str]:
     ]
 
 
-def _in_format(text: str) -> str:
+def _escape_value(text: str) -> str:
     """Escape a text as a literal argument within a format."""
-    return re.sub(r"[,}]", lambda found: f"#{found.group()}", _no_format(text))
+    return re.sub(r"[,}]", lambda found: f"#{found.group()}", _escape_format(text))
 
 
-def _shell_free(command: Sequence[str]) -> list[str]:
+def _without_shell(command: Sequence[str]) -> list[str]:
     # tmux passes a single word to a shell, several to exec. env execs the program, so the pid stays
     # the same.
     return ["env", *command] if len(command) == 1 else [*command]
 
 
-def _no_format(text: str) -> str:
+def _escape_format(text: str) -> str:
     """Escape `#` as `##`, as tmux expands formats in names and folders; a run before `[` is kept as
     it is."""
     return re.sub(r"#+(?![\[#])", lambda run: run.group() * 2, text)
@@ -228,7 +228,7 @@ def _server_facts(server: Server) -> list[tuple[str, str]]:
     return [("pid", str(server.pid)), ("start_time", str(server.started))]
 
 
-def _this_session(server: Server, session: Session) -> list[tuple[str, str]]:
+def _session_facts(server: Server, session: Session) -> list[tuple[str, str]]:
     return [
         *_server_facts(server),
         ("session_id", session.id),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from tmuxreap.core.model import Server, ServerLook, Session, Unreachable
 from tmuxreap.core.ports import Question, Surroundings
-from tmuxreap.system.tmux.client import Answer, TooSlow, ask, found_program
-from tmuxreap.system.tmux.sockets import who_listens
+from tmuxreap.system.tmux.client import Answer, TooSlow, ask, find_program
+from tmuxreap.system.tmux.sockets import why_no_answer
 from tmuxreap.system.tmux.versions import END_FORMAT, LOOK_FORMAT, server_of, unpadded
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class RealTmux:
     def __init__(
         self, env: Mapping[str, str], *, program: str = "tmux", timeout_s: float = TIMEOUT_S
     ) -> None:
-        self._env = _outside(env)
+        self._env = _without_caller(env)
         self._program = program
         self._timeout_s = timeout_s
         self._hung: set[str] = set()
@@ -42,12 +42,12 @@ class RealTmux:
             answer = self._ask(socket, NEVER_START, "list-panes", "-a", "-F", LOOK_FORMAT, *END)
             if isinstance(answer, Unreachable):
                 return answer
-            seen = server_of(socket, answer.text) or who_listens(socket) or self._empty(socket)
+            seen = server_of(socket, answer.text) or why_no_answer(socket) or self._empty(socket)
             settled = seen is not None and not (isinstance(seen, Server) and seen.unread)
             if seen is not None and (settled or time.monotonic() > settled_by):
                 return seen
             if time.monotonic() > settled_by:
-                return Unreachable(socket, _said(answer), "try `tmux -S` with this socket by hand")
+                return Unreachable(socket, _error(answer), "try `tmux -S` with this socket by hand")
             time.sleep(RETRY_S)
 
     def do(self, socket: str, deeds: Sequence[Deed]) -> bool:
@@ -77,7 +77,7 @@ class RealTmux:
             end = text.find(sign, start)
             if end >= 0:
                 answers[number], start = text[start:end], end + len(sign)
-        return [_read(each, answers.get(number)) for number, each in enumerate(questions)]
+        return [_answer_text(each, answers.get(number)) for number, each in enumerate(questions)]
 
     def capture(self, socket: str, pane: str, *, joined: bool = False) -> str | None:
         return self.ask(socket, [Question(pane, joined=joined)])[0]
@@ -94,14 +94,14 @@ class RealTmux:
 
         _make_folder(socket)
         commands = creation_of(new)
-        words = list(chain.from_iterable((";", *map(_whole, command)) for command in commands))
+        words = list(chain.from_iterable((";", *map(_escape_end, command)) for command in commands))
         answer = self._ask(socket, *words[1:], within=within)
         if isinstance(answer, Unreachable):
             return answer.reason
         # tmux exits with 0 even if it cannot create its socket. If a user's hook makes the next
         # command fail, or prints something, the session exists all the same.
         ids = CREATED.search(answer.text)
-        return Created(ids[1], ids[2], int(ids[3] or 0)) if ids else _said(answer)
+        return Created(ids[1], ids[2], int(ids[3] or 0)) if ids else _error(answer)
 
     def notify(self, socket: str, server: Server, session: Session, text: str) -> None:
         from tmuxreap.system.tmux.commands import notice
@@ -131,8 +131,8 @@ class RealTmux:
         try:
             line, env = [self._program, "-u", "-S", socket, *words], self._env
             if within is not None:  # use our own tmux: the other PATH may lead to a different one
-                own = found_program(self._program, self._env)
-                line, env = [*within.words, own, *line[1:]], _outside(within.environ)
+                tmux = find_program(self._program, self._env)
+                line, env = [*within.words, tmux, *line[1:]], _without_caller(within.environ)
             answer = ask(line[0], line[1:], stdin, env, limit_s)
             self._hung.discard(socket)
             return answer
@@ -148,13 +148,13 @@ class RealTmux:
             return Unreachable(socket, str(error), "check the setup with: tmuxreap doctor")
 
 
-def _read(question: Question, said: str | None) -> str | None:
+def _answer_text(question: Question, output: str | None) -> str | None:
     if question.option is not None:
-        return said.removesuffix("\n") if said else None
-    return unpadded(said).rstrip("\n ") if said is not None else None
+        return output.removesuffix("\n") if output else None
+    return unpadded(output).rstrip("\n ") if output is not None else None
 
 
-def _outside(env: Mapping[str, str]) -> dict[str, str]:
+def _without_caller(env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without the caller's pane and marks: a server that we start passes it
     on to all its sessions."""
     return {
@@ -170,13 +170,13 @@ def _make_folder(socket: str) -> None:
         os.mkdir(os.path.dirname(socket), 0o700)  # noqa: PTH102, PTH120 - pathlib is not worth its import here
 
 
-def _said(answer: Answer) -> str:
+def _error(answer: Answer) -> str:
     return (
         answer.err.decode("utf-8", "replace").strip()
         or "tmux gave an answer that could not be read"
     )
 
 
-def _whole(argument: str) -> str:
+def _escape_end(argument: str) -> str:
     """Escape a trailing `;`, which tmux takes for the end of the command in any argument."""
     return f"{argument[:-1]}\\;" if argument.endswith(";") else argument

@@ -25,7 +25,7 @@ def socket_path(server: str | None, env: Mapping[str, str], uid: int) -> str:
     return f"{folder}/tmux-{uid}/{server or 'default'}"
 
 
-def who_listens(socket: str) -> NoServer | Unreachable | None:
+def why_no_answer(socket: str) -> NoServer | Unreachable | None:
     """Find out why a tmux client got no answer; None if a server does listen."""
     if not socket or len(os.fsencode(socket)) > LONGEST_PATH:
         return Unreachable(
@@ -64,7 +64,7 @@ def _deleted_listener(socket: str) -> Unreachable | None:
     inode = next((inode for inode, path in _listeners() if _may_be_same(path, socket)), None)
     if inode is None:
         return None
-    pid = _holder(inode)
+    pid = _pid_of(inode)
     again = f"kill -USR1 {pid}" if pid else "a SIGUSR1 to the server"
     return Unreachable(
         socket, "its socket was deleted, but the server lives", f"{again} makes the socket again"
@@ -92,14 +92,14 @@ def _may_be_same(listening: str, socket: str) -> bool:
         return os.path.abspath(socket).endswith("/" + os.path.normpath(listening))  # noqa: PTH100
     if os.path.basename(listening) != os.path.basename(socket):  # noqa: PTH119
         return False
-    return _place(listening) == _place(socket)
+    return _real_folder(listening) == _real_folder(socket)
 
 
-def _place(path: str) -> str:
+def _real_folder(path: str) -> str:
     return os.path.realpath(os.path.dirname(path) or ".")  # noqa: PTH120
 
 
-def _holder(inode: str) -> int | None:
+def _pid_of(inode: str) -> int | None:
     for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
         try:
             with open(f"/proc/{pid}/comm", "rb") as comm:  # noqa: PTH123
@@ -116,7 +116,7 @@ def _holder(inode: str) -> int | None:
 def lost_servers(folder: str) -> list[tuple[str, int | None]]:
     """Return servers whose socket in that folder was deleted, each with its path and pid."""
     return [
-        (path, _holder(inode))
+        (path, _pid_of(inode))
         for inode, path in _listeners()
         if os.path.dirname(path) == folder and not os.path.lexists(path)  # noqa: PTH120
     ]

@@ -60,8 +60,8 @@ def server_of(socket: str, text: str) -> Server | None:
     unread: list[Unread] = []
     for line in filter(None, text[: end.start()].split("\n")):
         fields = _LINE.fullmatch(line)
-        if fields is None or _is_untold(fields):
-            unread.append(_whose(line))
+        if fields is None or _lacks_pid(fields):
+            unread.append(_identify(line))
         else:
             listed.setdefault(fields[1], []).append(fields.groups())
     server = Server(
@@ -85,7 +85,7 @@ def spellings(name: str) -> tuple[str, ...]:
     )
 
 
-def _whose(line: str) -> Unread:
+def _identify(line: str) -> Unread:
     """Identify the session of an unreadable line, as far as possible: its ID comes first, its name
     last if no field is missing between them."""
     words = line.split(":", len(FIELDS) - 1)
@@ -94,9 +94,9 @@ def _whose(line: str) -> Unread:
     return Unread(id_, (words[-1] or None) if named else None)
 
 
-def _is_untold(read: re.Match[str]) -> bool:
+def _lacks_pid(fields: re.Match[str]) -> bool:
     """Tell whether the pane is alive but its process is unknown."""
-    return read[_DEAD] != "1" and _number(read[_PID]) is None
+    return fields[_DEAD] != "1" and _number(fields[_PID]) is None
 
 
 def _session(rows: list[tuple[str, ...]]) -> Session:
@@ -113,8 +113,8 @@ def _session(rows: list[tuple[str, ...]]) -> Session:
     )
 
 
-def _pane(told: tuple[str, ...]) -> Pane:
-    window, linked, id_, pid, dead, in_mode, synchronized, input_off, tty, remain, _ = told[6:]
+def _pane(fields: tuple[str, ...]) -> Pane:
+    window, linked, id_, pid, dead, in_mode, synchronized, input_off, tty, remain, _ = fields[6:]
     return Pane(
         id=id_,
         pid=_number(pid),
