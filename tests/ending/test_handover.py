@@ -47,7 +47,7 @@ def ports(app: Context) -> tuple[Books, Processes, Mapping[str, str]]:
 
 def left(app: Context, number: int) -> Intent | None:
     me = app.place.pid
-    return handover.caller_has_left(app.books, app.processes, app.clock, me, number)
+    return handover.wait_for_caller(app.books, app.processes, app.clock, me, number)
 
 
 def test_the_policy_goes_over_whole() -> None:

@@ -64,7 +64,7 @@ def test_a_rung_is_told_in_milliseconds(story: Story) -> None:
 def test_what_an_ending_does_to_the_row(story: Story) -> None:
     story.agent()
     found = left(story, replace(STOP, reason="done"), last_screen="line one\nline two")
-    changes = changes_of(found, found.row, 0.0, said="demo", drawn=None)
+    changes = changes_of(found, found.row, 0.0, named_agent="demo", log_text=None)
     assert changes[("status",)] == "stopped"
     assert changes[("stop_reason",)] == "done"
     assert changes[("stopped_by",)] == "exit_keys"
@@ -72,7 +72,7 @@ def test_what_an_ending_does_to_the_row(story: Story) -> None:
     assert ("agent",) not in changes
     unsaid = replace(found.row, agent=None, name="x", start_command=None)
     unsaid = replace(unsaid, pane=replace(unsaid.pane, cmd=None))
-    assert changes_of(found, unsaid, 0.0, said=None, drawn=None)[("agent",)] == "demo"
+    assert changes_of(found, unsaid, 0.0, named_agent=None, log_text=None)[("agent",)] == "demo"
 
 
 def test_of_an_ended_row_only_the_sweeping_is_told(story: Story) -> None:

@@ -10,7 +10,7 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure
 from tmuxreap.core.model import Live, Pane, Process, ProcessId, Scope, Server, Session, Status, Verb
 from tmuxreap.core.values import replace
-from tmuxreap.ending.plan import PaneOption, Policy, fast, make_plan, refusal, why_no_keys
+from tmuxreap.ending.plan import PaneOption, Policy, exits_quickly, make_plan, refusal, why_no_keys
 from tmuxreap.sessions.ownership import Belonging, Owned
 from tmuxreap.sessions.sight import Sight
 
@@ -162,4 +162,4 @@ def test_foreign_panes_are_listed() -> None:
     ],
 )
 def test_the_quick_keys_go_to_an_empty_prompt_only(screen: Screen | None, quick: bool) -> None:
-    assert fast(screen, DEMO) is quick
+    assert exits_quickly(screen, DEMO) is quick

@@ -7,7 +7,7 @@ import json
 from tests.fakes import Story
 from tmuxreap.core.model import ProcessId, Verb
 from tmuxreap.ending.plan import Policy
-from tmuxreap.ending.unfinished import carry_out, put_back, see_to
+from tmuxreap.ending.unfinished import finish_ending, finish_recorded, restore_options
 from tmuxreap.ledger.records import Intent, NewIntent, PaneOption
 from tmuxreap.sessions.context import Context
 
@@ -38,24 +38,24 @@ def left(story: Story, **plan: object) -> Intent:
 def seen_to(story: Story, **plan: object) -> Context:
     intent, context = left(story, **plan), story.app()
     row = context.registry.look().usable[0]
-    see_to(context, [], [(row, intent)])
+    finish_recorded(context, [], [(row, intent)])
     return context
 
 
 def test_what_was_begun_is_carried_out(story: Story) -> None:
     story.agent()
-    done = carry_out(story.app(), "acme", Policy(Verb.KILL, "enough"))
+    done = finish_ending(story.app(), "acme", Policy(Verb.KILL, "enough"))
     assert (done, story.row()["status"]) == ("finished its kill", "stopped")
 
 
 def test_a_row_that_has_gone_has_nothing_left_to_end(story: Story) -> None:
-    assert carry_out(story.app(), "acme", Policy(Verb.STOP, "enough")) == "finished its stop"
+    assert finish_ending(story.app(), "acme", Policy(Verb.STOP, "enough")) == "finished its stop"
 
 
 def test_what_stands_in_the_way_is_said(story: Story) -> None:
     story.agent()
     story.tmux.hung.add(story.SOCKET)
-    told = carry_out(story.app(), "acme", Policy(Verb.STOP, "enough"))
+    told = finish_ending(story.app(), "acme", Policy(Verb.STOP, "enough"))
     assert told.startswith("could not look at acme: ")
     assert story.row()["status"] == "running"
 
@@ -64,7 +64,7 @@ def test_options_are_put_back_as_they_were(story: Story) -> None:
     pane = story.agent().pane
     pane.options.update({"remain-on-exit": "on", "synchronize-panes": "off"})
     before = {"remain-on-exit": None, "synchronize-panes": "on"}
-    put_back(
+    restore_options(
         story.tmux,
         [PaneOption(story.SOCKET, pane.now.id, name, value) for name, value in before.items()],
     )

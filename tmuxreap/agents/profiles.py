@@ -167,7 +167,7 @@ class Profile:
         return bool(self.artifact and not self.query and "{id" not in self.artifact)
 
     @property
-    def tells_at_exit(self) -> bool:
+    def prints_exit_banner(self) -> bool:
         return any(locator.kind == "exit-banner" for locator in self.locators)
 
     def recognises(self, argv: Sequence[str], comm: str, executable: str | None) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from tmuxreap.core.results import Item, Result
 from tmuxreap.ending.end import finish
-from tmuxreap.ending.handover import caller_has_left, from_text
+from tmuxreap.ending.handover import from_text, wait_for_caller
 from tmuxreap.sessions.context import Context
 
 
 def run(context: Context, number: int, policy: str) -> Result:
     context.observer.stand_outside()
     me = context.place.pid
-    intent = caller_has_left(context.books, context.processes, context.clock, me, number)
+    intent = wait_for_caller(context.books, context.processes, context.clock, me, number)
     items: list[Item] = finish(context, intent, from_text(policy)) if intent is not None else []
     return Result(
         "finish", context.registry_name, context.clock.now(), items, tuple(context.warnings)

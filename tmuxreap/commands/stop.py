@@ -10,7 +10,7 @@ from tmuxreap.core.model import Row, Server, Unreachable, Verb
 from tmuxreap.core.results import Item, Result
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
-from tmuxreap.ending.outcome import planned
+from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import counts, failed_target
 from tmuxreap.registry.file import RegistryLook
@@ -46,7 +46,7 @@ def run(context: Context, request: EndRequest) -> Result:
     names = _without_row(chosen, request)
     rest = [item for item in not_chosen(look, chosen) if getattr(item, "name", None) not in names]
     if request.dry_run:
-        plans = warned_of_children(look, planned(context, chosen.rows, request.policy))
+        plans = warned_of_children(look, dry_run_answers(context, chosen.rows, request.policy))
         return _result(context, request, [*plans, *rest, *_strays(context, names, request)])
     if (
         (chosen.sweeping or request.policy.purge)
@@ -110,7 +110,7 @@ def _agreed(context: Context, chosen: Chosen, rest: Sequence[Item], request: End
         return not is_inside(context)
     must_ask = chosen.sweeping or request.policy.purge
     return not must_ask or request.ask(
-        _result(context, request, [*planned(context, chosen.rows, request.policy), *rest])
+        _result(context, request, [*dry_run_answers(context, chosen.rows, request.policy), *rest])
     )
 
 
@@ -134,7 +134,9 @@ def _not_agreed(
         " patterns need --yes",
         "check with --dry-run, then add --yes",
     )
-    return _result(context, request, [*planned(context, rows, request.policy), *rest], failure)
+    return _result(
+        context, request, [*dry_run_answers(context, rows, request.policy), *rest], failure
+    )
 
 
 def _declined(context: Context, request: EndRequest) -> Result:
@@ -170,7 +172,7 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
 
     row = live_row(context, name, None, None, reachable, session)
     if session is None or request.dry_run:  # a plan, or why nothing can be seen
-        return planned(context, [row], request.policy)[0]
+        return dry_run_answers(context, [row], request.policy)[0]
     return end_unregistered(context, row, request.policy)
 
 

@@ -22,7 +22,7 @@ from tmuxreap.ending.before_keys import lock_registry, recordable
 from tmuxreap.ending.delegation import report_started
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.one_at_a_time import ActiveIntents, cancel_restarts, under_way, with_options
-from tmuxreap.ending.outcome import answered, not_yet, result_of
+from tmuxreap.ending.outcome import early_answer, pending_result, result_of
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.prepare import prepare
 from tmuxreap.ending.record import record
@@ -93,7 +93,7 @@ def _end_all(
         wanted = [ending for ending in endings if ending.answer is None]
         begun, busy, stale = _begin(context, wanted, policy, mark_in_progress)
         environ = context.settings.environ
-        early = {it.name: answered(it, lambda: context.registry, environ) for it in endings}
+        early = {it.name: early_answer(it, lambda: context.registry, environ) for it in endings}
         answers.update({name: answer for name, answer in early.items() if answer is not None})
         try:
             _run_and_record(context, [it for it in begun if not it.first.mine], policy, answers)
@@ -289,7 +289,7 @@ def _hand_over(context: Context, endings: Sequence[Ending], policy: Policy) -> d
         except Failure as failure:
             answers[ending.name] = failed_target(ending.name, failure)
         else:
-            answers[ending.name] = not_yet(ending, Outcome.HANDED_OVER)
+            answers[ending.name] = pending_result(ending, Outcome.HANDED_OVER)
     return answers
 
 

@@ -58,7 +58,7 @@ class Ending:
     # The draft is kept whole, or a key that clears it was sent: further keys lose nothing.
     cleared: bool = False
     # The screen with the draft, while an editor that was asked for has not opened yet.
-    handed: Screen | None = None
+    editor_screen: Screen | None = None
     unsent: str | None = None  # why no exit key was sent after all
     struck: dict[ProcessId, Belonging] = field(default_factory=dict)  # without the agent
     # The result

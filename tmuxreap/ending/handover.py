@@ -21,7 +21,7 @@ from tmuxreap.ledger.records import Intent
 FINISH = "_finish"
 LEAVE_S = 5.0
 LOOK_S = 0.01
-KEPT = (
+KEPT_VARIABLES = (
     "PATH",
     "HOME",
     "LANG",
@@ -44,15 +44,15 @@ def hand_over(
 ) -> None:
     """Start the finisher and make it the owner of the intent. It begins when the caller exits."""
     if intent is None:
-        raise _not_handed(name, "the ledger that says so to the finisher could not be written")
-    number, registry = str(intent.id), str(books.registry.resolved)
-    pid = start_outside((FINISH, registry, number, to_text(policy)), environ)
+        raise _handover_failed(name, "the ledger that says so to the finisher could not be written")
+    intent_id, registry = str(intent.id), str(books.registry.resolved)
+    pid = start_outside((FINISH, registry, intent_id, to_text(policy)), environ)
     owner = processes.identify(pid)
     if owner is None or not books.hand_over(intent.id, owner):
-        raise _not_handed(name, "the finisher did not live")
+        raise _handover_failed(name, "the finisher did not live")
 
 
-def _not_handed(name: str, why: str) -> Failure:
+def _handover_failed(name: str, why: str) -> Failure:
     hint = "call from another session"
     return Failure(Code.OWN_SESSION, f"could not hand {name} over: {why}", hint)
 
@@ -68,7 +68,7 @@ def popen_outside(words: Sequence[str], environ: Mapping[str, str]) -> subproces
     return subprocess.Popen(
         [sys.executable, "-m", "tmuxreap", *words],
         cwd="/",
-        env={name: environ[name] for name in KEPT if name in environ},
+        env={name: environ[name] for name in KEPT_VARIABLES if name in environ},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -76,19 +76,19 @@ def popen_outside(words: Sequence[str], environ: Mapping[str, str]) -> subproces
     )
 
 
-def caller_has_left(
-    books: Books, processes: Processes, clock: Clock, pid: int, number: int
+def wait_for_caller(
+    books: Books, processes: Processes, clock: Clock, pid: int, intent_id: int
 ) -> Intent | None:
     """Wait, in the finisher, until the intent is ours and its former owner has exited or its time
     is up; return the intent."""
     me = processes.identify(pid)
-    until = clock.monotonic() + LEAVE_S
-    while clock.monotonic() < until:
-        intent = books.intent(number)
+    deadline = clock.monotonic() + LEAVE_S
+    while clock.monotonic() < deadline:
+        intent = books.intent(intent_id)
         if intent is not None and intent.owner == me:
             caller = processes.identify(intent.handed_from) if intent.handed_from else None
             if caller is not None:
-                processes.wait({caller}, max(0.0, until - clock.monotonic()))
+                processes.wait({caller}, max(0.0, deadline - clock.monotonic()))
             return intent
         processes.wait((), LOOK_S)
     return None

@@ -15,7 +15,12 @@ from tmuxreap.core.results import Item, failure_in
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.execute import Executor
-from tmuxreap.ending.ladder.interrupt import RESTING, end_turn, refused, why_not
+from tmuxreap.ending.ladder.interrupt import (
+    RESTING,
+    end_turn,
+    not_interruptible,
+    why_not_interruptible,
+)
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ending.plan import Policy, why_no_keys
 from tmuxreap.ending.prepare import prepare
@@ -31,7 +36,7 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
     """Interrupt the agents of these rows; return the answers in the order of the rows."""
     endings = prepare(context, rows, POLICY)
     busy = ActiveIntents.of(context).busy()
-    answers = {it.name: _answered(it, dry_run, busy=it.name in busy) for it in endings}
+    answers = {it.name: _early_answer(it, dry_run, busy=it.name in busy) for it in endings}
     todo = [ending for ending in endings if answers[ending.name] is None]
     executor = Executor(
         context.observer,
@@ -48,12 +53,12 @@ def interrupt_rows(context: Context, rows: Sequence[Row], *, dry_run: bool = Fal
         for ending in batch:
             took_ms = round((context.clock.monotonic() - began) * 1000)
             if ending.outcome is Outcome.INTERRUPTED:
-                _note(context, ending)
-            answers[ending.name] = _told(ending, took_ms)
+                _note_interrupt(context, ending)
+            answers[ending.name] = _result(ending, took_ms)
     return [item for row in rows if (item := answers[row.name]) is not None]
 
 
-def _answered(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
+def _early_answer(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
     """Return the answer of a session that needs no key or may get none; None if keys are sent."""
     failure = _refusal(ending, busy)
     if failure is not None:
@@ -64,29 +69,29 @@ def _answered(ending: Ending, dry_run: bool, *, busy: bool) -> Item | None:
     screen = ending.plan.screen
     if screen is not None and screen.state in RESTING:
         return _item(ending, Outcome.ALREADY_IDLE, screen.state)
-    if (reason := why_not(screen, ending.keys)) is not None:
-        return _item(ending, Outcome.REFUSED, failure=refused(ending.name, reason))
+    if (reason := why_not_interruptible(screen, ending.keys)) is not None:
+        return _item(ending, Outcome.REFUSED, failure=not_interruptible(ending.name, reason))
     return _item(ending, Outcome.PLANNED, screen.state if screen else None, keys=_keys(ending))
 
 
 def _refusal(ending: Ending, busy: bool) -> Failure | None:
     name, pane = ending.name, ending.sight.pane
     if ending.answer is not None:
-        return _not_to_end(name, failure_in(ending.answer))
+        return _refusal_of(name, failure_in(ending.answer))
     if ending.sight.live is Live.GONE:
         return _gone(name)
     if busy:
-        return refused(name, "it is being ended, or started, at this moment")
-    given = ending.row.agent is not None and ending.row.tmux.known
-    reason = why_no_keys(ending.sight, ending.profile, POLICY, given=given)
+        return not_interruptible(name, "it is being ended, or started, at this moment")
+    agent_named = ending.row.agent is not None and ending.row.tmux.known
+    reason = why_no_keys(ending.sight, ending.profile, POLICY, agent_named=agent_named)
     if reason is None and not (ending.profile and ending.profile.turn_keys):
         reason = "no key is known that ends the turn of this agent"
     if reason is None and pane is not None and pane.synchronized:
         reason = "the keys of its pane go to others too (synchronize-panes)"
-    return refused(name, reason) if reason is not None else None
+    return not_interruptible(name, reason) if reason is not None else None
 
 
-def _not_to_end(name: str, failure: Failure | None) -> Failure:
+def _refusal_of(name: str, failure: Failure | None) -> Failure:
     """Return the refusal of an ending, with a hint that fits `interrupt`."""
     if failure is None:
         return _gone(name)
@@ -106,7 +111,7 @@ def _keys(ending: Ending) -> list[str]:
     return [step.name for step in steps if isinstance(step, Key)]
 
 
-def _told(ending: Ending, took_ms: int) -> Item:
+def _result(ending: Ending, took_ms: int) -> Item:
     done = ending.outcome is Outcome.INTERRUPTED
     rests = ending.outcome in (Outcome.INTERRUPTED, Outcome.ALREADY_IDLE)
     item = _item(
@@ -120,7 +125,7 @@ def _told(ending: Ending, took_ms: int) -> Item:
     return replace(item, draft=draft, duration_ms=took_ms)
 
 
-def _note(context: Context, ending: Ending) -> None:
+def _note_interrupt(context: Context, ending: Ending) -> None:
     """Note the event, and an idle heartbeat: a cancelled turn calls no hook, and the agent's last
     heartbeat still says "working"."""
     books, name, keys = context.books, ending.name, _keys(ending)

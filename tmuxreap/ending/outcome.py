@@ -17,8 +17,8 @@ from tmuxreap.core.times import iso
 from tmuxreap.core.values import replace
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.plan import Policy, foreign_panes
-from tmuxreap.ending.prepare import no_purge, prepare
-from tmuxreap.ending.results import EndResult, RungReport, told
+from tmuxreap.ending.prepare import prepare, why_no_purge
+from tmuxreap.ending.results import EndResult, RungReport, as_answer
 from tmuxreap.ledger.books import Books
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.file import Registry
@@ -38,7 +38,7 @@ from tmuxreap.sessions.identity import pid_of
 from tmuxreap.sessions.panes import listed
 from tmuxreap.sessions.sight import Past
 
-DropDrawn = Callable[[str], tuple[str, ...]]
+DropLogs = Callable[[str], tuple[str, ...]]
 OTHER_TERMINALS = (Terminal.KITTY, Terminal.WEZTERM)
 
 
@@ -59,10 +59,10 @@ def stopped_by_of(ending: Ending) -> StoppedBy | None:
 
 
 def changes_of(
-    ending: Ending, row: Row, at: float, *, said: str | None, drawn: str | None
+    ending: Ending, row: Row, at: float, *, named_agent: str | None, log_text: str | None
 ) -> Changes:
-    """Return the changes to the row as it is now. `said`: the agent that the row names; `drawn`:
-    the last screen of a session without tmux."""
+    """Return the changes to the row as it is now. `named_agent`: the agent that the row names;
+    `log_text`: the last screen of a session without tmux."""
     policy, conversation, agent = ending.policy, ending.conversation, ending.agent
     in_part = policy.scope is Scope.PANE or ending.sight.foreign
     end = End(
@@ -74,21 +74,21 @@ def changes_of(
         conversation=conversation,
         conversation_field=conversation_field(agent) if agent else None,
         resumable=conversation.exists and not ending.cut_off,
-        screen=_last_screen(ending, drawn),
+        screen=_last_screen(ending, log_text),
     )
     changes = dict(end_changes(row.status, end))
     if ending.known.store and conversation.id and end.event is not Event.SWEPT:
         changes[("store",)] = ending.known.store
     # later the agent can no longer be determined
-    if agent is not None and said is None:
+    if agent is not None and named_agent is None:
         changes[("agent",)] = agent
     return changes
 
 
-def _last_screen(ending: Ending, drawn: str | None) -> str | None:
+def _last_screen(ending: Ending, log_text: str | None) -> str | None:
     """Return the screen to record; a row that had ended before keeps its old one."""
     row = ending.row
-    screen = drawn if row.terminal is Terminal.NONE else ending.last_screen
+    screen = log_text if row.terminal is Terminal.NONE else ending.last_screen
     return None if row.status.ended or screen is None else kept_screen(screen)
 
 
@@ -116,19 +116,19 @@ def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder
         rungs=tuple(map(_rung, ending.rungs)),
         purged=purged.paths if purged else (),
         left=purged.left if purged else (),
-        swept=told(ending.swept),
-        spared=told(ending.first.owned.spared, why=True),
+        swept=as_answer(ending.swept),
+        spared=as_answer(ending.first.owned.spared, why=True),
         survivors=_survivors(processes, ending),
         draft=_draft(ending),
         freed_mb=megabytes(ending.memory) if gone else 0.0,
         duration_ms=round((clock.monotonic() - ending.started) * 1000),
         warnings=(
-            *_turn(ending),
-            *_draft_lost(ending),
+            *_turn_warning(ending),
+            *_draft_warning(ending),
             *(beyond_reach(ending.beyond) if gone and not ending.cut_off else ()),
-            *(_left_alone(ending.sight.foreign) if gone else ()),
+            *(_foreign_warning(ending.sight.foreign) if gone else ()),
             *ending.known.warnings,
-            *_nothing_purged(ending),
+            *_purge_warning(ending),
             *(finder.goes_on(ending.known, ending.profile) if gone else ()),
         ),
         error=problem_of(failure_of(ending)),
@@ -153,14 +153,14 @@ def _draft(ending: Ending) -> Draft | None:
     return None if draft is None else Draft(len(draft.text), draft.event, draft.text)
 
 
-def _turn(ending: Ending) -> tuple[str, ...]:
+def _turn_warning(ending: Ending) -> tuple[str, ...]:
     if not ending.turn_cut:
         return ()
     waited_s = ending.policy.after_turn_s or 0
     return (f"turn_not_finished: it was still in its turn after {waited_s:g} s",)
 
 
-def _draft_lost(ending: Ending) -> tuple[str, ...]:
+def _draft_warning(ending: Ending) -> tuple[str, ...]:
     if not ending.draft_lost:
         return ()
     kept = "what it showed is kept" if ending.draft else "its last screen stands in the row"
@@ -169,7 +169,7 @@ def _draft_lost(ending: Ending) -> tuple[str, ...]:
     )
 
 
-def _nothing_purged(ending: Ending) -> tuple[str, ...]:
+def _purge_warning(ending: Ending) -> tuple[str, ...]:
     """Warn that the purge found nothing to delete."""
     purged = ending.purged
     if purged is None or purged.failure is not None or purged.paths:
@@ -185,7 +185,7 @@ def beyond_reach(carrier: str | None) -> tuple[str, ...]:
     return (f"beyond_reach: it ran behind {carrier}, where its processes cannot be seen from here",)
 
 
-def _left_alone(foreign: Sequence[Pane]) -> tuple[str, ...]:
+def _foreign_warning(foreign: Sequence[Pane]) -> tuple[str, ...]:
     if not foreign:
         return ()
     warning = f"its session lives on, with panes that came meanwhile: {listed(foreign)}"
@@ -238,13 +238,13 @@ def event_record(
         **{name: facts[name] for name in ("outcome", "stopped_by")},
         "reason": result.stop_reason,
         **{name: facts[name] for name in ("conversation", "rungs", "swept", "survivors")},
-        **_cut_off(ending, result),
+        **_dialog_state(ending, result),
         "ended_by": ended_by,
     }
     return NewEvent(ending.name, str(result.outcome), data, before)
 
 
-def _cut_off(ending: Ending, result: EndResult) -> dict[str, object]:
+def _dialog_state(ending: Ending, result: EndResult) -> dict[str, object]:
     """Note a dialog that no key of ours closed: it may open again when the conversation is
     resumed."""
     screen = ending.plan.screen
@@ -278,16 +278,14 @@ def renewed(result: EndResult) -> EndResult:
     return replace(result, status=Status.RUNNING, warnings=(*result.warnings, warning))
 
 
-def purge_if_asked(
-    ending: Ending, registry: Registry, finder: Finder, drop_drawn: DropDrawn
-) -> None:
+def purge_if_asked(ending: Ending, registry: Registry, finder: Finder, drop_logs: DropLogs) -> None:
     """Purge after the proof of death and before the record: `reconcile` recognizes a crash between
     the two. Check again first: the conversation may have changed since the plan."""
     if not ending.policy.purge or ending.stopped_by is None:
         return
     from tmuxreap.agents.conversations.purge import Purged, purge  # late: rarely needed
 
-    failure = no_purge(ending, lambda: registry.look().usable) or _goes_on(finder, ending)
+    failure = why_no_purge(ending, lambda: registry.look().usable) or _still_in_use(finder, ending)
     if ending.cut_off:
         failure = _out_of_reach(ending)
     if failure is not None:
@@ -298,11 +296,11 @@ def purge_if_asked(
         store = ending.known.clues.store
         ending.purged = purge(ending.name, ending.profile, store, ending.conversation)
     if ending.row.terminal is Terminal.NONE and ending.purged.failure is None:
-        drawn = drop_drawn(ending.name)  # it shows the conversation, too
-        ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *drawn))
+        logs = drop_logs(ending.name)  # it shows the conversation, too
+        ending.purged = replace(ending.purged, paths=(*ending.purged.paths, *logs))
 
 
-def _goes_on(finder: Finder, ending: Ending) -> Failure | None:
+def _still_in_use(finder: Finder, ending: Ending) -> Failure | None:
     warnings = finder.goes_on(ending.known, ending.profile)
     if not warnings:
         return None
@@ -311,7 +309,7 @@ def _goes_on(finder: Finder, ending: Ending) -> Failure | None:
     return Failure(Code.CONVERSATION_IN_USE, reason, hint)
 
 
-def clear_up(
+def clean_up_after(
     ending: Ending, result: EndResult, books: Books, environ: Mapping[str, str]
 ) -> EndResult:
     """Clean up after the proof of death: the pane of another terminal, the worktree, the task."""
@@ -319,7 +317,7 @@ def clear_up(
     # A pane's number may be reused by now: the session's process must have been seen in it.
     was_alive = ending.first.live is Live.ALIVE
     if row.terminal in OTHER_TERMINALS and row.pane.id is not None and was_alive:
-        failure = _closed(environ, row, row.pane.id) or failure
+        failure = _close_pane(environ, row, row.pane.id) or failure
     if policy.cleanup and result.outcome != Outcome.SURVIVED:  # survivors may work in it
         from tmuxreap.ending.worktree import clean_up  # late: rarely needed
 
@@ -329,13 +327,13 @@ def clear_up(
     return replace(result, error=problem_of(failure) or result.error)
 
 
-def _closed(environ: Mapping[str, str], row: Row, pane: str) -> Failure | None:
+def _close_pane(environ: Mapping[str, str], row: Row, pane: str) -> Failure | None:
     from tmuxreap.system.terminals import close_pane  # late: rarely needed
 
     return close_pane(row.name, row.terminal, pane, environ, row.pane.listen_on)
 
 
-def answered(
+def early_answer(
     ending: Ending, registry: Callable[[], Registry], environ: Mapping[str, str]
 ) -> Item | None:
     """Return the answer of a session that needs no ending. With `--cleanup`, remove the worktree of
@@ -355,7 +353,7 @@ def killed_message(reason: str) -> str:
     return f"Agent killed: {reason}"
 
 
-def not_yet(ending: Ending, outcome: Outcome) -> EndResult:
+def pending_result(ending: Ending, outcome: Outcome) -> EndResult:
     """Return the answer for a session that is not ended yet: planned, or handed over."""
     row, policy = ending.row, ending.policy
     return EndResult(
@@ -369,17 +367,18 @@ def not_yet(ending: Ending, outcome: Outcome) -> EndResult:
         grace_s=policy.grace,
         conversation=ending.conversation,
         resumable=ending.conversation.exists,
-        spared=told(ending.sight.owned.spared, why=True),
+        spared=as_answer(ending.sight.owned.spared, why=True),
         warnings=(*beyond_reach(ending.beyond), *ending.known.warnings),
     )
 
 
-def planned(
+def dry_run_answers(
     context: Context, rows: Sequence[Row], policy: Policy, known: Mapping[str, Past] | None = None
 ) -> list[Item]:
     """Return the same plans as would be recorded."""
     return [
-        ending.answer or replace(not_yet(ending, Outcome.PLANNED), plan=ending.plan.as_json())
+        ending.answer
+        or replace(pending_result(ending, Outcome.PLANNED), plan=ending.plan.as_json())
         for ending in prepare(context, rows, policy, known)
     ]
 

@@ -162,7 +162,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
     replaced = sight.trouble is not None and sight.trouble.code is Code.SESSION_REPLACED
     if (
         sight.trouble is not None
-        and not _overruled(sight.trouble, policy)
+        and not _may_ignore(sight.trouble, policy)
         and not (status.ended and replaced)
     ):
         return sight.trouble
@@ -196,7 +196,7 @@ def _elsewhere(agent: Process, socket: str | None, policy: Policy, name: str) ->
     )
 
 
-def _overruled(trouble: Failure, policy: Policy) -> bool:
+def _may_ignore(trouble: Failure, policy: Policy) -> bool:
     return trouble.code is Code.AMBIGUOUS_PANE and policy.scope is Scope.SESSION
 
 
@@ -219,10 +219,10 @@ def make_plan(
     purges: tuple[str, ...] = (),
     left: tuple[str, ...] = (),
     *,
-    given: bool = False,
+    agent_named: bool = False,
 ) -> Plan:
-    """Plan the ending of one session. `given`: the user named the agent at start or adopt."""
-    keys_skipped = why_no_keys(sight, profile, policy, given=given)
+    """Plan the ending of one session. `agent_named`: the user named the agent at start or adopt."""
+    keys_skipped = why_no_keys(sight, profile, policy, agent_named=agent_named)
     return Plan(
         name=name,
         verb=policy.verb,
@@ -240,7 +240,7 @@ def make_plan(
         options=options if keys_skipped is None else (),
         own=sight.owned.own,
         spared=sight.owned.spared,
-        agent_pids=tuple(process.pid for process in sight.agent) or _leader(sight.pane),
+        agent_pids=tuple(process.pid for process in sight.agent) or _leader_pid(sight.pane),
         purge=policy.purge,
         purges=purges,
         left=left,
@@ -250,12 +250,12 @@ def make_plan(
     )
 
 
-def _leader(pane: Pane | None) -> tuple[int, ...]:
+def _leader_pid(pane: Pane | None) -> tuple[int, ...]:
     return () if pane is None or pane.pid is None else (pane.pid,)
 
 
 def why_no_keys(
-    sight: Sight, profile: Profile | None, policy: Policy, *, given: bool = False
+    sight: Sight, profile: Profile | None, policy: Policy, *, agent_named: bool = False
 ) -> str | None:
     """Return why no keys may be sent; None for a known agent in the foreground of a pane that
     accepts input."""
@@ -271,7 +271,7 @@ def why_no_keys(
     if profile is None or not profile.has_keys:
         return "no keys are known for this agent"
     carrier = sight.carrier
-    if carrier is not None and not given:
+    if carrier is not None and not agent_named:
         return f"it is behind {carrier.program}, and nobody said which agent it is"
     if carrier is not None and carrier.nested:
         return f"{carrier.nested} takes the keys behind {carrier.program}"
@@ -284,7 +284,7 @@ def why_no_keys(
     return None
 
 
-def fast(screen: Screen | None, profile: Profile) -> bool:
+def exits_quickly(screen: Screen | None, profile: Profile) -> bool:
     """Tell whether the quick exit keys may be used: only on a screen known to be idle and empty."""
     return screen is not None and screen.state is State.IDLE and bool(profile.idle_keys)
 
@@ -294,7 +294,7 @@ def keys_wait_s(profile: Profile | None, screen: Screen | None) -> float:
     that the agent has to exit."""
     if profile is None:
         return 0.0
-    steps = profile.idle_keys if fast(screen, profile) else profile.safe_keys
+    steps = profile.idle_keys if exits_quickly(screen, profile) else profile.safe_keys
     if screen is not None and screen.setup:
         steps = profile.setup_keys * REPEATS
     busy = screen is not None and screen.state is State.BUSY and bool(profile.interrupt_keys)
@@ -323,5 +323,5 @@ def _rung(
     return PlannedRung(rung, policy.grace, "--grace 0" if no_term else None)
 
 
-def _belonging(one: Belonging) -> dict[str, object]:
-    return {"pid": one.process.pid, "name": one.process.comm, "why": one.why}
+def _belonging(belonging: Belonging) -> dict[str, object]:
+    return {"pid": belonging.process.pid, "name": belonging.process.comm, "why": belonging.why}

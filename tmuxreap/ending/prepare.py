@@ -34,7 +34,7 @@ def prepare(
     sights = look_at(context, rows, pane_only=pane_only, whole_session=whole, known=known)
     profiles = [context.agents.profile(row) for row in rows]
     options = [
-        list(_during_keys(sight, profile))
+        list(_options_for_keys(sight, profile))
         for profile, (sight, _) in zip(profiles, sights, strict=True)
     ]
     shown = shown_in(context.tmux, [sight for sight, _ in sights], options, profiles)
@@ -56,34 +56,39 @@ def _ending(
     screen = None
     if profile is not None and (sight.agent or sight.carrier):
         screen = screen_seen(profile, known, sight, spares.carriers, shown.text)
-    options, given = _options(sight, profile, shown), row.agent is not None and row.tmux.known
+    options, agent_named = (
+        _options(sight, profile, shown),
+        row.agent is not None and row.tmux.known,
+    )
     ending = Ending(
         row=row,
         agent=agent,
         profile=profile,
         spares=spares,
         policy=policy,
-        plan=make_plan(row.name, agent, sight, screen, profile, policy, options, given=given),
+        plan=make_plan(
+            row.name, agent, sight, screen, profile, policy, options, agent_named=agent_named
+        ),
         sight=sight,
         past=past,
         known=known,
         last_screen=shown.joined,
         memory=sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own),
     )
-    other = _elsewhere(context.own_registry, context.place.boot_id, ending, shown)
-    ending.answer = _answered(ending, other, lambda: context.registry.look().usable)
+    other = _registered_elsewhere(context.own_registry, context.place.boot_id, ending, shown)
+    ending.answer = _early_answer(ending, other, lambda: context.registry.look().usable)
     if ending.answer is None and policy.purge:
-        purges, left = _doomed(ending)
+        purges, left = _purge_paths(ending)
         ending.plan = replace(ending.plan, purges=purges, left=left)
     return ending
 
 
-def _answered(ending: Ending, other: Failure | None, rows: Rows) -> Item | None:
+def _early_answer(ending: Ending, other: Failure | None, rows: Rows) -> Item | None:
     """Return the answer of a session that must not be ended, or that needs no ending."""
     row, sight, policy = ending.row, ending.sight, ending.policy
     failure = other or refusal(sight, row.status, policy, row.name)
     if failure is None and policy.purge:
-        failure = no_purge(ending, rows, told_later=_told_at_exit(ending))
+        failure = why_no_purge(ending, rows, banner_expected=_banner_expected(ending))
     if failure is not None:
         answer = failed_target(row.name, failure)
         return replace(answer, status=row.status, agent=ending.agent, pid=row.pane.pid)
@@ -92,7 +97,7 @@ def _answered(ending: Ending, other: Failure | None, rows: Rows) -> Item | None:
     return None
 
 
-def _doomed(ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _purge_paths(ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return which paths a purge would delete, and which it would leave."""
     from tmuxreap.agents.conversations.purge import would_purge  # late: rarely needed
 
@@ -100,7 +105,9 @@ def _doomed(ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return purge.paths, purge.left
 
 
-def _elsewhere(ours: Path | None, boot_id: str, ending: Ending, shown: Shown) -> Failure | None:
+def _registered_elsewhere(
+    ours: Path | None, boot_id: str, ending: Ending, shown: Shown
+) -> Failure | None:
     """Return the failure for a session that belongs to another registry, whatever our row says."""
     sight = ending.sight
     if sight.session is None or not isinstance(sight.server, Server):
@@ -115,18 +122,18 @@ def _was_purged(row: Row) -> bool:
     return row.termination_mode == MODES[Event.PURGED]
 
 
-def _told_at_exit(ending: Ending) -> bool:
+def _banner_expected(ending: Ending) -> bool:
     """Tell whether the agent's exit banner will name the conversation for certain: until then a
     guess is no reason to refuse."""
     policy = ending.policy
     keyed = policy.verb is Verb.STOP and policy.keys_timeout_s != 0 and bool(ending.sight.keyed)
-    return keyed and ending.profile is not None and ending.profile.tells_at_exit
+    return keyed and ending.profile is not None and ending.profile.prints_exit_banner
 
 
-def no_purge(ending: Ending, rows: Rows, *, told_later: bool = False) -> Failure | None:
+def why_no_purge(ending: Ending, rows: Rows, *, banner_expected: bool = False) -> Failure | None:
     """Return why the conversation may not be purged: it must be certain, and only this row's."""
     row, conversation = ending.row, ending.conversation
-    if told_later and (conversation.id is None or conversation.source == GUESS):
+    if banner_expected and (conversation.id is None or conversation.source == GUESS):
         return None
     if ending.known.candidates:
         ids = ", ".join(ending.known.candidates)
@@ -148,9 +155,9 @@ def no_purge(ending: Ending, rows: Rows, *, told_later: bool = False) -> Failure
         and wrote_nothing(ending.profile, ending.known.clues)
     ):
         return None  # no message was ever sent: there is nothing to delete
-    from tmuxreap.agents.conversations.purge import why_not  # late: rarely needed
+    from tmuxreap.agents.conversations.purge import why_not_purgeable  # late: rarely needed
 
-    return why_not(row.name, ending.profile, ending.known.clues.store, conversation)
+    return why_not_purgeable(row.name, ending.profile, ending.known.clues.store, conversation)
 
 
 def _users(rows: Iterable[Row], conversation: str, name: str) -> list[str]:
@@ -177,13 +184,13 @@ def already_stopped(ending: Ending) -> EndResult:
     )
 
 
-def _during_keys(sight: Sight, profile: Profile | None) -> dict[str, str]:
+def _options_for_keys(sight: Sight, profile: Profile | None) -> dict[str, str]:
     """Return the pane options to change while keys are sent: the pane stays for the exit banner,
     and keys go to no other pane."""
     pane = sight.pane
     if pane is None or profile is None:
         return {}
-    stays = pane.remain_on_exit != "on" and profile.tells_at_exit and _is_direct(sight)
+    stays = pane.remain_on_exit != "on" and profile.prints_exit_banner and _is_direct(sight)
     return {
         **({BANNER_OPTION: "on"} if stays else {}),
         **({SIBLINGS_OPTION: "off"} if pane.synchronized else {}),
@@ -192,7 +199,7 @@ def _during_keys(sight: Sight, profile: Profile | None) -> dict[str, str]:
 
 def _options(sight: Sight, profile: Profile | None, shown: Shown) -> tuple[PaneOption, ...]:
     pane = sight.pane.id if sight.pane else ""
-    wanted = _during_keys(sight, profile).items()
+    wanted = _options_for_keys(sight, profile).items()
     return tuple(
         PaneOption(pane, option, shown.options.get(option), value) for option, value in wanted
     )

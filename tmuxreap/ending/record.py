@@ -17,7 +17,7 @@ from tmuxreap.core.results import Item
 from tmuxreap.ending import outcome
 from tmuxreap.ending.delegation import report_ended
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.outcome import changes_of, clear_up
+from tmuxreap.ending.outcome import changes_of, clean_up_after
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import EndResult
 from tmuxreap.ledger.books import Books
@@ -34,8 +34,8 @@ def record(
 ) -> None:
     """Write the registry, then the ledger; leave alone rows that were taken over or renewed
     meanwhile. Interrupts wait while file and answers are set: they must never disagree."""
-    with contextlib.ExitStack() as held:
-        written = _write(context, batch, policy, answers, held)
+    with contextlib.ExitStack() as stack:
+        written = _write(context, batch, policy, answers, stack)
     if written is None:
         return
     results, fates, before, after = written
@@ -44,7 +44,7 @@ def record(
     for ending in done:
         if fates[ending.name] is _Fate.WRITTEN:
             result, environ = results[ending.name], context.settings.environ
-            results[ending.name] = clear_up(ending, result, context.books, environ)
+            results[ending.name] = clean_up_after(ending, result, context.books, environ)
     jobs_of = {it.row: results[it.name] for it in done if fates[it.name] in JOB_ENDS}
     registry, at = context.registry.resolved, context.clock.now()
     warned, jobs = report_ended(registry, at, policy.verb, jobs_of)
@@ -63,13 +63,13 @@ def _write(
     batch: Sequence[Ending],
     policy: Policy,
     answers: dict[str, Item],
-    held: contextlib.ExitStack,
+    stack: contextlib.ExitStack,
 ) -> Written | None:
     faults.at(Step.PROVEN)
     at, fates, refused = context.clock.now(), dict[str, _Fate](), dict[str, Failure]()
 
     def edit(look: RegistryLook) -> str:
-        held.enter_context(defer_interrupts())
+        stack.enter_context(defer_interrupts())
         wanted: dict[str, Changes] = {}
         for ending in batch:
             row = look.named(ending.name)
@@ -78,13 +78,13 @@ def _write(
                 refused[ending.name] = row_invalid(look.path, bad)
             if fate is _Fate.WRITTEN and row is not None:
                 ending.twins = _twins(context.servers, look, row)
-                drawn = _drawn(context, ending.row)
+                log_text = _log_text(context, ending.row)
                 for pane_row in (row, *ending.twins):
                     agent = context.agents.told(pane_row)
-                    changes = changes_of(ending, pane_row, at, said=agent, drawn=drawn)
+                    changes = changes_of(ending, pane_row, at, named_agent=agent, log_text=log_text)
                     wanted.setdefault(pane_row.name, changes)
-        text, stuck = edited_where_safe(look, wanted)
-        refused.update(stuck)
+        text, failures = edited_where_safe(look, wanted)
+        refused.update(failures)
         return text
 
     for ending in batch:
@@ -93,33 +93,35 @@ def _write(
     if policy.purge:
         faults.at(Step.PURGED)
     ports = context.clock, context.processes, context.finder
-    plain = {ending.name: outcome.result_of(ending, *ports) for ending in batch}
+    derived = {ending.name: outcome.result_of(ending, *ports) for ending in batch}
     try:
         before, after = context.registry.change(edit)
     except Failure as failure:
-        answers.update(_unrecorded(batch, plain, dict.fromkeys(plain, failure), policy))
+        answers.update(_unrecorded(batch, derived, dict.fromkeys(derived, failure), policy))
         return None
     results = {
-        name: TOLD[fates[name]](result) for name, result in plain.items() if name not in refused
+        name: RESULT_OF[fates[name]](result)
+        for name, result in derived.items()
+        if name not in refused
     }
     for ending in batch:
         if ending.twins and ending.name in results:
             names = [twin.name for twin in ending.twins if twin.name not in refused]
             results[ending.name] = outcome.with_twins(results[ending.name], names)
     answers.update(results)
-    answers.update(_unrecorded(batch, plain, refused, policy))
+    answers.update(_unrecorded(batch, derived, refused, policy))
     return results, fates, before, after
 
 
 def _unrecorded(
     batch: Sequence[Ending],
-    plain: Mapping[str, EndResult],
+    results: Mapping[str, EndResult],
     failures: Mapping[str, Failure],
     policy: Policy,
 ) -> dict[str, EndResult]:
     intended = {ending.name for ending in batch if ending.intent is not None}
     return {
-        name: outcome.unrecorded(plain[name], failure, policy, intended=name in intended)
+        name: outcome.unrecorded(results[name], failure, policy, intended=name in intended)
         for name, failure in failures.items()
     }
 
@@ -146,7 +148,7 @@ def _closings(
     closings: list[Closing] = []
     for ending in batch:
         result, number = results[ending.name], ending.intent.id if ending.intent else None
-        if number is not None and not _left_open(ending):
+        if number is not None and not _stays_open(ending):
             closings.append(Closing(number, str(result.outcome), result.as_json()))
         if ending.survivors:
             alive = (survivor.process for survivor in ending.survivors)
@@ -155,7 +157,7 @@ def _closings(
     return closings
 
 
-def _drawn(context: Context, row: Row) -> str | None:
+def _log_text(context: Context, row: Row) -> str | None:
     return context.drawn(row) if row.terminal is Terminal.NONE else None
 
 
@@ -165,7 +167,7 @@ def _twins(servers: Servers, look: RegistryLook, row: Row) -> tuple[Row, ...]:
     return tuple(twin for twin in others if not row.status.ended and servers.same_pane(row, twin))
 
 
-def _left_open(ending: Ending) -> bool:
+def _stays_open(ending: Ending) -> bool:
     """Tell whether the intent stays open: the tmux server became unreachable with our options on
     the pane, and the next owner restores them."""
     return ending.outcome is Outcome.FAILED and bool(ending.plan.options)
@@ -183,7 +185,7 @@ class _Fate(Enum):
 
 # With another fate the job may go on in another session.
 JOB_ENDS = (_Fate.WRITTEN, _Fate.KEPT, _Fate.VANISHED)
-TOLD: dict[_Fate, Callable[[EndResult], EndResult]] = {
+RESULT_OF: dict[_Fate, Callable[[EndResult], EndResult]] = {
     _Fate.WRITTEN: lambda result: result,
     _Fate.KEPT: lambda result: result,
     _Fate.TAKEN_OVER: outcome.taken_over,
@@ -200,10 +202,10 @@ def _fate(books: Books, ending: Ending, row: Row | None) -> _Fate:
         return _Fate.KEPT
     if row is None:
         return _Fate.VANISHED
-    return _Fate.WRITTEN if _is_of(ending, row) else _Fate.RENEWED
+    return _Fate.WRITTEN if _means_same_session(ending, row) else _Fate.RENEWED
 
 
-def _is_of(ending: Ending, row: Row) -> bool:
+def _means_same_session(ending: Ending, row: Row) -> bool:
     """Tell whether the row means the session that was ended: unchanged since the plan, or written
     again by an `adopt` of the same session."""
     if (row.tmux, row.pane) == (ending.row.tmux, ending.row.pane):

@@ -30,9 +30,11 @@ class Draft:
     event: int | None
 
 
-def told(found: Iterable[Belonging], *, why: bool = False) -> tuple[Process, ...]:
+def as_answer(belongings: Iterable[Belonging], *, why: bool = False) -> tuple[Process, ...]:
     """Convert processes to the form of answers."""
-    return tuple(Process(it.process.pid, it.process.comm, it.why if why else None) for it in found)
+    return tuple(
+        Process(it.process.pid, it.process.comm, it.why if why else None) for it in belongings
+    )
 
 
 def counts(items: Iterable[Item]) -> Counts:

@@ -20,7 +20,7 @@ from tmuxreap.sessions.context import Context
 Ended = Sequence[tuple[Row, Intent]]
 
 
-def carry_out(context: Context, name: str, policy: Policy) -> str:
+def finish_ending(context: Context, name: str, policy: Policy) -> str:
     """End what is left of a session and return a message about the result."""
     from tmuxreap.ending.end import end_rows  # late: rarely needed
 
@@ -31,18 +31,18 @@ def carry_out(context: Context, name: str, policy: Policy) -> str:
     return failures[0] if failures else f"finished its {policy.verb.value}"
 
 
-def see_to(context: Context, found: Ended, ended: Ended) -> None:
+def finish_recorded(context: Context, dead: Ended, ended: Ended) -> None:
     """Report the sessions found dead to their delegators, and set task and worktree of each ended
     one as its recorded plan says. Call it after their rows were written."""
-    warnings = report_finished(context.books, found, context.clock.now())
+    warnings = report_finished(context.books, dead, context.clock.now())
     context.warnings.extend(warnings)
     for row, intent in ended:
-        failure = _clear_up(context, row, intent)
+        failure = _clean_up_after(context, row, intent)
         if failure is not None:
             context.warnings.append(f"{failure.code.text}: {failure.message}")
 
 
-def _clear_up(context: Context, row: Row, intent: Intent) -> Failure | None:
+def _clean_up_after(context: Context, row: Row, intent: Intent) -> Failure | None:
     from tmuxreap.ending.outcome import killed_message  # late: rarely needed
 
     plan = json.loads(intent.plan)
@@ -56,6 +56,6 @@ def _clear_up(context: Context, row: Row, intent: Intent) -> Failure | None:
     return clean_up(context.books.registry, context.settings.environ, row)
 
 
-def put_back(tmux: Tmux, options: Iterable[PaneOption]) -> None:
+def restore_options(tmux: Tmux, options: Iterable[PaneOption]) -> None:
     for it in options:
         tmux.do(it.socket, [deeds.SetOption(it.pane, it.option, it.before)])

@@ -75,7 +75,7 @@ class Finder:
         clues, environ = self._clues(row, sight, profile)
         return self._store_word(profile, environ, clues, row)
 
-    def last_told(self, row: Row, sight: Sight) -> str:
+    def last_reported_state(self, row: Row, sight: Sight) -> str:
         """Return the state that the agent reported last since its start; empty if none."""
         since = min(
             (self.processes.started_epoch(process.id) for process in sight.agent), default=0.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tmuxreap.agents.conversations.find import GUESS
-from tmuxreap.agents.conversations.purge import purge, why_not, would_purge
+from tmuxreap.agents.conversations.purge import purge, why_not_purgeable, would_purge
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import Conversation
 from tmuxreap.core.values import replace
@@ -76,7 +76,7 @@ def test_twice_is_as_good_as_once(store: Path) -> None:
 def test_what_is_not_certain_is_refused(
     store: Path, profile: Profile | None, conversation: Conversation, why: str
 ) -> None:
-    failure = why_not("acme", profile, store, conversation)
+    failure = why_not_purgeable("acme", profile, store, conversation)
     assert failure is not None
     assert why in failure.message
     assert failure.code.text == "ambiguous_conversation"

@@ -13,17 +13,17 @@ from tmuxreap.core.model import Conversation
 from tmuxreap.ending.ending import Ending
 from tmuxreap.ending.ladder.requests import (
     Capture,
-    Hear,
-    Heard,
     KeepDraft,
     Look,
     Press,
     ReadScreen,
+    ReadTurn,
     Recall,
     Request,
+    TurnReport,
     Wait,
 )
-from tmuxreap.ending.ladder.turns import TOLD_LOOKS, finish_turn
+from tmuxreap.ending.ladder.turns import BUSY_LOOKS, finish_turn
 from tmuxreap.sessions.conversation import Known
 
 BUSY, UNKNOWN = Screen(State.BUSY), Screen(State.UNKNOWN)
@@ -52,8 +52,8 @@ def finished(
             return run, asked, bool(end.value)
         asked.append(request)
         assert len(asked) < 1000
-        if isinstance(request, Hear):
-            answer = Heard(ours, heard)
+        if isinstance(request, ReadTurn):
+            answer = TurnReport(ours, heard)
         elif isinstance(request, ReadScreen):
             answer = screens.pop(0) if len(screens) > 1 else screens[0]
         elif isinstance(request, Wait):
@@ -86,15 +86,15 @@ def test_hooks_are_believed_where_the_screen_tells_nothing() -> None:
 
 def test_who_says_that_he_works_is_looked_at_for_longer() -> None:
     """Between a dialog and its tool a busy machine may draw an empty prompt for a while."""
-    dozes = [IDLE] * (TOLD_LOOKS - 1)
+    dozes = [IDLE] * (BUSY_LOOKS - 1)
     run, asked, _ = finished([*dozes, BUSY, *dozes, IDLE], "working", wait_s=60.0)
-    assert sum(isinstance(one, ReadScreen) for one in asked) == 2 * TOLD_LOOKS
+    assert sum(isinstance(one, ReadScreen) for one in asked) == 2 * BUSY_LOOKS
     assert not run.turn_cut
 
 
 def test_an_ending_that_another_took_over_is_left_at_once() -> None:
     _, asked, ours = finished([BUSY], ours=False)
-    assert (asked, ours) == ([Hear()], False)
+    assert (asked, ours) == ([ReadTurn()], False)
 
 
 def test_who_leaves_in_the_meantime_is_captured() -> None:

@@ -29,7 +29,7 @@ class Purged:
     failure: Failure | None = None
 
 
-def why_not(
+def why_not_purgeable(
     name: str, profile: Profile | None, store: Path | None, conversation: Conversation
 ) -> Failure | None:
     """Return why this conversation cannot be purged; asked before any key is sent."""
@@ -58,7 +58,7 @@ def why_not(
 
 def purge(name: str, profile: Profile, store: Path | None, conversation: Conversation) -> Purged:
     """Delete the conversation. Call it after the proof of death; it is idempotent."""
-    refused = why_not(name, profile, store, conversation)
+    refused = why_not_purgeable(name, profile, store, conversation)
     if refused is not None or store is None or conversation.id is None:
         return Purged(failure=refused)
     deleted: list[str] = []

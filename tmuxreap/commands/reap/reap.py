@@ -17,7 +17,7 @@ from tmuxreap.core.results import Item, Result
 from tmuxreap.core.times import iso
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ending.end import end_rows, end_unregistered
-from tmuxreap.ending.outcome import planned
+from tmuxreap.ending.outcome import dry_run_answers
 from tmuxreap.ending.plan import Policy
 from tmuxreap.ending.results import counts
 from tmuxreap.registry.file import RegistryLook
@@ -167,9 +167,9 @@ def _planned(context: Context, found: Sequence[Found], request: ReapRequest) -> 
 
 def _plan(context: Context, one: Found, policy: Policy) -> Item:
     if one.row is not None:
-        return planned(context, [one.row], policy)[0]
+        return dry_run_answers(context, [one.row], policy)[0]
     assert one.remnant is not None  # noqa: S101 - without a row, a remnant
-    return planned(
+    return dry_run_answers(
         context, [row_of(context, one.remnant)], policy, {one.remnant.name: one.remnant.past}
     )[0]
 

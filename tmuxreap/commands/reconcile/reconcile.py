@@ -192,15 +192,17 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
         for d in written_drifts
         if d.intent is not None and _has_ended(before, d)
     ]
-    unfinished.see_to(context, dead, ended)
+    unfinished.finish_recorded(context, dead, ended)
     finished = [
         Action(
-            drift.name, drift.kind.value, unfinished.carry_out(context, drift.name, drift.finish)
+            drift.name,
+            drift.kind.value,
+            unfinished.finish_ending(context, drift.name, drift.finish),
         )
         for drift in drifts
         if drift.finish
     ]
-    unfinished.put_back(context.tmux, chain.from_iterable(drift.restore for drift in drifts))
+    unfinished.restore_options(context.tmux, chain.from_iterable(drift.restore for drift in drifts))
     for drift in drifts:
         # Only for a session just identified as the recorded one: a new server reuses pane ids.
         if (
@@ -208,7 +210,7 @@ def _settle(context: Context, look: RegistryLook, drifts: Sequence[Drift]) -> _D
             and drift.kind is DriftKind.INTENT
             and _is_running(before, drift)
         ):
-            unfinished.put_back(context.tmux, drift.intent.options)
+            unfinished.restore_options(context.tmux, drift.intent.options)
     settled = [
         Action(drift.name, drift.kind.value, SETTLED.get(drift.kind, "healed"))
         for drift in written_drifts

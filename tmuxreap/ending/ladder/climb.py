@@ -14,7 +14,7 @@ from tmuxreap.core.errors import Code
 from tmuxreap.core.model import Outcome, ProcessId, StoppedBy, Verb
 from tmuxreap.core.ports import Sent
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.keys import keep_shown, press_keys
+from tmuxreap.ending.ladder.keys import keep_shown_drafts, press_keys
 from tmuxreap.ending.ladder.requests import (
     Checkpoint,
     Close,
@@ -45,11 +45,11 @@ STOPPED_BY: dict[Rung, StoppedBy] = {
 def climb(ending: Ending) -> Steps[None]:
     """Climb the ladder from the first key to the proof of death."""
     ending.agent_left = ending.sight.agent_gone
-    ending.outcome = yield from _climbed(ending)
+    ending.outcome = yield from _run_rungs(ending)
     ending.trouble = ending.sight.trouble
 
 
-def _climbed(ending: Ending) -> Steps[Outcome]:
+def _run_rungs(ending: Ending) -> Steps[Outcome]:
     if ending.plan.after_turn_s is not None:
         from tmuxreap.ending.ladder.turns import finish_turn  # late: rarely needed
 
@@ -59,7 +59,7 @@ def _climbed(ending: Ending) -> Steps[Outcome]:
             return _outcome(ending, False)
     gone = False
     for planned in ending.plan.rungs:
-        skipped = planned.skipped or _left_itself(ending, planned)
+        skipped = planned.skipped or _exited_before_keys(ending, planned)
         skipped = skipped or ("nothing was left" if gone else None)
         if skipped is not None:
             ending.rungs.append(RungReport(planned.rung, skipped=skipped))
@@ -70,8 +70,8 @@ def _climbed(ending: Ending) -> Steps[Outcome]:
             yield from _look(ending)
         if not ending.blocked:
             if planned.rung is not Rung.KEYS:
-                yield from keep_shown(ending)
-            gone = yield from _one_rung(ending, planned)
+                yield from keep_shown_drafts(ending)
+            gone = yield from _run_rung(ending, planned)
         if ending.blocked:
             break
     if gone:
@@ -80,7 +80,7 @@ def _climbed(ending: Ending) -> Steps[Outcome]:
     return _outcome(ending, gone)
 
 
-def _left_itself(ending: Ending, planned: PlannedRung) -> str | None:
+def _exited_before_keys(ending: Ending, planned: PlannedRung) -> str | None:
     waited = ending.plan.after_turn_s is not None and ending.last is None
     return (
         "the agent left by itself"
@@ -89,7 +89,7 @@ def _left_itself(ending: Ending, planned: PlannedRung) -> str | None:
     )
 
 
-def _one_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
+def _run_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     """Run one rung; return True when nothing of the session is left."""
     started = ending.now
     swept_only = ending.agent_left
@@ -106,18 +106,18 @@ def _one_rung(ending: Ending, planned: PlannedRung) -> Steps[bool]:
 
 
 def _hangup(ending: Ending, planned: PlannedRung) -> Steps[bool]:
-    return (yield from _settle(ending, TERM, planned.wait_s, close=True))
+    return (yield from _end_processes(ending, TERM, planned.wait_s, close=True))
 
 
 def _term(ending: Ending, planned: PlannedRung) -> Steps[bool]:
-    return (yield from _settle(ending, TERM, planned.wait_s, close=False))
+    return (yield from _end_processes(ending, TERM, planned.wait_s, close=False))
 
 
 def _kill(ending: Ending, planned: PlannedRung) -> Steps[bool]:
-    return (yield from _settle(ending, KILL, planned.wait_s, close=True))
+    return (yield from _end_processes(ending, KILL, planned.wait_s, close=True))
 
 
-def _settle(
+def _end_processes(
     ending: Ending, signals: tuple[signal.Signals, ...], wait_s: float, *, close: bool
 ) -> Steps[bool]:
     """Close, signal and wait until two looks in a row find nothing; return False on timeout. The

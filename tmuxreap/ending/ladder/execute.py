@@ -72,7 +72,7 @@ class Executor:
         self._books = books
         self._finder = finder
         self._ladders: dict[Ending, Steps[None]] = {}
-        self._asked: dict[Ending, Request[Any]] = {}
+        self._requests: dict[Ending, Request[Any]] = {}
         self._done: list[Ending] = []
 
     def run(self, endings: Sequence[Ending], ladder: Ladder = climb) -> Iterator[list[Ending]]:
@@ -85,19 +85,19 @@ class Executor:
                     self._progress.strays(ending.name, [f"{it.comm} ({it.pid})" for it in strays])
         for ending in endings:
             self._ladders[ending] = ladder(ending)
-            self._go_on(ending, None)
+            self._advance(ending, None)
         try:
-            while self._asked or self._done:
+            while self._requests or self._done:
                 if self._done:
-                    yield self._finished()
+                    yield self._take_finished()
                 elif not self._answer_all():
                     self._wait()
         except BaseException:  # Ctrl-C, too: the options of the user's panes are restored
-            for ending in self._asked:
+            for ending in self._requests:
                 self._tmux.do(ending.plan.socket, restore(ending.plan.options))
             raise
 
-    def _finished(self) -> list[Ending]:
+    def _take_finished(self) -> list[Ending]:
         done, self._done = self._done, []
         for ending in done:
             if self._progress:
@@ -106,27 +106,29 @@ class Executor:
                 self._tmux.do(ending.plan.socket, restore(ending.plan.options))
         return done
 
-    def _tell(self, ending: Ending, _: Request[T], answer: T) -> None:
+    def _deliver(self, ending: Ending, _: Request[T], answer: T) -> None:
         """Answer the request and advance the ladder to its next one."""
-        self._go_on(ending, answer)
+        self._advance(ending, answer)
 
-    def _go_on(self, ending: Ending, answer: object) -> None:
+    def _advance(self, ending: Ending, answer: object) -> None:
         ending.now = self._clock.monotonic()
         try:
-            self._asked[ending] = self._ladders[ending].send(answer)
+            self._requests[ending] = self._ladders[ending].send(answer)
         except StopIteration:
-            self._asked.pop(ending, None)
+            self._requests.pop(ending, None)
             self._done.append(ending)
 
     def _answer_all(self) -> bool:
         """Answer every request that needs no waiting; return False when all ladders wait."""
-        ready = {it: asked for it, asked in self._asked.items() if not isinstance(asked, Wait)}
-        for kind, commands in TOGETHER.items():
-            self._together([it for it, asked in ready.items() if isinstance(asked, kind)], commands)
-        self._read([it for it, asked in ready.items() if isinstance(asked, READ)])
+        ready = {it: asked for it, asked in self._requests.items() if not isinstance(asked, Wait)}
+        for kind, commands in BATCHED.items():
+            self._send_batched(
+                [it for it, asked in ready.items() if isinstance(asked, kind)], commands
+            )
+        self._read_panes([it for it, asked in ready.items() if isinstance(asked, READS_PANE)])
         self._look({it: asked for it, asked in ready.items() if isinstance(asked, requests.Look)})
         for ending, request in ready.items():
-            if not isinstance(request, (requests.Look, *READ, *TOGETHER)):
+            if not isinstance(request, (requests.Look, *READS_PANE, *BATCHED)):
                 self._answer(ending, request)
         return bool(ready)
 
@@ -136,42 +138,43 @@ class Executor:
                 faults.at(FAULT_OF_RUNG[rung])
                 if self._progress:
                     self._progress.rung(ending.name, rung)
-                self._tell(ending, request, self._is_ours(ending))
+                self._deliver(ending, request, self._still_owns(ending))
             case requests.Signal(processes, signals, strikes):
                 if strikes:
                     ending.strike()
                 results = {process: self._signal(process, signals) for process in sorted(processes)}
-                self._tell(ending, request, results)
+                self._deliver(ending, request, results)
             case requests.KeepDraft(text):
                 event = self._books.note(ending.name, "draft", {"text": text})
-                self._tell(ending, request, event)
+                self._deliver(ending, request, event)
             case requests.MayEdit():
-                self._tell(ending, request, self._may_edit(ending))
+                self._deliver(ending, request, self._may_open_editor(ending))
             case requests.ReadEditor():
-                self._tell(ending, request, self._edited(ending))
-            case requests.Hear():
+                self._deliver(ending, request, self._read_editor(ending))
+            case requests.ReadTurn():
                 if self._progress:
                     self._progress.turn(ending.name)
-                self._tell(ending, request, self._heard(ending))
+                self._deliver(ending, request, self._turn_report(ending))
             case _:
                 raise AssertionError(request)
 
-    def _is_ours(self, ending: Ending) -> bool:
+    def _still_owns(self, ending: Ending) -> bool:
         return ending.intent is None or self._books.still_open(ending.intent.id)
 
-    def _heard(self, ending: Ending) -> requests.Heard:
-        ours = self._is_ours(ending)
-        return requests.Heard(
-            ours, self._finder.last_told(ending.row, ending.sight) if ours else ""
+    def _turn_report(self, ending: Ending) -> requests.TurnReport:
+        still_owner = self._still_owns(ending)
+        return requests.TurnReport(
+            still_owner,
+            self._finder.last_reported_state(ending.row, ending.sight) if still_owner else "",
         )
 
-    def _may_edit(self, ending: Ending) -> bool:
+    def _may_open_editor(self, ending: Ending) -> bool:
         from tmuxreap.sessions.editors import may_open  # late: rarely needed
 
         store = ending.known.clues.store
         return may_open(self._processes, ending.sight.keyed, ending.keys, store)
 
-    def _edited(self, ending: Ending) -> Opened | None:
+    def _read_editor(self, ending: Ending) -> Opened | None:
         from tmuxreap.sessions.editors import opened
 
         return opened(self._processes, ending.sight.keyed)
@@ -181,13 +184,13 @@ class Executor:
         answers = [self._processes.signal(process, number) for number in signals]
         return answers[0]
 
-    def _together(self, endings: Sequence[Ending], commands: Commands) -> None:
+    def _send_batched(self, endings: Sequence[Ending], commands: Commands) -> None:
         """Send the commands of all endings with one tmux client for each server. For several at
         once the client's result says nothing about each: the next look shows it."""
         wanted = {
             ending: its_deeds
             for ending in endings
-            if (its_deeds := commands(self._processes, ending, self._asked[ending]))
+            if (its_deeds := commands(self._processes, ending, self._requests[ending]))
         }
         answers: dict[Ending, bool] = {}
         for socket in dict.fromkeys(ending.plan.socket for ending in wanted):
@@ -196,9 +199,9 @@ class Executor:
             done = self._tmux.do(socket, list(all_deeds))
             answers.update({ending: done or len(batch) > 1 for ending in batch})
         for ending in endings:
-            self._tell(ending, self._asked[ending], answers.get(ending, False))
+            self._deliver(ending, self._requests[ending], answers.get(ending, False))
 
-    def _read(self, endings: Sequence[Ending]) -> None:
+    def _read_panes(self, endings: Sequence[Ending]) -> None:
         """Read the panes of all endings, asking each server once. Panes are first made ready for
         keys where that was requested."""
         texts: dict[Ending, str | None] = {}
@@ -206,41 +209,41 @@ class Executor:
             batch = [ending for ending in endings if ending.plan.socket == socket]
             shown = {it: question for it in batch if (question := self._question(it)) is not None}
             with_ready = requests.ReadScreen(ready=True)
-            keyed = [ending for ending in batch if self._asked[ending] == with_ready]
+            keyed = [ending for ending in batch if self._requests[ending] == with_ready]
             first = list(chain.from_iterable(map(ready, keyed)))
             texts.update(zip(shown, self._tmux.ask(socket, [*shown.values()], first), strict=True))
         for ending in endings:
-            self._tell_read(ending, texts)
+            self._deliver_text(ending, texts)
 
-    def _tell_read(self, ending: Ending, texts: Mapping[Ending, str | None]) -> None:
+    def _deliver_text(self, ending: Ending, texts: Mapping[Ending, str | None]) -> None:
         text, profile = texts.get(ending), ending.profile
-        match self._asked[ending]:
+        match self._requests[ending]:
             case requests.ReadScreen() as request:
                 carriers = ending.spares.carriers
                 screen = screen_seen(profile, ending.known, ending.sight, carriers, text)
-                self._tell(ending, request, screen)
+                self._deliver(ending, request, screen)
             case requests.Capture() as request:
-                self._tell(ending, request, after_exit(profile, ending.known, text))
+                self._deliver(ending, request, after_exit(profile, ending.known, text))
             case requests.Recall() as request:
                 ending.last_screen = texts.get(ending, ending.last_screen)
                 known = self._finder.known_of(ending.row, ending.sight, profile)
-                self._tell(ending, request, known)
+                self._deliver(ending, request, known)
 
     def _question(self, ending: Ending) -> Question | None:
         """Return what to read of the pane. An agent's exit banner is read with wrapped lines
         joined, and only if its profile prints one."""
-        captured = isinstance(self._asked[ending], requests.Capture)
-        silent = ending.profile is not None and not ending.profile.tells_at_exit
+        captured = isinstance(self._requests[ending], requests.Capture)
+        silent = ending.profile is not None and not ending.profile.prints_exit_banner
         if ending.sight.pane is None or (silent and captured):
             return None
-        joined = not isinstance(self._asked[ending], requests.ReadScreen)
+        joined = not isinstance(self._requests[ending], requests.ReadScreen)
         styled = not joined and ending.profile is not None and ending.profile.is_styled
         return Question(ending.sight.pane.id, joined=joined, styled=styled)
 
     def _look(self, looks: Mapping[Ending, requests.Look]) -> None:
         if not looks:
             return
-        since = min(map(_since, looks))
+        since = min(map(_oldest_start, looks))
         asked = {it.plan.socket for it, look in looks.items() if not look.processes_only}
         known = {it.plan.socket: it.sight.server for it in looks if it.plan.socket not in asked}
         wanted = wanted_by((ending.row, ending.past) for ending in looks)
@@ -248,14 +251,14 @@ class Executor:
         for ending, look in looks.items():
             sight = see_again(ending.row, ending.profile, ending.spares, world, ending.past)
             ending.past = past_of(sight, ending.past)
-            self._tell(ending, look, sight)
+            self._deliver(ending, look, sight)
 
     def _wait(self) -> None:
         """Wait until an awaited process exits or the first timeout is reached."""
         if self._meanwhile is not None:
             meanwhile, self._meanwhile = self._meanwhile, None
             meanwhile()
-        waits = {it: asked for it, asked in self._asked.items() if isinstance(asked, Wait)}
+        waits = {it: asked for it, asked in self._requests.items() if isinstance(asked, Wait)}
         awaited = set(chain.from_iterable(wait.processes for wait in waits.values()))
         until = min(wait.until for wait in waits.values())
         if self._progress and self._progress.live:
@@ -264,16 +267,16 @@ class Executor:
         if self._progress:
             self._progress.draw()
         if gone and len(waits) > 1:
-            gone |= self._stragglers(awaited - gone)
+            gone |= self._wait_for_stragglers(awaited - gone)
         now = self._clock.monotonic()
         for ending, wait in waits.items():
             left = wait.processes - gone
             if now >= wait.until or (wait.processes and not left):
-                self._tell(ending, wait, left)
+                self._deliver(ending, wait, left)
             elif left != wait.processes:
-                self._asked[ending] = Wait(left, wait.until)
+                self._requests[ending] = Wait(left, wait.until)
 
-    def _stragglers(self, awaited: set[ProcessId]) -> set[ProcessId]:
+    def _wait_for_stragglers(self, awaited: set[ProcessId]) -> set[ProcessId]:
         gone: set[ProcessId] = set()
         until = self._clock.monotonic() + PATIENCE_S
         while (left := awaited - gone) and self._clock.monotonic() < until:
@@ -284,7 +287,7 @@ class Executor:
         return gone
 
 
-def _since(ending: Ending) -> int:
+def _oldest_start(ending: Ending) -> int:
     """Return the start of the oldest pane leader: no process of a session is older."""
     leaders = ending.past.leaders
     return min((leader.start for leader in leaders), default=ending.row.pane.start_ticks or 0)
@@ -324,8 +327,8 @@ def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[
 
 
 Commands = Callable[[Processes, Ending, Request[bool]], list[Deed]]
-TOGETHER: dict[type[Request[bool]], Commands] = {requests.Close: close, requests.Press: press}
-READ = (requests.ReadScreen, requests.Capture, requests.Recall)
+BATCHED: dict[type[Request[bool]], Commands] = {requests.Close: close, requests.Press: press}
+READS_PANE = (requests.ReadScreen, requests.Capture, requests.Recall)
 
 
 def restore(options: Iterable[PaneOption]) -> list[Deed]:

@@ -16,18 +16,18 @@ from tmuxreap.ending.ladder.requests import (
     Steps,
     Wait,
     ask,
-    keep,
-    screen_when,
+    keep_draft,
     type_keys,
+    wait_for_screen,
 )
 from tmuxreap.sessions.editors import Opened
 
 OPENS_S = 5.0  # from the key until the editor runs
 CLOSES_S = 2.0
-HARDER = ((signal.SIGTERM,), (signal.SIGKILL,))
+SIGNALS = ((signal.SIGTERM,), (signal.SIGKILL,))
 
 
-def whole_of(ending: Ending, screen: Screen) -> Steps[Screen]:
+def read_whole_draft(ending: Ending, screen: Screen) -> Steps[Screen]:
     """Read the whole draft through the editor; return the screen afterwards, with the draft as
     before."""
     keys = ending.keys.editor_keys
@@ -36,37 +36,37 @@ def whole_of(ending: Ending, screen: Screen) -> Steps[Screen]:
         return screen
     if not (yield from type_keys(ending, keys)):
         return screen
-    ending.handed = screen
-    yield from _taken(ending, (yield from _opened(ending)))
-    return (yield from screen_when(ending, lambda seen: seen.state is not State.UNKNOWN))
+    ending.editor_screen = screen
+    yield from _take_draft(ending, (yield from _wait_for_editor(ending)))
+    return (yield from wait_for_screen(ending, lambda seen: seen.state is not State.UNKNOWN))
 
 
-def come_late(ending: Ending) -> Steps[bool]:
+def take_from_late_editor(ending: Ending) -> Steps[bool]:
     """Take the draft from an editor that opened after OPENS_S: no key may go into it."""
-    return (yield from _taken(ending, (yield from ask(ReadEditor()))))
+    return (yield from _take_draft(ending, (yield from ask(ReadEditor()))))
 
 
-def _taken(ending: Ending, editor: Opened | None) -> Steps[bool]:
-    if ending.handed is None or editor is None:
+def _take_draft(ending: Ending, editor: Opened | None) -> Steps[bool]:
+    if ending.editor_screen is None or editor is None:
         return False
-    yield from _kept(ending, ending.handed, editor.text)
-    yield from _closed(ending, editor)
-    ending.handed = None
+    yield from _keep_whole(ending, ending.editor_screen, editor.text)
+    yield from _close_editor(ending, editor)
+    ending.editor_screen = None
     return True
 
 
-def _opened(ending: Ending) -> Steps[Opened | None]:
+def _wait_for_editor(ending: Ending) -> Steps[Opened | None]:
     until = ending.now + OPENS_S
     while True:
         editor: Opened | None = yield from ask(ReadEditor())
         if editor is not None or ending.now >= until:
             return editor
         if not (yield from ask(Wait(ending.awaited, ending.now + LOOK_S))):
-            ending.handed = None
+            ending.editor_screen = None
             return None
 
 
-def _kept(ending: Ending, screen: Screen, text: str) -> Steps[None]:
+def _keep_whole(ending: Ending, screen: Screen, text: str) -> Steps[None]:
     """Keep the draft unless it holds a placeholder for a paste, which some agents pass on."""
     shortened = ending.keys.marks.get("shortened")
     if not text.strip() or (shortened and shortened.search(text)):
@@ -74,15 +74,15 @@ def _kept(ending: Ending, screen: Screen, text: str) -> Steps[None]:
     sign = "!" if screen.draft.startswith("!") and not text.startswith("!") else ""
     whole = sign + text.rstrip("\n")
     ending.kept = [known for known in ending.kept if known != screen.draft]
-    yield from keep(ending, whole)  # first, since it keeps no text that is in `replaced`
+    yield from keep_draft(ending, whole)  # first, since it keeps no text that is in `replaced`
     ending.replaced += [screen.draft, whole]
     ending.cleared = True
     if ending.draft_lost != STASHED:
         ending.draft_lost = ""
 
 
-def _closed(ending: Ending, found: Opened) -> Steps[None]:
-    for signals in HARDER:
-        yield from ask(Signal(frozenset({found.editor}), signals, strikes=False))
-        if not (yield from ask(Wait(frozenset({found.editor}), ending.now + CLOSES_S))):
+def _close_editor(ending: Ending, opened: Opened) -> Steps[None]:
+    for signals in SIGNALS:
+        yield from ask(Signal(frozenset({opened.editor}), signals, strikes=False))
+        if not (yield from ask(Wait(frozenset({opened.editor}), ending.now + CLOSES_S))):
             return

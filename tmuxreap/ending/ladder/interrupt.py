@@ -11,8 +11,8 @@ from tmuxreap.agents.screens import Screen, State
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Outcome
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.keys import at_first, for_certain, take_back
-from tmuxreap.ending.ladder.requests import ReadScreen, Steps, Wait, ask, screen_when, type_keys
+from tmuxreap.ending.ladder.keys import confirmed_screen, ready_screen, take_back_queued
+from tmuxreap.ending.ladder.requests import ReadScreen, Steps, Wait, ask, type_keys, wait_for_screen
 from tmuxreap.ending.plan import REPEATS
 
 AGAIN_S = 0.15  # between two steps of a turn a screen may look idle for a moment
@@ -20,30 +20,30 @@ LOOKS = 5
 RESTING = frozenset({State.IDLE, State.DRAFT})
 UNDER_WAY = frozenset({State.BUSY, State.DIALOG})
 
-Came = tuple[Outcome, Failure | None]
+TurnResult = tuple[Outcome, Failure | None]
 
 
 def end_turn(ending: Ending) -> Steps[None]:
     """End the turn: from the first look to the screen that proves it."""
-    ending.outcome, ending.trouble = yield from _ended(ending)
+    ending.outcome, ending.trouble = yield from _end_turn(ending)
 
 
-def _ended(ending: Ending) -> Steps[Came]:
-    screen = yield from _settled(ending)
+def _end_turn(ending: Ending) -> Steps[TurnResult]:
+    screen = yield from _settled_state(ending)
     if screen.state in RESTING:
         return Outcome.ALREADY_IDLE, None
-    if (reason := why_not(screen, ending.keys)) is not None:
-        return Outcome.REFUSED, refused(ending.name, reason)
-    confirmed = yield from for_certain(ending, (yield from at_first(ending)))
-    confirmed = (yield from take_back(ending, confirmed)) if confirmed is not None else None
+    if (reason := why_not_interruptible(screen, ending.keys)) is not None:
+        return Outcome.REFUSED, not_interruptible(ending.name, reason)
+    confirmed = yield from confirmed_screen(ending, (yield from ready_screen(ending)))
+    confirmed = (yield from take_back_queued(ending, confirmed)) if confirmed is not None else None
     if confirmed is None:
         reason = ending.unsent or "a prompt is queued, and could not be taken back"
-        return Outcome.REFUSED, refused(ending.name, reason)
-    sent = yield from _pressed(ending, confirmed)
-    return (yield from _confirmed(ending, sent))
+        return Outcome.REFUSED, not_interruptible(ending.name, reason)
+    sent = yield from _press_keys(ending, confirmed)
+    return (yield from _confirm(ending, sent))
 
 
-def why_not(screen: Screen | None, profile: Profile) -> str | None:
+def why_not_interruptible(screen: Screen | None, profile: Profile) -> str | None:
     """Return why no key may be sent to this screen, or None."""
     if screen is None or screen.state is State.UNKNOWN:
         return "its screen shows no state that is known"
@@ -54,27 +54,27 @@ def why_not(screen: Screen | None, profile: Profile) -> str | None:
     return None
 
 
-def refused(name: str, reason: str) -> Failure:
+def not_interruptible(name: str, reason: str) -> Failure:
     hint = f"see what it shows: {command('show', name)}"
     return Failure(Code.NOT_INTERRUPTIBLE, f"could not interrupt {name}: {reason}", hint)
 
 
-def _pressed(ending: Ending, screen: Screen) -> Steps[bool]:
+def _press_keys(ending: Ending, screen: Screen) -> Steps[bool]:
     """Send the keys and tell whether any was sent. Closing a dialog may reveal a running turn."""
     sent = False
     for _ in range(REPEATS):
         if screen.state not in UNDER_WAY or screen.setup:
             break
-        if not (yield from _turn_keys(ending, ending.keys.turn_keys_in(screen.state))):
+        if not (yield from _send_turn_keys(ending, ending.keys.turn_keys_in(screen.state))):
             break
         sent = True
-        screen = yield from screen_when(ending, lambda seen: seen.state in RESTING)
+        screen = yield from wait_for_screen(ending, lambda seen: seen.state in RESTING)
     if screen.state in UNDER_WAY:  # a command may be ending; another key does not help
-        yield from screen_when(ending, lambda seen: seen.state in RESTING, ending.keys.leave_s)
+        yield from wait_for_screen(ending, lambda seen: seen.state in RESTING, ending.keys.leave_s)
     return sent
 
 
-def _turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
+def _send_turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
     """Send the keys; return False when the first could not be sent. An agent whose key is sent
     twice may rest after the first."""
     for place, step in enumerate(steps):
@@ -85,20 +85,20 @@ def _turn_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
     return bool(steps)
 
 
-def _confirmed(ending: Ending, sent: bool) -> Steps[Came]:
-    screen = yield from _settled(ending)
+def _confirm(ending: Ending, sent: bool) -> Steps[TurnResult]:
+    screen = yield from _settled_state(ending)
     if ending.awaited and not (yield from ask(Wait(ending.awaited, ending.now))):
         reason = f"could not interrupt {ending.name}: its agent has left"
         return Outcome.FAILED, Failure(Code.GONE, reason, "settle its row: tmuxreap reconcile")
     if screen.state in RESTING:
         return (Outcome.INTERRUPTED if sent else Outcome.ALREADY_IDLE), None
     if not sent:
-        return Outcome.REFUSED, refused(ending.name, "its pane took no key")
+        return Outcome.REFUSED, not_interruptible(ending.name, "its pane took no key")
     reason = f"its key was sent, and its screen is {screen.state.value} still"
-    return Outcome.FAILED, refused(ending.name, reason)
+    return Outcome.FAILED, not_interruptible(ending.name, reason)
 
 
-def _settled(ending: Ending) -> Steps[Screen]:
+def _settled_state(ending: Ending) -> Steps[Screen]:
     """Return the screen at once if a turn is running; any other state must be seen twice."""
     screen = yield from ask(ReadScreen())
     for _ in range(LOOKS):

@@ -18,22 +18,22 @@ from tmuxreap.ending.ladder.requests import (
     Steps,
     Wait,
     ask,
-    keep,
-    left_by,
-    screen_when,
-    settled,
+    keep_draft,
+    settled_screen,
     type_keys,
+    wait_for_exit,
+    wait_for_screen,
 )
-from tmuxreap.ending.plan import REPEATS, PlannedRung, fast, pauses_s
+from tmuxreap.ending.plan import REPEATS, PlannedRung, exits_quickly, pauses_s
 
 LINES_CLEARED = 8
 CLEAR_S = 0.3
 SAME_S = 0.3  # between two looks at an agent behind a carrier
 ROUNDED_S = 1e-6
-GOES_ON = frozenset({State.BUSY, State.UNKNOWN})
+STILL_BUSY = frozenset({State.BUSY, State.UNKNOWN})
 
 
-class _Way(Enum):
+class _KeysResult(Enum):
     """The result of a sequence of keys."""
 
     LEFT = "the agent left"
@@ -44,41 +44,41 @@ class _Way(Enum):
 
 def press_keys(ending: Ending, planned: PlannedRung) -> Steps[bool]:
     limit = None if ending.policy.keys_timeout_s is None else ending.now + planned.wait_s
-    way = _Way.BROKEN
-    seen = yield from for_certain(ending, (yield from at_first(ending)))
+    result = _KeysResult.BROKEN
+    seen = yield from confirmed_screen(ending, (yield from ready_screen(ending)))
     if seen is not None:
-        seen = yield from take_back(ending, seen)
+        seen = yield from take_back_queued(ending, seen)
     if seen is not None and seen.stashed:
-        seen = yield from _unstashed(ending, seen)
+        seen = yield from _unstash(ending, seen)
     if seen is not None and seen.setup:
-        way = yield from _unanswered(ending, limit, seen)
+        result = yield from _leave_setup(ending, limit, seen)
     elif seen is not None:
-        seen = yield from _interrupted(ending, seen, limit)
+        seen = yield from _interrupt_turn(ending, seen, limit)
         if seen.partial:
-            from tmuxreap.ending.ladder.handing_over import whole_of  # late: rarely needed
+            from tmuxreap.ending.ladder.handing_over import read_whole_draft  # late: rarely needed
 
-            seen = yield from whole_of(ending, seen)
-        if fast(seen, ending.keys) and ending.handed is None:
-            way = yield from _sequence(
+            seen = yield from read_whole_draft(ending, seen)
+        if exits_quickly(seen, ending.keys) and ending.editor_screen is None:
+            result = yield from _send_keys(
                 ending, ending.keys.idle_keys, limit, ending.keys.leave_s, seen
             )
             seen = None
-        if way in (_Way.BROKEN, _Way.CUT):
-            way = yield from _safely(ending, limit, seen)
-        yield from _in_an_editor(ending)
-    if way is _Way.LEFT:
+        if result in (_KeysResult.BROKEN, _KeysResult.CUT):
+            result = yield from _send_safe_keys(ending, limit, seen)
+        yield from _close_late_editor(ending)
+    if result is _KeysResult.LEFT:
         ending.agent_left = True
         ending.known = yield from ask(Capture())
     return False
 
 
-def at_first(ending: Ending) -> Steps[Screen]:
+def ready_screen(ending: Ending) -> Steps[Screen]:
     """Make the pane ready for keys and read its screen, which must be as planned or seen twice."""
     screen = yield from ask(ReadScreen(ready=True))
-    return (yield from settled(ending, screen, ending.plan.screen))
+    return (yield from settled_screen(ending, screen, ending.plan.screen))
 
 
-def for_certain(ending: Ending, screen: Screen) -> Steps[Screen | None]:
+def confirmed_screen(ending: Ending, screen: Screen) -> Steps[Screen | None]:
     """Confirm the screen of an agent behind a carrier, where it is the only evidence of the agent:
     two looks must agree. Return None when they do not."""
     carrier = ending.sight.carrier
@@ -92,23 +92,23 @@ def for_certain(ending: Ending, screen: Screen) -> Steps[Screen | None]:
     return None
 
 
-def take_back(ending: Ending, screen: Screen) -> Steps[Screen | None]:
+def take_back_queued(ending: Ending, screen: Screen) -> Steps[Screen | None]:
     """Take queued prompts back into the input and keep them: the key that ends a turn would start
     the next one. Return the new screen, or None when they stay queued: then no key is sent."""
-    yield from keep(ending, screen.draft)
+    yield from keep_draft(ending, screen.draft)
     before = ""
     while screen.queued not in ("", before):
         if screen.state is State.DIALOG or not ending.keys.unqueue_keys:
             break
         before = screen.queued
         if screen.draft and ending.keys.clear_keys:
-            screen = yield from _cleared(ending, screen)
+            screen = yield from _clear_input(ending, screen)
         yield from type_keys(ending, ending.keys.unqueue_keys)
         changed = partial(_has_changed, before)
-        now = yield from screen_when(ending, changed, ending.keys.leave_s)
-        screen = yield from settled(ending, now, screen)
-        yield from keep(ending, screen.draft)
-    yield from keep(ending, screen.queued)
+        now = yield from wait_for_screen(ending, changed, ending.keys.leave_s)
+        screen = yield from settled_screen(ending, now, screen)
+        yield from keep_draft(ending, screen.draft)
+    yield from keep_draft(ending, screen.queued)
     return None if screen.queued else screen
 
 
@@ -116,29 +116,29 @@ def _has_changed(queued: str, screen: Screen) -> bool:
     return screen.queued != queued
 
 
-def _cleared(ending: Ending, screen: Screen) -> Steps[Screen]:
+def _clear_input(ending: Ending, screen: Screen) -> Steps[Screen]:
     """Clear the input line by line: some agents take prompts back only into an empty input."""
     for _ in range(LINES_CLEARED):
         if not screen.draft:
             break
-        yield from keep(ending, screen.draft)
+        yield from keep_draft(ending, screen.draft)
         yield from type_keys(ending, ending.keys.clear_keys)
-        screen = yield from screen_when(ending, lambda seen: not seen.draft, CLEAR_S)
+        screen = yield from wait_for_screen(ending, lambda seen: not seen.draft, CLEAR_S)
     return screen
 
 
-def _unstashed(ending: Ending, screen: Screen) -> Steps[Screen]:
+def _unstash(ending: Ending, screen: Screen) -> Steps[Screen]:
     """Bring a stashed draft back into the empty input and keep it."""
     if screen.state is State.IDLE and ending.keys.unstash_keys:
         yield from type_keys(ending, ending.keys.unstash_keys)
-        screen = yield from screen_when(ending, lambda seen: not seen.stashed)
-        yield from keep(ending, screen.draft)
+        screen = yield from wait_for_screen(ending, lambda seen: not seen.stashed)
+        yield from keep_draft(ending, screen.draft)
     if screen.stashed:
         ending.draft_lost = STASHED
     return screen
 
 
-def _interrupted(ending: Ending, screen: Screen, limit: float | None) -> Steps[Screen]:
+def _interrupt_turn(ending: Ending, screen: Screen, limit: float | None) -> Steps[Screen]:
     """End the turn before anything is typed: an agent that exits in the middle of a turn may leave
     a program behind that continues it."""
     for _ in range(REPEATS):
@@ -147,76 +147,76 @@ def _interrupted(ending: Ending, screen: Screen, limit: float | None) -> Steps[S
             break
         if not (yield from type_keys(ending, ending.keys.interrupt_keys)):
             break
-        screen = yield from screen_when(ending, lambda seen: seen.state not in GOES_ON)
-        yield from keep(ending, screen.draft)
+        screen = yield from wait_for_screen(ending, lambda seen: seen.state not in STILL_BUSY)
+        yield from keep_draft(ending, screen.draft)
     return screen
 
 
-def _unanswered(ending: Ending, limit: float | None, seen: Screen) -> Steps[_Way]:
+def _leave_setup(ending: Ending, limit: float | None, seen: Screen) -> Steps[_KeysResult]:
     """Leave a setup dialog unanswered, by its own keys only: the agent may store an Escape as a
     "no"."""
-    way, pause_s = _Way.BROKEN, ending.keys.leave_s / REPEATS
+    result, pause_s = _KeysResult.BROKEN, ending.keys.leave_s / REPEATS
     for _ in range(REPEATS if ending.keys.setup_keys else 0):
-        way = yield from _sequence(ending, ending.keys.setup_keys, limit, pause_s, seen)
-        if way is not _Way.STAYED:
+        result = yield from _send_keys(ending, ending.keys.setup_keys, limit, pause_s, seen)
+        if result is not _KeysResult.STAYED:
             break
-    return way
+    return result
 
 
-def _safely(ending: Ending, limit: float | None, seen: Screen | None) -> Steps[_Way]:
+def _send_safe_keys(ending: Ending, limit: float | None, seen: Screen | None) -> Steps[_KeysResult]:
     """Send the sequence that works in every state, then repeat its last keys as often as fits into
     the time to exit, which counts from the last key of the sequence."""
     again, leave_s = ending.keys.again_keys, ending.keys.leave_s
     pause_s = leave_s / (2 * REPEATS) if again else leave_s
-    way = yield from _sequence(ending, ending.keys.safe_keys, limit, pause_s, seen)
+    result = yield from _send_keys(ending, ending.keys.safe_keys, limit, pause_s, seen)
     until = ending.now - pause_s + leave_s
     last = until if limit is None else min(until, limit)
     for _ in range(REPEATS if again else 0):
         fits = ending.now + pauses_s(again) + pause_s <= until + ROUNDED_S
-        if way is not _Way.STAYED or not fits:
+        if result is not _KeysResult.STAYED or not fits:
             break
-        way = yield from _sequence(ending, again, last, pause_s)
+        result = yield from _send_keys(ending, again, last, pause_s)
     # After a cut the agent may be exiting: the terminal goes before the last of its processes.
-    if way in (_Way.STAYED, _Way.CUT):
-        left = yield from left_by(ending, ending.awaited, until - ending.now, limit)
-        way = _Way.LEFT if left else _Way.STAYED
-    return way
+    if result in (_KeysResult.STAYED, _KeysResult.CUT):
+        exited = yield from wait_for_exit(ending, ending.awaited, until - ending.now, limit)
+        result = _KeysResult.LEFT if exited else _KeysResult.STAYED
+    return result
 
 
-def _sequence(
+def _send_keys(
     ending: Ending,
     steps: tuple[KeyStep, ...],
     limit: float | None,
     leave_s: float,
     seen: Screen | None = None,
-) -> Steps[_Way]:
+) -> Steps[_KeysResult]:
     """Send key after key while the agent lives, then wait for its exit. `seen`: the screen as just
     read."""
     agent, sent = ending.awaited, False
     for step in steps:
         if limit is not None and ending.now >= limit:
-            return _Way.STAYED
-        left = broken = False
+            return _KeysResult.STAYED
+        exited = broken = False
         if isinstance(step, Pause):
-            left, seen = (yield from left_by(ending, agent, step.seconds, limit)), None
+            exited, seen = (yield from wait_for_exit(ending, agent, step.seconds, limit)), None
         else:
             broken = not (yield from _press(ending, step, seen))
             seen = None
         if broken:
-            left = yield from left_by(ending, agent, 0, limit)
-            if left:
-                return _Way.LEFT
-            return _Way.CUT if sent else _Way.BROKEN
-        if left:
-            return _Way.LEFT
+            exited = yield from wait_for_exit(ending, agent, 0, limit)
+            if exited:
+                return _KeysResult.LEFT
+            return _KeysResult.CUT if sent else _KeysResult.BROKEN
+        if exited:
+            return _KeysResult.LEFT
         sent = sent or not isinstance(step, Pause)
-    left = yield from left_by(ending, agent, leave_s, limit)
-    return _Way.LEFT if left else _Way.STAYED
+    exited = yield from wait_for_exit(ending, agent, leave_s, limit)
+    return _KeysResult.LEFT if exited else _KeysResult.STAYED
 
 
 def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]:
     """Send a key or text only where it can do no harm: the screen is read before each key."""
-    if (yield from _in_an_editor(ending)):
+    if (yield from _close_late_editor(ending)):
         seen = None
     if ending.sight.carrier is not None:
         seen = seen or (yield from ask(ReadScreen()))
@@ -224,36 +224,36 @@ def _press(ending: Ending, step: Key | Text, seen: Screen | None) -> Steps[bool]
             return False
     if isinstance(step, Key):
         screen = seen or (yield from ask(ReadScreen()))
-        ours = _is_ours(ending, screen)
-        if step.name == "Enter" and not ours:
+        is_our_text = _is_our_text(ending, screen)
+        if step.name == "Enter" and not is_our_text:
             return False
-        if not ours:
-            if _clears(ending, step) and screen.state is State.UNKNOWN:
-                screen = yield from settled(ending, screen, ending.plan.screen)
-            now = yield from take_back(ending, screen)
-            if now is None:
+        if not is_our_text:
+            if _may_clear(ending, step) and screen.state is State.UNKNOWN:
+                screen = yield from settled_screen(ending, screen, ending.plan.screen)
+            screen_after = yield from take_back_queued(ending, screen)
+            if screen_after is None:
                 return False
-            _note_lost(ending, step, now)
+            _note_lost(ending, step, screen_after)
     return (yield from ask(Press(step)))
 
 
-def _in_an_editor(ending: Ending) -> Steps[bool]:
+def _close_late_editor(ending: Ending) -> Steps[bool]:
     """Tell whether an editor that opened late was in front; it is ended now."""
-    if ending.handed is None:
+    if ending.editor_screen is None:
         return False
-    from tmuxreap.ending.ladder.handing_over import come_late
+    from tmuxreap.ending.ladder.handing_over import take_from_late_editor
 
-    return (yield from come_late(ending))
+    return (yield from take_from_late_editor(ending))
 
 
-def _clears(ending: Ending, key: Key) -> bool:
+def _may_clear(ending: Ending, key: Key) -> bool:
     """Tell whether this key is the first that may clear a draft."""
     return not ending.cleared and key.name != "Escape"
 
 
 def _note_lost(ending: Ending, key: Key, screen: Screen) -> None:
     """Note a draft that this key destroys and that could not be kept before."""
-    if not _clears(ending, key):
+    if not _may_clear(ending, key):
         return
     ending.cleared = True
     if screen.partial:
@@ -262,18 +262,18 @@ def _note_lost(ending: Ending, key: Key, screen: Screen) -> None:
         ending.draft_lost = "its screen could not be read"
 
 
-def keep_shown(ending: Ending) -> Steps[None]:
+def keep_shown_drafts(ending: Ending) -> Steps[None]:
     """Keep the drafts of the planned screen, for an ending without keys."""
     screen = ending.plan.screen
     if screen is None or ending.cleared:
         return
-    yield from keep(ending, screen.draft)
-    yield from keep(ending, screen.queued)
+    yield from keep_draft(ending, screen.draft)
+    yield from keep_draft(ending, screen.queued)
     if screen.partial or screen.stashed:
         ending.draft_lost = PARTIAL if screen.partial else STASHED
 
 
-def _is_ours(ending: Ending, screen: Screen) -> bool:
+def _is_our_text(ending: Ending, screen: Screen) -> bool:
     """Tell whether the input holds exactly the text that we typed: Enter would submit it."""
     typed = "".join(step.text for step in ending.keys.idle_keys if isinstance(step, Text))
     return screen.state is State.DRAFT and screen.draft.strip() == typed

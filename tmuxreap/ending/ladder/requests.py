@@ -119,13 +119,13 @@ class Capture(Request[Known]):
 
 
 @frozen
-class Heard:
-    ours: bool  # this process still owns the ending
+class TurnReport:
+    still_owner: bool  # this process still owns the ending
     state: str  # as the agent's hooks reported it last; empty without hooks
 
 
 @frozen
-class Hear(Request[Heard]):
+class ReadTurn(Request[TurnReport]):
     """What did the agent's hooks report of its turn?"""
 
 
@@ -144,19 +144,19 @@ def type_keys(ending: Ending, steps: tuple[KeyStep, ...]) -> Steps[bool]:
     return True
 
 
-def screen_when(
+def wait_for_screen(
     ending: Ending, holds: Callable[[Screen], bool], seconds: float = SETTLE_S
 ) -> Steps[Screen]:
     """Read the screen until the condition holds, the agent exits or the time is up."""
     until = ending.now + seconds
     while True:
-        left = yield from left_by(ending, ending.awaited, LOOK_S, None)
+        left = yield from wait_for_exit(ending, ending.awaited, LOOK_S, None)
         screen = yield from ask(ReadScreen())
         if left or holds(screen) or ending.now >= until:
             return screen
 
 
-def settled(ending: Ending, screen: Screen, before: Screen | None) -> Steps[Screen]:
+def settled_screen(ending: Ending, screen: Screen, before: Screen | None) -> Steps[Screen]:
     """Read until the screen is as it was before, or the same twice: while it is being drawn, what
     is queued or half-typed may be missing. An empty prompt needs no second look, since it is read
     again before anything typed into it is submitted."""
@@ -164,15 +164,15 @@ def settled(ending: Ending, screen: Screen, before: Screen | None) -> Steps[Scre
     for _ in range(DRAWN_LOOKS):
         if sure or screen.state is State.IDLE:
             break
-        if (yield from left_by(ending, ending.awaited, LOOK_S, None)):
+        if (yield from wait_for_exit(ending, ending.awaited, LOOK_S, None)):
             break
-        yield from keep(ending, screen.draft)
+        yield from keep_draft(ending, screen.draft)
         before, screen = screen, (yield from ask(ReadScreen()))
         sure = screen == before and screen.state is not State.UNKNOWN
     return screen
 
 
-def keep(ending: Ending, text: str) -> Steps[None]:
+def keep_draft(ending: Ending, text: str) -> Steps[None]:
     """Keep each text once. A text replaces its own parts; a part of a draft that was read whole is
     not kept."""
     if not text or text in ending.kept or any(text in known for known in ending.replaced):
@@ -182,7 +182,7 @@ def keep(ending: Ending, text: str) -> Steps[None]:
     ending.draft = Draft(BETWEEN.join(ending.kept), event)
 
 
-def left_by(
+def wait_for_exit(
     ending: Ending, agent: frozenset[ProcessId], seconds: float, limit: float | None
 ) -> Steps[bool]:
     until = ending.now + seconds

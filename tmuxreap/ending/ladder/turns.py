@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from tmuxreap.agents.screens import Screen, State
 from tmuxreap.ending.ending import Ending
-from tmuxreap.ending.ladder.keys import take_back
+from tmuxreap.ending.ladder.keys import take_back_queued
 from tmuxreap.ending.ladder.requests import (
     Capture,
-    Hear,
-    Heard,
     Look,
     ReadScreen,
+    ReadTurn,
     Recall,
     Steps,
+    TurnReport,
     Wait,
     ask,
 )
 
 LOOK_S = 0.15
-STILL_LOOKS = 2  # between two steps of a turn a screen may look idle for a moment
-TOLD_LOOKS = 14  # two seconds, if hooks say "working": a cancelled turn calls no hook
+IDLE_LOOKS = 2  # between two steps of a turn a screen may look idle for a moment
+BUSY_LOOKS = 14  # two seconds, if hooks say "working": a cancelled turn calls no hook
 READY = frozenset({State.IDLE, State.DRAFT})
 RESTING = frozenset({"idle", "ended"})
 
@@ -30,35 +30,35 @@ RESTING = frozenset({"idle", "ended"})
 def finish_turn(ending: Ending, wait_s: float) -> Steps[bool]:
     """Wait for the end of the turn, then look at the session anew: the plan may be old by now.
     Return False when another process took the ending over."""
-    until, agent, resting, needed = ending.now + wait_s, ending.awaited, 0, STILL_LOOKS
+    until, agent, resting, needed = ending.now + wait_s, ending.awaited, 0, IDLE_LOOKS
     while resting < needed:
-        heard = yield from ask(Hear())
-        if not heard.ours:
+        report = yield from ask(ReadTurn())
+        if not report.still_owner:
             return False
         screen = yield from ask(ReadScreen())
         if screen.queued and ending.sight.carrier is None:  # else it would start another turn
-            yield from take_back(ending, screen)
-        resting = resting + 1 if _rests(screen, heard) else 0
-        needed = STILL_LOOKS if heard.state in (*RESTING, "") else TOLD_LOOKS
+            yield from take_back_queued(ending, screen)
+        resting = resting + 1 if _rests(screen, report) else 0
+        needed = IDLE_LOOKS if report.state in (*RESTING, "") else BUSY_LOOKS
         now = ending.now
         if now >= until:
             ending.turn_cut = resting == 0
             break
         if not (yield from ask(Wait(agent, min(until, now + LOOK_S)))) and agent:
             break
-    yield from _anew(ending)
+    yield from _look_again(ending)
     return True
 
 
-def _rests(screen: Screen, heard: Heard) -> bool:
+def _rests(screen: Screen, report: TurnReport) -> bool:
     """Tell whether the agent rests. The screen decides, since a cancelled turn calls no hook; the
     hooks decide when the screen is unknown."""
     if screen.state is State.UNKNOWN:
-        return heard.state in RESTING
+        return report.state in RESTING
     return screen.state in READY
 
 
-def _anew(ending: Ending) -> Steps[None]:
+def _look_again(ending: Ending) -> Steps[None]:
     ending.sight = yield from ask(Look())
     ending.agent_left = ending.sight.agent_gone
     ending.known = yield from ask(Capture() if ending.agent_left else Recall())
