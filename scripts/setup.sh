@@ -86,7 +86,7 @@ ensure_venv() {
     fi
     say "installing the locked development set into .venv"
     rm -f "$stamp"
-    pip_install --requirement "$lock"
+    pip_install --no-compile --requirement "$lock" # what is imported is compiled then: a third of it
     pip_install --no-deps --no-build-isolation --editable "$top"
     wanted >"$stamp"
 }

@@ -30,7 +30,7 @@ from tmuxreap.sessions.context import Context
 from tmuxreap.system.environment import Settings
 
 PATIENCE_S = 60.0  # a safety limit, not a verdict: the awaited event comes much sooner
-LOOK_S, LOOK_AT_MOST_S = 0.005, 0.05
+LOOK_S, LOOK_AT_MOST_S = 0.015, 0.1
 BURST_S = 0.06
 CONFIRM_S = 0.02
 DEMO = [sys.executable, "-m", "tmuxreap.demo_agent"]

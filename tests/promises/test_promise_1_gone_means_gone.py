@@ -167,7 +167,8 @@ def test_a_zombie_is_dead(real: Real) -> None:
         assert (
             Path(f"/proc/{note.read_text()}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
         )
-        assert result["duration_ms"] < 1500
+        last = result["rungs"][-1]  # nobody waits for it to go
+        assert (last["name"], last["skipped"], last["waited_ms"]) == ("kill", "nothing was left", 0)
     finally:
         stranger.kill()
         stranger.communicate()
