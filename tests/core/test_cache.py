@@ -1,5 +1,4 @@
-"""What was slow to read is kept in the ledger, and counts for the very files that it was made from
-alone."""
+"""Slow parses are cached in the ledger, and used for exactly the files they were made from."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def agents_of_mine() -> Path:
 
 @pytest.fixture
 def known(registry: Path) -> Path:
-    """A registry whose reading is kept, and that of a file with agents beside ours."""
+    """A registry and a user's profiles, both cached."""
     registry.write_text(TEXT)
     mine = agents_of_mine()
     mine.parent.mkdir()

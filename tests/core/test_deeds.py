@@ -1,4 +1,4 @@
-"""What can be done on a multiplexer: values that can be compared, and words for each of them."""
+"""Actions on a multiplexer: comparable values, and the command of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every code has one exit status, and a run with several failures says the one that they share."""
+"""Every code has one exit status; a run with several failures returns the one that all share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.fakes import DEMO, Story
 from tmuxreap.commands.reconcile import reconcile
 from tmuxreap.core.errors import Code, Exit, Failure, command, shared_exit
 
-# As the contract's table has it.
+# The exit statuses are a public contract.
 CONTRACT = {
     1: (
         "still_running session_alive session_replaced own_session foreign_panes ambiguous_pane"

@@ -1,4 +1,4 @@
-"""The tests' way to make one step fail, and nothing else."""
+"""Fault points fail the armed step and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a screen may stand in a registry: the last lines, plain, without secrets."""
+"""What is stored of a screen: the last lines, plain, without secrets."""
 
 from __future__ import annotations
 

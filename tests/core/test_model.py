@@ -1,4 +1,4 @@
-"""The nouns: what they say of themselves."""
+"""The model's values and their derived properties."""
 
 from __future__ import annotations
 

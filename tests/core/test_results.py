@@ -1,4 +1,4 @@
-"""The envelope that every answer has, and the exit status that follows from what is in it."""
+"""The envelope of every answer, and the exit status that follows from its content."""
 
 from __future__ import annotations
 

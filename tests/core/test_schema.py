@@ -1,5 +1,4 @@
-"""The schemas say what answers look like: derived from the types, written down as files, and true
-for ever."""
+"""The schemas of answers: derived from the types, checked in as files, and backward compatible."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from tmuxreap.interfaces.cli.main import VERBS
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "schema"
 OLD = sorted((ROOT / "tests" / "old_answers").glob("*.json*"))
-WITHOUT_JSON = {"attach", "hook", "mcp", "popup", "schema"}  # they answer in words of their own
+WITHOUT_JSON = {"attach", "hook", "mcp", "popup", "schema"}  # they print formats of their own
 
 
 def test_every_verb_that_answers_in_json_has_a_schema() -> None:
@@ -48,7 +47,7 @@ def test_a_command_prints_it(registry: Path) -> None:
 
 @pytest.mark.parametrize("path", OLD, ids=[path.stem for path in OLD])
 def test_an_old_answer_stays_valid(path: Path) -> None:
-    """Whoever reads by today's schema reads what was written down long ago."""
+    """Today's schemas accept answers of earlier versions."""
     for line in path.read_text().splitlines():
         answer = json.loads(line)
         if path.stem.startswith("watch"):

@@ -1,4 +1,4 @@
-"""The rules for secrets: tried rarely, compiled late, and never slow, whatever a screen shows."""
+"""The patterns of secrets: rarely tried, compiled late, and never slow, whatever the screen."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from tmuxreap.core.masking import mask_secrets
 from tmuxreap.core.secret_kinds import KINDS, PREFIXES, Kind
 
 LENGTH = 100_000
-CPU_S = (
-    1.0  # hundredths are needed; a pattern with steps in the square of the length needs far more
-)
+CPU_S = 1.0  # linear patterns need hundredths; a quadratic one needs far more
 FILLINGS = ("a", "0", "-", " ", "/", '"', "\\", "\n", "a.", "aA0", "=a ", '="')
 
 
@@ -27,7 +25,7 @@ def test_a_rule_is_found_by_its_words_alone(kind: Kind) -> None:
     assert set(re.compile(kind.pattern).groupindex) <= {"keep"}
 
 
-SHAPES = KINDS[: -len(PREFIXES) + 2]  # those of a prefix are all of one shape
+SHAPES = KINDS[: -len(PREFIXES) + 2]  # the same pattern for every prefix
 
 
 @pytest.mark.parametrize("kind", SHAPES, ids=lambda kind: kind.name)

@@ -1,4 +1,4 @@
-"""What a text takes on a terminal, and what of it may reach one."""
+"""The width of text on a terminal, and the escaping of what a terminal would obey."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Hosts that are folders: each with a HOME, a place for tmux and a registry of its own, reached by
-a command."""
+"""Hosts that are folders: each with its own HOME, tmux folder and registry, reached by a
+command."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Said:
 
 @dataclass
 class Fleet:
-    """The caller's own machine, and hosts beside it."""
+    """The caller's own machine, and hosts next to it."""
 
     folder: Path
     hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Fleet:
         return self.home(host) / ".hermes" / "agent-sessions.yaml"
 
     def add(self, name: str, *rows: str, **block: Any) -> None:
-        """A host whose rows are of sessions that are gone."""
+        """Add a host whose rows are of sessions that are gone."""
         home = self.home(name)
         (home / "t").mkdir(parents=True)
         (home / ".hermes").mkdir()
@@ -77,7 +77,7 @@ class Fleet:
         found = {"tmux_sessions": [{"name": name, **row} for name, row in rows.items()]}
         found = json.loads(json.dumps(found))
         for number, row in enumerate(found["tmux_sessions"]):
-            row["pane"]["pid"] += number  # two rows of one pid are one session
+            row["pane"]["pid"] += number  # rows with the same pid are the same session
         self.registry(host).write_text(yaml.safe_dump(found, sort_keys=False))
 
     def rows(self, host: str) -> dict[str, dict[str, Any]]:
@@ -115,7 +115,7 @@ class Fleet:
         )
 
     def run(self, *words: str, stdin: str = "") -> Said:
-        """The same in a copy of this process, which has read all modules already."""
+        """Run it in a fork of this process, which has imported all modules."""
 
         def work() -> int:
             os.environ.clear()
@@ -129,7 +129,7 @@ class Fleet:
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[Fleet]:
-    """Two hosts with a row each, and a machine of one's own with another."""
+    """Two hosts with one row each, and the caller's own machine with another."""
     found = Fleet(tmp_path)
     found.add("me", "mine")
     found.add("a", "web", tags=["big"])

@@ -1,5 +1,4 @@
-"""A link between a client and a server that a test can spoil: it delays, holds back, garbles, and
-is cut."""
+"""A link between client and server that a test can disturb: delay, hold back, garble, cut."""
 
 from __future__ import annotations
 
@@ -10,13 +9,13 @@ import time
 
 
 class Relay:
-    """Carries whoever connects to `port` to another port of this machine."""
+    """Forwards connections to `port` to another port of this machine."""
 
     def __init__(self, to: int) -> None:
         self.delay_s = 0.0
-        self.held = False  # what the server says does not arrive
+        self.held = False  # the server's answers do not arrive
         self.garbled = False
-        self.refusing = False  # a connection ends as soon as it is made
+        self.refusing = False  # new connections are closed at once
         self.accepted = 0
         self.server_port = to
         self._ends: list[socket.socket] = []
@@ -26,7 +25,7 @@ class Relay:
         self._accepting.start()
 
     def cut(self) -> None:
-        """Every connection that there is; new ones are carried as before."""
+        """Close every open connection; new ones are forwarded as before."""
         while self._ends:
             end = self._ends.pop()
             with contextlib.suppress(OSError):
@@ -34,7 +33,7 @@ class Relay:
             end.close()
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)  # a close alone does not wake who accepts
+        self._listener.shutdown(socket.SHUT_RDWR)  # close alone does not wake accept()
         self._accepting.join()
         self._listener.close()
         self.cut()

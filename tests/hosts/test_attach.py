@@ -1,4 +1,4 @@
-"""`attach NAME@HOST`: this terminal becomes one of the host's, by ssh."""
+"""`attach NAME@HOST` attaches this terminal to a remote session, by ssh."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_name_is_read_by_the_shell_there_as_it_stands() -> None:
 
 
 def attached(fleet: Fleet, name: str) -> tuple[int, str]:
-    """On a terminal, with an ssh that says what it was called with."""
+    """Run it on a terminal, with an ssh that prints its arguments."""
     folder = fleet.folder / "bin"
     folder.mkdir(exist_ok=True)
     (folder / "ssh").write_text('#!/bin/sh\nprintf "%s|" "$@"\n')

@@ -1,4 +1,4 @@
-"""Which hosts are meant, and which target goes to which."""
+"""Which hosts are selected, and which target goes to which."""
 
 from __future__ import annotations
 

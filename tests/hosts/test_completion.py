@@ -1,4 +1,4 @@
-"""A shell is offered the hosts of hosts.yaml, and nobody is connected to for it."""
+"""Completion offers the hosts of hosts.yaml and connects to none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many are asked at the same time; the answers stand in the order of the questions."""
+"""Many calls run at the same time; the results are in the order of the calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What can go wrong on the way to a host: each with its code, and none disturbs another one."""
+"""What can go wrong on the way to a host: each fault with its code, and none affects another
+host."""
 
 from __future__ import annotations
 
@@ -133,11 +134,11 @@ def test_a_verb_that_is_newer_than_the_host(fleet: Fleet) -> None:
 
 INCOMPATIBLE = {"schema": "tmuxreap/1", "at": "incompatible", "why": "list knows no sort there"}
 
-# A link that breaks.
+# Broken connections
 
 
 def half_deaf(fleet: Fleet, times: int, later: str) -> None:
-    """An engine that for so many times says hello, carries the request, and then is cut."""
+    """An engine that says hello, forwards the request and is then cut, that many times."""
     home = fleet.home("b")
     text = f"""
 echo x >> {fleet.folder}/tries
@@ -147,7 +148,7 @@ HOME={home} TMUX_TMPDIR={home}/t "$@" > {fleet.folder}/back.$$ &
 IFS= read -r hello < {fleet.folder}/back.$$
 printf '%s\\n' "$hello"
 exit 255"""
-    # The far side reads our stdin itself: a background command of a shell would have none.
+    # The remote side reads our stdin: a background command of a shell would have none.
     text = text.replace('"$@" >', '"$@" <&3 >').replace("mkfifo", "exec 3<&0; mkfifo", 1)
     fleet.configure({"b": {"via": [fleet.script("engine", text)], "program": warm.program()}})
 
@@ -173,7 +174,7 @@ def test_what_cannot_be_heard_is_unknown(fleet: Fleet) -> None:
         "host_unreachable",
     )
     deadline = time.monotonic() + 60
-    while fleet.rows("b")["web"]["status"] != "stopped":  # it went on by itself
+    while fleet.rows("b")["web"]["status"] != "stopped":  # it finished on its own
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -201,14 +202,14 @@ def test_after_ctrl_c_the_verb_there_goes_on(fleet: Fleet) -> None:
     assert "goes on" in json.loads(out)["error"]["message"]
 
 
-# A host that hangs, sleeps, is newer, or whose clock is off.
+# Hosts that hang, sleep, are newer, or have a wrong clock
 
 
 @pytest.mark.parametrize("lasting", [False, True])
 def test_a_host_that_says_nothing_is_given_up(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, lasting: bool
 ) -> None:
-    """After 30 s; here after less. What was never begun is not asked for again."""
+    """After 30 s in reality. A request that never began has no outcome to ask for."""
     monkeypatch.setattr(link, "ANSWER_S", 1.5)
     pid = fleet.folder / "pid"
     host = Host("hung", via=(fleet.script("engine", f"echo $$ > {pid}; exec sleep 600"),))
@@ -220,14 +221,14 @@ def test_a_host_that_says_nothing_is_given_up(
 
 
 def test_nobody_waits_for_one_that_says_nothing(fleet: Fleet) -> None:
-    """The plan of each host is followed at once, where nobody is to be asked."""
+    """Without a question to the user, each host proceeds after its own plan."""
     told, gone = fleet.folder / "told", fleet.folder / "gone"
     plan = {"name": "web", "outcome": "planned", "error": None}
     answer = {"exit_code": 0, "warnings": [], "results": [plan]}
     told.write_text(
         "\n".join([json.dumps(HELLO), json.dumps({**ANSWER, "texts": [[]], "answer": answer}), ""])
     )
-    # It answers when the other one has been asked twice: for its plan, and to stop.
+    # It answers once the other host has got two requests: plan and stop.
     quick = fleet.script("quick", f"echo x >> {gone}; cat {told}; cat > /dev/null")
     slow = fleet.script(
         "slow",
@@ -252,7 +253,7 @@ def test_a_host_that_falls_asleep_after_its_hello(
     assert not link.ask(host, Request("1", "list"), caller, lasting=False).unknown
     assert len(tries.read_text().split()) == 1
     heard = link.ask(host, Request("2", "stop"), caller, lasting=True)
-    assert heard.unknown  # its outcome was asked for again, and the verb was not
+    assert heard.unknown  # only the outcome was queried again, not the verb
     assert len(tries.read_text().split()) == 1 + 3
 
 
@@ -295,14 +296,14 @@ def test_a_clock_that_is_off_disturbs_no_other_host(fleet: Fleet) -> None:
 
 
 def test_fifty_hosts_are_asked_together_and_one_that_is_down_stops_none(fleet: Fleet) -> None:
-    """48 of them are played by a file, so that fifty are no more than one machine can do."""
+    """A file plays 48 of them: one machine could not run fifty."""
     told, begun = fleet.folder / "told", fleet.folder / "begun"
     begun.mkdir()
     row = {"name": "web", "status": "running", "live": "alive", "tags": [], "error": None}
     answer = {"exit_code": 0, "warnings": [], "results": [row]}
     texts = {**ANSWER, "texts": [["web"]], "answer": answer}
     told.write_text("\n".join([json.dumps(HELLO), json.dumps(texts), ""]))
-    # Each waits until at least twenty have been begun: one after the other would take for ever.
+    # Each waits until at least twenty have started: in sequence this would never end.
     wait = f"touch {begun}/$$; while [ $(ls {begun} | wc -l) -lt 20 ]; do sleep 0.05; done"
     engine = fleet.script("engine", f"{wait}; cat {told}; cat > /dev/null")
     fleet.configure({f"h{n}": {"via": [engine], "tags": ["far"]} for n in range(48)})

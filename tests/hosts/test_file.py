@@ -1,4 +1,4 @@
-"""hosts.yaml: what is read, what is refused, and from whom."""
+"""hosts.yaml: what is accepted, what is refused, and from which owner."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_file_of_another_user_is_refused(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = type(file).stat(file)
-    if found.st_uid == 0:  # root's is trusted: as another user sees a third one's
+    if found.st_uid == 0:  # root's files are trusted, so this reads one of a third user
         import os
 
         os.chown(file, 12345, -1)

@@ -1,5 +1,5 @@
-"""`watch` and `events --follow` over hosts: they only read, with or without a watch there, and what
-runs there ends with its listener."""
+"""`watch` and `events --follow` over hosts: they only read, with or without a remote watch, and the
+remote process ends with its listener."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.real import until
 
 
 class Listener:
-    """A verb that goes on, with what it has said so far."""
+    """A long-running verb, with its output so far."""
 
     def __init__(self, fleet: Fleet, *words: str) -> None:
         self.process = fleet.begin(*words, "--json")
@@ -37,7 +37,7 @@ class Listener:
 
     def _take(self, line: str) -> None:
         found = json.loads(line)
-        if "results" not in found:  # the last word, when it is interrupted, is an envelope
+        if "results" not in found:  # after an interrupt, the last line is an envelope
             self.said.append(found)
 
     def told(self, name: str, event: str) -> bool:
@@ -69,7 +69,7 @@ def listening(fleet: Fleet, *words: str) -> Iterator[Listener]:
 
 
 def there(fleet: Fleet, host: str, word: str) -> list[int]:
-    """Processes of that host whose command line ends with this word."""
+    """Return the host's processes whose command line ends with this word."""
     home = f"HOME={fleet.home(host)}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*"):
@@ -82,7 +82,7 @@ def there(fleet: Fleet, host: str, word: str) -> list[int]:
 
 @pytest.fixture
 def living(fleet: Fleet) -> Iterator[Fleet]:
-    """An agent that runs on host `a`."""
+    """An agent running on host `a`."""
     started = fleet.run("start", "live", "--agent", "demo", "--host", "a", "--yes", "--json")
     assert started.exit == 0, started
     yield fleet
@@ -105,7 +105,7 @@ def test_a_death_is_told_where_no_watch_runs_and_nothing_is_written(living: Flee
 
 
 def ends(heard: Listener) -> list[dict[str, Any]]:
-    """What was told of it, but for its start, which may have been a moment ago."""
+    """Return its events, except for its start, which may have been a moment ago."""
     return [one for one in heard.said if one["name"] == "live" and one["event"] != "started"]
 
 

@@ -1,5 +1,4 @@
-"""The tools of the MCP server over hosts: only where that was asked for, with the answers of
-`--host`."""
+"""The MCP server's tools over hosts: only where enabled, with the answers of `--host`."""
 
 from __future__ import annotations
 
@@ -77,7 +76,7 @@ def test_a_purge_there_needs_its_name_twice(fleet: Fleet) -> None:
     refused, meant = asked(fleet, ("stop_session", purge), ("stop_session", sure))
     assert refused["error"]["code"] == "usage"
     assert "confirm_purge" in refused["error"]["message"]
-    (one,) = meant["results"]  # of a row without a conversation there is nothing to delete
+    (one,) = meant["results"]  # a row without a conversation has nothing to delete
     assert (one["target"], "confirm_purge" in str(meant)) == ("web@a", False)
 
 

@@ -1,4 +1,4 @@
-"""The answers of many hosts in one envelope; none of them is believed."""
+"""The answers of many hosts in one envelope; none of them is trusted."""
 
 from __future__ import annotations
 

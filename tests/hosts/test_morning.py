@@ -1,5 +1,5 @@
-"""A morning with three hosts and a container: the transcript of docs/hosts.md is what these
-commands say. One sshd stands for the three, each with a key, a HOME and a tmux of its own."""
+"""A morning with three hosts and a container: docs/hosts.md shows exactly the output of these
+commands. One sshd plays all three, each with its own key, HOME and tmux."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.real import DEMO
 
 PAGE = Path(__file__).parents[2] / "docs" / "hosts.md"
 HOSTS = ("build-1", "gpu", "spare", "dev")
-AGENTS = {  # by host: its sessions, each with its tag and how the agent begins
+AGENTS = {  # by host: its sessions, each with its tag and how the agent starts
     "build-1": {"api": ("night", ()), "site": ("day", ())},
     "gpu": {"train": ("night", ("--state", "busy"))},
     "spare": {"sweep": ("night", ())},
@@ -34,7 +34,7 @@ class Morning:
     relay: Relay
 
     def says(self, line: str) -> str:
-        """What a person reads."""
+        """Return what a user sees."""
         said = self.fleet.run(*line.split()[1:])
         return "\n".join([f"$ {line}", *said.out.splitlines(), *said.err.splitlines()])
 
@@ -69,7 +69,7 @@ def begun(tmp_path: Path) -> Iterator[Morning]:
     (tmp_path / "sshd_config").write_text(
         f"ListenAddress 127.0.0.1:{port}\nHostKey {server}\nAuthorizedKeysFile"
         f" {tmp_path}/allowed\nStrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication no\n"
-        f"SetEnv HOME={tmp_path}\n"  # no file of the user's shell is read
+        f"SetEnv HOME={tmp_path}\n"  # the user's shell files are not read
     )
     config.append(f" HostKeyAlias fleet\n UserKnownHostsFile {tmp_path}/known\n")
     (tmp_path / "ssh_config").write_text("".join(config))
@@ -78,7 +78,7 @@ def begun(tmp_path: Path) -> Iterator[Morning]:
     wrapper = tmp_path / "bin" / "ssh"
     wrapper.write_text(f'#!/bin/sh\nexec {SSH} -F {tmp_path}/ssh_config "$@"\n')
     wrapper.chmod(0o755)
-    # In the place of docker: what follows the name runs there.
+    # Plays docker: runs the words after the name.
     docker = tmp_path / "bin" / "docker"
     home = fleet.home("dev")
     docker.write_text(f'#!/bin/sh\nshift 3\nexec env HOME={home} TMUX_TMPDIR={home}/t "$@"\n')
@@ -130,10 +130,10 @@ def _start(fleet: Fleet, host: str, name: str, tag: str, *flags: str) -> None:
 
 def played(morning: Morning) -> str:
     said = [morning.says("tmuxreap hosts"), morning.says("tmuxreap list --host all")]
-    morning.relay.refusing = True  # one goes down
+    morning.relay.refusing = True  # one host goes down
     said.append(morning.says("tmuxreap stop tag:night --host all --reason morning"))
     assert morning.fleet.rows("spare")["sweep"]["status"] == "running"
-    morning.relay.refusing = False  # and is there again
+    morning.relay.refusing = False  # and is up again
     said.append(morning.says("tmuxreap stop sweep@spare --reason morning"))
     said.append(morning.says("tmuxreap list --host all --status running"))
     return "\n".join(said)
@@ -149,11 +149,11 @@ def test_the_transcript_of_the_page_is_what_is_said(morning: Morning) -> None:
 
 
 def told(text: str) -> str:
-    """Without what another day changes."""
+    """Remove what differs from day to day."""
     return "\n".join(map(_plain, text.strip().splitlines()))
 
 
 def _plain(line: str) -> str:
     line = re.sub(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{12})?\b", "ID", line)
-    line = re.sub(r"(could not reach \w+): .*", r"\1", line)  # ssh has several words for it
+    line = re.sub(r"(could not reach \w+): .*", r"\1", line)  # ssh has several messages for it
     return re.sub(r"\d+(?:[.:]\d+)*[smh]?\b", "0", re.sub(r" {2,}", "  ", line.rstrip()))

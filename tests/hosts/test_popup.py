@@ -1,5 +1,5 @@
 """Other hosts in the popup: real ones by ssh and a container's stand-in, on a real terminal; and
-what the popup asks of them."""
+what the popup requests from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tmuxreap.interfaces.popup.actions import Desk
 from tmuxreap.interfaces.popup.far import There
 from tmuxreap.system.environment import Settings
 
-PATIENCE_S = 60.0  # each look there is a start of Python behind a connection
+PATIENCE_S = 60.0  # each look starts Python over a connection
 
 
 def desk_of(fleet: Fleet) -> Desk:
@@ -31,7 +31,7 @@ def desk_of(fleet: Fleet) -> Desk:
     return Desk(lambda: real_app(settings, None, "popup"))
 
 
-# What is asked
+# The requests
 
 
 def test_each_host_is_asked_by_itself_and_tells_its_sessions(fleet: Fleet) -> None:
@@ -96,7 +96,7 @@ def test_the_way_there_is_the_terminal_s_or_it_says_why_not(fleet: Fleet) -> Non
 
 
 class Seat:
-    """A person's terminal."""
+    """A user's terminal."""
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
@@ -105,7 +105,7 @@ class Seat:
     def run(self, *words: str) -> None:
         place = ["-d", "-s", "seat", "-x", "100", "-y", "30", "-c", str(self.fleet.home("me"))]
         environ = {**self.fleet.environment(), "TERM": "xterm-256color"}
-        for size in ("COLUMNS", "LINES"):  # the terminal's own are meant
+        for size in ("COLUMNS", "LINES"):  # the terminal's own variables are used
             environ.pop(size, None)
         command = [*self._tmux, "new-session", *place, shlex.join(words)]
         subprocess.run(command, env=environ, check=True)
@@ -130,7 +130,7 @@ class Seat:
         self.until(f"{texts}", lambda screen: all(text in screen for text in texts))
 
     def becomes(self, name: str, *words: str) -> None:
-        """Its row in the table."""
+        """Wait for its row in the table."""
 
         def holds(screen: str) -> bool:
             lines = [line.split() for line in screen.splitlines()]
@@ -166,7 +166,7 @@ def test_a_person_sees_all_hosts_goes_there_and_back_and_stops_one(
     seat.becomes("sweep", "spare", "idle")
 
     seat.keys("/", *"train", "Enter")
-    seat.shows("1 of 5 match 'train'", "demo agent · conversation")  # as it is there
+    seat.shows("1 of 5 match 'train'", "demo agent · conversation")  # as on the host
     seat.keys("Enter")
     seat.until("its own status line", lambda screen: "[train]" in screen)
     seat.keys("C-b", "d")
@@ -182,7 +182,7 @@ def test_a_person_sees_all_hosts_goes_there_and_back_and_stops_one(
     morning.relay.cut()
     seat.shows("reach spare: ")
     seat.becomes("sweep", "spare", "unknown")
-    seat.becomes("train", "gpu", "working")  # one that is down holds up no other
+    seat.becomes("train", "gpu", "working")  # a host that is down delays no other
 
     seat.keys("/", *"site", "Enter")
     seat.shows("1 of 5 match 'site'")

@@ -1,4 +1,4 @@
-"""The sessions of hosts that a shell is offered: of a minute ago at most, and plain ones alone."""
+"""The remote sessions that completion offers: at most a minute old, and plain names only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_an_answer_is_offered_for_a_minute(tmp_path: Path) -> None:
     remember(tmp_path, {"b": [row("db", "stopped")]}, 130.0)
     assert kept(tmp_path, 130.0) == [("web@a", "running"), ("db@b", "stopped")]
     assert kept(tmp_path, 100.0 + KEPT_S + 1) == [("db@b", "stopped")]
-    assert kept(tmp_path, 99.0) == []  # of a clock that was set back nothing is known
+    assert kept(tmp_path, 99.0) == []  # after the clock was set back nothing is known
     remember(tmp_path, {"a": []}, 140.0)
     assert kept(tmp_path, 140.0) == [("db@b", "stopped")]
 
@@ -47,12 +47,12 @@ def test_a_file_that_is_odd_or_not_ours_is_nothing(tmp_path: Path) -> None:
     assert kept(tmp_path, 1.0) == [("web@a", "running")]
     path.chmod(0o666)
     assert kept(tmp_path, 1.0) == []
-    remember(None, {"a": [row("web")]}, 1.0)  # without a private folder nothing is kept
+    remember(None, {"a": [row("web")]}, 1.0)  # without a private folder nothing is cached
 
 
 @pytest.fixture
 def runtime() -> Iterator[Path]:
-    """A short path: sockets lie there, too."""
+    """A short path: sockets are created there, too."""
     with tempfile.TemporaryDirectory(prefix="trr", dir="/tmp") as folder:
         yield Path(folder)
 
@@ -67,6 +67,6 @@ def test_a_shell_is_offered_the_sessions_of_the_last_list(fleet: Fleet, runtime:
     assert fleet.run("list", "--host", "all", "--json").exit == 0
     assert offered("stop", "web@") == ["web@a", "web@b"]
     assert offered("stop", "web@a", "web@") == ["web@b"]
-    assert offered("resume", "web@") == []  # they run
-    assert offered("attach", "web@") == []  # goes to no other host
+    assert offered("resume", "web@") == []  # they are running
+    assert offered("attach", "web@") == []  # has no further host
     assert (runtime / "tmuxreap" / FILE).stat().st_mode & 0o077 in (0, 0o044)

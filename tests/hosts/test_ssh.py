@@ -1,4 +1,4 @@
-"""The same over real OpenSSH: a server of the test's own on loopback, with its own keys and
+"""The same over real OpenSSH: the test's own server on loopback, with its own keys and
 configuration."""
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def relay() -> Iterator[Relay]:
 
 @pytest.fixture
 def over_ssh(fleet: Fleet, relay: Relay) -> Iterator[Fleet]:
-    """Host `b` is reached by `ssh far`; the caller has a runtime folder of its own. `relayed` is
-    the same host behind a link that can be spoilt."""
+    """Host `b` is reached by `ssh far`; the caller has its own runtime folder. `relayed` is the
+    same host through a link that can be disturbed."""
     assert SSHD
     assert SSH
     folder, home, port = fleet.folder, fleet.home("b"), relay.server_port
@@ -59,7 +59,7 @@ def over_ssh(fleet: Fleet, relay: Relay) -> Iterator[Fleet]:
     (folder / "sshd_config").write_text(
         f"ListenAddress 127.0.0.1:{port}\nHostKey {server}\nAuthorizedKeysFile"
         f" {client}.pub\nStrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication"
-        f" no\nForceCommand {forced}\nSetEnv HOME={home}\n"  # no file of the user's shell is read
+        f" no\nForceCommand {forced}\nSetEnv HOME={home}\n"  # the user's shell files are not read
     )
     (folder / "ssh_config").write_text(
         f"Host far\n HostName 127.0.0.1\n Port {port}\n IdentityFile {client}\n IdentitiesOnly"
@@ -161,7 +161,7 @@ def test_a_key_that_the_host_does_not_know(over_ssh: Fleet) -> None:
 
 
 def master(fleet: Fleet) -> int:
-    """The process that keeps the connection to `far`."""
+    """Return the process that keeps the connection to `far`."""
     (shared,) = (Path(fleet.environ["XDG_RUNTIME_DIR"]) / "tmuxreap").glob(SOCKETS)
     words = [str(SSH), "-O", "check", "-o", f"ControlPath={shared}", "far"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stderr
@@ -169,11 +169,11 @@ def master(fleet: Fleet) -> int:
 
 
 def test_what_keeps_the_connection_belongs_to_nobody(over_ssh: Fleet) -> None:
-    """A stop of the session that asked must not find it: its streams, its session and its
-    environment are its own."""
+    """A stop of the calling session must not find it: its streams, process session and environment
+    are its own."""
     over_ssh.environ |= {"TMUX": "/tmp/x,1,0", "TMUX_PANE": "%0", "TMUXREAP_ID": "a-mark"}
     wrapper, seen = over_ssh.folder / "bin" / "ssh", over_ssh.folder / "environ"
-    # ssh writes its title over the environment that the kernel would show.
+    # ssh overwrites its environment, as the kernel shows it, with its title.
     wrapper.write_text(wrapper.read_text().replace("exec", f"env > {seen}; exec", 1))
     assert over_ssh.run("list", "--host", "b", "--json").exit == 0
     pid = master(over_ssh)
@@ -189,12 +189,12 @@ def test_what_keeps_the_connection_belongs_to_nobody(over_ssh: Fleet) -> None:
     assert not names & {"TMUX", "TMUX_PANE", "TMUXREAP_ID"}
 
 
-# A link that is spoilt.
+# Disturbed links
 
 
 @pytest.fixture
 def living(over_ssh: Fleet) -> Iterator[Fleet]:
-    """On host `b`, behind the relay, an agent that takes its time to leave."""
+    """An agent on host `b`, behind the relay, that exits slowly."""
     over_ssh.configure({"b": {"ssh": "relayed", "program": str(PROGRAM)}})
     words = ["start", "live", "--agent", "demo", "--registry", str(over_ssh.registry("b"))]
     environ = {"HOME": str(over_ssh.home("b")), "TMUX_TMPDIR": f"{over_ssh.home('b')}/t"}
@@ -213,7 +213,7 @@ def living(over_ssh: Fleet) -> Iterator[Fleet]:
 
 
 def begun(fleet: Fleet) -> bool:
-    """A stop there is under way: its intent is recorded."""
+    """Wait until a stop is in progress there, with its intent recorded."""
     path = ledger_path(fleet.registry("b"))
     with Ledger.open(path, now=time.time()) as ledger:
         return ledger.open_intent("live") is not None

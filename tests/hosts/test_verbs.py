@@ -1,4 +1,4 @@
-"""The verbs over hosts that are folders, each reached by a command of the user's."""
+"""The verbs over hosts that are folders, each reached by the user's own command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def targets(found: list[dict[str, object]]) -> list[object]:
     return [one["target"] for one in found]
 
 
-# Which hosts.
+# Which hosts
 
 
 def test_every_host_answers_for_itself(fleet: Fleet) -> None:
@@ -83,7 +83,7 @@ def test_people_read_targets(fleet: Fleet) -> None:
     assert [line.split()[0] for line in said.out.splitlines()] == ["NAME", "web@a", "web@b", "db@b"]
 
 
-# What is done.
+# What is done
 
 
 def test_a_stop_by_name_is_one_of_that_host_alone(fleet: Fleet) -> None:
@@ -130,7 +130,7 @@ def test_a_tag_that_one_host_has_is_no_fault_of_the_others(fleet: Fleet) -> None
     said = fleet.run("stop", "d*", "--host", "a,b", "--json")
     assert {one["target"]: one["outcome"] for one in said.results} == {"db@b": "stopped"}
     assert (said.exit, said.hosts["a"]["ok"]) == (0, True)
-    said = fleet.run("stop", "x*", "--host", "a,b", "--json")  # and one that nobody has
+    said = fleet.run("stop", "x*", "--host", "a,b", "--json")  # and one that no host has
     assert (said.exit, len(said.results)) == (3, 2)
     said = fleet.run("show", "d*@a", "web@b", "--json")  # b was not asked for it
     assert (said.exit, said.results[0]["error"]["code"]) == (3, "session_not_registered")
@@ -163,7 +163,7 @@ def test_a_start_is_for_the_flag_not_for_the_name(fleet: Fleet) -> None:
     assert "--host a" in said.json["error"]["hint"]
 
 
-# Who calls.
+# The caller
 
 
 def test_an_agent_has_to_say_yes_for_another_host(fleet: Fleet) -> None:
@@ -196,7 +196,7 @@ def test_a_purge_off_a_terminal_needs_yes(fleet: Fleet) -> None:
     assert (said.exit, said.json["error"]["code"]) == (2, "usage")
 
 
-# The hosts themselves.
+# The hosts themselves
 
 
 def test_hosts_are_listed_with_what_they_are(fleet: Fleet) -> None:

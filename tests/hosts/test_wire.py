@@ -1,4 +1,4 @@
-"""The lines between two tmuxreaps: what is one, what is noise, and what speaks otherwise."""
+"""The lines between two tmuxreaps: valid ones, noise, and other versions of the protocol."""
 
 from __future__ import annotations
 

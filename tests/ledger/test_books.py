@@ -1,5 +1,5 @@
-"""Registry and ledger together: the registry first and true, the ledger a servant that follows or
-is missed."""
+"""Registry and ledger together: the registry is written first and is right; the ledger follows, or
+is unavailable."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_what_the_registry_refuses_the_ledger_does_not_hear_of(bench: Bench) -> 
 
 def test_a_mirror_that_fell_behind_is_rebuilt(bench: Bench) -> None:
     bench.stop_a()
-    bench.registry.path.write_text(TEXT.replace("name: b", "name: c"))  # by hand
+    bench.registry.path.write_text(TEXT.replace("name: b", "name: c"))  # edited by hand
     look = bench.registry.look()
     assert bench.books.is_behind(look)
     bench.books.follow(look)
@@ -167,7 +167,7 @@ def test_a_living_owner_is_waited_for_and_a_kill_takes_over(bench: Bench) -> Non
     first = bench.begin()
     assert isinstance(first, Begun)
     assert isinstance(bench.begin(alive=True), Busy)
-    assert isinstance(bench.begin("b", alive=True), Begun)  # another row is another matter
+    assert isinstance(bench.begin("b", alive=True), Begun)  # other rows are not affected
     second = bench.begin(alive=True, take_over=True)
     assert isinstance(second, Begun)
     assert not bench.books.still_open(first.intent.id)
@@ -179,7 +179,7 @@ def test_a_living_owner_is_waited_for_and_a_kill_takes_over(bench: Bench) -> Non
 def test_without_a_ledger_the_work_goes_on_and_says_so_once(bench: Bench) -> None:
     bench.books.path.mkdir()
     assert bench.begin() is None
-    assert bench.books.still_open(1)  # what cannot be asked was not taken over
+    assert bench.books.still_open(1)  # an unreadable intent counts as not taken over
     bench.stop_a()
     assert bench.books.note("a", "draft", {}) is None
     assert "name: a\n    status: stopped" in bench.registry.path.read_text()
@@ -232,7 +232,7 @@ def test_marks_and_survivors_are_remembered(bench: Bench) -> None:
     assert bench.books.survivors("boot") == {"a": frozenset({ProcessId(7, 8)})}
     assert (
         bench.books.survivors("another boot").get("a", frozenset()) == frozenset()
-    )  # its pids say nothing
+    )  # pids of another boot prove nothing
 
 
 def test_forgotten_history_is_gone(bench: Bench) -> None:

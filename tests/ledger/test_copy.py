@@ -1,4 +1,4 @@
-"""A ledger is read without touching it: a copy is made, checked, and looked at."""
+"""A ledger is read without touching it, from a checked copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger's file: private, kept when it is broken, made anew, and locked by others."""
+"""The ledger's file: private, set aside when broken, replaced, and locked by other processes."""
 
 from __future__ import annotations
 
@@ -383,7 +383,7 @@ def test_a_full_database(ledger: Ledger) -> None:
 
 
 def test_a_folder_that_must_not_be_written(tmp_path: Path) -> None:
-    """Root may write everywhere, so that a child gives up being root."""
+    """In a child that drops root, as root may write everywhere."""
     folder = Path(tempfile.mkdtemp(prefix="ledger-"))
     folder.chmod(0o555)
 

@@ -1,5 +1,4 @@
-"""The ledger on real files: what is recorded, who may end what, and what happens when the file or
-the disk is bad."""
+"""The ledger on real files: what is recorded, who may end what, and failures of file and disk."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ from tmuxreap.ledger.records import (
     Survivor,
 )
 
-# Where it lies
+# Its path
 
 
 def test_opening_a_good_one_again_keeps_everything_and_warns_of_nothing(path: Path) -> None:
@@ -414,10 +413,10 @@ def test_a_task_is_added_and_changed(ledger: Ledger, path: Path) -> None:
 # Other tools' tables
 
 
-# A ledger that cannot be read
+# Unreadable ledgers
 
 
-# A ledger that cannot be had
+# Unavailable ledgers
 
 
-# Many at once, and a death in the middle
+# Concurrent writers, and one that is killed

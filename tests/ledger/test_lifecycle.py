@@ -1,5 +1,5 @@
-"""`agent_lifecycle` and `orchestrator_task`: what others write is heard, and their own tables are
-written."""
+"""`agent_lifecycle` and `orchestrator_task`: other tools' reports are read, their tables are
+updated."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sql(story: Story, statement: str, *values: object) -> list[tuple[Any, ...]]:
 
 
 def ours(story: Story, *agents: str) -> None:
-    """A ledger with our view, which shows these agents."""
+    """A ledger with our own view, which shows these agents."""
     for name in agents:
         story.agent(name)
     reconcile.run(story.app())
@@ -65,7 +65,7 @@ def stalled(story: Story, *, yes: bool = True) -> list[dict[str, Any]]:
 
 
 def test_who_is_called_stalled_there_is_reaped_and_is_killed_in_all_places(story: Story) -> None:
-    story.clock.set_by(time.time() - story.clock.now())  # the view says when by the clock of SQLite
+    story.clock.set_by(time.time() - story.clock.now())  # the view uses SQLite's clock
     ours(story, "acme", "web")
     sql(story, "UPDATE agent_lifecycle SET status = 'stalled' WHERE agent_id = 'acme'")
     assert life(story)[0] == "stalled"

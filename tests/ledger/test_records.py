@@ -1,4 +1,4 @@
-"""What goes into the ledger and comes out of it, and its one form as JSON."""
+"""The ledger's values, and their JSON form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables as other tools find them: a mirror, a view, and tables of theirs."""
+"""The tables as other tools find them: the mirror, the view, and their own tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environments of those that may be started again."""
+"""The environments of sessions that may be restarted."""
 
 from __future__ import annotations
 

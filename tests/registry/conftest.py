@@ -1,4 +1,4 @@
-"""The two loaders of YAML."""
+"""Runs tests with both YAML loaders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tmuxreap.registry.yaml import parse as yamlparse
 
 @pytest.fixture(params=["C", "pure"])
 def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever asks for it holds with libyaml and without."""
+    """Run the test once with libyaml and once without."""
     chosen = (
         yaml.SafeLoader
         if request.param == "pure"

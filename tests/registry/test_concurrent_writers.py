@@ -1,5 +1,5 @@
-"""Many processes at one registry: with the lock nothing is lost, without it nothing of ours is lost
-in silence."""
+"""Many processes write one registry: with the lock nothing is lost; without it nothing of ours is
+lost silently."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = tmp_path / "rows.yaml"
     monkeypatch.setenv("TMUXREAP_REGISTRY", str(path))
     path.write_text(text(ROWS))
-    # What is tested is that nothing is lost, not how quick the machine is.
+    # The test is about lost rows, not about the machine's speed.
     monkeypatch.setattr(files, "LOCK_WAIT_S", 120.0)
     opened = Ledger.open
     monkeypatch.setattr(
@@ -57,7 +57,7 @@ def statuses(path: Path) -> dict[str, str]:
 
 
 def together(works: list[Callable[[], int]]) -> list[int]:
-    """All of them held at one gate, then let go at the same moment; how each ended."""
+    """Start all of them at one barrier; return their exit codes."""
     reader, writer = os.pipe()
 
     def behind_the_gate(work: Callable[[], int]) -> Callable[[], int]:
@@ -88,7 +88,7 @@ def stopping(path: Path, name: str) -> Callable[[], int]:
 
 def test_a_hundred_processes_change_a_hundred_rows(registry: Path) -> None:
     works = [stopping(registry, f"s{n}") for n in range(ROWS)]
-    for start in range(0, ROWS, AT_ONCE):  # half of them at a time, for the sake of the machine
+    for start in range(0, ROWS, AT_ONCE):  # half of them at a time, to spare the machine
         together(works[start : start + AT_ONCE])
     assert statuses(registry) == {f"s{n}": "stopped" for n in range(ROWS)}
     written = plain_yaml.load(registry.read_text())["tmux_sessions"]
@@ -115,7 +115,7 @@ def test_the_same_row_is_changed_one_after_the_other(registry: Path) -> None:
 
 
 def test_whole_commands_at_once(registry: Path) -> None:
-    """Registry and ledger: stop and forget, each in a process of its own."""
+    """Stop and forget, each in its own process, on one registry and ledger."""
     registry.write_text(text(12).replace("s1\n    status: running", "s1\n    status: stopped"))
     verbs = [("stop", f"s{n}") for n in range(12) if n != 1] + [("forget", "s1")]
     answers = [child.answer() for child in [command(*words, "--json") for words in verbs]]
@@ -139,8 +139,8 @@ def test_two_stops_of_one_row_are_one_ending(registry: Path) -> None:
 
 @pytest.mark.parametrize("pace_s", [0.0005, 0.005])
 def test_one_who_takes_no_lock(pace_s: float, registry: Path) -> None:
-    """It adds lines all the while. What was told as done stands, what was told as failed was not
-    done."""
+    """The other writer adds lines all the while. Reported successes stay; reported failures had no
+    effect."""
     registry.write_text(text(20))
     enough = registry.with_name("enough")
     begun = registry.with_name("begun")
@@ -150,7 +150,7 @@ def test_one_who_takes_no_lock(pace_s: float, registry: Path) -> None:
             with registry.open("ab") as file:
                 file.write(b"# foreign\n")
             begun.touch()
-            time.sleep(pace_s)  # the pace of a busy writer, not a wait for anything
+            time.sleep(pace_s)  # the pace of a busy writer; nothing is awaited
         return 0
 
     child = Child(foreign)

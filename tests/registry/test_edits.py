@@ -1,4 +1,4 @@
-"""One hand at a time: what an edit does to the text, to the letter."""
+"""One edit at a time: its exact effect on the text."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_of_many_rows_the_one_that_spoils_the_text_is_named() -> None:
 def test_no_text_leaves_that_was_not_read_again(
     damage: str, into: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the splices did wrong would be found."""
+    """Damage done by a splice would be found."""
     right = edits.spliced
     monkeypatch.setattr(
         edits, "spliced", lambda text, splices: right(text, splices).replace(damage, into)
@@ -117,7 +117,7 @@ def test_no_text_leaves_that_was_not_read_again(
 
 
 def test_an_edit_that_would_reach_further_is_refused() -> None:
-    """Without its line the comment below would become text of the value above."""
+    """Without its line break, the comment below would become part of the value above."""
     text = "tmux_sessions:\n- name: x\n- a: |\n    t\n  k: v\n    # deep\n  b: 1\n"
     document = parse(text)
     with pytest.raises(Unsafe) as caught:
@@ -185,7 +185,7 @@ def test_blank_lines_between_rows_are_not_copied_into_a_text() -> None:
 
 
 def test_a_row_that_is_added_leaves_the_line_above_its_own_end() -> None:
-    """The file's first line ends otherwise than the last row's."""
+    """The file's first line break differs from the last row's."""
     text = "a: 1\r\ntmux_sessions:\r\n- b: 1\n"
     assert add_row(parse(text), {"c": 1}) == text + "- c: 1\r\n"
 
@@ -263,7 +263,7 @@ def test_reading_and_one_edit_cost_no_more_than_three_plain_loads(
         return min(times)
 
     def edited() -> None:
-        # what was read once is read no more: here it is the reading that is measured
+        # the cache is cleared, so that parsing is measured
         parse.cache_clear()
         set_fields(parse(text), 150, {("name",): "m"})
 

@@ -1,5 +1,4 @@
-"""Whatever the hand a registry was written by: an edit changes what was asked for, and not one byte
-elsewhere."""
+"""Any style of registry: an edit changes what was asked for, and not one byte elsewhere."""
 
 from __future__ import annotations
 
@@ -73,7 +72,8 @@ def tally(what: str) -> None:
 
 
 def truth(text: str) -> Any:
-    """By the whole-file loader, which the edits do not use; NaN and types made comparable."""
+    """Parse with the whole-file loader, which the edits do not use; make NaN and types
+    comparable."""
     return comparable(yaml.load(text.removeprefix("\ufeff"), Loader=yaml.CSafeLoader))
 
 
@@ -116,7 +116,7 @@ def check_meaning(before: str, after: str, edits: dict[int, dict[tuple[str, ...]
 
 
 def changed_part(before: str, after: str) -> tuple[int, int, str]:
-    """The smallest part of the old text that is another in the new one, and what it is there."""
+    """Return the smallest changed part of the old text, and its replacement."""
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
@@ -132,8 +132,8 @@ def line_after(text: str, position: int) -> int:
 
 
 def value_end(text: str, place: Field) -> int:
-    """Blank lines behind a block scalar are its own if it keeps them, or if its indentation cannot
-    be seen."""
+    """Blank lines after a block scalar belong to it if it keeps them, or if its indentation is
+    unknown."""
     end = place.end if place.flow else line_after(text, place.end)
     if re.search(r"[|>]-?[0-9+]", text[place.value : line_after(text, place.end)]):
         while end < len(text) and not text[end : line_after(text, end)].strip():
@@ -142,7 +142,7 @@ def value_end(text: str, place: Field) -> int:
 
 
 def check_around(made: Made, row: RowPlace, after: str) -> None:
-    """What stands before the row and behind its last line is there as it was."""
+    """Check that the text before the row and after its last line is unchanged."""
     assert after.startswith(made.text[: row.start])
     assert after.endswith(made.text[row_end(made, row) :])
 
@@ -170,7 +170,7 @@ def test_rows_read_as_the_loader_reads_them(made: Made, troubled: Made, pure: bo
             yamlparse.LOADER = kept
         assert [comparable(row.data) for row in rows] == (want if isinstance(want, list) else [])
         assert [row.trouble is None for row in rows] == [row.clean for row in each.rows]
-        assert parse(each.text).rows == rows  # both loaders give the same places
+        assert parse(each.text).rows == rows  # both loaders give the same positions
 
 
 @some
@@ -282,7 +282,7 @@ def test_many_changes_to_many_rows_at_once(made: Made, data: st.DataObject) -> N
 
 
 def reachable(row: Any, path: tuple[str, ...], all_paths: Any) -> bool:
-    """No path through another, and none through something that is no mapping."""
+    """Drop paths through another path, and through anything but a mapping."""
     if any(path[:size] in all_paths for size in range(1, len(path))):
         return False
     for key in path[:-1]:

@@ -1,4 +1,4 @@
-"""What a row says is asked of the row, not of the YAML that it was read from."""
+"""Fields are read from the row, never from the YAML that it was parsed from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tmuxreap.core.model import StoppedBy
 from tmuxreap.registry.rows import read_row
 
 PACKAGE = Path(tmuxreap.__file__).parent
-# The mirror in the ledger holds rows as they are, for readers of its own.
+# The ledger's mirror holds rows verbatim, for its own readers.
 MAY = ("registry/", "core/model.py", "ledger/books.py", "ledger/ledger.py")
 FIELDS = re.compile(r"\b(row|other|twin|there|now|old)\.data\b")
 FILES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))

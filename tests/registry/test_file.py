@@ -1,4 +1,4 @@
-"""The registry file: rows with their faults, changed under the lock, once more when another wrote
+"""The registry file: bad rows, changes under the lock, and a retry when another program wrote
 without it."""
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def test_a_change_gives_before_and_after(registry: Registry) -> None:
     assert (after.content.data, after.content.stamp) == (
         now.data,
         now.stamp,
-    )  # the next one starts from here
+    )  # the next change starts from this look
 
 
 def test_an_edit_that_was_tried_is_not_made_again_under_the_lock(
@@ -191,7 +191,7 @@ def test_what_is_edited_is_read_under_the_lock(registry: Registry) -> None:
 
 
 def with_foreign(registry: Registry, times: int) -> tuple[Callable[[RegistryLook], str], list[str]]:
-    """An edit during which another program writes without the lock, that many times."""
+    """Return an edit during which another program writes without the lock, that many times."""
     seen: list[str] = []
 
     def edit(look: RegistryLook) -> str:
@@ -247,7 +247,7 @@ def test_an_edit_that_fails_frees_the_lock(registry: Registry) -> None:
 
 
 def test_half_a_foreign_write_is_no_registry_and_nothing_is_written(registry: Registry) -> None:
-    """A writer that truncates first: for a moment there is an empty file."""
+    """A writer that truncates first leaves the file empty for a moment."""
     registry.path.write_text("")
     with pytest.raises(Failure) as caught:
         registry.change(stop_a)

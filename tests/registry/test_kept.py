@@ -1,5 +1,5 @@
-"""An edit in an excerpt of the text comes to the same as one of the whole, whatever the hand it was
-written by; and what is kept of it is what the whole text would be read as."""
+"""An edit in an excerpt equals one of the whole text, in any style; and cached rows equal those of
+a full parse."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def compared(
     carried: Callable[[], Change | None],
     touched: int,
 ) -> None:
-    """What the edit of the whole comes to, by the excerpt too, where it can be told."""
+    """Return the edit of the whole; check that the excerpt gives the same, where it can."""
     try:
         after = here()
     except Unsafe:
@@ -146,14 +146,14 @@ def test_a_row_more(made: Made, row: Any) -> None:
     )
 
 
-# In the registry and its ledger
+# With the registry and its ledger
 
 ROWS = 700  # three pieces
 
 
 @pytest.fixture
 def read_chars(story: Story, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How long the texts are that are read as YAML, once many rows were read."""
+    """Record the lengths of the texts parsed as YAML, after many rows were cached."""
     rows = "".join(
         f"  - name: r{number}\n    status: stopped   # {number}\n    pane: {{pid: {number + 1}}}\n"
         for number in range(ROWS)
@@ -191,7 +191,7 @@ CHANGES: dict[str, Callable[[RegistryLook], str]] = {
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_of_few_rows_reads_few(what: str, story: Story, read_chars: list[int]) -> None:
-    """And leaves in the ledger what reading all of them anew would."""
+    """The ledger then has what a full parse would leave there."""
     app = story.app()
     size = len(story.path.read_text())
     after = app.books.change(CHANGES[what], lambda look: [], list)
@@ -206,7 +206,7 @@ def test_a_change_of_few_rows_reads_few(what: str, story: Story, read_chars: lis
 
 
 def test_another_writer_in_between_is_no_base(story: Story, read_chars: list[int]) -> None:
-    """Neither the rows nor the mirror of a registry that is not the one that was kept count."""
+    """Neither cached rows nor the mirror of another state of the registry are used."""
     app = story.app()
     look = app.registry.look()
     story.path.write_text(story.path.read_text().replace("name: r5\n", "name: mine\n"))
@@ -229,7 +229,7 @@ def test_a_row_that_will_be_a_bad_one_is_told_as_such(
 
 
 def test_what_an_older_one_kept_under_another_name_is_no_reading(story: Story) -> None:
-    """It kept all rows in one list."""
+    """An older version cached all rows in one list."""
     story.path.write_text("tmux_sessions:\n- {name: a, status: stopped}\n")
     app = story.app()
     look = app.registry.look()

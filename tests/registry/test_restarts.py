@@ -1,4 +1,4 @@
-"""What a row says of restarts: limits that make sense, and words of other tools."""
+"""The restart fields of a row: limits that make sense, and values of other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a parsed row to the noun: what is taken, what is forgiven, what is no row."""
+"""From parsed data to a row: what is accepted, what is tolerated, what is not a row."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_pid_is_a_whole_number(value: object, pid: int | None) -> None:
 
 @pytest.mark.parametrize("value", ["x", True, 1.5, float("inf"), [7], {"a": 1}, 0, -4, 10**30])
 def test_a_pid_that_is_none_is_not_taken_for_absent(value: object) -> None:
-    """Without a pid a session is meant by its name alone: too little for a row that meant to say
+    """Without a pid a session is identified by its name alone: too little for a row that names
     more."""
     with pytest.raises(ValueError, match=r"its pane.pid .* is not a process ID"):
         read_row(0, {**PLAIN, "pane": {"pid": value}})
@@ -152,7 +152,7 @@ def test_which_conversation_is_meant() -> None:
     assert recorded_conversation(both, "claude") == "c"
     assert recorded_conversation(both, "gemini") == "g"
     assert recorded_conversation(both, "codex") is None
-    assert recorded_conversation(both, None) is None  # two: not ours to choose
+    assert recorded_conversation(both, None) is None  # two: ambiguous
     one = read_row(0, {**PLAIN, "claude_session_id_own": None, "gemini_conversation_id_own": "g"})
     assert recorded_conversation(one, None) == "g"
     assert recorded_conversation(one, "claude") is None

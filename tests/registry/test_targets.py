@@ -1,4 +1,4 @@
-"""Which rows a word means: a name before all else, and nothing that was not meant."""
+"""Which rows a target selects: an exact name first, and never a row that was not meant."""
 
 from __future__ import annotations
 
@@ -211,8 +211,8 @@ def test_one_that_is_missing_stops_no_other() -> None:
     ],
 )
 def test_how_far_a_word_reaches(target: str, sweeping: bool) -> None:
-    """A person is asked before what may mean more than was named, and an agent has to say --yes to
-    it."""
+    """Users are asked before a target that may select several rows is ended; agents must pass
+    --yes."""
     assert (pick(target).sweeping, pick("web", target).sweeping) == (sweeping, sweeping)
 
 

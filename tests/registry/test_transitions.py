@@ -1,4 +1,4 @@
-"""The one table of states and events: total, and each event writes exactly its fields."""
+"""The table of states and events: complete, and each event writes exactly its fields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_table_knows_every_event_and_status() -> None:
         assert set(row) == set(Status), event
 
 
-# As the contract has it: from, event, to.
+# The contract: from, event, to.
 CONTRACT = {
     (R, Event.STOPPED): S,
     (R, Event.KILLED): S,
@@ -87,7 +87,7 @@ def test_what_cannot_happen_is_an_error_of_ours(status: Status, event: Event) ->
 
 
 def test_every_verb_that_ends_has_its_event_and_every_ending_its_mode() -> None:
-    ending = set(Verb) - {Verb.INTERRUPT}  # it ends a turn, and writes no row
+    ending = set(Verb) - {Verb.INTERRUPT}  # it ends a turn and writes no row
     assert {verb: EVENT_OF_VERB[verb] for verb in ending} == {
         Verb.STOP: Event.STOPPED,
         Verb.KILL: Event.KILLED,
@@ -187,7 +187,7 @@ def test_reviving_takes_every_word_about_the_end() -> None:
 
 
 def test_whatever_an_ending_writes_reviving_takes_back() -> None:
-    """But the conversation: that is what a session is resumed by."""
+    """All but the conversation, which a session is resumed by."""
     for event in (Event.STOPPED, Event.KILLED, Event.PURGED, Event.FOUND_DEAD):
         ending = End(
             event, AT, StoppedBy.HANGUP, "r", "pane", known(), "x_conversation_id_own", True, "s"

@@ -1,4 +1,4 @@
-"""Rows as trees by their `parent`, also where they are none."""
+"""Rows as trees by their `parent`, including rows that form no tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way out of our own control group, where there is one."""
+"""Leaving our own control group, where there is one."""
 
 from __future__ import annotations
 

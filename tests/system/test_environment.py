@@ -1,4 +1,4 @@
-"""Which registry is meant, and whose word is taken for it."""
+"""Which registry is used, and which one is trusted."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_link_is_trusted_with_both_its_ends(what: str, tmp_path: Path) -> None
 
 @as_root
 def test_the_search_does_not_go_beyond_a_strangers_folder(tmp_path: Path) -> None:
-    """Whoever owns a folder on the way could put another registry above the caller's nose."""
+    """The owner of a folder on the way could plant a registry above it."""
     made(tmp_path)
     between = tmp_path / "theirs"
     deep = between / "mine"

@@ -1,4 +1,4 @@
-"""Bytes that are never half-written, and the lock that dies with its holder."""
+"""Files are never half-written, and the lock is released when its holder dies."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_file_that_vanished_is_not_made_again(path: Path) -> None:
 
 
 def test_readers_see_the_old_or_the_new_never_half(path: Path) -> None:
-    """A reader that has the old file open keeps it whole."""
+    """A reader that has the old file open keeps reading it whole."""
     with path.open("rb") as reader:
         files.replace(path, b"x" * 100_000, files.read(path).stamp)
         assert reader.read() == b"old"
@@ -302,7 +302,8 @@ def test_the_kernel_frees_it_when_its_holder_is_killed(path: Path) -> None:
 
 
 def test_a_lock_file_that_is_deleted_while_one_waits(path: Path) -> None:
-    """Old filelock deletes its file on release: a lock on a deleted file locks nothing."""
+    """Old versions of filelock delete the file on release: a lock on a deleted file locks
+    nothing."""
     lock = Path(f"{path}.lock")
     with lock.open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

@@ -1,5 +1,4 @@
-"""The worktrees of sessions: which one is meant, made, taken back, and never removed where work
-would be lost."""
+"""The worktrees of sessions: found, created, undone, and never removed where work would be lost."""
 
 from __future__ import annotations
 

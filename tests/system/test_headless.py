@@ -1,5 +1,4 @@
-"""A program on a terminal of its own: what it finds there, what is kept of it, and when its keeper
-leaves."""
+"""A program on its own terminal: what it finds there, what is logged, and when its keeper exits."""
 
 from __future__ import annotations
 

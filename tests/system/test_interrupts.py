@@ -1,4 +1,4 @@
-"""An interruption is heard later, whichever thread the kernel gives it to, and never lost."""
+"""Interrupts are deferred, whichever thread the kernel picks, and never lost."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tmuxreap.system.interrupts import INTERRUPTS, defer_interrupts
 def test_it_is_heard_afterwards(number: signal.Signals) -> None:
     heard: list[int] = []
     waiter = threading.Event()
-    other = threading.Thread(target=waiter.wait)  # who takes the signal where this thread does not
+    other = threading.Thread(target=waiter.wait)  # gets the signal if this thread does not
     other.start()
     before = signal.signal(number, lambda number, _: heard.append(number))
     try:
         with defer_interrupts():
             os.kill(os.getpid(), number)
-            time.sleep(0.05)  # there is nothing to wait for: it must not come
+            time.sleep(0.05)  # not an event to wait for: it must not happen
             assert heard == []
         assert heard == [number]
     finally:

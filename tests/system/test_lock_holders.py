@@ -1,4 +1,4 @@
-"""Who is at a lock file."""
+"""Which process holds a lock file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other programs, run to their end: what they said, or in a few words why not."""
+"""Other programs, run to their end: their output, or a short reason why it failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other programs than tmux: the words they are called with, and every way in which they fail."""
+"""Terminals other than tmux: their commands, and every way in which these fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Program = Callable[[str, str], dict[str, str]]
 
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
-    """A stand-in on a PATH of its own; the environment in which it is found."""
+    """Put a stand-in on a PATH of its own; return that environment."""
 
     def make(name: str, body: str) -> dict[str, str]:
         file = tmp_path / "bin" / name

@@ -1,4 +1,4 @@
-"""Where a process stands: one answer for the command line and for an agent's hook."""
+"""Where a process runs: the same answer for the command line and for an agent's hook."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root gives files awa
 
 
 def searched(folder: Path) -> str | None:
-    """As the command line finds it."""
+    """Search as the command line does."""
     settings = Settings({}, folder, os.getuid(), os.getpid(), "linux")
     try:
         return str(registry_path(settings, None))
@@ -46,7 +46,7 @@ def test_the_nearest_one_upwards_is_found(project: Path) -> None:
 @as_root
 @pytest.mark.parametrize("place", [".", ".hermes"])
 def test_both_searches_end_at_what_a_stranger_has_put_in_the_way(project: Path, place: str) -> None:
-    """A stranger's folder may hold a registry that we cannot even see."""
+    """Another user's folder may hold a registry that we cannot even see."""
     (project / ".hermes").mkdir()
     os.chown(project / place, STRANGER, STRANGER)
     assert nearest_registry(str(project), os.getuid()) == (None, frozenset())

@@ -1,4 +1,4 @@
-"""An answer becomes JSON and comes back, whatever is in it."""
+"""Answers survive a round trip through JSON, whatever they contain."""
 
 from __future__ import annotations
 

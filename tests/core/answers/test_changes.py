@@ -1,4 +1,4 @@
-"""Of each kind of event what belongs to it."""
+"""The fields of each kind of event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes to the fields of one row: nested, in turn, and refused with their place."""
+"""Changes to the fields of one row: nested, in order, and refused with their position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of a registry's text: rows and their places, and why one may not be edited."""
+"""What is parsed of a registry: rows with their positions, and why one must not be edited."""
 
 from __future__ import annotations
 

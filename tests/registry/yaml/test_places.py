@@ -1,4 +1,4 @@
-"""Where lines and values of a text really end."""
+"""Where lines and values really end."""
 
 from __future__ import annotations
 

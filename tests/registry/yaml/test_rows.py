@@ -1,4 +1,4 @@
-"""The inside of one row: keys and values with their places."""
+"""The inside of one row: its keys and values with their positions."""
 
 from __future__ import annotations
 

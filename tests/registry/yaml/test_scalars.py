@@ -1,4 +1,4 @@
-"""How a value is written so that it comes back as itself."""
+"""Values are written so that they round-trip."""
 
 from __future__ import annotations
 

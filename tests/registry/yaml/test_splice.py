@@ -1,4 +1,4 @@
-"""Where characters go in and out so that one key changes and nothing else does."""
+"""The insertions and deletions that change one key and nothing else."""
 
 from __future__ import annotations
 

@@ -105,8 +105,7 @@ def test_this_machine_and_this_run_of_it_have_names() -> None:
 
 
 def test_no_look_misses_a_chain_of_forks(processes: LinuxProcesses, tmp_path: Path) -> None:
-    """Each lives for a moment and is gone before the next look at it; one of them lives at any
-    time."""
+    """Each process lives for a moment, shorter than a look; exactly one is alive at any time."""
     code = (
         "import os, sys, time\n"
         "os.setsid()\n"
@@ -123,6 +122,6 @@ def test_no_look_misses_a_chain_of_forks(processes: LinuxProcesses, tmp_path: Pa
     child.wait()
     looks = [processes.look() for _ in range(50)]
     tmp_path.rmdir()
-    assert child.stdout.read() == ""  # the last of them has left
+    assert child.stdout.read() == ""  # the last of them has exited
     child.stdout.close()
     assert all(any(one.sid == session for one in look.values()) for look in looks)

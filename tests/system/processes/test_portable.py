@@ -1,4 +1,4 @@
-"""What cannot be brought about on Linux: a process that may not even be looked at."""
+"""What cannot be provoked on Linux: a process that must not even be looked at."""
 
 from __future__ import annotations
 

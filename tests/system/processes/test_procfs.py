@@ -1,4 +1,4 @@
-"""What the kernel tells of one process in /proc."""
+"""The kernel's facts about one process in /proc."""
 
 from __future__ import annotations
 
@@ -115,7 +115,8 @@ SCOPE = "/user.slice/user@1.service/tmux-spawn-5e7e3043-7e67-435b-8b1a-80cba8dbd
 def test_the_group_that_tmux_made_for_a_pane(
     monkeypatch: pytest.MonkeyPatch, told: str, where: str | None
 ) -> None:
-    """However control groups are mounted; in a container its list may be nowhere, or another's."""
+    """For any mount of control groups; in a container the list may be missing, or another
+    group's."""
     files = {"/proc/7/cgroup": told, f"/sys/fs/cgroup{SCOPE}/cgroup.procs": "8\n"}
     files |= {where: "0\n7\n9\n"} if where else {}
 

@@ -1,4 +1,4 @@
-"""The client of tmux against a real, private server: what only the real one can get wrong."""
+"""The tmux client against a real, private server: what only a real one can get wrong."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def settle(path: Path, size: int) -> bytes:
 def test_a_server_that_hangs_is_given_little_time_until_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """So that a verb of four questions does not take twenty seconds to say so."""
+    """A verb with four questions must not take twenty seconds to report it."""
     given: list[tuple[str, float]] = []
     hung = {"/tmp/a": 2}
 
@@ -128,7 +128,7 @@ def test_names_marks_and_folders_are_taken_as_they_are(
     assert leader is not None
     while processes.argv(leader)[:1] != (
         "sleep",
-    ):  # until its exec it is a second tmux server, environment and all
+    ):  # until its exec it looks like a second tmux server
         assert processes.wait({leader}, 0.01) == set()
     assert processes.cwd(leader) == str(folder)
     assert (processes.environ(leader) or {})["A"] == f"{name};"

@@ -13,7 +13,7 @@ from tmuxreap.system.tmux.sockets import socket_path, why_no_answer
 
 @pytest.fixture
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Short enough for a socket."""
+    """A path short enough for a socket."""
     folder = Path(os.path.realpath("/tmp")) / f"trs-{os.getpid()}"
     folder.mkdir()
     yield folder
@@ -77,7 +77,7 @@ def test_a_deleted_socket_of_a_living_listener_is_not_nobody(
 ) -> None:
     (folder / "link").symlink_to(folder)
     monkeypatch.chdir(folder)
-    name = f"s{os.getpid()}"  # a relative one may be meant by the same name in any folder
+    name = f"s{os.getpid()}"  # a relative path may match that name in any folder
     given = {
         "as given": f"{folder}/{name}",
         "through a link": f"{folder}/link/{name}",

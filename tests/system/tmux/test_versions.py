@@ -1,5 +1,5 @@
-"""What a version of tmux leaves empty, leaves out or tells oddly, for each field and each kind of
-row: never a server that cannot be read because of one pane, and never somebody dead."""
+"""What a tmux version leaves empty, leaves out or prints differently, for each field and kind of
+row: one odd pane never makes a server unreadable, and never a session dead."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EACH = [*product(NAMES, ODD)]
 
 
 def line(session: Session, pane: Pane) -> list[str]:
-    """As tmux 3.2 to 3.7 tell it."""
+    """A line as tmux 3.2 to 3.7 print it."""
     return [
         session.id,
         str(session.created),
@@ -69,7 +69,7 @@ def spoiled(words: Sequence[str], field: str, value: str) -> list[str]:
 
 
 class OddTmux(FakeTmux):
-    """Tells one field of one session otherwise, and is read as the real one is."""
+    """A server with one odd field in one session, parsed like a real one."""
 
     def __init__(self, told: FakeTmux, name: str, field: str, value: str) -> None:
         self.__dict__ = told.__dict__
@@ -163,7 +163,7 @@ def test_a_pane_that_lives_without_a_pid_hides_its_session_alone() -> None:
 
 @pytest.mark.parametrize(("field", "value"), EACH)
 def test_a_session_is_never_told_with_fewer_panes_than_it_has(field: str, value: str) -> None:
-    """What is hidden could be a neighbour's, and would go with the session."""
+    """A hidden pane could be busy with something else, and would be closed with the session."""
     both = Server(
         "/s", 1, 2, (session(0, "a", pane(), pane(id="%1")), session(1, "b", pane(id="%2")))
     )
@@ -181,7 +181,7 @@ def told_oddly(story: Story, name: str, field: str, value: str) -> None:
 
 
 def foreign_row(story: Story, name: str) -> None:
-    """As another tool writes it."""
+    """A row as another tool writes it."""
     text_before = story.path.read_text()
     lines = text_before.splitlines(keepends=True)
     at = next(number for number, each in enumerate(lines) if f'"name": "{name}"' in each)
@@ -257,7 +257,7 @@ def test_a_dead_pane_without_a_pid_is_the_recorded_one(ours: bool, story: Story)
 
 
 def renamed(story: Story, pane: FakePane, *, pid: bool) -> None:
-    """A row of another tool, made on a tmux before 3.6."""
+    """A row of another tool, created with a tmux before 3.6."""
     (server,) = story.tmux.servers.values()
     one = next(one for one in server.sessions if pane in one.panes)
     one.name = "my_app"
@@ -335,7 +335,7 @@ def test_without_a_pid_it_is_not_called_dead_and_adopt_takes_it(story: Story) ->
 
 
 def test_another_that_only_looks_like_it_is_left_alone(story: Story) -> None:
-    """The row says a process that is gone, and no agent is in the session of the changed name."""
+    """The row's process is gone, and the session of the changed name has no agent."""
     name, neighbour = ("my.app", story.tmux.open(story.SOCKET, "my_app", "vim"))
     story.add_row({"name": name, "status": "running", "agent": "demo", "pane": {"pid": 99999}})
     story.stop(name)
