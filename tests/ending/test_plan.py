@@ -122,10 +122,10 @@ AMBIGUOUS = Failure(Code.AMBIGUOUS_PANE, "no")
         (SIGHT, Status.STOPPED, STOP, "session_alive"),
         (SIGHT, Status.TERMINATED, KILL, "session_alive"),
         (replace(SIGHT, session=None, live=Live.GONE), Status.STOPPED, STOP, None),
-        (replace(SIGHT, mine=True), Status.RUNNING, STOP, "own_session"),
-        (replace(SIGHT, mine=True), Status.RUNNING, KILL, "own_session"),
+        (replace(SIGHT, contains_caller=True), Status.RUNNING, STOP, "own_session"),
+        (replace(SIGHT, contains_caller=True), Status.RUNNING, KILL, "own_session"),
         (
-            replace(SIGHT, mine=True),
+            replace(SIGHT, contains_caller=True),
             Status.RUNNING,
             replace(STOP, scope=Scope.SESSION),
             "own_session",

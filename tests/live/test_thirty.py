@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.live, pytest.mark.long]
 AGENTS = int(os.environ.get("THIRTY", "5"))
 LONG_S = float(os.environ.get("THIRTY_S", "8"))
 SEED = int(os.environ.get("WALK_SEED", "1"))
-BEGINNINGS = ("started", "resumed")
+START_EVENTS = ("started", "resumed")
 ENDS = ("dead", "stopped", "killed")
 WITH = os.environ.get("THIRTY_REAL")
 QUIET_S = 120.0  # for all that is pending at the end, on a busy machine
@@ -179,14 +179,14 @@ def lived(day: Day) -> None:
     assert there == {name for name, wanted in day.wanted.items() if wanted}
     for name in day.names:
         history = day.history(name)
-        lives = [kind for kind, _ in history if kind in (*BEGINNINGS, *ENDS)]
-        kinds = [kind in BEGINNINGS for kind in lives]
+        lives = [kind for kind, _ in history if kind in (*START_EVENTS, *ENDS)]
+        kinds = [kind in START_EVENTS for kind in lives]
         assert all(kinds[::2]), (name, lives)
         assert not any(kinds[1::2]), (name, lives)
-        assert lives[-1] in (BEGINNINGS if day.wanted[name] else ENDS)
+        assert lives[-1] in (START_EVENTS if day.wanted[name] else ENDS)
         attempts = [(d["loss"], d["attempt"]) for kind, d in history if kind == "restarting"]
         assert len(attempts) == len(set(attempts)), name
-        again = [d for kind, d in history if kind in BEGINNINGS and d.get("restart")]
+        again = [d for kind, d in history if kind in START_EVENTS and d.get("restart")]
         assert len(again) <= len(attempts)
         dead = [event for event in told if (event["event"], event["name"]) == ("dead", name)]
         assert len(dead) == lives.count("dead"), name

@@ -20,13 +20,13 @@ from tmuxreap.core.model import (
 from tmuxreap.core.values import replace
 from tmuxreap.registry.rows import bare_row
 from tmuxreap.sessions.identity import (
-    cannot_tell,
     find_session,
-    not_all_read,
-    not_asked,
     pick_pane,
     pid_of,
     same_server,
+    unreachable_failure,
+    unreadable_failure,
+    why_unknown,
 )
 from tmuxreap.sessions.world import World
 
@@ -79,15 +79,15 @@ def test_a_pane_that_stands_elsewhere_moved(seen: tuple[Row, Server, World]) -> 
 def test_a_row_of_another_host_cannot_be_told_from_here(seen: tuple[Row, Server, World]) -> None:
     row, server, world = seen
     far = replace(row, tmux=replace(row.tmux, host="elsewhere"))
-    assert cannot_tell(row, server, world) is None
-    failure = cannot_tell(far, server, world)
+    assert why_unknown(row, server, world) is None
+    failure = why_unknown(far, server, world)
     assert (code(failure), failure and failure.hint) == (
         "tmux_unreachable",
         "run the command on elsewhere",
     )
     headless = replace(row, terminal=Terminal.NONE)
-    assert cannot_tell(headless, UNREACHABLE, world) is None
-    assert code(cannot_tell(row, UNREACHABLE, world)) == "tmux_unreachable"
+    assert why_unknown(headless, UNREACHABLE, world) is None
+    assert code(why_unknown(row, UNREACHABLE, world)) == "tmux_unreachable"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_row_of_another_host_cannot_be_told_from_here(seen: tuple[Row, Server,
     ],
 )
 def test_why_tmux_was_not_asked_has_a_code_each(why: dict[str, bool], expected: str) -> None:
-    failure = not_asked("stop acme", replace(UNREACHABLE, **why))
+    failure = unreachable_failure("stop acme", replace(UNREACHABLE, **why))
     assert (failure.code.text, failure.message) == (expected, "could not stop acme: it hangs")
 
 
@@ -109,10 +109,10 @@ def test_a_list_that_was_read_in_part_says_nothing_of_who_is_not_in_it(
     from tmuxreap.core.model import Unread
 
     _, server, _ = seen
-    assert not_all_read("look at acme", server, "acme") is None
+    assert unreadable_failure("look at acme", server, "acme") is None
     spoilt = replace(server, unread=(Unread(None, "acme"),))
-    assert code(not_all_read("look at acme", spoilt, "acme")) == "tmux_unreachable"
-    assert not_all_read("look at other", spoilt, "other") is None
+    assert code(unreadable_failure("look at acme", spoilt, "acme")) == "tmux_unreachable"
+    assert unreadable_failure("look at other", spoilt, "other") is None
 
 
 def test_a_server_is_the_same_by_boot_start_and_pid(seen: tuple[Row, Server, World]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes import DEMO, Story
 from tmuxreap.core.model import Live
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.look import BANNER_OPTION, Shown, look_at, shown_in, sights_of
+from tmuxreap.sessions.look import BANNER_OPTION, PaneContents, look_at, read_panes, sights_of
 from tmuxreap.sessions.sight import Past, Sight
 
 
@@ -78,7 +78,7 @@ def test_an_ended_row_is_over_where_nothing_of_it_is_there(
         return sight.live, len(sight.owned.own)
 
     assert seen() == (live, left), there
-    monkeypatch.setattr("tmuxreap.sessions.look.is_over", lambda *_: False)
+    monkeypatch.setattr("tmuxreap.sessions.look.is_certainly_gone", lambda *_: False)
     assert seen() == (live, left), there
 
 
@@ -113,7 +113,7 @@ def test_a_running_row_is_told_at_once_what_a_closer_look_says(
         return replace(sight, reach=None, trouble=None), str(sight.trouble)
 
     at_once = seen()
-    monkeypatch.setattr("tmuxreap.sessions.look.is_over", lambda *_: False)
+    monkeypatch.setattr("tmuxreap.sessions.look.is_certainly_gone", lambda *_: False)
     assert at_once == seen()
 
 
@@ -153,9 +153,9 @@ def test_one_question_to_each_server_and_nothing_for_who_is_gone(story: Story) -
     story.tmux.ask = lambda socket, questions, first=(): (  # type: ignore[method-assign]
         asked.append(len(questions)) or ask(socket, questions, first)
     )
-    found = shown_in(story.tmux, sights, [[BANNER_OPTION], [], []], [None] * 3)
+    found = read_panes(story.tmux, sights, [[BANNER_OPTION], [], []], [None] * 3)
     assert [one.text for one in found] == ["first", "second", None]
     assert found[0].options == {BANNER_OPTION: None}
-    assert found[2] == Shown()
+    assert found[2] == PaneContents()
     assert asked == [7]
     assert "TMUXREAP_ID=mark-of-one" in (found[0].environment or "")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes import OWN_PID, FakeClock, FakeProcesses, FakeTmux
 from tmuxreap.core.model import NoServer, ProcessId, Server, Unreachable
-from tmuxreap.sessions.observe import Observer, Place, callers, terminal_number
+from tmuxreap.sessions.observe import Observer, Place, ancestors, terminal_number
 from tmuxreap.sessions.ownership import Trace
 from tmuxreap.sessions.world import Wanted
 
@@ -82,7 +82,7 @@ def test_whose_control_group_is_read(processes: Counted) -> None:
     index = looking.look([SOCKET], 0, wanted=acme).index
     assert set(index.by_scope) == {"acme's", "old"}
     assert set(index.by_scope["acme's"]) == {ours.panes[0].process.pid, lost.pid}
-    assert looking.look([SOCKET], 0, wanted=acme, closely=()).index.by_scope == {}
+    assert looking.look([SOCKET], 0, wanted=acme, traced_pids=()).index.by_scope == {}
 
 
 class Chain(Counted):
@@ -167,8 +167,8 @@ def test_the_caller_and_all_above_it_are_protected(processes: Counted) -> None:
     shell = processes.add("bash")
     inner = processes.add("python3", parent=shell)
     processes.add("sleep", parent=inner)
-    assert callers(inner.pid, processes.look()) == {inner.pid, shell.pid}
-    assert callers(4, processes.look()) == frozenset()
+    assert ancestors(inner.pid, processes.look()) == {inner.pid, shell.pid}
+    assert ancestors(4, processes.look()) == frozenset()
     assert observer(processes).look([], 0).protected == {OWN_PID}
 
 
@@ -176,7 +176,7 @@ def test_who_stands_outside_does_not_see_itself(processes: Counted) -> None:
     """A finisher whose parent lives on in the session that it ends."""
     child = processes.add("tmux", parent=processes.identify(OWN_PID))
     looking = observer(processes)
-    looking.stand_outside()
+    looking.hide_self()
     world = looking.look([], 0)
     assert OWN_PID not in world.index.processes
     assert child.pid in world.index.processes

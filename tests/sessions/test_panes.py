@@ -10,13 +10,13 @@ from tmuxreap.core.values import replace
 from tmuxreap.sessions.panes import (
     agent_in,
     agents_in,
-    in_front,
+    began_work,
+    describe_panes,
+    in_foreground,
     is_busy,
     is_idle_shell,
     leader_of,
-    listed,
-    took_up_work,
-    tree,
+    process_tree,
     with_names,
 )
 from tmuxreap.sessions.world import World
@@ -55,7 +55,7 @@ def test_a_shell_that_waits_for_a_command_is_idle_and_one_with_a_child_is_not(st
     story.processes.add("make", parent=pane.process, foreground=True)
     assert not is_idle_shell(pane.now, world(story))
     assert is_busy(pane.now, world(story))
-    assert took_up_work(pane.now, world(story))
+    assert began_work(pane.now, world(story))
     assert len(agent_in(pane.now, None, world(story))) == 2
 
 
@@ -63,7 +63,7 @@ def test_below_a_nested_server_nobody_is_followed(story: Story) -> None:
     pane = shell(story)
     server = story.processes.add("tmux: server", parent=pane.process)
     story.processes.add("vim", parent=server)
-    below = [one.comm for one in tree(world(story).index, pane.process.pid)]
+    below = [one.comm for one in process_tree(world(story).index, pane.process.pid)]
     assert below == ["bash", "tmux: server"]
 
 
@@ -71,11 +71,11 @@ def test_below_a_nested_server_nobody_is_followed(story: Story) -> None:
     ("pgrp", "tpgid", "front"), [(9, 9, True), (9, 8, False), (9, -1, False), (0, 0, False)]
 )
 def test_in_front_is_who_has_the_terminal(pgrp: int, tpgid: int, front: bool) -> None:
-    assert in_front(Process(ProcessId(9, 1), 1, pgrp, 9, 34816, tpgid, "S", "x")) is front
+    assert in_foreground(Process(ProcessId(9, 1), 1, pgrp, 9, 34816, tpgid, "S", "x")) is front
 
 
 def test_panes_are_listed_with_what_is_known_of_them() -> None:
-    assert listed([PANE, replace(PANE, id="%4", pid=None)]) == "%3 (pid 100), %4 (dead)"
+    assert describe_panes([PANE, replace(PANE, id="%4", pid=None)]) == "%3 (pid 100), %4 (dead)"
 
 
 def test_an_agent_that_is_gone_leaves_a_shell_that_is_not_alive(story: Story) -> None:
@@ -91,8 +91,8 @@ def test_an_agent_that_is_gone_leaves_a_shell_that_is_not_alive(story: Story) ->
 def test_a_pane_is_told_with_what_is_in_front_of_it(story: Story) -> None:
     pane = shell(story)
     number, pid = pane.now.id, pane.process.pid
-    assert listed(with_names([pane.now], world(story))) == f"bash in {number} (pid {pid})"
+    assert describe_panes(with_names([pane.now], world(story))) == f"bash in {number} (pid {pid})"
     story.processes.add("vim", parent=pane.process, foreground=True)
-    assert listed(with_names([pane.now], world(story))) == f"vim in {number} (pid {pid})"
+    assert describe_panes(with_names([pane.now], world(story))) == f"vim in {number} (pid {pid})"
     gone = replace(pane.now, pid=None)
-    assert listed(with_names([gone], world(story))) == f"{number} (dead)"
+    assert describe_panes(with_names([gone], world(story))) == f"{number} (dead)"

@@ -10,8 +10,8 @@ from tmuxreap.ledger.records import Heartbeat, NewEvent
 from tmuxreap.sessions.restarts import (
     GIVEN_UP,
     REBOOT,
-    UNTOLD,
-    NotKnown,
+    START_UNKNOWN,
+    LedgerUnreadable,
 )
 
 
@@ -103,7 +103,7 @@ def test_without_its_ledger_nobody_knows_what_was_cancelled(story: Story) -> Non
         app.close()
     for file in story.folder.glob("*.db*"):
         file.unlink()
-    with pytest.raises(ValueError, match=UNTOLD):
+    with pytest.raises(ValueError, match=START_UNKNOWN):
         story.app().restarts.pending(row)
 
 
@@ -112,7 +112,7 @@ def test_with_a_ledger_that_cannot_be_had_it_is_asked_again_later(
 ) -> None:
     row, app = lost(story), story.app()
     monkeypatch.setattr(app.books, "history", lambda name: None)
-    with pytest.raises(NotKnown):
+    with pytest.raises(LedgerUnreadable):
         app.restarts.pending(row)
     assert not app.restarts.cancel(row, "stop", app.caller)
     assert "restart_not_cancelled" in app.warnings[-1]

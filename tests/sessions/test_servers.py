@@ -34,4 +34,4 @@ def test_a_flag_names_every_server_but_the_default_one(story: Story) -> None:
     assert servers.flag(story.SOCKET) == ()
     assert servers.flag("/tmp/tmux-1000/work") == ("--server", "work")
     assert servers.flag("/elsewhere/work") == ("--server", "/elsewhere/work")
-    assert servers.near("work") == [story.SOCKET, "/tmp/tmux-1000/work"]
+    assert servers.default_sockets("work") == [story.SOCKET, "/tmp/tmux-1000/work"]

@@ -36,7 +36,12 @@ def write(story: Story, old: str, new: str) -> None:
 def test_alive(story: Story) -> None:
     agent = story.agent()
     seen = sight(story)
-    assert (seen.live, seen.trouble, seen.mine, seen.foreign) == (Live.ALIVE, None, False, ())
+    assert (seen.live, seen.trouble, seen.contains_caller, seen.foreign) == (
+        Live.ALIVE,
+        None,
+        False,
+        (),
+    )
     assert [process.id for process in seen.agent] == [agent.process]
     assert seen.pane is not None
     assert seen.pane.id == "%0"
@@ -79,7 +84,7 @@ def test_what_a_stranger_with_the_pid_of_a_leader_carries_is_not_the_sessions(
     story.processes.scopes = {"other's": [other]}
     known = Past(leaders=frozenset({ProcessId(other.pid, other.start - 1)}))
     story.processes.die(agent.process)
-    seen = look_at(story.app(), [row_of(story)], known={"acme": known}, strangers=True)[0][0]
+    seen = look_at(story.app(), [row_of(story)], known={"acme": known}, unregistered=True)[0][0]
     assert seen.reach is not None
     assert (seen.reach.mark, seen.reach.scopes) == (None, frozenset())
 
@@ -249,8 +254,8 @@ def test_two_agents_in_one_session_are_ambiguous(story: Story) -> None:
 def test_the_caller_inside_is_seen(story: Story) -> None:
     agent = story.agent(shell=True)
     caller = story.processes.add("tmuxreap", parent=agent.process)
-    assert sight(story, pid=caller.pid).mine
-    assert not sight(story).mine
+    assert sight(story, pid=caller.pid).contains_caller
+    assert not sight(story).contains_caller
 
 
 def test_the_caller_in_the_background_of_it_is_seen(story: Story) -> None:
@@ -262,7 +267,7 @@ def test_the_caller_in_the_background_of_it_is_seen(story: Story) -> None:
     caller = story.processes.add(
         "tmuxreap", new_session=True, environ={**marks, "TMUX_PANE": agent.pane.now.id}
     )
-    assert sight(story, pid=caller.pid).mine
+    assert sight(story, pid=caller.pid).contains_caller
 
 
 def test_the_server_is_never_own(story: Story) -> None:

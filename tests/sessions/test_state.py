@@ -18,7 +18,14 @@ from tmuxreap.commands.watch.status_line import texts
 from tmuxreap.core.ports import Question
 from tmuxreap.ledger.records import Heartbeat, Pulse
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.state import CROWD, FRESH_S, AgentState, Shows, judge, shows
+from tmuxreap.sessions.state import (
+    CACHED_ABOVE,
+    FRESH_S,
+    AgentState,
+    ScreenState,
+    judge,
+    screen_state,
+)
 
 NOW = 10_000.0
 WORKING, WAITING, LIMITED = AgentState.WORKING, AgentState.WAITING, AgentState.LIMITED
@@ -39,29 +46,35 @@ def story(tmp_path: Path) -> Iterator[Story]:
 @pytest.mark.parametrize(
     ("word", "screen", "drawn_ago", "state", "source"),
     [
-        (said("working", 5), Shows(WAITING), 1, WAITING, "screen"),  # a dialog wins
-        (said("working", 5), Shows(LIMITED), 1, LIMITED, "screen"),
-        (said("waiting", 5), Shows(WORKING), 1, WAITING, "hook"),  # a young word counts
-        (said("idle", 5, "heartbeat"), Shows(WORKING), 1, IDLE, "heartbeat"),
-        (said("idle", FRESH_S + 5), Shows(WORKING), 500, IDLE, "hook"),  # nothing was drawn since
-        (said("idle", FRESH_S + 5), Shows(WORKING), 1, WORKING, "screen"),
+        (said("working", 5), ScreenState(WAITING), 1, WAITING, "screen"),  # a dialog wins
+        (said("working", 5), ScreenState(LIMITED), 1, LIMITED, "screen"),
+        (said("waiting", 5), ScreenState(WORKING), 1, WAITING, "hook"),  # a young word counts
+        (said("idle", 5, "heartbeat"), ScreenState(WORKING), 1, IDLE, "heartbeat"),
+        (
+            said("idle", FRESH_S + 5),
+            ScreenState(WORKING),
+            500,
+            IDLE,
+            "hook",
+        ),  # nothing was drawn since
+        (said("idle", FRESH_S + 5), ScreenState(WORKING), 1, WORKING, "screen"),
         (said("idle", FRESH_S + 5), None, None, IDLE, "hook"),  # nobody can look
         (
             said("idle", FRESH_S + 5),
-            Shows(WORKING),
+            ScreenState(WORKING),
             None,
             WORKING,
             "screen",
         ),  # this tmux tells no time
-        (said("ended", 5), Shows(IDLE), 1, IDLE, "screen"),  # it says good-bye and is alive
-        (said("", 5), Shows(), 1, UNKNOWN, "screen"),
-        (None, Shows(WORKING), 1, WORKING, "screen"),
+        (said("ended", 5), ScreenState(IDLE), 1, IDLE, "screen"),  # it says good-bye and is alive
+        (said("", 5), ScreenState(), 1, UNKNOWN, "screen"),
+        (None, ScreenState(WORKING), 1, WORKING, "screen"),
         (None, None, None, UNKNOWN, None),
     ],
 )
 def test_the_word_or_the_screen(
     word: Pulse | None,
-    screen: Shows | None,
+    screen: ScreenState | None,
     drawn_ago: float | None,
     state: AgentState,
     source: str | None,
@@ -71,9 +84,9 @@ def test_the_word_or_the_screen(
 
 
 def test_since_when_is_told_where_it_is_known() -> None:
-    assert judge(said("waiting", 7), Shows(WAITING), NOW - 1, NOW).since == NOW - 7
-    assert judge(None, Shows(IDLE), NOW - 30, NOW).since == NOW - 30
-    assert judge(None, Shows(WORKING), NOW - 1, NOW).since is None
+    assert judge(said("waiting", 7), ScreenState(WAITING), NOW - 1, NOW).since == NOW - 7
+    assert judge(None, ScreenState(IDLE), NOW - 30, NOW).since == NOW - 30
+    assert judge(None, ScreenState(WORKING), NOW - 1, NOW).since is None
 
 
 @pytest.mark.parametrize("shown", ["> ", "working, again in 5 s", "[Enter] try again"])
@@ -85,8 +98,8 @@ def test_a_limit_wins_over_all_else_that_its_screen_shows(shown: str) -> None:
         State.DIALOG: re.compile("Enter"),
     }
     met = read_screen(f"limit reached, resets 3pm\n{shown}", patterns, marks)
-    assert shows(met) == Shows(LIMITED, "3pm")
-    assert shows(read_screen(shown, patterns, marks)).state is not LIMITED
+    assert screen_state(met) == ScreenState(LIMITED, "3pm")
+    assert screen_state(read_screen(shown, patterns, marks)).state is not LIMITED
 
 
 @pytest.mark.parametrize(
@@ -134,7 +147,7 @@ def test_the_screens_of_a_server_are_asked_for_in_one_call(
 def test_of_a_crowd_only_those_that_drew_are_looked_at_again(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(CROWD + 1):
+    for number in range(CACHED_ABOVE + 1):
         story.agent(f"a{number}")
     with story.ledger():
         pass
@@ -143,7 +156,7 @@ def test_of_a_crowd_only_those_that_drew_are_looked_at_again(
     first = listing.run(story.app(), ListRequest()).as_json()["results"]
     again = listing.run(story.app(), ListRequest()).as_json()["results"]
     assert [one["state"] for one in first] == [one["state"] for one in again]  # type: ignore[index]
-    assert [len(questions) for questions in asked] == [CROWD + 1]
+    assert [len(questions) for questions in asked] == [CACHED_ABOVE + 1]
 
 
 def test_the_status_line_counts_who_is_at_what(story: Story) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tmuxreap.core.model import NoServer, Pane, Process, ProcessId, Server, Session
 from tmuxreap.core.values import replace
 from tmuxreap.sessions.ownership import Index, Trace
-from tmuxreap.sessions.world import ANYBODY, Wanted, by_identity, concerned, places_of
+from tmuxreap.sessions.world import EVERYTHING, Wanted, by_identity, candidate_pids, places_of
 
 PANE = Pane("%3", 100, "/dev/pts/7", False, False, False, False, "@0", False, "off")
 DEAD = replace(PANE, id="%4", pid=101, tty="/dev/pts/8", dead=True)
@@ -46,7 +46,7 @@ def named(wanted: Wanted, *processes: Process, **traces: Trace) -> set[int]:
     )
     other = Session("$2", "other", 1000, 1000, 0, False, (replace(PANE, id="%5", pid=105),))
     server = replace(SERVER, sessions=(SESSION, other))
-    return concerned(index, {"/tmp/s": server}, TTYS, {"/tmp/s": "/tmp/s"}, wanted)
+    return candidate_pids(index, {"/tmp/s": server}, TTYS, {"/tmp/s": "/tmp/s"}, wanted)
 
 
 def test_only_who_may_be_somebody_s_is_asked_for_its_name() -> None:
@@ -55,7 +55,7 @@ def test_only_who_may_be_somebody_s_is_asked_for_its_name() -> None:
     mine = {100, 201, 202, 203}
     for wanted in (Wanted(frozenset({"acme"})), Wanted(frozenset({"$1"}))):
         assert named(wanted, *everyone) == mine
-    assert named(Wanted(strangers=True), *everyone) == {*mine, 105}
+    assert named(Wanted(unregistered=True), *everyone) == {*mine, 105}
     assert named(Wanted(pids=frozenset({900})), *everyone) == {900}
 
 
@@ -65,6 +65,6 @@ def test_what_carries_the_place_of_a_stranger_s_pane_is_not_asked() -> None:
     assert named(acme, process(300), process(301), p300=here, p301=gone) == {301}
     for trace in (Trace(), Trace(tmux="/tmp/t,7")):  # what carries no place is in no session
         assert named(acme, process(300), p300=trace) == set()
-        assert named(ANYBODY, process(300), p300=trace) == {300}
+        assert named(EVERYTHING, process(300), p300=trace) == {300}
     elsewhere = Trace("m", "/tmp/t,50", "%5")
     assert named(acme, process(300), p300=elsewhere) == {300}

@@ -29,9 +29,9 @@ from tmuxreap.registry.targets import RESERVED
 from tmuxreap.registry.transitions import Event, Value
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.elsewhere import owners_of, registered_elsewhere
-from tmuxreap.sessions.identity import not_all_read, not_asked
+from tmuxreap.sessions.identity import unreachable_failure, unreadable_failure
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.newcomers import all_newcomers, told
+from tmuxreap.sessions.newcomers import all_newcomers, describe
 from tmuxreap.sessions.panes import agent_in
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.versions import spellings
@@ -84,9 +84,9 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     sockets = (
         [context.servers.socket(context.servers.named(request.server))]
         if request.server
-        else context.servers.near(context.default_server)
+        else context.servers.default_sockets(context.default_server)
     )
-    seen = [] if request.server else look_at(context, rows, strangers=True)
+    seen = [] if request.server else look_at(context, rows, unregistered=True)
     sights = [sight for sight, _ in seen]
     newcomers = [
         newcomer
@@ -100,7 +100,7 @@ def run_all(context: Context, request: AdoptAllRequest) -> Result:
     if (
         request.ask is not None
         and not (request.yes or request.dry_run)
-        and not request.ask(told(newcomers))
+        and not request.ask(describe(newcomers))
     ):
         return replace(_result(context, []), greeting="nothing was registered: the answer was no")
     requests = [
@@ -247,13 +247,13 @@ def _session(context: Context, name: str, old: Row | None, socket: str) -> tuple
     """Find the session by name; for a row, also by the spellings that tmux makes of its name."""
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
-        raise not_asked(f"adopt {name}", server)
+        raise unreachable_failure(f"adopt {name}", server)
     names = (name, *spellings(name)) if old is not None else (name,)
     session = (
         next(filter(None, map(server.named, names)), None) if isinstance(server, Server) else None
     )
     if session is None or not isinstance(server, Server):
-        raise not_all_read(f"adopt {name}", server, name) or _not_there(name, socket)
+        raise unreadable_failure(f"adopt {name}", server, name) or _not_there(name, socket)
     return server, session
 
 

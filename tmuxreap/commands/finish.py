@@ -10,7 +10,7 @@ from tmuxreap.sessions.context import Context
 
 
 def run(context: Context, number: int, policy: str) -> Result:
-    context.observer.stand_outside()
+    context.observer.hide_self()
     me = context.place.pid
     intent = wait_for_caller(context.books, context.processes, context.clock, me, number)
     items: list[Item] = finish(context, intent, from_text(policy)) if intent is not None else []

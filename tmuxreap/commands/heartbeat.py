@@ -43,7 +43,7 @@ def _caller(context: Context, rows: Sequence[Row]) -> str:
     enclosing = [
         row.name
         for row, (sight, _) in zip(running, look_at(context, running), strict=True)
-        if sight.mine
+        if sight.contains_caller
     ]
     if len(enclosing) == 1:
         return enclosing[0]

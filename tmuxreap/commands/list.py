@@ -13,7 +13,7 @@ from tmuxreap.core.values import as_dict, frozen, replace
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.results import looked_at, session_results
+from tmuxreap.sessions.results import session_results, sights_for_list
 from tmuxreap.sessions.sight import Sight
 
 SORT_KEYS: dict[str, Callable[[Session], object]] = {
@@ -50,7 +50,7 @@ def run(context: Context, request: ListRequest) -> Result:
     if request.targets:
         chosen = choose_rows(context, look, request.targets, Wanted.ALL)
         rows, items, warnings = tuple(chosen.rows), not_chosen(look, chosen, Session), ()
-    sights = looked_at(context, rows)
+    sights = sights_for_list(context, rows)
     sessions: Sequence[Session] = [
         session for session in session_results(context, rows, sights) if _wanted(session, request)
     ]
@@ -100,7 +100,7 @@ def _not_registered(
     # imported late: usually every session has a row
     from tmuxreap.sessions.newcomers import all_newcomers
 
-    near = [] if rows else context.servers.near(context.default_server)
+    near = [] if rows else context.servers.default_sockets(context.default_server)
     return [newcomer.as_json() for newcomer in all_newcomers(context, rows, sights, near)]
 
 

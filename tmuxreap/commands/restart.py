@@ -20,7 +20,7 @@ from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import NewEvent
 from tmuxreap.registry.restarts import Restart, loss_of
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, NotKnown, Pending
+from tmuxreap.sessions.restarts import FAILED, GIVEN_UP, LedgerUnreadable, Pending
 
 
 def run(context: Context, name: str, loss: str, tried: int) -> Result:
@@ -28,7 +28,7 @@ def run(context: Context, name: str, loss: str, tried: int) -> Result:
     row = context.registry.look().named(name)
     items: list[Item] = []
     if row is not None and name not in ActiveIntents.of(context).busy():
-        with contextlib.suppress(ValueError, NotKnown):  # the watch reports it
+        with contextlib.suppress(ValueError, LedgerUnreadable):  # the watch reports it
             known = context.restarts.pending(row)
             is_same = known is not None and (known.loss, known.tried) == (loss, tried)
             if known is not None and is_same and context.restarts.claim(known):

@@ -194,7 +194,7 @@ def _not_in_use(
                 f"stop it first: {command('stop', other.name)}",
             )
     store = store_of(profile, None, row.store, context.settings.home)
-    process = context.finder.who_is_in(profile, conversation, store)
+    process = context.finder.agent_in_conversation(profile, conversation, store)
     if process is not None:
         raise Failure(
             Code.CONVERSATION_IN_USE,

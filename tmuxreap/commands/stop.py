@@ -17,7 +17,7 @@ from tmuxreap.registry.file import RegistryLook
 from tmuxreap.registry.targets import Chosen, Wanted
 from tmuxreap.registry.transitions import is_lost, wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import not_all_read
+from tmuxreap.sessions.identity import unreadable_failure
 from tmuxreap.sessions.look import look_at
 
 
@@ -69,7 +69,7 @@ def _with_pending(
     warned = len(context.warnings)
     ended = choose_rows(context, look, request.targets, Wanted.ENDED, sparing=True).rows
     del context.warnings[warned:]  # already reported for the running rows
-    more = [row for row in ended if row not in chosen.rows and context.restarts.may_come_back(row)]
+    more = [row for row in ended if row not in chosen.rows and context.restarts.has_pending(row)]
     return replace(chosen, rows=(*chosen.rows, *more))
 
 
@@ -119,7 +119,7 @@ def is_inside(context: Context) -> bool:
     if context.settings.mark is not None:
         return True
     running = [row for row in context.registry.look().usable if not row.status.ended]
-    return any(sight.mine for sight, _ in look_at(context, running))
+    return any(sight.contains_caller for sight, _ in look_at(context, running))
 
 
 def _not_agreed(
@@ -165,7 +165,9 @@ def _unregistered(context: Context, name: str, request: EndRequest) -> Item:
     reachable = server if isinstance(server, Server) else None
     session = reachable.named(name) if reachable else None
     if session is None and not isinstance(server, Unreachable):
-        hidden = reachable and not_all_read(f"{request.policy.verb.value} {name}", reachable, name)
+        hidden = reachable and unreadable_failure(
+            f"{request.policy.verb.value} {name}", reachable, name
+        )
         return failed_target(name, hidden or _neither(name))
     # imports YAML: no other stop needs it before its keys
     from tmuxreap.commands.starting.row import live_row

@@ -21,7 +21,7 @@ from tmuxreap.registry.targets import Wanted
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.look import sights_of
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import Told
+from tmuxreap.sessions.state import StateReport
 
 SCREENS_EVERY_S = 1.0
 CLOSING_S, CLOSING_STEP_S = 0.5, 0.01  # how long tmux may take to close what a death leaves
@@ -150,12 +150,12 @@ class _Wait:
                 )
         rows = [one.row for one in pending]
         sights = sights_of(self._context, rows)
-        states: Sequence[Told] = self._states.of(rows, sights) if rows else ()
+        states: Sequence[StateReport] = self._states.of(rows, sights) if rows else ()
         for one, sight, told in zip(pending, sights, states, strict=True):
             one.waited_s = waited_s
             self._judge(one, sight, told)
 
-    def _judge(self, one: _Awaited, sight: Sight, told: Told) -> None:
+    def _judge(self, one: _Awaited, sight: Sight, told: StateReport) -> None:
         until = self._request.until
         one.state = told.state.value if told.state else None
         one.processes = frozenset(own.process.id for own in sight.owned.own)

@@ -96,8 +96,10 @@ def _end_all(
         early = {it.name: early_answer(it, lambda: context.registry, environ) for it in endings}
         answers.update({name: answer for name, answer in early.items() if answer is not None})
         try:
-            _run_and_record(context, [it for it in begun if not it.first.mine], policy, answers)
-            own = [ending for ending in begun if ending.first.mine]
+            _run_and_record(
+                context, [it for it in begun if not it.first.contains_caller], policy, answers
+            )
+            own = [ending for ending in begun if ending.first.contains_caller]
             answers.update(_hand_over(context, own, policy) if own else {})
         except BaseException:
             _release_unfinished(context.books, begun, {})

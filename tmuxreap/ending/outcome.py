@@ -35,7 +35,7 @@ from tmuxreap.registry.transitions import (
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.conversation import Finder, resume_command
 from tmuxreap.sessions.identity import pid_of
-from tmuxreap.sessions.panes import listed
+from tmuxreap.sessions.panes import describe_panes
 from tmuxreap.sessions.sight import Past
 
 DropLogs = Callable[[str], tuple[str, ...]]
@@ -129,7 +129,7 @@ def result_of(ending: Ending, clock: Clock, processes: Processes, finder: Finder
             *(_foreign_warning(ending.sight.foreign) if gone else ()),
             *ending.known.warnings,
             *_purge_warning(ending),
-            *(finder.goes_on(ending.known, ending.profile) if gone else ()),
+            *(finder.background_warnings(ending.known, ending.profile) if gone else ()),
         ),
         error=problem_of(failure_of(ending)),
     )
@@ -188,7 +188,7 @@ def beyond_reach(carrier: str | None) -> tuple[str, ...]:
 def _foreign_warning(foreign: Sequence[Pane]) -> tuple[str, ...]:
     if not foreign:
         return ()
-    warning = f"its session lives on, with panes that came meanwhile: {listed(foreign)}"
+    warning = f"its session lives on, with panes that came meanwhile: {describe_panes(foreign)}"
     return (f"foreign_panes: {warning}",)
 
 
@@ -301,7 +301,7 @@ def purge_if_asked(ending: Ending, registry: Registry, finder: Finder, drop_logs
 
 
 def _still_in_use(finder: Finder, ending: Ending) -> Failure | None:
-    warnings = finder.goes_on(ending.known, ending.profile)
+    warnings = finder.background_warnings(ending.known, ending.profile)
     if not warnings:
         return None
     reason = f"could not purge the conversation of {ending.name}: {warnings[0].partition(': ')[2]}"

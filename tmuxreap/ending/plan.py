@@ -12,7 +12,7 @@ from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Live, Pane, Process, Scope, Server, Session, Status, Verb
 from tmuxreap.core.values import frozen
 from tmuxreap.sessions.ownership import Belonging
-from tmuxreap.sessions.panes import in_front, listed
+from tmuxreap.sessions.panes import describe_panes, in_foreground
 from tmuxreap.sessions.sight import Sight
 
 HANGUP_GRACE_S = 5.0
@@ -174,7 +174,7 @@ def refusal(sight: Sight, status: Status, policy: Policy, name: str) -> Failure 
             " that name is alive",
             f"if it is yours, record it first: {command('adopt', name)}",
         )
-    if sight.mine and not policy.itself:
+    if sight.contains_caller and not policy.itself:
         return Failure(
             Code.OWN_SESSION,
             f"could not {policy.verb.value} {name}: this command runs inside it",
@@ -203,7 +203,8 @@ def _may_ignore(trouble: Failure, policy: Policy) -> bool:
 def foreign_panes(panes: Iterable[Pane], verb: Verb, name: str) -> Failure:
     return Failure(
         Code.FOREIGN_PANES,
-        f"could not {verb.value} {name}: other panes of the session are at work: {listed(panes)}",
+        f"could not {verb.value} {name}: other panes of the session are at work:"
+        f" {describe_panes(panes)}",
         "end them too with --whole-session, or only the agent's pane with --pane-only",
     )
 
@@ -279,7 +280,7 @@ def why_no_keys(
         return "the agent is not recognised in the pane"
     if pane.input_off:
         return "the pane takes no input"
-    if not any(in_front(process) for process in sight.keyed):
+    if not any(in_foreground(process) for process in sight.keyed):
         return "the agent is not in front"
     return None
 

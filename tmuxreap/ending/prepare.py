@@ -16,9 +16,9 @@ from tmuxreap.ending.plan import PaneOption, Policy, make_plan, refusal
 from tmuxreap.ending.results import EndResult, failed_target
 from tmuxreap.registry.transitions import MODES, Event
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import after_life, resume_command, screen_seen
+from tmuxreap.sessions.conversation import after_own_exit, resume_command, visible_screen
 from tmuxreap.sessions.elsewhere import owner_of, registered_elsewhere
-from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, Shown, look_at, shown_in
+from tmuxreap.sessions.look import BANNER_OPTION, SIBLINGS_OPTION, PaneContents, look_at, read_panes
 from tmuxreap.sessions.sight import Past, Sight
 
 Rows = Callable[[], Iterable[Row]]  # the rows of the registry, read when they are needed
@@ -37,7 +37,7 @@ def prepare(
         list(_options_for_keys(sight, profile))
         for profile, (sight, _) in zip(profiles, sights, strict=True)
     ]
-    shown = shown_in(context.tmux, [sight for sight, _ in sights], options, profiles)
+    shown = read_panes(context.tmux, [sight for sight, _ in sights], options, profiles)
     endings = [
         _ending(context, row, *sighted, pane, policy)
         for row, sighted, pane in zip(rows, sights, shown, strict=True)
@@ -48,14 +48,16 @@ def prepare(
 
 
 def _ending(
-    context: Context, row: Row, sight: Sight, past: Past, shown: Shown, policy: Policy
+    context: Context, row: Row, sight: Sight, past: Past, shown: PaneContents, policy: Policy
 ) -> Ending:
     profile, agent = context.agents.profile(row), context.agents.of(row)
     spares = context.agents.spares(profile)
-    known = after_life(profile, context.finder.known_of(row, sight, profile), sight, shown.joined)
+    known = after_own_exit(
+        profile, context.finder.known_of(row, sight, profile), sight, shown.joined
+    )
     screen = None
     if profile is not None and (sight.agent or sight.carrier):
-        screen = screen_seen(profile, known, sight, spares.carriers, shown.text)
+        screen = visible_screen(profile, known, sight, spares.carriers, shown.text)
     options, agent_named = (
         _options(sight, profile, shown),
         row.agent is not None and row.tmux.known,
@@ -106,7 +108,7 @@ def _purge_paths(ending: Ending) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _registered_elsewhere(
-    ours: Path | None, boot_id: str, ending: Ending, shown: Shown
+    ours: Path | None, boot_id: str, ending: Ending, shown: PaneContents
 ) -> Failure | None:
     """Return the failure for a session that belongs to another registry, whatever our row says."""
     sight = ending.sight
@@ -197,7 +199,7 @@ def _options_for_keys(sight: Sight, profile: Profile | None) -> dict[str, str]:
     }
 
 
-def _options(sight: Sight, profile: Profile | None, shown: Shown) -> tuple[PaneOption, ...]:
+def _options(sight: Sight, profile: Profile | None, shown: PaneContents) -> tuple[PaneOption, ...]:
     pane = sight.pane.id if sight.pane else ""
     wanted = _options_for_keys(sight, profile).items()
     return tuple(

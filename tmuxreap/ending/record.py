@@ -80,7 +80,7 @@ def _write(
                 ending.twins = _twins(context.servers, look, row)
                 log_text = _log_text(context, ending.row)
                 for pane_row in (row, *ending.twins):
-                    agent = context.agents.told(pane_row)
+                    agent = context.agents.named_by(pane_row)
                     changes = changes_of(ending, pane_row, at, named_agent=agent, log_text=log_text)
                     wanted.setdefault(pane_row.name, changes)
         text, failures = edited_where_safe(look, wanted)

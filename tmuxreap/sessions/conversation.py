@@ -25,7 +25,7 @@ from tmuxreap.ledger.records import Heartbeat
 from tmuxreap.registry.rows import recorded_conversation
 from tmuxreap.sessions.sight import Sight
 
-TOLD_ALIVE = ("pidfile", "open-file", "argv")
+LIVE_LOCATORS = ("pidfile", "open-file", "argv")
 STATES_OF_WORDS = {"busy": State.BUSY, "waiting": State.DIALOG, "shell": State.DIALOG}
 
 
@@ -85,7 +85,7 @@ class Finder:
             "",
         )
 
-    def goes_on(self, known: Known, profile: Profile | None) -> tuple[str, ...]:
+    def background_warnings(self, known: Known, profile: Profile | None) -> tuple[str, ...]:
         """Warn, after the end, where the conversation continues without its pane and how to end
         it."""
         conversation = known.conversation
@@ -102,11 +102,13 @@ class Finder:
             for it in jobs
         )
 
-    def who_is_in(self, profile: Profile, conversation: str, store: Path | None) -> Process | None:
+    def agent_in_conversation(
+        self, profile: Profile, conversation: str, store: Path | None
+    ) -> Process | None:
         """Return a living agent, with or without a row, that shows that it has this conversation
         open."""
-        live = tuple(locator for locator in profile.locators if locator.kind in TOLD_ALIVE)
-        for process in self._living(profile):
+        live = tuple(locator for locator in profile.locators if locator.kind in LIVE_LOCATORS)
+        for process in self._living_agents(profile):
             cwd = self.processes.cwd(process.id)
             own_store = self._store_of(profile, process, cwd)
             if own_store is None or (store is not None and own_store != store):
@@ -171,7 +173,12 @@ class Finder:
             if beat.conversation_id and beat.kind != SESSION_END
         )
         return next(
-            (beat.conversation_id for beat in beats if _is_of(beat, profile, ours, since)), None
+            (
+                beat.conversation_id
+                for beat in beats
+                if _heartbeat_is_of(beat, profile, ours, since)
+            ),
+            None,
         )
 
     def _has_rivals(
@@ -182,14 +189,14 @@ class Finder:
         ours = {process.pid for process in sight.agent} | {
             belonging.process.pid for belonging in sight.owned.own
         }
-        others = (process for process in self._living(profile) if process.pid not in ours)
+        others = (process for process in self._living_agents(profile) if process.pid not in ours)
         return any(
             self.processes.cwd(process.id) == cwd
             and self._store_of(profile, process, cwd) in (None, store)
             for process in others
         )
 
-    def _living(self, profile: Profile) -> Iterator[Process]:
+    def _living_agents(self, profile: Profile) -> Iterator[Process]:
         """Yield every living agent of this kind, registered or not."""
         for process in self.processes.look().values():
             if profile.recognises(self.processes.argv(process.id), process.comm, None):
@@ -231,14 +238,16 @@ def after_exit(profile: Profile | None, known: Known, banner: str | None) -> Kno
     return replace(known, conversation=best, candidates=known.candidates if best.id is None else ())
 
 
-def after_life(profile: Profile | None, known: Known, sight: Sight, screen: str | None) -> Known:
+def after_own_exit(
+    profile: Profile | None, known: Known, sight: Sight, screen: str | None
+) -> Known:
     """Look for the exit banner of an agent that left by itself: its shell may still show it."""
     if sight.live is not Live.AGENT_GONE or sight.agent or screen is None:
         return known
     return after_exit(profile, known, screen)
 
 
-def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen:
+def read_agent_screen(profile: Profile | None, known: Known, text: str | None) -> Screen:
     """Read the screen with the agent's state. The agent's own pid file ("busy", "waiting") and an
     open turn in its conversation take precedence over what the screen seems to show."""
     if profile is None:
@@ -249,21 +258,21 @@ def screen_of(profile: Profile | None, known: Known, text: str | None) -> Screen
         else Screen(State.UNKNOWN)
     )
     state = STATES_OF_WORDS.get(find.agent_word(profile, known.clues) or "", screen.state)
-    if state not in (State.BUSY, State.DIALOG) and in_a_turn(profile, known):
+    if state not in (State.BUSY, State.DIALOG) and has_open_turn(profile, known):
         state = State.BUSY
     return replace(screen, state=state)
 
 
-def screen_seen(
+def visible_screen(
     profile: Profile | None, known: Known, sight: Sight, carriers: Carriers, text: str | None
 ) -> Screen:
     """Read the agent's screen; behind a carrier it is unknown while another program is shown."""
     if sight.carrier is not None and text and carriers.shows_another(unstyled(text)):
         return Screen(State.UNKNOWN)
-    return screen_of(profile, known, text)
+    return read_agent_screen(profile, known, text)
 
 
-def in_a_turn(profile: Profile, known: Known) -> bool:
+def has_open_turn(profile: Profile, known: Known) -> bool:
     """Tell whether a turn is open in the conversation, if its format shows turns. One of several
     candidates is enough: interrupting an agent that is not busy loses nothing."""
     turns = profile.goes_on
@@ -306,14 +315,14 @@ def _above(folder: str, below: str) -> str:
     return folder.removesuffix("/" + below) or "/" if below else folder
 
 
-def _is_of(
-    beat: Heartbeat, profile: Profile, ours: Container[tuple[object, ...]], since: float
+def _heartbeat_is_of(
+    beat: Heartbeat, profile: Profile, own_processes: Container[tuple[object, ...]], since: float
 ) -> bool:
     from tmuxreap.agents.hooks.events import may_be_agent
 
     below = beat.data.get("below")
     shells = [tuple(it) for it in below if isinstance(it, list)] if isinstance(below, list) else []
-    if any(it in ours for it in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
+    if any(it in own_processes for it in [(beat.data.get("pid"), beat.data.get("start")), *shells]):
         return True
     program = beat.data.get("program")
     if (

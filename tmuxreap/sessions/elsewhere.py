@@ -50,7 +50,7 @@ def owner_of(
     if path == ours:
         return None
     identity = (server.pid, session.id, session.created)
-    rows = (row for row in _running(path) if _has(path, row, identity, boot_id, mark))
+    rows = (row for row in _running(path) if _means_session(path, row, identity, boot_id, mark))
     row = next(rows, None)
     return Owner(path, row.name) if row is not None else None
 
@@ -80,16 +80,18 @@ def _running(path: Path) -> list[Row]:
     return []
 
 
-def _has(path: Path, row: Row, here: tuple[int, str, int], boot_id: str, mark: str) -> bool:
+def _means_session(
+    path: Path, row: Row, identity: tuple[int, str, int], boot_id: str, mark: str
+) -> bool:
     """Tell whether the row means the session: by the recorded identity; if another tool did not
     record it, by the mark in that registry's ledger."""
     if not row.tmux.known:
-        return _marked(path, row.name) == mark
+        return _recorded_mark(path, row.name) == mark
     recorded = (row.tmux.server_pid, row.tmux.session_id, row.tmux.session_created)
-    return row.tmux.of_boot(boot_id) and recorded == here
+    return row.tmux.of_boot(boot_id) and recorded == identity
 
 
-def _marked(path: Path, name: str) -> str | None:
+def _recorded_mark(path: Path, name: str) -> str | None:
     """Read a copy of the other ledger: opening a ledger would write files next to it."""
     import tempfile  # late: rarely needed, and slow
 

@@ -8,14 +8,21 @@ from pathlib import PurePosixPath
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.errors import Code, Failure, command
 from tmuxreap.core.model import Pane, Row, Scope, Server, ServerLook, Session, Terminal, Unreachable
-from tmuxreap.sessions.panes import agent_among, agent_in, is_busy, listed, tree, with_names
+from tmuxreap.sessions.panes import (
+    agent_among,
+    agent_in,
+    describe_panes,
+    is_busy,
+    process_tree,
+    with_names,
+)
 from tmuxreap.sessions.world import World
 from tmuxreap.system.tmux.versions import spellings
 
 PANE = Scope.PANE.value
 
 
-def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
+def why_unknown(row: Row, server: ServerLook, world: World) -> Failure | None:
     if row.tmux.host is not None and row.tmux.host != world.host:
         return Failure(
             Code.TMUX_UNREACHABLE,
@@ -25,15 +32,15 @@ def cannot_tell(row: Row, server: ServerLook, world: World) -> Failure | None:
         )
     if row.terminal is not Terminal.TMUX or not isinstance(server, Unreachable):
         return None
-    return not_asked(f"look at {row.name}", server)
+    return unreachable_failure(f"look at {row.name}", server)
 
 
-def not_asked(deed: str, server: Unreachable) -> Failure:
-    """Return the failure without an answer from tmux. `deed`: what could not be done."""
+def unreachable_failure(action: str, server: Unreachable) -> Failure:
+    """Return the failure without an answer from tmux. `action`: what could not be done."""
     code = Code.TMUX_MISSING if server.missing else Code.TMUX_UNREACHABLE
     if server.denied:
         code = Code.PERMISSION_DENIED
-    return Failure(code, f"could not {deed}: {server.reason}", server.hint)
+    return Failure(code, f"could not {action}: {server.reason}", server.hint)
 
 
 def find_session(
@@ -46,18 +53,18 @@ def find_session(
     if session is not None:
         return session
     session_id = row.tmux.session_id if row.tmux.known and same_server(row, server, world) else None
-    return not_all_read(f"look at {row.name}", server, row.name, session_id)
+    return unreadable_failure(f"look at {row.name}", server, row.name, session_id)
 
 
-def not_all_read(
-    deed: str, server: ServerLook, name: str, session: str | None = None
+def unreadable_failure(
+    action: str, server: ServerLook, name: str, session: str | None = None
 ) -> Failure | None:
     """Return why a session missing from this server's list may still exist, or None."""
     if not isinstance(server, Server) or not server.may_hide(session, name):
         return None
     return Failure(
         Code.TMUX_UNREACHABLE,
-        f"could not {deed}: tmux lists a pane on {server.socket} in a way that cannot be read",
+        f"could not {action}: tmux lists a pane on {server.socket} in a way that cannot be read",
         f"see the list: tmux -S {server.socket} list-panes -a",
     )
 
@@ -77,20 +84,22 @@ def _session_of(
         return recorded
     named = server.named(row.name)
     if row.tmux.known:
-        return None if named is None or _pane_was_ended(row, named) else _replaced(row, named)
+        return None if named is None or _pane_ended_before(row, named) else _replaced(row, named)
     if named is None and not row.status.ended:
-        respelled = _respelled(row, server, profile, world)
+        respelled = _find_respelled(row, server, profile, world)
         if respelled is not None:
             return respelled
     if named is None:
         holders = [it for it in server.sessions if _has_agent(row, it, profile, world)]
         return (
-            moved(row, holders[0]) if holders else _on_another_server(row, server, profile, world)
+            moved_failure(row, holders[0])
+            if holders
+            else _on_another_server(row, server, profile, world)
         )
     if any(_is_recorded(row, pane, world) for pane in named.panes):
         return named
     # Other tools record no pane id: without the agent, only foreign panes are left.
-    if ended_as_pane(row):
+    if was_pane_only_ending(row):
         return named if _runs_in(named, profile, world) else None
     if row.pane.pid is None:
         return named
@@ -107,7 +116,7 @@ def _is_recorded(row: Row, pane: Pane, world: World) -> bool:
     )
 
 
-def _respelled(
+def _find_respelled(
     row: Row, server: Server, profile: Profile | None, world: World
 ) -> Session | Failure | None:
     """Find the session under a name that tmux has changed; its pid identifies it."""
@@ -136,8 +145,8 @@ def _recorded_session(row: Row, server: Server, world: World) -> Session | Failu
     if row.pane.id is not None and not (same and same.holds(row.pane.id)):
         holders = [session for session in server.sessions if session.holds(row.pane.id)]
         if holders:
-            return moved(row, holders[0])
-    return same if same is not None and not _pane_was_ended(row, same) else None
+            return moved_failure(row, holders[0])
+    return same if same is not None and not _pane_ended_before(row, same) else None
 
 
 def _has_agent(row: Row, session: Session, profile: Profile | None, world: World) -> bool:
@@ -146,7 +155,7 @@ def _has_agent(row: Row, session: Session, profile: Profile | None, world: World
     )
 
 
-def moved(row: Row, holder: Session) -> Failure:
+def moved_failure(row: Row, holder: Session) -> Failure:
     """Return the failure for a pane that is in another session now (join-pane, move-window), or
     whose session was renamed."""
     return Failure(
@@ -170,7 +179,9 @@ def _on_another_server(
     asked = world.paths[server.socket]
     if socket in ("", asked) or PurePosixPath(socket).name != PurePosixPath(asked).name:
         return None
-    if profile is not None and not agent_among(tree(world.index, process.pid), profile, world):
+    if profile is not None and not agent_among(
+        process_tree(world.index, process.pid), profile, world
+    ):
         return None
     return Failure(
         Code.TMUX_UNREACHABLE,
@@ -181,12 +192,12 @@ def _on_another_server(
     )
 
 
-def _pane_was_ended(row: Row, session: Session) -> bool:
+def _pane_ended_before(row: Row, session: Session) -> bool:
     """Tell whether only the pane was ended, as recorded: the session rightly lives on."""
-    return ended_as_pane(row) and all(pane.id != row.pane.id for pane in session.panes)
+    return was_pane_only_ending(row) and all(pane.id != row.pane.id for pane in session.panes)
 
 
-def ended_as_pane(row: Row) -> bool:
+def was_pane_only_ending(row: Row) -> bool:
     """Tell whether only the row's pane was ended: the other panes do not belong to it, even with
     its mark."""
     return row.scope == PANE and row.status.ended
@@ -216,7 +227,7 @@ def pick_pane(
     return Failure(
         Code.AMBIGUOUS_PANE,
         f"could not tell the agent's pane in {row.name}: it has"
-        f" {listed(with_names(session.panes, world))}",
+        f" {describe_panes(with_names(session.panes, world))}",
         f"record it with: {command('adopt', row.name)}, or end them all with --whole-session",
     )
 

@@ -12,10 +12,10 @@ from tmuxreap.core.ports import Question, Tmux
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.ledger.books import Books
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import ended_as_pane
+from tmuxreap.sessions.identity import was_pane_only_ending
 from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.row_agents import RowAgents
-from tmuxreap.sessions.sight import Past, Sight, is_over, past_of, see, wanted_by
+from tmuxreap.sessions.sight import Past, Sight, is_certainly_gone, past_of, see, wanted_by
 from tmuxreap.sessions.world import World
 
 BANNER_OPTION = "remain-on-exit"
@@ -29,23 +29,25 @@ def look_at(
     pane_only: bool = False,
     whole_session: bool = False,
     known: Mapping[str, Past] | None = None,
-    strangers: bool = False,
+    unregistered: bool = False,
 ) -> list[tuple[Sight, Past]]:
-    """Look once at all rows; return each sight with the past that a later look needs. `strangers`:
-    include sessions without a row."""
+    """Look once at all rows; return each sight with the past that a later look needs.
+    `unregistered`: include sessions without a row."""
     plain = Past(pane_only=pane_only, whole_session=whole_session)
-    seen = _seen(context, rows, _pasts(context, rows, plain, known or {}), strangers=strangers)
-    return [(sight, past_of(sight, before)) for sight, before in seen]
+    looks = _look(
+        context, rows, _pasts(context, rows, plain, known or {}), unregistered=unregistered
+    )
+    return [(sight, past_of(sight, before)) for sight, before in looks]
 
 
 def sights_of(
-    context: Context, rows: Sequence[Row], *, strangers: bool = False, briefly: bool = False
+    context: Context, rows: Sequence[Row], *, unregistered: bool = False, briefly: bool = False
 ) -> list[Sight]:
     """Look at the rows without ending any of them. `briefly`: for output only; what matters only
     for an ending is not read."""
     pasts = _pasts(context, rows, Past(whole_session=briefly), {})
-    seen = _seen(context, rows, pasts, strangers=strangers, briefly=briefly, once=True)
-    return [sight for sight, _ in seen]
+    looks = _look(context, rows, pasts, unregistered=unregistered, briefly=briefly, final=True)
+    return [sight for sight, _ in looks]
 
 
 def _pasts(
@@ -58,7 +60,11 @@ def _pasts(
     def past(row: Row) -> Past:
         if row.name in known:
             return known[row.name]
-        mark, survived, as_pane = marks.get(row.name), survivors.get(row.name), ended_as_pane(row)
+        mark, survived, as_pane = (
+            marks.get(row.name),
+            survivors.get(row.name),
+            was_pane_only_ending(row),
+        )
         if not (mark or survived or as_pane):
             return plain
         return Past(
@@ -71,29 +77,31 @@ def _pasts(
     return list(map(past, rows))
 
 
-def _seen(
+def _look(
     context: Context,
     rows: Sequence[Row],
     pasts: Sequence[Past],
     *,
-    strangers: bool,
+    unregistered: bool,
     briefly: bool = False,
-    once: bool = False,
+    final: bool = False,
 ) -> Iterator[tuple[Sight, Past]]:
-    """Yield each sight with the past that it was judged by. `once`: no later look will follow."""
+    """Yield each sight with the past that it was judged by. `final`: no later look will follow."""
     sockets = context.servers.of_all(rows)
-    closely = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known}
+    traced_pids = {row.pane.pid for row in rows if row.pane.pid and not row.tmux.known}
     world = context.observer.look(
         sockets.values(),
         _since(context.place.boot_id, rows),
-        wanted=wanted_by(zip(rows, pasts, strict=True), strangers=strangers),
-        closely=closely if briefly else None,
+        wanted=wanted_by(zip(rows, pasts, strict=True), unregistered=unregistered),
+        traced_pids=traced_pids if briefly else None,
     )
     agents, books = context.agents, context.books
     gone = {socket: Sight(Live.GONE, socket, server) for socket, server in world.servers.items()}
     for row, before in zip(rows, pasts, strict=True):
         socket = sockets[row.name]
-        if (once or row.status.ended) and is_over(row, world.servers[socket], world, before):
+        if (final or row.status.ended) and is_certainly_gone(
+            row, world.servers[socket], world, before
+        ):
             yield gone[socket], before
         else:
             yield _sight(agents, books, row, socket, world, before, briefly=briefly)
@@ -101,10 +109,10 @@ def _seen(
 
 def _marks(books: Books, rows: Sequence[Row]) -> Mapping[str, str]:
     """Return the recorded marks of rows whose session may not carry its mark."""
-    return books.marks([row.name for row in rows if _asked_for_mark(row)])
+    return books.marks([row.name for row in rows if _needs_recorded_mark(row)])
 
 
-def _asked_for_mark(row: Row) -> bool:
+def _needs_recorded_mark(row: Row) -> bool:
     return row.status.ended or not row.tmux.known
 
 
@@ -123,13 +131,13 @@ def _sight(
     if (
         agents.of(row) is None
         and not briefly
-        and (agent := _agent_seen(agents.profiles, sight, world)) is not None
+        and (agent := _only_agent(agents.profiles, sight, world)) is not None
     ):
         agents.seen[row.name] = agent
         return _sight(agents, books, row, socket, world, before, briefly=briefly)
     if (
         before.mark is None
-        and not _asked_for_mark(row)
+        and not _needs_recorded_mark(row)
         and sight.live in (Live.GONE, Live.AGENT_GONE)
         and (mark := books.mark(row.name))
     ):
@@ -140,7 +148,7 @@ def _sight(
     return sight, before
 
 
-def _agent_seen(profiles: Profiles, sight: Sight, world: World) -> str | None:
+def _only_agent(profiles: Profiles, sight: Sight, world: World) -> str | None:
     """Return the only known agent that runs in the pane, or in the session if its pane is
     unknown."""
     panes = sight.session.panes if sight.session else ()
@@ -159,7 +167,7 @@ def _since(boot_id: str, rows: Sequence[Row]) -> int:
 
 
 @frozen
-class Shown:
+class PaneContents:
     """A pane's screen as shown and with wrapped lines joined, with the pane's options."""
 
     text: str | None = None
@@ -168,14 +176,14 @@ class Shown:
     environment: str | None = None  # of its session
 
 
-def shown_in(
+def read_panes(
     tmux: Tmux,
     sights: Sequence[Sight],
     options: Sequence[Sequence[str]],
     profiles: Sequence[Profile | None],
-) -> list[Shown]:
+) -> list[PaneContents]:
     """Read screens and options, in the order of the sights; those without a session stay empty."""
-    shown = [Shown()] * len(sights)
+    shown = [PaneContents()] * len(sights)
     for socket in dict.fromkeys(sight.socket for sight in sights):
         places = [
             place for place, sight in enumerate(sights) if sight.socket == socket and sight.session
@@ -186,7 +194,7 @@ def shown_in(
         for place in places:
             environment = next(answers)
             screens = (next(answers), next(answers)) if sights[place].pane else (None, None)
-            shown[place] = Shown(
+            shown[place] = PaneContents(
                 *screens, {option: next(answers) for option in options[place]}, environment
             )
     return shown

@@ -13,11 +13,11 @@ from tmuxreap.sessions.ownership import Owned
 from tmuxreap.sessions.panes import (
     TMUX_CLIENT,
     agent_among,
-    in_front,
+    in_foreground,
     is_interactive_shell,
     on_terminal,
+    process_tree,
     shell_of,
-    tree,
 )
 from tmuxreap.sessions.world import World
 
@@ -30,7 +30,9 @@ class Nested:
 
 def nested_in(belongings: Owned, profile: Profile | None, world: World) -> Nested | None:
     """Find the agent in another tmux whose client is in the foreground."""
-    if not any(it.process.comm == TMUX_CLIENT and in_front(it.process) for it in belongings.own):
+    if not any(
+        it.process.comm == TMUX_CLIENT and in_foreground(it.process) for it in belongings.own
+    ):
         return None
     agents = agent_among((it.process for it in belongings.spared), profile, world)
     if not agents:
@@ -64,15 +66,17 @@ def carried_in(
         return None
     by_process = {
         it: carrier
-        for it in tree(world.index, pane.pid or 0)
+        for it in process_tree(world.index, pane.pid or 0)
         if (carrier := _carrier(it, carriers, world))
     }
-    front = next((it for it in on_terminal(pane, tuple(by_process), world) if in_front(it)), None)
+    front = next(
+        (it for it in on_terminal(pane, tuple(by_process), world) if in_foreground(it)), None
+    )
     if front is None or not _is_its_own(row, pane, front, frozenset(by_process), world):
         return None
-    below = [by_process[it] for it in tree(world.index, front.pid) if it in by_process]
+    below = [by_process[it] for it in process_tree(world.index, front.pid) if it in by_process]
     beyond = not seen and any(carrier.beyond for carrier in below)
-    if not beyond and not any(in_front(it) for it in seen):
+    if not beyond and not any(in_foreground(it) for it in seen):
         return None
     nested = carriers.between(world.names_of(front).argv[1:], profile.process if profile else ())
     return Carried(front, by_process[front].program, beyond, nested)

@@ -16,7 +16,7 @@ from tmuxreap.sessions.panes import agents_in
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.tmux.versions import spellings
 
-TOLD = 8  # names to print; the rest is counted
+NAMES_SHOWN = 8  # names to print; the rest is counted
 
 
 @frozen
@@ -52,16 +52,16 @@ def all_newcomers(
     return without_row(context, rows, sights, servers)
 
 
-def told(found: Sequence[Newcomer]) -> str:
+def describe(found: Sequence[Newcomer]) -> str:
     """Return the names for people, each with its agent."""
-    names = [f"{newcomer.name} ({newcomer.agent})" for newcomer in found[:TOLD]]
-    rest = [f"{len(found) - TOLD} more"] if len(found) > TOLD else []
+    names = [f"{newcomer.name} ({newcomer.agent})" for newcomer in found[:NAMES_SHOWN]]
+    rest = [f"{len(found) - NAMES_SHOWN} more"] if len(found) > NAMES_SHOWN else []
     return ", ".join([*names, *rest])
 
 
 def not_registered(context: Context, target: str) -> Failure | None:
     """Return the failure for a name without a row, if a session of that name is alive."""
-    for socket in context.servers.near(context.default_server):
+    for socket in context.servers.default_sockets(context.default_server):
         server = context.tmux.look(socket)
         if isinstance(server, Server) and server.named(target) is not None:
             flag = context.servers.flag(socket)
@@ -103,7 +103,7 @@ def _agents_in(context: Context, server: Server, sessions: Sequence[Session]) ->
     if not sessions:
         return []
     world = context.observer.latest  # from the look at the rows
-    if world is None or not world.strangers or server.socket not in world.servers:
+    if world is None or not world.unregistered or server.socket not in world.servers:
         world = context.observer.look([server.socket], 0)
     agents = {
         session.id: names[0]

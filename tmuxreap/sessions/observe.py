@@ -14,12 +14,12 @@ from tmuxreap.core.ports import Processes, Tmux
 from tmuxreap.core.values import frozen, replace
 from tmuxreap.sessions.ownership import NO_TRACE, Index, Trace
 from tmuxreap.sessions.world import (
-    ANYBODY,
+    EVERYTHING,
     Names,
     Wanted,
     World,
     by_identity,
-    concerned,
+    candidate_pids,
     panes_of,
     places_of,
 )
@@ -50,7 +50,7 @@ class Observer:
         self.latest: World | None = None
         self._outside = False
 
-    def stand_outside(self) -> None:
+    def hide_self(self) -> None:
         """Hide this process from its own looks: the finisher is not part of the session that it
         ends, though it may be a child of it."""
         self._outside = True
@@ -61,31 +61,31 @@ class Observer:
         since: int,
         known: Mapping[str, ServerLook] | None = None,
         *,
-        wanted: Wanted = ANYBODY,
-        closely: Collection[int] | None = None,
+        wanted: Wanted = EVERYTHING,
+        traced_pids: Collection[int] | None = None,
     ) -> World:
         """Take one look. `since`: of processes started before, no trace is read. `known`: servers
-        that need not be asked. `wanted`: the sessions that it is for. `closely`: set for output
+        that need not be asked. `wanted`: the sessions that it is for. `traced_pids`: set for output
         only; traces are then read of processes without a terminal and of these pids."""
         asked = list(dict.fromkeys(sockets))
-        if closely is None:
-            servers = {**(known or {}), **self._ask(asked)}
-            processes, traces = self._everybody(since)
+        if traced_pids is None:
+            servers = {**(known or {}), **self._ask_servers(asked)}
+            processes, traces = self._processes_and_traces(since)
             # After the processes: a pid reused in between then means a listed process that is dead.
             self._add_scopes(traces, processes, servers, wanted)
             index, names = Index.of(processes, traces), {}
         else:
-            answers = self._asked_meanwhile(asked)
-            processes = self._all()
-            young = _young(processes, since)
-            traces = {p.pid: self._trace(p) for p in young if not p.tty or p.pid in closely}
+            answers = self._ask_in_background(asked)
+            processes = self._list_processes()
+            recent = _started_since(processes, since)
+            traces = {p.pid: self._trace(p) for p in recent if not p.tty or p.pid in traced_pids}
             index = Index.of(processes, traces)
             names = {pid: self._names(processes[pid]) for pid in wanted.pids & processes.keys()}
             servers = answers()
         ttys = {pane.tty: terminal_number(pane.tty) for _, _, pane in panes_of(servers.values())}
         paths = {socket: canonical(socket) for socket in servers}
-        named = concerned(index, servers, ttys, paths, wanted) & processes.keys()
-        dated = wanted.dated & processes.keys()
+        named = candidate_pids(index, servers, ttys, paths, wanted) & processes.keys()
+        identified_by_start = wanted.identified_by_start & processes.keys()
         self.latest = World(
             host=self._place.host,
             boot_id=self._place.boot_id,
@@ -93,25 +93,27 @@ class Observer:
             sessions=by_identity(servers),
             index=index,
             names={pid: names.get(pid) or self._names(processes[pid]) for pid in named},
-            epochs={pid: self._processes.started_epoch(processes[pid].id) for pid in dated},
+            epochs={
+                pid: self._processes.started_epoch(processes[pid].id) for pid in identified_by_start
+            },
             ttys=ttys,
             paths=paths,
-            protected=callers(self._place.pid, processes),
-            strangers=wanted.strangers,
+            protected=ancestors(self._place.pid, processes),
+            unregistered=wanted.unregistered,
             places={socket: places_of(server, ttys) for socket, server in servers.items()},
         )
         return self.latest
 
-    def _ask(self, sockets: Iterable[str]) -> dict[str, ServerLook]:
+    def _ask_servers(self, sockets: Iterable[str]) -> dict[str, ServerLook]:
         return {socket: self._tmux.look(socket) for socket in sockets}
 
-    def _asked_meanwhile(self, sockets: Sequence[str]) -> Callable[[], dict[str, ServerLook]]:
+    def _ask_in_background(self, sockets: Sequence[str]) -> Callable[[], dict[str, ServerLook]]:
         """Ask tmux in a thread while the processes are read: both take equally long. For output
         only; an ending reads the processes after tmux has listed its panes."""
         from threading import Thread
 
         servers: dict[str, ServerLook] = {}
-        asking = Thread(target=lambda: servers.update(self._ask(sockets)), daemon=True)
+        asking = Thread(target=lambda: servers.update(self._ask_servers(sockets)), daemon=True)
         asking.start()
 
         def answers() -> dict[str, ServerLook]:
@@ -120,27 +122,29 @@ class Observer:
 
         return answers
 
-    def _all(self) -> dict[int, Process]:
+    def _list_processes(self) -> dict[int, Process]:
         processes = dict(self._processes.look())
         if self._outside:
             processes.pop(self._place.pid, None)
         return processes
 
-    def _everybody(self, since: int) -> tuple[dict[int, Process], dict[int, Trace]]:
+    def _processes_and_traces(self, since: int) -> tuple[dict[int, Process], dict[int, Trace]]:
         """Return all processes, and the traces of the young ones. An orphan that exited before it
         was read may have a child that is not listed yet: then all are listed again."""
         known: dict[ProcessId, Trace] = {}
         for _ in range(HOPS):
-            processes = self._all()
-            fresh = [it for it in _young(processes, since) if it.id not in known]
+            processes = self._list_processes()
+            fresh = [it for it in _started_since(processes, since) if it.id not in known]
             known.update((it.id, self._trace(it)) for it in fresh)
-            if not any(self._missed(it, known[it.id], processes) for it in fresh):
+            if not any(self._exited_unread(it, known[it.id], processes) for it in fresh):
                 break
         return processes, {pid: known[it.id] for pid, it in processes.items() if it.id in known}
 
-    def _missed(self, one: Process, trace: Trace, processes: Mapping[int, Process]) -> bool:
-        orphan = one.ppid <= INIT or one.ppid not in processes
-        return orphan and trace == NO_TRACE and self._processes.refresh(one.id) is None
+    def _exited_unread(
+        self, process: Process, trace: Trace, processes: Mapping[int, Process]
+    ) -> bool:
+        orphan = process.ppid <= INIT or process.ppid not in processes
+        return orphan and trace == NO_TRACE and self._processes.refresh(process.id) is None
 
     def _add_scopes(
         self,
@@ -149,8 +153,8 @@ class Observer:
         servers: Mapping[str, ServerLook],
         wanted: Wanted,
     ) -> None:
-        meant = (pane.pid or 0 for _, it, pane in panes_of(servers.values()) if wanted.means(it))
-        leaders = [processes[pid].id for pid in meant if pid in processes]
+        pids = (pane.pid or 0 for _, it, pane in panes_of(servers.values()) if wanted.matches(it))
+        leaders = [processes[pid].id for pid in pids if pid in processes]
         scopes = {scope for leader in leaders if (scope := self._processes.scope(leader))}
         for scope in scopes | wanted.scopes:
             for pid in processes.keys() & self._processes.members(scope):
@@ -162,7 +166,7 @@ class Observer:
 
     def _trace(self, process: Process) -> Trace:
         environ = self._processes.tmux_variables(process.id)
-        trace = _carried(environ)
+        trace = _trace_of(environ)
         if trace.mark is not None or trace.tmux is not None:
             return trace
         # During an exec, or with a cleared environment, only the descriptors are left as evidence.
@@ -174,7 +178,7 @@ class Observer:
         )
 
 
-def _young(processes: Mapping[int, Process], since: int) -> list[Process]:
+def _started_since(processes: Mapping[int, Process], since: int) -> list[Process]:
     return [p for p in processes.values() if p.id.start >= since and KERNEL not in (p.ppid, p.pid)]
 
 
@@ -185,7 +189,7 @@ def canonical(socket: str) -> str:
     return os.path.realpath(socket)
 
 
-def callers(pid: int, processes: Mapping[int, Process]) -> frozenset[int]:
+def ancestors(pid: int, processes: Mapping[int, Process]) -> frozenset[int]:
     """Return a process and its ancestors."""
     chain: list[int] = []
     while pid in processes and pid not in chain:
@@ -210,7 +214,7 @@ def _device(major: int, minor: int) -> int:
     return (minor & 0xFF) | (major << 8) | ((minor & ~0xFF) << 12)
 
 
-def _carried(environ: Mapping[str, str]) -> Trace:
+def _trace_of(environ: Mapping[str, str]) -> Trace:
     socket, server = tmux_server_of(environ)
     return Trace(
         mark=environ.get("TMUXREAP_ID") or None,

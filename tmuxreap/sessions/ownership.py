@@ -17,9 +17,9 @@ from tmuxreap.core.model import Process, ProcessId
 from tmuxreap.core.values import frozen
 
 TMUX_SERVER = "tmux: server"
-CARRIED = ("mark", "environment", "descriptor", "scope")  # inherited evidence, the weakest
+INHERITED = ("mark", "environment", "descriptor", "scope")  # inherited evidence, the weakest
 # Programs that hold other terminals: what runs on those is in the same control group.
-HOLDERS = frozenset({TMUX_SERVER, "screen", "zellij", "dtach", "abduco"})
+TERMINAL_HOLDERS = frozenset({TMUX_SERVER, "screen", "zellij", "dtach", "abduco"})
 
 
 @frozen
@@ -34,7 +34,7 @@ class Trace:
     scope: str | None = None  # the control group of a pane
 
     @property
-    def tells(self) -> bool:
+    def is_evidence(self) -> bool:
         """Whether it could be evidence at all."""
         return bool(self.mark or self.pane or self.terminals or self.scope)
 
@@ -75,7 +75,7 @@ class Owned:
         """The processes outside its terminals and its tree: the user may not expect them to be part
         of it."""
         pids = {belonging.process.pid for belonging in self.own}
-        carried = (belonging.process for belonging in self.own if belonging.why in CARRIED)
+        carried = (belonging.process for belonging in self.own if belonging.why in INHERITED)
         return tuple(process for process in carried if process.ppid not in pids)
 
     @property
@@ -101,10 +101,10 @@ class Index:
         """Return the trace of a process, as far as it was read."""
         return self.traces.get(pid, NO_TRACE)
 
-    def living(self, one: ProcessId) -> Process | None:
+    def living(self, identity: ProcessId) -> Process | None:
         """Return the process with this identity, if it is alive."""
-        process = self.processes.get(one.pid)
-        return process if process is not None and process.id == one else None
+        process = self.processes.get(identity.pid)
+        return process if process is not None and process.id == identity else None
 
     @classmethod
     def of(cls, processes: Mapping[int, Process], traces: Mapping[int, Trace]) -> Index:
@@ -167,44 +167,44 @@ def _evidence(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]
     """Yield the evidence in order of strength; the first reason is the one that is shown."""
     yield "pane", _living(index, reach.leaders)
     for leader in reach.leaders:
-        if _same_or_gone(index, leader):
+        if _pid_not_reused(index, leader):
             yield "tree", index.children.get(leader.pid, ())
             yield "session", index.by_session.get(leader.pid, ())
     for tty in reach.ttys:
         yield "terminal", index.by_tty.get(tty, ())
     yield "seen before", _living(index, reach.remembered)
-    for why, pids in _carried(index, reach):
-        yield why, [pid for pid in pids if not _elsewhere(index, reach, pid)]
+    for why, pids in _inherited(index, reach):
+        yield why, [pid for pid in pids if not _lives_elsewhere(index, reach, pid)]
 
 
-def _carried(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]:
+def _inherited(index: Index, reach: Reach) -> Iterator[tuple[str, Iterable[int]]]:
     """Yield the evidence that processes carry. Unrelated processes inherit it, too, so it counts
     only without counter-evidence."""
     if reach.mark:
         marked = index.by_mark.get(reach.mark, ())
-        yield "mark", [pid for pid in marked if _is_ours(index, reach, pid)]
+        yield "mark", [pid for pid in marked if _marked_in_registry(index, reach, pid)]
     if reach.tmux:
         for pane in reach.panes:
             yield "environment", index.by_pane.get((reach.tmux, pane), ())
     for terminal in reach.terminals:
         yield "descriptor", index.by_terminal.get(terminal, ())
     for scope in reach.scopes:
-        yield "scope", _alone_in(index, scope)
+        yield "scope", _scope_members(index, scope)
 
 
-def _alone_in(index: Index, scope: str) -> Iterable[int]:
+def _scope_members(index: Index, scope: str) -> Iterable[int]:
     """Return the members of a pane's control group; none if a server in it holds other panes."""
     members = index.by_scope.get(scope, ())
-    shared = any(index.processes[pid].comm in HOLDERS for pid in members)
+    shared = any(index.processes[pid].comm in TERMINAL_HOLDERS for pid in members)
     return () if shared else members
 
 
-def _is_ours(index: Index, reach: Reach, pid: int) -> bool:
+def _marked_in_registry(index: Index, reach: Reach, pid: int) -> bool:
     carried = index.trace(pid).registry
     return reach.registry is None or carried is None or carried == reach.registry
 
 
-def _elsewhere(index: Index, reach: Reach, pid: int) -> bool:
+def _lives_elsewhere(index: Index, reach: Reach, pid: int) -> bool:
     """Tell whether the process lives on another terminal, or was started in another pane."""
     process, trace = index.processes[pid], index.trace(pid)
     if process.tty and process.tty not in reach.ttys:
@@ -214,7 +214,7 @@ def _elsewhere(index: Index, reach: Reach, pid: int) -> bool:
     return trace.tmux != reach.tmux or (trace.pane is not None and trace.pane not in reach.panes)
 
 
-def _same_or_gone(index: Index, leader: ProcessId) -> bool:
+def _pid_not_reused(index: Index, leader: ProcessId) -> bool:
     """Tell whether the leader's pid was not reused. The kernel does not reuse it while its session
     has members."""
     now = index.processes.get(leader.pid)
@@ -222,7 +222,7 @@ def _same_or_gone(index: Index, leader: ProcessId) -> bool:
 
 
 def _living(index: Index, ids: Iterable[ProcessId]) -> Iterable[int]:
-    return [identity.pid for identity in sorted(ids) if index.living(identity)] if ids else ()
+    return [process_id.pid for process_id in sorted(ids) if index.living(process_id)] if ids else ()
 
 
 def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> None:
@@ -232,18 +232,18 @@ def _spare_tree(index: Index, pid: int, reason: str, spared: dict[int, str]) -> 
             _spare_tree(index, child, f"below {index.processes[pid].comm} ({pid})", spared)
 
 
-def _belongings(index: Index, found: Mapping[int, str]) -> tuple[Belonging, ...]:
-    return tuple([Belonging(index.processes[pid], why) for pid, why in sorted(found.items())])
+def _belongings(index: Index, reasons: Mapping[int, str]) -> tuple[Belonging, ...]:
+    return tuple([Belonging(index.processes[pid], why) for pid, why in sorted(reasons.items())])
 
 
 def _grouped(
     processes: Iterable[Process],
 ) -> Callable[[Callable[[Process], list[int]]], Mapping[int, list[int]]]:
-    everyone = list(processes)
+    all_processes = list(processes)
 
     def group(keys: Callable[[Process], list[int]]) -> Mapping[int, list[int]]:
         groups: dict[int, list[int]] = defaultdict(list)
-        for process in everyone:
+        for process in all_processes:
             for key in keys(process):
                 groups[key].append(process.pid)
         return groups

@@ -20,7 +20,7 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
     """Return the agent's processes in a pane; without a profile, everything but an idle shell."""
     if pane.dead:
         return ()
-    below = list(tree(world.index, pane.pid or 0))
+    below = list(process_tree(world.index, pane.pid or 0))
     if profile is not None:
         return tuple(process for process in below if _recognised(process, profile, world))
     return () if is_idle_shell(pane, world) else tuple(below)
@@ -29,7 +29,7 @@ def agent_in(pane: Pane, profile: Profile | None, world: World) -> tuple[Process
 def agents_in(panes: Sequence[Pane], profiles: Profiles, world: World) -> list[str]:
     """Return the known agents that run in these panes, in the order of `agents.yaml`. A lookup by
     name rules out most programs first."""
-    below = chain.from_iterable(tree(world.index, pane.pid or 0) for pane in panes)
+    below = chain.from_iterable(process_tree(world.index, pane.pid or 0) for pane in panes)
     names = set(chain.from_iterable(_names_of(process, world) for process in below))
     return [
         name
@@ -49,7 +49,7 @@ def is_idle_shell(pane: Pane, world: World) -> bool:
     leader = leader_of(pane, world)
     if leader is None or world.index.children.get(leader.pid):
         return leader is None
-    return is_interactive_shell(leader, world) and in_front(leader)
+    return is_interactive_shell(leader, world) and in_foreground(leader)
 
 
 def leader_of(pane: Pane, world: World) -> Process | None:
@@ -85,7 +85,7 @@ def live_in(pane: Pane | None, agent: tuple[Process, ...], world: World) -> Live
     return Live.AGENT_GONE if shell else Live.ALIVE
 
 
-def in_front(process: Process) -> bool:
+def in_foreground(process: Process) -> bool:
     """Tell whether the process is in its terminal's foreground group, which alone gets the keys."""
     return process.tpgid > 0 and process.pgrp == process.tpgid
 
@@ -101,7 +101,7 @@ def is_busy(pane: Pane, world: World) -> bool:
     return not pane.dead and not is_idle_shell(pane, world)
 
 
-def took_up_work(pane: Pane, world: World) -> bool:
+def began_work(pane: Pane, world: World) -> bool:
     """Tell whether an idle shell has begun to work: a job in foreground or background, or another
     program. A process that draws the prompt is no job."""
     leader = leader_of(pane, world)
@@ -109,31 +109,31 @@ def took_up_work(pane: Pane, world: World) -> bool:
         return False
     children = (world.index.processes[pid] for pid in world.index.children.get(leader.pid, ()))
     job = any(child.pgrp != leader.pgrp for child in children)
-    return job or not is_interactive_shell(leader, world) or not in_front(leader)
+    return job or not is_interactive_shell(leader, world) or not in_foreground(leader)
 
 
-def listed(panes: Iterable[Pane]) -> str:
-    return ", ".join(map(_told, panes))
+def describe_panes(panes: Iterable[Pane]) -> str:
+    return ", ".join(map(_describe, panes))
 
 
-def _told(pane: Pane) -> str:
+def _describe(pane: Pane) -> str:
     runs = f"{pane.runs} in " if pane.runs else ""
     return f"{runs}{pane.id} ({'dead' if pane.pid is None else f'pid {pane.pid}'})"
 
 
 def with_names(panes: Iterable[Pane], world: World) -> tuple[Pane, ...]:
     """Add to each pane the name of its foreground program, by which users recognize it."""
-    return tuple(replace(pane, runs=_in_front_of(pane, world)) for pane in panes)
+    return tuple(replace(pane, runs=_foreground_program(pane, world)) for pane in panes)
 
 
-def _in_front_of(pane: Pane, world: World) -> str:
+def _foreground_program(pane: Pane, world: World) -> str:
     processes = world.index.processes
     leader = processes.get(pane.pid or 0)
     front = processes.get(leader.tpgid, leader) if leader is not None else None
     return front.comm if front is not None else ""
 
 
-def tree(index: Index, pid: int) -> Iterable[Process]:
+def process_tree(index: Index, pid: int) -> Iterable[Process]:
     queue = [pid] if pid in index.processes else []
     for current in queue:
         yield index.processes[current]

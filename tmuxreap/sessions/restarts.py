@@ -21,8 +21,10 @@ from tmuxreap.sessions.observe import Place
 
 RESTARTING, FAILED = "restarting", "restart_failed"
 CANCELLED, GIVEN_UP = "restart_cancelled", "restart_given_up"
-BEGINNINGS = ("started", "resumed", "adopted")
-UNTOLD = "the ledger does not tell of its start: whether a restart was cancelled is not known"
+START_EVENTS = ("started", "resumed", "adopted")
+START_UNKNOWN = (
+    "the ledger does not tell of its start: whether a restart was cancelled is not known"
+)
 DEAD, AGENT_GONE = "dead", "agent_gone"
 GOOD_EXIT = "exit status 0"
 SERVER = "its tmux server ended"
@@ -30,7 +32,7 @@ REBOOT = "the machine was started anew"
 SAME_MOMENT_S = 1.0
 
 
-class NotKnown(Exception):  # noqa: N818 - an answer more than an error
+class LedgerUnreadable(Exception):  # noqa: N818 - an answer more than an error
     """The ledger cannot be read at this moment."""
 
 
@@ -58,7 +60,7 @@ class RestartLog:
 
     def pending(self, row: Row) -> Pending | None:
         """Return the pending restart, or None. Raise ValueError if the row's words are invalid or
-        the answer is lost, NotKnown if the ledger cannot be read now."""
+        the answer is lost, LedgerUnreadable if the ledger cannot be read now."""
         if not is_lost(row) or row.tmux.host not in (None, self.place.host):
             return None
         wish = wish_of(row)
@@ -66,39 +68,39 @@ class RestartLog:
             return None
         events = self.books.history(row.name)
         if events is None:
-            raise NotKnown
+            raise LedgerUnreadable
         loss = loss_of(row)
         if is_decided(events, loss) or not _lost_since_start(row, events):
             return None
         if wish.when is Restart.ON_FAILURE and not self._has_failed(row, events):
             return None
         tried = [event for event in events if event.kind == RESTARTING]
-        recent = [event for event in _since_person(events) if event.kind == RESTARTING]
+        recent = [event for event in _since_user_start(events) if event.kind == RESTARTING]
         counted = [event for event in recent if self._age_s(event) < wish.limit.within_s]
         return Pending(row.name, loss, wish, sum(_is_of(it, loss) for it in tried), len(counted))
 
-    def may_come_back(self, row: Row) -> bool:
+    def has_pending(self, row: Row) -> bool:
         try:
             return self.pending(row) is not None
-        except (ValueError, NotKnown):
+        except (ValueError, LedgerUnreadable):
             return False
 
     def cancel(self, row: Row, verb: str, caller: Caller) -> bool:
         """Cancel a pending restart; tell whether one was cancelled."""
         try:
-            restart = self.pending(row)
+            pending = self.pending(row)
         except ValueError:
             return False
-        except NotKnown:
+        except LedgerUnreadable:
             self.warnings.append(
                 f"restart_not_cancelled: a watch may start {row.name} again, for the ledger could"
                 " not be read: repeat this when it can"
             )
             return False
-        if restart is None:
+        if pending is None:
             return False
         facts = {"by": verb, "ended_by": caller.as_recorded(self.books)}
-        return self.decide(row.name, restart.loss, CANCELLED, facts)
+        return self.decide(row.name, pending.loss, CANCELLED, facts)
 
     def decide(self, name: str, loss: str, kind: str, facts: Mapping[str, object]) -> bool:
         """Record the final decision on this loss; return False if one was recorded before, or if
@@ -106,18 +108,20 @@ class RestartLog:
         event = NewEvent(name, kind, {"loss": loss, **facts})
         return self.books.note_unless(event, lambda events: is_decided(events, loss)) is True
 
-    def claim(self, known: Pending) -> bool:
+    def claim(self, pending: Pending) -> bool:
         """Claim the next attempt; of two concurrent callers only one gets it."""
-        attempt = known.tried + 1
+        attempt = pending.tried + 1
         by = {"pid": self.place.pid}  # the watch that reports the result
         moment = Moment.now(self.place.boot_id, self.clock)
-        facts = {"loss": known.loss, "attempt": attempt, **by, **moment.as_data()}
+        facts = {"loss": pending.loss, "attempt": attempt, **by, **moment.as_data()}
 
         def taken(events: Sequence[Event]) -> bool:
-            tried = sum(event.kind == RESTARTING and _is_of(event, known.loss) for event in events)
-            return tried >= attempt or is_decided(events, known.loss)
+            tried = sum(
+                event.kind == RESTARTING and _is_of(event, pending.loss) for event in events
+            )
+            return tried >= attempt or is_decided(events, pending.loss)
 
-        return self.books.note_unless(NewEvent(known.name, RESTARTING, facts), taken) is True
+        return self.books.note_unless(NewEvent(pending.name, RESTARTING, facts), taken) is True
 
     def _age_s(self, event: Event) -> float:
         """Return the event's age: by the uptime within one boot, since clocks may be set."""
@@ -129,8 +133,8 @@ class RestartLog:
     def _has_failed(self, row: Row, events: Sequence[Event]) -> bool:
         """Tell whether the session ended by a failure. A proper exit leaves a goodbye from the
         agent's hook; an unrequested end leaves none."""
-        begun = max((event.id for event in events if event.kind in BEGINNINGS), default=0)
-        life = [event for event in events if event.id > begun]
+        start_id = max((event.id for event in events if event.kind in START_EVENTS), default=0)
+        life = [event for event in events if event.id > start_id]
         if any(event.kind == AGENT_GONE and event.data.get("goodbye") for event in life):
             return False
         cause = next((it.data.get("cause") for it in reversed(life) if it.kind == DEAD), None)
@@ -153,12 +157,12 @@ def _is_of(event: Event, loss: str) -> bool:
     return event.data.get("loss") == loss
 
 
-def _since_person(events: Sequence[Event]) -> Sequence[Event]:
+def _since_user_start(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events since a user last began the session, which resets the count."""
     begun = [
         at
         for at, event in enumerate(events)
-        if event.kind in BEGINNINGS and not event.data.get("restart")
+        if event.kind in START_EVENTS and not event.data.get("restart")
     ]
     return events[begun[-1] :] if begun else events
 
@@ -166,9 +170,11 @@ def _since_person(events: Sequence[Event]) -> Sequence[Event]:
 def _lost_since_start(row: Row, events: Sequence[Event]) -> bool:
     """Tell whether the loss came after the last start: by the order of events; by their times if
     another tool recorded the loss."""
-    lives = [event for event in events if event.kind in (*BEGINNINGS, DEAD)]
+    lives = [event for event in events if event.kind in (*START_EVENTS, DEAD)]
     if not lives and row.tmux.known:
-        raise ValueError(UNTOLD)  # its start was recorded in a ledger that was replaced since
+        raise ValueError(
+            START_UNKNOWN
+        )  # its start was recorded in a ledger that was replaced since
     if lives and lives[-1].kind == DEAD:
         return True
     lost_at = ended_epoch(row)

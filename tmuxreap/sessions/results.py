@@ -23,11 +23,11 @@ from tmuxreap.sessions.sight import Sight
 
 if TYPE_CHECKING:
     from tmuxreap.agents.profiles import Profile
-    from tmuxreap.sessions.state import Told
+    from tmuxreap.sessions.state import StateReport
 
 
-def looked_at(context: Context, rows: Sequence[Row]) -> list[Sight]:
-    return sights_of(context, rows, strangers=True, briefly=True)
+def sights_for_list(context: Context, rows: Sequence[Row]) -> list[Sight]:
+    return sights_of(context, rows, unregistered=True, briefly=True)
 
 
 def session_results(
@@ -36,33 +36,33 @@ def session_results(
     pulses = context.books.pulses()
     states = _states(context, rows, sights, pulses)
     return [
-        session_result(context, row, sight, pulses.get(row.name), told=state)
+        session_result(context, row, sight, pulses.get(row.name), known_state=state)
         for row, sight, state in zip(rows, sights, states, strict=True)
     ]
 
 
 def _states(
-    context: Context, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse]
-) -> Sequence[Told | None]:
+    context: Context, rows: Sequence[Row], sights: Sequence[Sight], pulses: Mapping[str, Pulse]
+) -> Sequence[StateReport | None]:
     """Return the states of live agents; without any, `state` is not imported."""
     if not any(sight.live is Live.ALIVE for sight in sights):
         return [None] * len(rows)
-    return context.states.of(rows, sights, said)
+    return context.states.of(rows, sights, pulses)
 
 
 def session_result(
     context: Context,
     row: Row,
     sight: Sight,
-    said: Pulse | None = None,
+    pulse: Pulse | None = None,
     *,
-    told: Told | None = None,
+    known_state: StateReport | None = None,
 ) -> Session:
-    """Build the answer for one row. `told`: its state, if its screen was read already."""
+    """Build the answer for one row. `known_state`: its state, if its screen was read already."""
     session, pane, now = sight.session, sight.pane, context.clock.now()
     activity = session.activity if session else None
     agent = context.agents.of(row)
-    state = told or _states(context, [row], [sight], {})[0]
+    state = known_state or _states(context, [row], [sight], {})[0]
     memory = sum(context.processes.memory(belonging.process.id) for belonging in sight.owned.own)
     return Session(
         name=row.name,
@@ -77,7 +77,7 @@ def session_result(
         conversation_id=recorded_conversation(row, agent),
         resumable=row.resumable is True,
         idle_s=None if activity is None else max(0, int(now) - activity),
-        heartbeat_age_s=max(0, int(now - said.at)) if said else None,
+        heartbeat_age_s=max(0, int(now - pulse.at)) if pulse else None,
         attached=bool(session and session.attached),
         memory_mb=megabytes(memory),
         drift=drift_of(row, sight),
@@ -115,22 +115,24 @@ def drift_of(row: Row, sight: Sight) -> str | None:
     return "survivors" if sight.owned.own else None
 
 
-def shown_result(context: Context, row: Row, sight: Sight, said: Pulse | None) -> Shown:
+def shown_result(context: Context, row: Row, sight: Sight, pulse: Pulse | None) -> Shown:
     """Build the answer of `show`: with processes, conversation and screen."""
     from tmuxreap.core.masking import kept_screen
-    from tmuxreap.sessions.conversation import screen_of  # late: imports the agents' stores
-    from tmuxreap.sessions.state import shows, told_of
+    from tmuxreap.sessions.conversation import read_agent_screen  # late: imports the agents' stores
+    from tmuxreap.sessions.state import screen_state, state_of
 
     profile = context.agents.profile(row)
     known = context.finder.known_of(row, sight, profile)
     plain, text = _screens(context.tmux, sight, profile)
-    screen = screen_of(profile, known, plain) if sight.agent else None
+    screen = read_agent_screen(profile, known, plain) if sight.agent else None
     if row.terminal is Terminal.NONE:
         text = context.drawn(row)
-    told = told_of(context.processes, context.clock, sight, said, shows(screen) if screen else None)
+    state = state_of(
+        context.processes, context.clock, sight, pulse, screen_state(screen) if screen else None
+    )
     conversation = known.conversation
     trouble = sight.trouble if sight.live is Live.UNKNOWN else None
-    summary = as_dict(session_result(context, row, sight, said, told=told))
+    summary = as_dict(session_result(context, row, sight, pulse, known_state=state))
     return Shown(
         **{**summary, "error": problem_of(trouble)},
         processes=tuple(_process(context.processes, belonging) for belonging in sight.owned.own),
@@ -154,15 +156,17 @@ def _ended_by(books: Books, row: Row) -> Author | None:
     """Return who ended the session; None if it runs, or if it ended by itself."""
     if not row.status.ended:
         return None
-    lives = [event for event in books.events({row.name}, None) if event.kind in LIVES]
-    author = lives[-1].data.get("ended_by") if lives else None
+    events = [event for event in books.events({row.name}, None) if event.kind in LIFE_EVENTS]
+    author = events[-1].data.get("ended_by") if events else None
     return read(Author, author) if isinstance(author, Mapping) else None
 
 
 # The events that end a session, or begin it again.
-LIVES = frozenset({"stopped", "killed", "terminated", "dead", "started", "resumed", "adopted"})
+LIFE_EVENTS = frozenset(
+    {"stopped", "killed", "terminated", "dead", "started", "resumed", "adopted"}
+)
 
 
-def _process(processes: Processes, one: Belonging) -> Process:
-    started = round(processes.started_epoch(one.process.id), 2)
-    return Process(one.process.pid, one.process.comm, one.why, started)
+def _process(processes: Processes, belonging: Belonging) -> Process:
+    started = round(processes.started_epoch(belonging.process.id), 2)
+    return Process(belonging.process.pid, belonging.process.comm, belonging.why, started)

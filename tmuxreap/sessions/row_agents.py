@@ -15,14 +15,14 @@ class RowAgents:
         self.profiles = profiles
         self.seen: dict[str, str] = {}  # by row name: agents found in the pane
         # A thousand rows name few programs, and each is asked about several times.
-        self._by_command = lru_cache(maxsize=1024)(self._started_with)
+        self._by_command = lru_cache(maxsize=1024)(self._by_start_command)
         self._spares: dict[str | None, Spares] = {}
 
     def of(self, row: Row) -> str | None:
         """Return the agent that the row names, else the one that was seen in its pane."""
-        return self.told(row) or self.seen.get(row.name)
+        return self.named_by(row) or self.seen.get(row.name)
 
-    def told(self, row: Row) -> str | None:
+    def named_by(self, row: Row) -> str | None:
         """Return the agent that the row names; else by the last word of its name; else by its start
         command, or by the command that other tools recorded of its pane."""
         if row.agent is not None:
@@ -40,6 +40,6 @@ class RowAgents:
             self._spares[name] = Spares.of(*spared, carriers=self.profiles.carriers)
         return self._spares[name]
 
-    def _started_with(self, *commands: str | None) -> str | None:
+    def _by_start_command(self, *commands: str | None) -> str | None:
         agents = (self.profiles.by_command(command.split()) for command in commands if command)
         return next((agent for agent in agents if agent is not None), None)

@@ -12,7 +12,7 @@ from itertools import chain
 from tmuxreap.agents.profiles import Profile
 from tmuxreap.core.model import Pane, Process, Server, ServerLook, Session
 from tmuxreap.core.values import frozen, replace
-from tmuxreap.sessions.panes import agent_in, is_busy, took_up_work, with_names
+from tmuxreap.sessions.panes import agent_in, began_work, is_busy, with_names
 from tmuxreap.sessions.world import World
 
 
@@ -67,7 +67,7 @@ def _may_end(pane: Pane, known: Known, profile: Profile | None, world: World) ->
     if pane.id in known.struck or (known.agent is not None and pane.id == known.agent.id):
         return True
     planned = any((it.id, it.pid) == (pane.id, pane.pid) for it in known.planned)
-    if planned and (known.whole_session or not took_up_work(pane, world)):
+    if planned and (known.whole_session or not began_work(pane, world)):
         return True
     return not is_busy(pane, world) or is_mate(pane, known.leader_of, profile, world)
 

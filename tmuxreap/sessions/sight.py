@@ -23,12 +23,12 @@ from tmuxreap.core.model import (
 )
 from tmuxreap.core.values import field, frozen, replace
 from tmuxreap.sessions.identity import (
-    cannot_tell,
     find_session,
-    moved,
-    not_all_read,
+    moved_failure,
     pick_pane,
     same_server,
+    unreadable_failure,
+    why_unknown,
 )
 from tmuxreap.sessions.nested import Carried, Nested, carried_in, nested_in
 from tmuxreap.sessions.ownership import TMUX_SERVER, Owned, Reach, Trace, owned
@@ -65,7 +65,9 @@ class Past:
     pane_only: bool = False  # "session" then means only the agent's pane
     whole_session: bool = False  # the panes of the plan are ended, too, whatever runs in them
     struck: frozenset[str] = frozenset()  # panes whose ending has begun
-    strangers: bool = False  # foreign panes were seen: the session's mark is no evidence any more
+    foreign_seen: bool = (
+        False  # foreign panes were seen: the session's mark is no evidence any more
+    )
     registry: str | None = None  # of the mark, if only the ledger knows it
     scopes: frozenset[str] = frozenset()  # of its panes, including panes that are gone
 
@@ -83,7 +85,7 @@ class Sight:
     owned: Owned = field(default_factory=Owned)
     foreign: tuple[Pane, ...] = ()
     reach: Reach | None = None
-    mine: bool = False  # the caller runs inside it
+    contains_caller: bool = False  # the caller runs inside it
     trouble: Failure | None = None
     nested: Nested | None = None
     carrier: Carried | None = None  # receives the keys; only the screen shows what they reach
@@ -98,7 +100,7 @@ def see(
     row: Row, socket: str, profile: Profile | None, spares: Spares, world: World, past: Past
 ) -> Sight:
     server = world.servers[socket]
-    trouble = cannot_tell(row, server, world)
+    trouble = why_unknown(row, server, world)
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
     if row.terminal is not Terminal.TMUX:
@@ -115,20 +117,28 @@ def see(
         agent = agent_in(pane, profile, world)
     leads = conversations_of(agent, dict(row.conversations).values(), profile, world)
     if session is not None and not isinstance(pane, Failure):
-        session, foreign = _first(session, pane, leads, profile, world, past)
+        session, foreign = _judge_first(session, pane, leads, profile, world, past)
     reach = _reach(row, server, session, world, past)
     belongings = _belongings(server, session, reach, spares, world)
-    mine = any(belonging.process.pid in world.protected for belonging in belongings.own)
+    contains_caller = any(belonging.process.pid in world.protected for belonging in belongings.own)
     if session is None or pane is None:
-        agent = _outlived(row, belongings, profile, world, past)
+        agent = _agent_left_behind(row, belongings, profile, world, past)
         if session is not None:  # the agent's pane is gone; the others may be foreign
             leads = conversations_of(agent, leads, profile, world)
             gone = Sight(
                 Live.AGENT_GONE, socket, server, session, whole, agent=agent, owned=belongings
             )
-            return replace(gone, foreign=foreign, reach=reach, mine=mine, leads=leads)
+            return replace(
+                gone, foreign=foreign, reach=reach, contains_caller=contains_caller, leads=leads
+            )
         return Sight(
-            Live.GONE, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine
+            Live.GONE,
+            socket,
+            server,
+            agent=agent,
+            owned=belongings,
+            reach=reach,
+            contains_caller=contains_caller,
         )
     if isinstance(pane, Failure):
         return Sight(
@@ -139,7 +149,7 @@ def see(
             whole,
             owned=belongings,
             reach=reach,
-            mine=mine,
+            contains_caller=contains_caller,
             trouble=pane,
             leads=leads,
         )
@@ -152,30 +162,30 @@ def see(
         whole=whole,
         pane=pane,
         agent=agent,
-        keyed=_keyed(pane, agent, carrier, world),
+        keyed=_reached_by_keys(pane, agent, carrier, world),
         carrier=carrier,
         owned=belongings,
         foreign=foreign,
         reach=reach,
-        mine=mine,
+        contains_caller=contains_caller,
         nested=None if agent else nested_in(belongings, profile, world),
         leads=leads,
     )
 
 
-def is_over(row: Row, server: ServerLook, world: World, past: Past) -> bool:
+def is_certainly_gone(row: Row, server: ServerLook, world: World, past: Past) -> bool:
     """Tell whether nothing alive could be evidence of this row: true for nearly all of ten thousand
     rows, which then need no closer look."""
     if row.pane.pid in world.index.processes or row.terminal is not Terminal.TMUX:
         return False
     if row.tmux.host not in (None, world.host):
         return False
-    if not row.status.ended and not _cannot_come_otherwise(row, world, past):
+    if not row.status.ended and not _matches_nothing_else(row, world, past):
         return False
     return _not_listed(row, server, world) and _nothing_left(row, server, world, past)
 
 
-def _cannot_come_otherwise(row: Row, world: World, past: Past) -> bool:
+def _matches_nothing_else(row: Row, world: World, past: Past) -> bool:
     """Tell whether a running row can match nothing else: no other spelling, and no unread mark."""
     marked = past.mark is None and row.tmux.known and world.index.by_mark
     return not marked and CHANGED.isdisjoint(row.name)
@@ -205,7 +215,7 @@ def _nothing_left(row: Row, server: ServerLook, world: World, past: Past) -> boo
     return (f"{world.paths[server.socket]},{row.tmux.server_pid}", pane) not in index.by_pane
 
 
-def _outlived(
+def _agent_left_behind(
     row: Row, belongings: Owned, profile: Profile | None, world: World, past: Past
 ) -> tuple[Process, ...]:
     """Return an agent that outlived its session; without a profile, the process that tmux had
@@ -219,9 +229,9 @@ def _outlived(
     return tuple(process for process in alive if process.id in leaders)
 
 
-def wanted_by(known: Iterable[tuple[Row, Past]], *, strangers: bool = False) -> Wanted:
+def wanted_by(known: Iterable[tuple[Row, Past]], *, unregistered: bool = False) -> Wanted:
     """Return everything that these rows could mean."""
-    sessions, pids, dated = set[str](), set[int](), set[int]()
+    sessions, pids, identified_by_start = set[str](), set[int](), set[int]()
     scopes = set[str]()
     for row, past in known:
         sessions.update(spellings(row.name))
@@ -235,10 +245,14 @@ def wanted_by(known: Iterable[tuple[Row, Past]], *, strangers: bool = False) -> 
         if row.pane.pid:
             pids.add(row.pane.pid)
             if row.pane.created_epoch is not None:
-                dated.add(row.pane.pid)
+                identified_by_start.add(row.pane.pid)
         scopes |= past.scopes
     return Wanted(
-        frozenset(sessions), frozenset(pids), frozenset(dated), frozenset(scopes), strangers
+        frozenset(sessions),
+        frozenset(pids),
+        frozenset(identified_by_start),
+        frozenset(scopes),
+        unregistered,
     )
 
 
@@ -247,22 +261,22 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     first = past.first
     assert first is not None  # noqa: S101 - there was a first look
     server = world.servers[first.socket]
-    trouble = cannot_tell(row, server, world)
+    trouble = why_unknown(row, server, world)
     if trouble is not None:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=trouble)
     if row.terminal is not Terminal.TMUX:
         return _see_headless(row, first.socket, profile, spares, world, past)
-    whole = _still(first, server, world)
+    whole = _session_still_there(first, server, world)
     session_id = first.session.id if first.session else None
-    hidden = not_all_read(f"look at {row.name}", server, row.name, session_id)
+    hidden = unreadable_failure(f"look at {row.name}", server, row.name, session_id)
     if whole is None and hidden is not None:
         return Sight(Live.UNKNOWN, first.socket, server, trouble=hidden)
-    session, foreign = _judged_again(whole, row, profile, world, past)
-    reach = _reach(row, server, session, world, past, strangers=bool(foreign))
+    session, foreign = _judge_again(whole, row, profile, world, past)
+    reach = _reach(row, server, session, world, past, foreign_seen=bool(foreign))
     belongings = _belongings(server, session, reach, spares, world)
     holder = holder_of(first.pane, whole, server) if first.pane is not None else None
     if holder is not None and _same_server(first, server):
-        trouble = moved(row, holder)
+        trouble = moved_failure(row, holder)
         return Sight(
             Live.REPLACED, first.socket, server, session, whole, owned=belongings, trouble=trouble
         )
@@ -287,7 +301,7 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
         whole=whole,
         pane=pane,
         agent=agent,
-        keyed=_keyed(pane, agent, carrier, world) if pane else (),
+        keyed=_reached_by_keys(pane, agent, carrier, world) if pane else (),
         carrier=carrier,
         owned=belongings,
         foreign=foreign,
@@ -295,7 +309,7 @@ def see_again(row: Row, profile: Profile | None, spares: Spares, world: World, p
     )
 
 
-def _keyed(
+def _reached_by_keys(
     pane: Pane, agent: tuple[Process, ...], carrier: Carried | None, world: World
 ) -> tuple[Process, ...]:
     return (carrier.process,) if carrier else on_terminal(pane, agent, world)
@@ -312,13 +326,13 @@ def past_of(sight: Sight, before: Past) -> Past:
         pane_only=before.pane_only,
         whole_session=before.whole_session,
         struck=before.struck,
-        strangers=before.strangers or (before.first is not None and bool(sight.foreign)),
+        foreign_seen=before.foreign_seen or (before.first is not None and bool(sight.foreign)),
         registry=before.registry,
         scopes=before.scopes | (sight.reach.scopes if sight.reach else frozenset()),
     )
 
 
-def _first(
+def _judge_first(
     session: Session,
     pane: Pane | None,
     leads: frozenset[str],
@@ -336,7 +350,7 @@ def _first(
     return own, judge(session, known, profile, world).foreign
 
 
-def _judged_again(
+def _judge_again(
     session: Session | None, row: Row, profile: Profile | None, world: World, past: Past
 ) -> tuple[Session | None, tuple[Pane, ...]]:
     first = past.first
@@ -363,7 +377,7 @@ def _belongings(
     """Return the session's processes. A process in a pane of another session belongs to that one,
     whatever evidence ties it to this one."""
     own_ids = {pane.id for pane in session.panes} if session else set()
-    server_name = world.known_as(server) if isinstance(server, Server) else None
+    server_name = world.tmux_variable(server) if isinstance(server, Server) else None
     spare, places = spare_reason(spares, world), world.places_on(server)
 
     def reason(process: Process) -> str | None:
@@ -378,7 +392,7 @@ def _belongings(
     return owned(world.index, reach, reason)
 
 
-def _still(first: Sight, server: ServerLook, world: World) -> Session | None:
+def _session_still_there(first: Sight, server: ServerLook, world: World) -> Session | None:
     session = first.session
     if session is None or not isinstance(server, Server) or not _same_server(first, server):
         return None
@@ -415,7 +429,7 @@ def _see_headless(
     )
     belongings = owned(world.index, reach, spare_reason(spares, world))
     trouble = None if known or past.mark or row.status.ended else _untracked(row)
-    mine = any(belonging.process.pid in world.protected for belonging in belongings.own)
+    contains_caller = any(belonging.process.pid in world.protected for belonging in belongings.own)
     server = world.servers[socket]
     if trouble is not None:
         return Sight(Live.UNKNOWN, socket, server, trouble=trouble)
@@ -423,7 +437,15 @@ def _see_headless(
     # Processes left behind are not the agent, where the profile can tell them apart.
     marked = past.mark and (agent or (profile is None and belongings.own))
     live = Live.ALIVE if leader or marked else Live.GONE
-    return Sight(live, socket, server, agent=agent, owned=belongings, reach=reach, mine=mine)
+    return Sight(
+        live,
+        socket,
+        server,
+        agent=agent,
+        owned=belongings,
+        reach=reach,
+        contains_caller=contains_caller,
+    )
 
 
 def _terminal_of(leader: Process | None) -> frozenset[str]:
@@ -458,7 +480,7 @@ def _reach(
     world: World,
     past: Past,
     *,
-    strangers: bool = False,
+    foreign_seen: bool = False,
 ) -> Reach:
     panes = session.panes if session else ()
     alive = [pane for pane in panes if not pane.dead]
@@ -478,7 +500,9 @@ def _reach(
         ttys=frozenset([tty for pane in alive if (tty := world.tty_of(pane))]),
         terminals=frozenset([*(pane.tty for pane in alive), *vanished]),
         mark=(
-            None if past.pane_only or past.strangers or strangers else past.mark or _mark_of(traces)
+            None
+            if past.pane_only or past.foreign_seen or foreign_seen
+            else past.mark or _mark_of(traces)
         ),
         remembered=past.remembered,
         registry=past.registry,

@@ -25,7 +25,7 @@ from tmuxreap.sessions.sight import Sight
 FRESH_S = 120.0  # a report counts this long, even if its agent has drawn something since
 SAME_MOMENT_S = 1.0  # tmux counts whole seconds
 STILL_S = 2.0  # after this time no more drawing can fall into the same second
-CROWD = 25  # with more screens than this, their states are cached between looks
+CACHED_ABOVE = 25  # with more screens than this, their states are cached between looks
 READING = "screens"
 
 
@@ -38,7 +38,7 @@ class AgentState(Enum):
 
 
 @frozen
-class Told:
+class StateReport:
     """The state of an agent; empty if it is not alive."""
 
     state: AgentState | None = None
@@ -48,63 +48,69 @@ class Told:
 
 
 @frozen
-class Shows:
+class ScreenState:
     """What a screen shows."""
 
     state: AgentState = AgentState.UNKNOWN
     until: str | None = None
 
 
-NOTHING = Told()
-OF_SCREEN = {
+NOTHING = StateReport()
+STATE_OF_SCREEN = {
     State.DIALOG: AgentState.WAITING,
     State.BUSY: AgentState.WORKING,
     State.DRAFT: AgentState.IDLE,
     State.IDLE: AgentState.IDLE,
     State.UNKNOWN: AgentState.UNKNOWN,
 }
-OF_WORD = {
+STATE_OF_WORD = {
     state.value: state for state in (AgentState.WORKING, AgentState.WAITING, AgentState.IDLE)
 }
-WINS = (AgentState.WAITING, AgentState.LIMITED)  # on a screen, they override any report
+OVERRIDING = (AgentState.WAITING, AgentState.LIMITED)  # on a screen, they override any report
 
 
-def judge(said: Pulse | None, shows: Shows | None, drawn_at: float | None, now: float) -> Told:
-    """Decide between report and screen. `said`: the last report since the agent's start. `shows`:
+def judge(
+    pulse: Pulse | None, shown: ScreenState | None, drawn_at: float | None, now: float
+) -> StateReport:
+    """Decide between report and screen. `pulse`: the last report since the agent's start. `shown`:
     None without a screen."""
-    word = OF_WORD.get(said.state) if said else None
-    if shows is not None and shows.state in WINS:
-        return _on_screen(shows, said, drawn_at)
-    if said is not None and word is not None and (shows is None or _counts(said, drawn_at, now)):
-        return Told(word, said.at, "heartbeat" if said.kind == HEARTBEAT else "hook")
-    return Told(AgentState.UNKNOWN) if shows is None else _on_screen(shows, said, drawn_at)
+    word = STATE_OF_WORD.get(pulse.state) if pulse else None
+    if shown is not None and shown.state in OVERRIDING:
+        return _on_screen(shown, pulse, drawn_at)
+    if (
+        pulse is not None
+        and word is not None
+        and (shown is None or _is_current(pulse, drawn_at, now))
+    ):
+        return StateReport(word, pulse.at, "heartbeat" if pulse.kind == HEARTBEAT else "hook")
+    return StateReport(AgentState.UNKNOWN) if shown is None else _on_screen(shown, pulse, drawn_at)
 
 
-def _counts(said: Pulse, drawn_at: float | None, now: float) -> bool:
-    return now - said.at <= FRESH_S or (drawn_at is not None and said.at >= drawn_at)
+def _is_current(pulse: Pulse, drawn_at: float | None, now: float) -> bool:
+    return now - pulse.at <= FRESH_S or (drawn_at is not None and pulse.at >= drawn_at)
 
 
-def _on_screen(shows: Shows, said: Pulse | None, drawn_at: float | None) -> Told:
+def _on_screen(shown: ScreenState, pulse: Pulse | None, drawn_at: float | None) -> StateReport:
     """Return the state by the screen. Only a screen at rest shows since when; a working agent draws
     all the time."""
-    if said is not None and said.state == shows.state.value:
-        return Told(shows.state, said.at, "screen", shows.until)
-    still = shows.state in (AgentState.IDLE, *WINS)
-    return Told(shows.state, drawn_at if still else None, "screen", shows.until)
+    if pulse is not None and pulse.state == shown.state.value:
+        return StateReport(shown.state, pulse.at, "screen", shown.until)
+    still = shown.state in (AgentState.IDLE, *OVERRIDING)
+    return StateReport(shown.state, drawn_at if still else None, "screen", shown.until)
 
 
-def read(profile: Profile | None, text: str | None) -> Shows:
+def read(profile: Profile | None, text: str | None) -> ScreenState:
     if profile is None or text is None:
-        return Shows()
-    return shows(read_screen(text, profile.screens, profile.marks))
+        return ScreenState()
+    return screen_state(read_screen(text, profile.screens, profile.marks))
 
 
-def shows(screen: Screen) -> Shows:
+def screen_state(screen: Screen) -> ScreenState:
     """Return what a screen shows. A limit counts even if the agent retries by itself or asks
     whether to retry."""
     if screen.limit is not None:
-        return Shows(AgentState.LIMITED, screen.limit or None)
-    return Shows(OF_SCREEN[screen.state])
+        return ScreenState(AgentState.LIMITED, screen.limit or None)
+    return ScreenState(STATE_OF_SCREEN[screen.state])
 
 
 class States:
@@ -118,40 +124,45 @@ class States:
         self._clock = clock
         self._books = books
         self._agents = agents
-        self._known: dict[str, list[object]] | None = None
+        self._entries: dict[str, list[object]] | None = None
 
     def of(
-        self, rows: Sequence[Row], sights: Sequence[Sight], said: Mapping[str, Pulse] | None = None
-    ) -> list[Told]:
-        """Return the states in the order of the rows. `said`: the last reports, if already read."""
-        pulses = self._books.pulses() if said is None else said
+        self,
+        rows: Sequence[Row],
+        sights: Sequence[Sight],
+        pulses: Mapping[str, Pulse] | None = None,
+    ) -> list[StateReport]:
+        """Return the states in the order of the rows. `pulses`: if already read."""
+        reports = self._books.pulses() if pulses is None else pulses
         profiles = [self._agents.profile(row) for row in rows]
         shown = self._shown(sights, profiles)
         return [
-            told_of(self._processes, self._clock, sight, pulses.get(row.name), one)
+            state_of(self._processes, self._clock, sight, reports.get(row.name), one)
             for row, sight, one in zip(rows, sights, shown, strict=True)
         ]
 
     def _shown(
         self, sights: Sequence[Sight], profiles: Sequence[Profile | None]
-    ) -> list[Shows | None]:
-        shown: list[Shows | None] = [None] * len(sights)
+    ) -> list[ScreenState | None]:
+        shown: list[ScreenState | None] = [None] * len(sights)
         wanted = [at for at, sight in enumerate(sights) if _has_screen(sight, profiles[at])]
-        cached = self._remembered(wanted, profiles)
+        cached = self._cached(wanted, profiles)
         changed = []
         for at in wanted:
             entry = cached.get(_key(sights[at]))
             if entry is not None and entry[0] == _drawn_at(sights[at]) is not None:
-                shown[at] = Shows(AgentState(entry[1]), entry[2])  # type: ignore[arg-type]
+                shown[at] = ScreenState(AgentState(entry[1]), entry[2])  # type: ignore[arg-type]
             else:
                 changed.append(at)
-        for at, text in self._captured(sights, changed):
+        for at, text in self._capture(sights, changed):
             shown[at] = read(profiles[at], text)
-        if changed and len(wanted) > CROWD:
-            self._keep({_key(sights[at]): _entry(sights[at], shown[at]) for at in wanted}, profiles)
+        if changed and len(wanted) > CACHED_ABOVE:
+            self._cache(
+                {_key(sights[at]): _entry(sights[at], shown[at]) for at in wanted}, profiles
+            )
         return shown
 
-    def _captured(
+    def _capture(
         self, sights: Sequence[Sight], places: Sequence[int]
     ) -> Iterable[tuple[int, str | None]]:
         for socket in dict.fromkeys(sights[at].socket for at in places):
@@ -163,31 +174,31 @@ class States:
                 strict=True,
             )
 
-    def _remembered(
+    def _cached(
         self, wanted: Sequence[int], profiles: Sequence[Profile | None]
     ) -> Mapping[str, list[object]]:
-        if self._known is None and len(wanted) > CROWD:
-            self._known = recalled(self._books.reading, READING, _stamp(profiles))
-        return self._known or {}
+        if self._entries is None and len(wanted) > CACHED_ABOVE:
+            self._entries = recalled(self._books.reading, READING, _stamp(profiles))
+        return self._entries or {}
 
-    def _keep(self, entries: dict[str, list[object]], profiles: Sequence[Profile | None]) -> None:
+    def _cache(self, entries: dict[str, list[object]], profiles: Sequence[Profile | None]) -> None:
         """Cache the states, except of screens that may be drawn again in the same second."""
         before = self._clock.now() - STILL_S
-        self._known = {
+        self._entries = {
             key: entry
             for key, entry in entries.items()
             if isinstance(at := entry[0], float) and at <= before
         }
-        self._books.keep(kept(READING, _stamp(profiles), self._known))
+        self._books.keep(kept(READING, _stamp(profiles), self._entries))
 
 
-def told_of(
-    processes: Processes, clock: Clock, sight: Sight, said: Pulse | None, shown: Shows | None
-) -> Told:
+def state_of(
+    processes: Processes, clock: Clock, sight: Sight, pulse: Pulse | None, shown: ScreenState | None
+) -> StateReport:
     """Return the state of an agent whose screen was read."""
     if sight.live is not Live.ALIVE:
         return NOTHING
-    return judge(_of_this_life(processes, said, sight), shown, _drawn_at(sight), clock.now())
+    return judge(_since_agent_start(processes, pulse, sight), shown, _drawn_at(sight), clock.now())
 
 
 def _has_screen(sight: Sight, profile: Profile | None) -> bool:
@@ -212,8 +223,8 @@ def _key(sight: Sight) -> str:
     return f"{sight.socket} {session.id} {session.created} {pane.id} {pane.pid}"
 
 
-def _entry(sight: Sight, shown: Shows | None) -> list[object]:
-    one = shown or Shows()
+def _entry(sight: Sight, shown: ScreenState | None) -> list[object]:
+    one = shown or ScreenState()
     return [_drawn_at(sight), one.state.value, one.until]
 
 
@@ -227,10 +238,10 @@ def _stamp(profiles: Iterable[Profile | None]) -> str:
     return stamped(zlib.crc32("\n".join(patterns).encode()))
 
 
-def _of_this_life(processes: Processes, said: Pulse | None, sight: Sight) -> Pulse | None:
+def _since_agent_start(processes: Processes, pulse: Pulse | None, sight: Sight) -> Pulse | None:
     """Return the report if it was made since the start: an earlier one is of another agent."""
-    if said is None:
+    if pulse is None:
         return None
     lives = sight.agent or tuple(belonging.process for belonging in sight.owned.own)
     since = min((processes.started_epoch(process.id) for process in lives), default=0.0)
-    return said if said.at >= since - SAME_MOMENT_S else None
+    return pulse if pulse.at >= since - SAME_MOMENT_S else None

@@ -40,16 +40,18 @@ class Wanted:
 
     sessions: frozenset[str] = frozenset()  # ids and names
     pids: frozenset[int] = frozenset()
-    dated: frozenset[int] = frozenset()  # pids that are identified by their start time
+    identified_by_start: frozenset[int] = (
+        frozenset()
+    )  # pids that are identified by their start time
     scopes: frozenset[str] = frozenset()  # seen before: the pane's leader may be gone
-    strangers: bool = False  # include sessions without a row
-    anybody: bool = False  # include processes without a session
+    unregistered: bool = False  # include sessions without a row
+    any_process: bool = False  # include processes without a session
 
-    def means(self, session: Session) -> bool:
-        return self.strangers or not self.sessions.isdisjoint((session.id, session.name))
+    def matches(self, session: Session) -> bool:
+        return self.unregistered or not self.sessions.isdisjoint((session.id, session.name))
 
 
-ANYBODY = Wanted(strangers=True, anybody=True)
+EVERYTHING = Wanted(unregistered=True, any_process=True)
 
 NAMELESS = Names((), None)
 
@@ -69,7 +71,7 @@ class World:
     ttys: Mapping[str, int]  # the device numbers of the panes' terminals
     paths: Mapping[str, str]  # the canonical path of each server's socket
     protected: frozenset[int]  # this process and its ancestors
-    strangers: bool  # whether sessions without a row were included
+    unregistered: bool  # whether sessions without a row were included
     places: Mapping[str, Places] = field(default_factory=dict)  # by socket
 
     def places_on(self, server: ServerLook) -> Places:
@@ -82,7 +84,7 @@ class World:
         """Return the device number of the pane's terminal; 0 when unknown."""
         return self.ttys.get(pane.tty, 0)
 
-    def known_as(self, server: Server) -> str:
+    def tmux_variable(self, server: Server) -> str:
         """Return how a server is named in the TMUX variable of the processes started in it."""
         return f"{self.paths[server.socket]},{server.pid}"
 
@@ -95,7 +97,7 @@ def panes_of(servers: Iterable[ServerLook]) -> Iterator[tuple[Server, Session, P
                     yield server, session, pane
 
 
-def concerned(
+def candidate_pids(
     index: Index,
     servers: Mapping[str, ServerLook],
     ttys: Mapping[str, int],
@@ -104,13 +106,13 @@ def concerned(
 ) -> set[int]:
     """Return the pids that may belong to a wanted session, by any evidence."""
     leaders, terminals = set(wanted.pids), set[int]()
-    strangers = set[tuple[str | None, str | None]]()
+    unwanted = set[tuple[str | None, str | None]]()
     for server, session, pane in panes_of(servers.values()):
-        if wanted.means(session):
+        if wanted.matches(session):
             leaders.add(pane.pid or 0)
             terminals.add(ttys[pane.tty])
         else:
-            strangers.add((f"{paths[server.socket]},{server.pid}", pane.id))
+            unwanted.add((f"{paths[server.socket]},{server.pid}", pane.id))
     pids = [pid for pid in leaders if pid in index.processes]
     terminals |= {index.processes[pid].tty for pid in pids}
     pids += chain.from_iterable(index.by_session.get(leader, ()) for leader in leaders)
@@ -118,7 +120,7 @@ def concerned(
     pids += (
         pid
         for pid, trace in index.traces.items()
-        if wanted.anybody or (trace.tells and (trace.tmux, trace.pane) not in strangers)
+        if wanted.any_process or (trace.is_evidence and (trace.tmux, trace.pane) not in unwanted)
     )
     return _with_children(index, pids)
 

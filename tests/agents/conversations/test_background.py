@@ -16,7 +16,7 @@ from tmuxreap.agents.profiles import Profile
 from tmuxreap.agents.screens import State
 from tmuxreap.core.model import Conversation, ProcessId
 from tmuxreap.core.values import replace
-from tmuxreap.sessions.conversation import Known, screen_of
+from tmuxreap.sessions.conversation import Known, read_agent_screen
 
 CLAUDE = load_profiles(None).agents["claude"]
 CODEX = load_profiles(None).agents["codex"]
@@ -142,7 +142,7 @@ def test_an_agent_that_streams_without_a_word_on_its_screen_is_busy(
     path = tmp_path / "rollout.jsonl"
     path.write_text(text)
     known = Known(Conversation(ONE, "argv", str(path), exists=True), Clues())
-    assert screen_of(CODEX, known, IDLE_SCREEN).state is state
+    assert read_agent_screen(CODEX, known, IDLE_SCREEN).state is state
 
 
 def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_path: Path) -> None:
@@ -152,8 +152,10 @@ def test_of_several_conversations_that_it_could_be_in_any_open_turn_counts(tmp_p
     (day / f"rollout-x-{ONE}.jsonl").write_text(said + BEGAN + ENDED)
     (day / f"rollout-x-{TWO}.jsonl").write_text(said + BEGAN)
     known = Known(NONE, Clues(store=tmp_path), candidates=(ONE, TWO))
-    assert screen_of(CODEX, known, IDLE_SCREEN).state is State.BUSY
-    assert screen_of(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE
+    assert read_agent_screen(CODEX, known, IDLE_SCREEN).state is State.BUSY
+    assert (
+        read_agent_screen(CODEX, replace(known, candidates=(ONE,)), IDLE_SCREEN).state is State.IDLE
+    )
 
 
 def test_what_it_started_below_a_shared_program_is_named(

@@ -22,13 +22,13 @@ from tmuxreap.core.times import parse_duration
 from tmuxreap.ending.one_at_a_time import ActiveIntents
 from tmuxreap.ledger.records import Pulse
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.conversation import screen_of
+from tmuxreap.sessions.conversation import read_agent_screen
 from tmuxreap.sessions.look import look_at
-from tmuxreap.sessions.panes import listed
+from tmuxreap.sessions.panes import describe_panes
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.environment import MARK, PARENT, pane_word
 
-BEGINNINGS = ("started", "resumed", "adopted")
+START_EVENTS = ("started", "resumed", "adopted")
 
 
 def nominate(
@@ -78,7 +78,7 @@ def _seen(
         name=row.name,
         now=context.clock.now(),
         live=sight.live,
-        mine=sight.mine,
+        mine=sight.contains_caller,
         under_way=under_way,
         attached=_is_watched(sight),
         agent_since=since,
@@ -116,7 +116,7 @@ def _in_the_way(sight: Sight) -> str | None:
     if sight.trouble is not None:
         return sight.trouble.message
     return (
-        f"other panes of its session are at work: {listed(sight.foreign)}"
+        f"other panes of its session are at work: {describe_panes(sight.foreign)}"
         if sight.foreign
         else None
     )
@@ -149,7 +149,7 @@ def _beginnings(context: Context, rows: Sequence[Row]) -> dict[str, float]:
     return {
         event.name: event.at
         for event in context.books.events(names, None)
-        if event.kind in BEGINNINGS
+        if event.kind in START_EVENTS
     }
 
 
@@ -157,7 +157,7 @@ def _closer(context: Context, row: Row, sight: Sight, family: _Family) -> Closer
     profile = context.agents.profile(row)
     known = context.finder.known_of(row, sight, profile)
     text = context.tmux.capture(sight.socket, sight.pane.id) if sight.pane else None
-    screen = screen_of(profile, known, text)
+    screen = read_agent_screen(profile, known, text)
     return Closer(
         state=screen.state,
         limited=screen.limit is not None,

@@ -67,7 +67,7 @@ def find_remnants(context: Context, rows: Sequence[Row]) -> tuple[list[Remnant],
             continue
         if row.name in busy:
             kept.append(Kept(row.name, "it is being ended by another"))
-        elif sight.mine:
+        elif sight.contains_caller:
             kept.append(Kept(row.name, "this command runs inside it"))
         else:
             remnants.append(Remnant(row.name, row, sight.owned.own))

@@ -104,7 +104,7 @@ def find_drifts(context: Context, look: RegistryLook, only: frozenset[str] | Non
     """Return all drift, or only that of the rows in `only`."""
     rows = [row for row in look.usable if only is None or row.name in only]
     before = begin(context, look)
-    sights = sights_of(context, rows, strangers=True)
+    sights = sights_of(context, rows, unregistered=True)
     others = others_at_work(context, before)
     abandoned = {name: intent for name, intent in before.intents.items() if name not in others}
     starts = {name: intent for name, intent in abandoned.items() if intent.verb == START}
@@ -266,7 +266,7 @@ def _of_row(context: Context, row: Row, sight: Sight, intent: Intent | None) -> 
         return [_dead(context, row, sight, intent)]
     if sight.live is Live.AGENT_GONE and _is_leaving(context, sight.server):
         return []  # the session goes with its server: the next look reports it
-    if intent is not None and sight.live is Live.AGENT_GONE and not sight.mine:
+    if intent is not None and sight.live is Live.AGENT_GONE and not sight.contains_caller:
         return [_half_done(row, intent)]
     drifts = [_stuck(row, intent)] if intent is not None else []
     if sight.live is Live.AGENT_GONE:

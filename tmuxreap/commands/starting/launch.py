@@ -24,7 +24,7 @@ from tmuxreap.core.results import Item, failure_in
 from tmuxreap.ledger.records import START
 from tmuxreap.registry.file import RegistryLook
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import not_asked
+from tmuxreap.sessions.identity import unreachable_failure
 from tmuxreap.sessions.look import BANNER_OPTION, look_at
 from tmuxreap.sessions.sight import Sight
 from tmuxreap.system.interrupts import defer_interrupts
@@ -81,7 +81,7 @@ def make_way(
         return
     server = context.tmux.look(wish.socket)
     if isinstance(server, Unreachable):
-        raise not_asked(f"start {wish.name}", server)
+        raise unreachable_failure(f"start {wish.name}", server)
     session = server.named(wish.name) if isinstance(server, Server) else None
     if session is not None and isinstance(server, Server):
         if not replace:

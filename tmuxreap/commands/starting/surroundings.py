@@ -10,7 +10,7 @@ from tmuxreap.core.model import NoServer, Row, Terminal, Unreachable
 from tmuxreap.core.ports import Surroundings
 from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
-from tmuxreap.sessions.identity import not_asked
+from tmuxreap.sessions.identity import unreachable_failure
 from tmuxreap.system.control_groups import escape_prefix
 from tmuxreap.system.environment import PARENT
 
@@ -35,7 +35,7 @@ def surroundings(context: Context, row: Row, socket: str) -> Surroundings:
         return _within_none(context, row, saved)
     server = context.tmux.look(socket)
     if isinstance(server, Unreachable):
-        raise not_asked(f"start {row.name}", server)
+        raise unreachable_failure(f"start {row.name}", server)
     if not isinstance(server, NoServer):
         return Surroundings(_least(context) if saved is None else saved)
     prefix = escape_prefix(context.settings.uid, saved or {})

@@ -18,11 +18,11 @@ from tmuxreap.ledger.records import Event
 from tmuxreap.registry.restarts import is_lost, loss_of, pause_s, wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import (
-    BEGINNINGS,
     FAILED,
     GIVEN_UP,
     RESTARTING,
-    NotKnown,
+    START_EVENTS,
+    LedgerUnreadable,
     Pending,
 )
 
@@ -159,7 +159,7 @@ class Restarts:
     def _pending(self, row: Row) -> Pending | None:
         try:
             known = self._context.restarts.pending(row)
-        except NotKnown:
+        except LedgerUnreadable:
             return None  # asked again at the next look
         except ValueError as error:
             self._give_up(row, str(error))
@@ -202,7 +202,7 @@ def _is_still(row: Row | None, loss: str) -> bool:
 
 def _said(event: Event) -> Change:
     data = event.data
-    if event.kind in BEGINNINGS:
+    if event.kind in START_EVENTS:
         attempt = data.get("restart")
         evidence = f"attempt {attempt}, {event.kind}"
         news = Change(event.name, RESTARTED, event.timestamp, evidence=evidence, settled=True)

@@ -13,7 +13,7 @@ from tmuxreap.core.deeds import SetStatus
 from tmuxreap.core.model import Live, Row, Server
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import NOTHING, AgentState, Told
+from tmuxreap.sessions.state import NOTHING, AgentState, StateReport
 
 
 class Segment:
@@ -22,7 +22,7 @@ class Segment:
         self._told: dict[str, str] = {}
         self._states = context.states
 
-    def tell(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, Told]:
+    def tell(self, seen: Sequence[tuple[Row, Sight]], *, again: bool) -> Mapping[str, StateReport]:
         """Update the segments, and return each row's state. `again`: also unchanged segments."""
         rows, sights = [row for row, _ in seen], [sight for _, sight in seen]
         states = self._states.of(rows, sights) if _alive(sights) else [NOTHING] * len(sights)
@@ -53,7 +53,7 @@ ORDER = (
 )
 
 
-def texts(sights: Sequence[Sight], told: Sequence[Told]) -> dict[str, str]:
+def texts(sights: Sequence[Sight], told: Sequence[StateReport]) -> dict[str, str]:
     """Return for each server how many agents are in which state (`3 working, 1 waiting`), and how
     many should run and do not. Never a name: tmux would expand it."""
     counts: dict[str, Counter[AgentState | None]] = {}

@@ -29,8 +29,7 @@ from tmuxreap.registry.transitions import wants_restart
 from tmuxreap.sessions.context import Context
 from tmuxreap.sessions.restarts import GOOD_EXIT, SERVER
 from tmuxreap.sessions.sight import Sight
-from tmuxreap.sessions.state import AgentState
-from tmuxreap.sessions.state import Told as Shown
+from tmuxreap.sessions.state import AgentState, StateReport
 from tmuxreap.sessions.world import panes_of
 from tmuxreap.system import files
 from tmuxreap.system.files import Stamp
@@ -278,7 +277,7 @@ class _Watch:
             return
         self._restarts.see(rows)
 
-    def _tell_states(self, at: float, states: Mapping[str, Shown]) -> None:
+    def _tell_states(self, at: float, states: Mapping[str, StateReport]) -> None:
         """Report each state that changed since the last full look; unknown is no change."""
         known = {
             name: shown
@@ -342,7 +341,7 @@ def _living(sight: Sight) -> frozenset[ProcessId]:
     return (leaders & seen).union(one.id for one in sight.agent)
 
 
-def _state(told: Shown) -> dict[str, str | None]:
+def _state(told: StateReport) -> dict[str, str | None]:
     return {
         "state": told.state.value if told.state else None,
         "source": told.source,

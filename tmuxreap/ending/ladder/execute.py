@@ -24,9 +24,9 @@ from tmuxreap.ending.ladder.climb import climb
 from tmuxreap.ending.ladder.requests import Request, Steps, Wait
 from tmuxreap.ending.plan import PaneOption, Rung
 from tmuxreap.ledger.books import Books
-from tmuxreap.sessions.conversation import Finder, after_exit, screen_seen
+from tmuxreap.sessions.conversation import Finder, after_exit, visible_screen
 from tmuxreap.sessions.observe import Observer
-from tmuxreap.sessions.panes import in_front
+from tmuxreap.sessions.panes import in_foreground
 from tmuxreap.sessions.sight import past_of, see_again, wanted_by
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Executor:
         match self._requests[ending]:
             case requests.ReadScreen() as request:
                 carriers = ending.spares.carriers
-                screen = screen_seen(profile, ending.known, ending.sight, carriers, text)
+                screen = visible_screen(profile, ending.known, ending.sight, carriers, text)
                 self._deliver(ending, request, screen)
             case requests.Capture() as request:
                 self._deliver(ending, request, after_exit(profile, ending.known, text))
@@ -320,7 +320,11 @@ def press(processes: Processes, ending: Ending, request: Request[bool]) -> list[
     assert isinstance(request, requests.Press)  # noqa: S101 - see TOGETHER
     step, pane, server = request.step, ending.sight.pane, ending.plan.server
     now = (processes.refresh(process.id) for process in ending.sight.keyed)
-    if pane is None or server is None or not any(process and in_front(process) for process in now):
+    if (
+        pane is None
+        or server is None
+        or not any(process and in_foreground(process) for process in now)
+    ):
         return []
     keys, text = ((step.name,), "") if isinstance(step, Key) else ((), step.text)
     return [deeds.Press(server, pane, keys, text)]

@@ -99,10 +99,12 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     """Add unregistered agents, and how to register them, to the error of a missing registry."""
     if verb in ("start", "adopt") or context.given_registry or context.settings.cwd_deleted:
         return failure
-    from tmuxreap.sessions.newcomers import all_newcomers, told
+    from tmuxreap.sessions.newcomers import all_newcomers, describe
 
     try:
-        newcomers = all_newcomers(context, (), (), context.servers.near(context.default_server))
+        newcomers = all_newcomers(
+            context, (), (), context.servers.default_sockets(context.default_server)
+        )
     except Failure:
         return failure
     if not newcomers:
@@ -110,7 +112,7 @@ def _first_run(verb: str, context: Context, failure: Failure) -> Failure:
     are = "agent runs" if len(newcomers) == 1 else "agents run"
     flag = " --registry PATH" if context.settings.at_home else ""
     hint = (
-        f"{len(newcomers)} {are} in tmux: {told(newcomers)}; register all with: tmuxreap adopt"
+        f"{len(newcomers)} {are} in tmux: {describe(newcomers)}; register all with: tmuxreap adopt"
         f" --all{flag}, some with:"
     )
     return Failure(failure.code, failure.message, f"{hint} tmuxreap adopt NAME...{flag}")
