@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fakes import Story
 from tmuxreap.commands.forget import ForgetRequest, run
+from tmuxreap.registry.file import Registry, RegistryLook
 
 
 def forget(story: Story, **request: object) -> tuple[object, str | None]:
@@ -70,3 +73,40 @@ def test_of_old_ones_only_those_that_ended_long_enough_ago(story: Story) -> None
     story.stop("new")
     items = run(story.app(), ForgetRequest((), older_than_s=600.0)).results
     assert [item.as_json()["name"] for item in items] == ["old"]
+
+
+def endings(story: Story, *names: str) -> list[tuple[object, str | None]]:
+    items = run(story.app(), ForgetRequest(names or ("all",))).results
+    return [
+        (item.as_json()["name"], item.error.code if item.error is not None else None)
+        for item in items
+    ]
+
+
+def add_ended(story: Story, *names: str) -> None:
+    for name in names:
+        story.add_row({"name": name, "status": "stopped"})
+
+
+def test_many_go_with_one_write(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_ended(story, "a", "b", "c")
+    writes: list[str] = []
+    replace_file = Registry.replace
+
+    def counted(registry: Registry, before: RegistryLook, text: str) -> RegistryLook:
+        writes.append(text)
+        return replace_file(registry, before, text)
+
+    monkeypatch.setattr(Registry, "replace", counted)
+    assert endings(story) == [("a", None), ("b", None), ("c", None)]
+    assert len(writes) == 1
+    with story.ledger() as ledger:
+        images = [(event.name, event.before) for event in ledger.events()]
+    assert images == [(name, f'{{"name": "{name}", "status": "stopped"}}') for name in "abc"]
+
+
+def test_rows_in_one_line_go_too(story: Story) -> None:
+    rows = "{name: a, status: stopped}, {name: b, status: running}, {name: c, status: stopped}"
+    story.path.write_text(f"tmux_sessions: [{rows}]\n")
+    assert endings(story, "a", "b", "c") == [("a", None), ("b", "session_alive"), ("c", None)]
+    assert story.path.read_text() == "tmux_sessions: [{name: b, status: running}]\n"

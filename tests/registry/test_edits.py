@@ -18,6 +18,7 @@ from tmuxreap.registry.edits import (
     new_document,
     parse,
     remove_row,
+    remove_rows,
     set_fields,
 )
 from tmuxreap.registry.yaml import parse as yamlparse
@@ -223,6 +224,27 @@ def test_no_row_behind_an_open_block_scalar() -> None:
 )
 def test_a_row_is_removed_alone(before: str, index: int, after: str) -> None:
     assert remove_row(parse(before), index) == after
+
+
+@pytest.mark.parametrize("gone", [(0, 1), (1, 3), (0, 3), (0, 1, 2, 3)])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_rows_that_go_at_once_leave_what_they_leave_in_turn(
+    gone: tuple[int, ...], newline: str
+) -> None:
+    text = (
+        "# top\ntmux_sessions: # list\n  # of a\n  - {name: a}\n\n  # of b\n  - name: b\n"
+        "    log: |\n      x\n\n  -\n    name: c # c\n  - name: d\nend: 1\n"
+    ).replace("\n", newline)
+    in_turn = text
+    for index in reversed(gone):
+        in_turn = remove_row(parse(in_turn), index)
+    assert remove_rows(parse(text), gone) == in_turn
+
+
+def test_several_rows_of_a_list_in_braces_go_in_turn_alone() -> None:
+    document = parse("tmux_sessions: [{a: 1}, {b: 1}, {c: 1}]\n")
+    with pytest.raises(Unsafe, match="in braces"):
+        remove_rows(document, [0, 2])
 
 
 def test_a_row_that_others_refer_to_stays() -> None:

@@ -45,7 +45,7 @@ def run(context: Context, request: ForgetRequest) -> Result:
             "forget", context.registry_name, context.clock.now(), (), tuple(context.warnings)
         )
         return replace(none, greeting="nothing was done: the answer to forget was no")
-    items: list[Item] = [_forgotten(context, row, request) for row in rows]
+    items = _forgotten(context, rows, request)
     items += not_chosen(look, chosen, Forgotten)
     return Result(
         "forget", context.registry_name, context.clock.now(), items, tuple(context.warnings)
@@ -73,16 +73,23 @@ def _old_enough(context: Context, row: Row, request: ForgetRequest) -> bool:
     )
 
 
-def _forgotten(context: Context, row: Row, request: ForgetRequest) -> Item:
-    try:
-        if not request.dry_run:
-            row = _at_rest(context, row)
-        _check(context, row, request)
-        if not request.dry_run:
-            _forget(context, row.name, request)
-    except Failure as failure:
-        return Forgotten(row.name, error=problem_of(failure))
-    return Forgotten(row.name, forgotten=not request.dry_run, history=request.history)
+def _forgotten(context: Context, rows: Sequence[Row], request: ForgetRequest) -> list[Item]:
+    failures: dict[str, Failure] = {}
+    for row in rows:
+        try:
+            _check(context, row if request.dry_run else _at_rest(context, row), request)
+        except Failure as failure:
+            failures[row.name] = failure
+    names = [row.name for row in rows if row.name not in failures]
+    if names and not request.dry_run:
+        failures |= _forget(context, names, request)
+    return [_item(row.name, failures.get(row.name), request) for row in rows]
+
+
+def _item(name: str, failure: Failure | None, request: ForgetRequest) -> Item:
+    if failure is not None:
+        return Forgotten(name, error=problem_of(failure))
+    return Forgotten(name, forgotten=not request.dry_run, history=request.history)
 
 
 def _at_rest(context: Context, row: Row) -> Row:
@@ -111,26 +118,43 @@ def _check(context: Context, row: Row, request: ForgetRequest) -> None:
         )
 
 
-def _forget(context: Context, name: str, request: ForgetRequest) -> None:
+def _forget(context: Context, names: Sequence[str], request: ForgetRequest) -> dict[str, Failure]:
+    """Remove the rows in one write; one by one if one of them cannot be removed. Return the
+    failures."""
+    try:
+        _remove(context, names, request)
+    except Failure as failure:
+        alone = len(names) == 1 or failure.code not in (Code.ROW_INVALID, Code.SESSION_ALIVE)
+        if alone:
+            return dict.fromkeys(names, failure)
+        failures: dict[str, Failure] = {}
+        for name in names:
+            failures |= _forget(context, [name], request)
+        return failures
+    return {}
+
+
+def _remove(context: Context, names: Sequence[str], request: ForgetRequest) -> None:
     def edit(look: RegistryLook) -> str:
-        row = look.named(name)
-        if row is None:
-            return look.text
-        _check(context, row, request)
+        rows = [row for name in names if (row := look.named(name)) is not None]
+        for row in rows:
+            _check(context, row, request)
         try:
-            return look.without(row.index)
+            return look.without(*(row.index for row in rows)) if rows else look.text
         except Unsafe as error:
             raise unsafe(look.path, error) from None
 
     before, after = context.registry.change(edit)
-    row = before.named(name)
-    image = before.text_of(row) if isinstance(row, Row) else None
-    if request.history:
-        context.books.drop_events(name)
-        context.drop_drawn(name)
-    if row is not None and wants_restart(row):
-        context.books.keep_surroundings(name, None)
-    context.books.follow(after, _recorded(name, request, image))
+    events: list[NewEvent] = []
+    for name in names:
+        row = before.named(name)
+        if request.history:
+            context.books.drop_events(name)
+            context.drop_drawn(name)
+        if row is not None and wants_restart(row):
+            context.books.keep_surroundings(name, None)
+        events += _recorded(name, request, before.text_of(row) if row is not None else None)
+    context.books.follow(after, events)
 
 
 def _recorded(name: str, request: ForgetRequest, image: str | None) -> list[NewEvent]:

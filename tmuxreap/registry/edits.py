@@ -5,7 +5,7 @@ everything else must still mean the same. Knows no field's purpose, and never to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tmuxreap.registry.yaml.fields import REMOVE, Change, Changes, Path, changed
 from tmuxreap.registry.yaml.parse import parse
@@ -44,6 +44,7 @@ __all__ = [
     "parse",
     "rehearse",
     "remove_row",
+    "remove_rows",
     "row_starts",
     "set_fields",
 ]
@@ -129,18 +130,26 @@ def add_row(document: Document, row: Mapping[str, Value]) -> str:
 
 
 def remove_row(document: Document, index: int) -> str:
-    row, where = document.rows[index], document.list
+    return remove_rows(document, [index])
+
+
+def remove_rows(document: Document, indices: Collection[int]) -> str:
+    """Remove rows in one edit; several of a list in braces are refused."""
+    gone = frozenset(indices)
+    rows = [document.rows[index] for index in sorted(gone)]
     try:
-        if where.shape is Shape.FLOW:
-            splices = cut_from_flow(
-                document.text, [(each.start, each.end) for each in document.rows], index
-            )
+        if document.list.shape is not Shape.FLOW:
+            splices = _cut_lines(document, rows)
+        elif len(rows) == 1:
+            spans = [(each.start, each.end) for each in document.rows]
+            splices = cut_from_flow(document.text, spans, rows[0].index)
         else:
-            splices = _cut_lines(document, row)
+            raise CannotSplice("several rows of a list in braces", rows[0].start)
         text = spliced(document.text, splices)
     except CannotSplice as reason:
+        index = rows[0].index if len(rows) == 1 else None
         raise _unsafe(document.text, reason.reason, reason.position, index) from reason
-    return _checked(document, text, [each for each in document.rows if each is not row])
+    return _checked(document, text, [each for each in document.rows if each.index not in gone])
 
 
 def _edit_row(document: Document, row: RowText, changes: Changes) -> tuple[list[Splice], object]:
@@ -180,7 +189,7 @@ def _checked(document: Document, text: str, wanted: Sequence[RowText | object]) 
     return text
 
 
-def _unsafe(text: str, reason: str, position: int, index: int) -> Unsafe:
+def _unsafe(text: str, reason: str, position: int, index: int | None) -> Unsafe:
     return Unsafe(
         reason, lines_before(text, position) + 1, position - line_start(text, position) + 1, index
     )
@@ -256,16 +265,20 @@ def _add_in_flow(document: Document, row: Mapping[str, Value]) -> list[Splice]:
     return [Splice(start, end, (" [" if start == end else "[") + written(row) + "]")]
 
 
-def _cut_lines(document: Document, row: RowText) -> list[Splice]:
+def _cut_lines(document: Document, rows: Sequence[RowText]) -> list[Splice]:
+    cuts = [_lines_of(document, row) for row in rows]
+    if len(document.rows) > len(rows):
+        return cuts
+    colon = _colon(document)
+    return [Splice(colon + 1, colon + 1, " []"), *cuts]
+
+
+def _lines_of(document: Document, row: RowText) -> Splice:
     text, dash = document.text, _dash(document, row)
     start, end = line_start(text, dash), _own_end(text, row, document.list.column)
     if text[start:dash].strip(" "):
         raise CannotSplice("something stands before its dash", dash)
-    cut = Splice(start, after_break(text, end), "")
-    if len(document.rows) > 1:
-        return [cut]
-    colon = _colon(document)
-    return [Splice(colon + 1, colon + 1, " []"), cut]
+    return Splice(start, after_break(text, end), "")
 
 
 def row_starts(document: Document) -> list[int] | None:

@@ -167,8 +167,12 @@ class RegistryLook:
                 self._sound.add(text)
         return text
 
-    def without(self, index: int) -> str:
+    def without(self, *indices: int) -> str:
         from tmuxreap.registry import edits
+
+        if len(indices) > 1:
+            return edits.remove_rows(self.document, indices)
+        (index,) = indices
 
         def edit(excerpt: Excerpt) -> Change | None:
             after = edits.remove_row(excerpt.document, excerpt.place(index))
